@@ -66,7 +66,7 @@ let package = Package(
         .target(
             name: "LarderCore", dependencies: [.product(name: "Crypto", package: "swift-crypto")]),
         // Foreign XML, filtered before libxml2 sees it; the only code that sees libxml2.
-        .target(name: "LarderXML", dependencies: ["CXML2"]),
+        .target(name: "LarderXML", dependencies: ["CXML2", "LarderCore"]),
         // The formats of images: how each is recognised and checked.
         .target(name: "LarderImages", dependencies: ["CZlib", "LarderCore"]),
         // Manifests of app entries, in every form that is read.
@@ -182,6 +182,11 @@ let package = Package(
                 "LarderCache", "LarderCore", "LarderIcons", "LarderManifest", "LarderPrefetch",
             ],
             path: "Tests/RepeatedRuns"),
+        // Shows that these modules link without libcurl.
+        .executableTarget(
+            name: "links-without-curl",
+            dependencies: ["LarderExport", "LarderImages", "LarderManifest", "LarderServer"],
+            path: "Tests/LinkCheck"),
         // TLS and HTTP/2 in front of it, of the libraries that libcurl is usually built with.
         .systemLibrary(
             name: "COpenSSL", path: "Tests/COpenSSL", pkgConfig: "openssl",
@@ -243,7 +248,7 @@ let package = Package(
             name: "LarderServerTests",
             dependencies: [
                 "LarderCache", "LarderCore", "LarderExport", "LarderManifest", "LarderPrefetch",
-                "LarderServer", "LarderTestSupport",
+                "LarderServer", "LarderTestSupport", "links-without-curl",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(

@@ -1,10 +1,17 @@
-/// Windows and OS/2 bitmaps, as Microsoft's "Bitmap Storage" has them.
-enum BMPStructure {
-    static let signature: [UInt8] = Array("BM".utf8)
+extension MediaType {
+    package static let bmp = MediaType("image/bmp", name: "BMP")
+}
 
-    /// Whether the bytes are more than a text that begins with "BM": the header's length is known.
+extension ImageFormat {
+    static let bmp = ImageFormat(
+        .bmp, suffixes: ["bmp"], inspect: BMPStructure.inspect, BMPStructure.recognises)
+}
+
+/// Windows and OS/2 bitmaps (Microsoft, "Bitmap Storage").
+enum BMPStructure {
+    /// A text may begin with "BM", too, but not have a header of a known length.
     static func recognises(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        bytes.starts(with: signature) && bytes.count >= 18
+        bytes.starts(with: "BM".utf8) && bytes.count >= 18
             && headerLengths.contains(
                 Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 14, as: UInt32.self))))
     }
@@ -35,7 +42,7 @@ enum BMPStructure {
 
     private static let headerLengths = [12, 16, 40, 52, 56, 64, 108, 124]
 
-    /// Far more than any real bitmap has; and a whole picture's length cannot overflow.
+    /// More than any real bitmap has, and the length of the pixels cannot overflow.
     private static let sizes = 1...0xFFF_FFFF
 
     enum Compression: Equatable {
@@ -49,9 +56,8 @@ enum BMPStructure {
         let height: Int
         let bitsPerPixel: Int
         let compression: Compression
-        /// How long the header was with its colour masks, which the colour table follows.
+        /// The length of the header with its colour masks, which the colour table follows.
         let headerLength: Int
-        /// How many colours the colour table has.
         let colours: Int
 
         /// The length of uncompressed pixels: rows are padded to four bytes.
@@ -98,7 +104,6 @@ enum BMPStructure {
         }
     }
 
-    /// Skips run-length coded pixels up to the mark of their end.
     private static func skipRuns(
         _ reader: inout ByteReader, isFourBit: Bool
     ) throws(ImageFault) {

@@ -2,23 +2,20 @@ import CZlib
 import Foundation
 import LarderCore
 
-/// Reads forward through bytes that nobody vouches for.
+/// Reads forward through untrusted bytes.
 ///
-/// Every access is checked here, in release builds too, where the pointer's own subscript
-/// checks nothing. `0 <= offset <= bytes.count` always holds.
+/// Every access is checked here, because a release build does not check the pointer's own
+/// subscript. `0 <= offset <= bytes.count` always holds.
 struct ByteReader {
-    /// Everything this reader may see.
     let bytes: UnsafeRawBufferPointer
-    /// How many bytes have been read.
     private(set) var offset = 0
-    /// The format that is being read, for messages.
     let type: MediaType
-    /// What is being read, for messages: "the header".
+    /// The part of the file that is read, for messages.
     var place: StaticString = "the header"
     /// What it means to run out of bytes: the file was cut, or a part of it is too short.
     private let overrun: ImageFault.Code
 
-    /// Reads a whole file: running out of bytes means that it was cut.
+    /// Reads a whole file. If it runs out of bytes, the file was cut.
     init(_ bytes: UnsafeRawBufferPointer, of type: MediaType) {
         self.init(bytes, of: type, overrun: .truncated)
     }
@@ -31,17 +28,15 @@ struct ByteReader {
 
     var remaining: Int { bytes.count - offset }
 
-    /// What has not been read.
     var rest: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[offset...]) }
 
-    /// The next byte, which stays unread; nil at the end.
+    /// The next byte, not consumed; nil at the end.
     @inline(__always)
     var next: UInt8? { remaining > 0 ? bytes[offset] : nil }
 
-    /// Starts over.
     mutating func rewind() { offset = 0 }
 
-    /// The next bytes as an unsigned number, most significant first; 0 for a width of 0.
+    /// Reads an unsigned number, most significant byte first; 0 for a width of 0.
     @inline(__always)
     mutating func big(_ width: Int) throws(ImageFault) -> Int {
         var value: UInt64 = 0
@@ -49,7 +44,7 @@ struct ByteReader {
         return try fitting(value)
     }
 
-    /// The next bytes as an unsigned number, least significant first.
+    /// Reads an unsigned number, least significant byte first.
     @inline(__always)
     mutating func little(_ width: Int) throws(ImageFault) -> Int {
         var value: UInt64 = 0
@@ -65,14 +60,13 @@ struct ByteReader {
         _ = try take(count)
     }
 
-    /// A reader of the next bytes alone; running out of these means damage, not a cut file.
+    /// Returns a reader of the next bytes alone. If it runs out of bytes, the file is damaged.
     mutating func part(_ count: Int, _ place: StaticString) throws(ImageFault) -> ByteReader {
         var part = ByteReader(try take(count), of: type, overrun: .damaged)
         part.place = place
         return part
     }
 
-    /// The next bytes.
     @inline(__always)
     mutating func take(_ count: Int) throws(ImageFault) -> UnsafeRawBufferPointer {
         guard count >= 0, count <= remaining else { throw outOfBytes() }
@@ -81,12 +75,11 @@ struct ByteReader {
         return taken
     }
 
-    /// Moves on to the next `byte`, which stays unread; to the end if there is none.
+    /// Moves to the next `byte`, or to the end.
     mutating func skip(to byte: UInt8) {
         offset = bytes.bindMemory(to: UInt8.self).place(of: byte, from: offset) ?? bytes.count
     }
 
-    /// Moves on past all bytes that match.
     @inline(__always)
     mutating func skip(while matches: (UInt8) -> Bool) {
         while offset < bytes.count, matches(bytes[offset]) { offset += 1 }
@@ -101,7 +94,6 @@ struct ByteReader {
         return memcmp(base + left.lowerBound, base + right.lowerBound, left.count) == 0
     }
 
-    /// The fault of content that breaks a rule.
     func damaged(_ message: String) -> ImageFault { .damaged(type, message) }
 
     private func outOfBytes() -> ImageFault {
@@ -118,7 +110,7 @@ struct ByteReader {
     }
 }
 
-/// A four-character code: a PNG chunk's, RIFF chunk's or ISO box's type.
+/// A four-character code: the type of a PNG chunk, RIFF chunk or ISO box.
 struct FourCC: Equatable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// The four bytes, the first one highest.
     let value: UInt32
@@ -147,7 +139,6 @@ struct FourCC: Equatable, ExpressibleByStringLiteral, CustomStringConvertible {
 
 /// The CRC-32 of ISO 3309 and ITU-T V.42, which PNG puts behind every chunk.
 enum CRC32 {
-    /// The checksum of some bytes.
     static func checksum(of bytes: UnsafeRawBufferPointer) -> UInt32 {
         UInt32(
             truncatingIfNeeded: crc32_z(

@@ -1,7 +1,15 @@
-/// GIF 87a and 89a, as CompuServe's specification has them.
-enum GIFStructure {
-    static let signature: [UInt8] = Array("GIF8".utf8)
+extension MediaType {
+    package static let gif = MediaType("image/gif", name: "GIF")
+}
 
+extension ImageFormat {
+    static let gif = ImageFormat(
+        .gif, suffixes: ["gif"], inspect: GIFStructure.inspect
+    ) { $0.starts(with: "GIF8".utf8) }
+}
+
+/// GIF 87a and 89a (CompuServe's specification).
+enum GIFStructure {
     /// Walks the blocks and their sub-blocks to the trailer.
     ///
     /// Bytes after the trailer are ignored, as every decoder does, and so are zero bytes before it.

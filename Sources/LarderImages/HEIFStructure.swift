@@ -1,6 +1,21 @@
 // all text: codes of four bytes
 
-import LarderCore
+extension MediaType {
+    package static let avif = MediaType("image/avif", name: "AVIF")
+    package static let heic = MediaType("image/heic", name: "HEIC")
+}
+
+extension ImageFormat {
+    static let avif = ImageFormat(
+        .avif, suffixes: ["avif"],
+        inspect: { bytes throws(ImageFault) in try HEIFStructure.inspect(bytes, as: .avif) }
+    ) { HEIFStructure.recognise($0) == .avif }
+
+    static let heic = ImageFormat(
+        .heic, suffixes: ["heic"], isForAssetCatalogs: true,
+        inspect: { bytes throws(ImageFault) in try HEIFStructure.inspect(bytes, as: .heic) }
+    ) { HEIFStructure.recognise($0) == .heic }
+}
 
 /// AVIF and HEIC: pictures in a HEIF file (ISO/IEC 23008-12) of boxes (ISO/IEC 14496-12).
 enum HEIFStructure {
@@ -108,10 +123,8 @@ struct HEIFItems {
 
     init(_ meta: inout ByteReader) throws(ImageFault) {
         var primary: Int?
-        var types: ByteReader?
-        var locations: ByteReader?
-        var properties: ByteReader?
-        var associations: ByteReader?
+        var (types, locations): (ByteReader?, ByteReader?)
+        var (properties, associations): (ByteReader?, ByteReader?)
         var dataLength = 0
         try meta.skip(4)
         while var box = try HEIFStructure.nextBox(&meta) {
@@ -143,16 +156,10 @@ struct HEIFItems {
 
     /// The format: as claimed, unless the coded items say otherwise.
     func codec(claimed: MediaType) throws(ImageFault) -> MediaType {
-        var reader = types
-        let version = try reader.big(4) >> 24
-        try reader.skip(version == 0 ? 2 : 4)
         var coding: FourCC?
-        while var entry = try HEIFStructure.nextBox(&reader) {
-            guard entry.type == "infe" else { continue }
-            let version = try entry.content.big(4) >> 24
-            guard version >= 2 else { continue }
-            try entry.content.skip(version == 2 ? 4 : 6)
-            switch try entry.content.fourCC() {
+        var reader = try itemEntries()
+        while let item = try Self.nextItem(&reader) {
+            switch item.type {
             case "av01": return .avif
             case "hvc1", "hev1": return .heic
             case "grid", "iovl", "iden", "Exif", "mime", "uri ": break
@@ -164,20 +171,33 @@ struct HEIFItems {
     }
 
     /// Whether an item is metadata, and no part of a picture.
-    private func isMetadata(_ item: Int) throws(ImageFault) -> Bool {
+    private func isMetadata(_ number: Int) throws(ImageFault) -> Bool {
+        var reader = try itemEntries()
+        while let item = try Self.nextItem(&reader) {
+            if item.number == number { return ["Exif", "mime", "uri "].contains(item.type) }
+        }
+        return false
+    }
+
+    private func itemEntries() throws(ImageFault) -> ByteReader {
         var reader = types
         let version = try reader.big(4) >> 24
         try reader.skip(version == 0 ? 2 : 4)
+        return reader
+    }
+
+    private static func nextItem(
+        _ reader: inout ByteReader
+    ) throws(ImageFault) -> (number: Int, type: FourCC)? {
         while var entry = try HEIFStructure.nextBox(&reader) {
             guard entry.type == "infe" else { continue }
             let version = try entry.content.big(4) >> 24
-            guard version >= 2, try entry.content.big(version == 2 ? 2 : 4) == item else {
-                continue
-            }
+            guard version >= 2 else { continue }
+            let number = try entry.content.big(version == 2 ? 2 : 4)
             try entry.content.skip(2)
-            return ["Exif", "mime", "uri "].contains(try entry.content.fourCC())
+            return (number, try entry.content.fourCC())
         }
-        return false
+        return nil
     }
 
     /// The maximum number of metadata items that may lie outside the file. Finding out that an item
@@ -253,7 +273,6 @@ struct HEIFItems {
         return isTurned ? (size.height, size.width) : size
     }
 
-    /// The indices, from 1, of the properties that the first association of the primary item has.
     private func primaryProperties() throws(ImageFault) -> [Int] {
         var reader = associations
         reader.place = "the item properties"

@@ -1,7 +1,15 @@
+extension MediaType {
+    package static let ico = MediaType("image/vnd.microsoft.icon", name: "ICO")
+}
+
+extension ImageFormat {
+    static let ico = ImageFormat(
+        .ico, suffixes: ["ico"], inspect: ICOStructure.inspect
+    ) { $0.starts(with: [0, 0, 1, 0]) }
+}
+
 /// Windows icons: a directory of bitmaps and PNGs.
 enum ICOStructure {
-    static let signature: [UInt8] = [0, 0, 1, 0]
-
     /// Checks every picture of the directory; the size is the largest picture's.
     ///
     /// Several entries may share a picture. It is checked once.

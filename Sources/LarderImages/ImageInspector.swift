@@ -1,5 +1,3 @@
-import LarderCore
-
 /// Tells a whole image from everything else: a server's error page with status 200, a cut file.
 package enum ImageInspector {
     /// Recognises an image by its content, never by a name or a Content-Type, and checks that it
@@ -9,51 +7,25 @@ package enum ImageInspector {
     /// not decoded. Bytes after a format's own end mark are ignored if decoders ignore them.
     ///
     /// - Parameter bytes: the whole file.
-    /// - Returns: the format and the size in pixels.
     /// - Throws: `ImageFault` if the bytes are not an image, or not a whole one.
     package static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
         guard !bytes.isEmpty else {
             throw ImageFault(code: .empty, mediaType: nil, message: "0 bytes")
         }
-        switch format(of: bytes) {
-        case .png: return try PNGStructure.inspect(bytes)
-        case .jpeg: return try JPEGStructure.inspect(bytes)
-        case .gif: return try GIFStructure.inspect(bytes)
-        case .webp: return try WebPStructure.inspect(bytes)
-        case .avif: return try HEIFStructure.inspect(bytes, as: .avif)
-        case .heic: return try HEIFStructure.inspect(bytes, as: .heic)
-        case .ico: return try ICOStructure.inspect(bytes)
-        case .bmp: return try BMPStructure.inspect(bytes)
-        case .svg: return try SVGStructure.inspect(bytes)
-        case nil: throw .notAnImage(ContentGuess.describe(bytes))
+        guard let format = ImageFormat.of(bytes) else {
+            throw .notAnImage(ContentGuess.describe(bytes))
         }
-    }
-
-    /// The format that the first bytes claim.
-    package static func format(of bytes: UnsafeRawBufferPointer) -> MediaType? {
-        if bytes.starts(with: PNGStructure.signature.prefix(4)) { return .png }
-        if bytes.starts(with: JPEGStructure.signature) { return .jpeg }
-        if bytes.starts(with: GIFStructure.signature) { return .gif }
-        if bytes.starts(with: "RIFF".utf8), bytes.dropFirst(8).starts(with: "WEBP".utf8) {
-            return .webp
-        }
-        if bytes.starts(with: ICOStructure.signature) { return .ico }
-        if BMPStructure.recognises(bytes) { return .bmp }
-        if SVGStructure.recognises(bytes) { return .svg }
-        return HEIFStructure.recognise(bytes)
+        return try format.inspect(bytes)
     }
 }
 
-/// What is known of an image that was found whole.
+/// A whole image.
 package struct ImageInfo: Sendable, Equatable {
-    /// The format, recognised by content.
     package let mediaType: MediaType
-    /// The width in pixels; nil if the file states none, as an SVG may.
+    /// The size in pixels; nil if the file states none, as an SVG may.
     package let width: Int?
-    /// The height in pixels; nil if the file states none, as an SVG may.
     package let height: Int?
 
-    /// Describes an image; without a size unless one is given.
     package init(mediaType: MediaType, width: Int? = nil, height: Int? = nil) {
         self.mediaType = mediaType
         self.width = width
@@ -63,11 +35,9 @@ package struct ImageInfo: Sendable, Equatable {
 
 /// Why some bytes are not a whole image.
 package struct ImageFault: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The kind of fault.
     package enum Code: String, Sendable, CaseIterable {
-        /// There are no bytes at all.
         case empty
-        /// The content is not an image, or not of a format in `MediaType`.
+        /// The content is not of a format in ``ImageFormat/all``.
         case notAnImage = "not-an-image"
         /// The image starts well and ends too early.
         case truncated
@@ -75,14 +45,12 @@ package struct ImageFault: Error, Sendable, Equatable, CustomStringConvertible {
         case damaged
     }
 
-    /// The kind of fault.
     package let code: Code
     /// The format that the content claims to be; nil if it claims none.
     package let mediaType: MediaType?
-    /// What is wrong, for people; whatever it quotes of the content is printable.
+    /// The fault in words. It quotes nothing unprintable.
     package let message: String
 
-    /// The message.
     package var description: String { message }
 
     static func notAnImage(_ content: String) -> ImageFault {
@@ -95,99 +63,5 @@ package struct ImageFault: Error, Sendable, Equatable, CustomStringConvertible {
 
     static func damaged(_ type: MediaType, _ message: String) -> ImageFault {
         ImageFault(code: .damaged, mediaType: type, message: "\(type.name) \(message)")
-    }
-}
-
-/// A guess at what bytes are that are not an image, to say so in a message.
-package enum ContentGuess {
-    /// A noun phrase such as "an HTML page"; it quotes nothing of the content.
-    package static func describe(_ bytes: UnsafeRawBufferPointer) -> String {
-        if let name = signature(of: bytes) { return name }
-        let start = bytes.prefix(4096)
-        if start.allSatisfy({ $0 == 0 }) { return "zero bytes only" }
-        guard let text = text(start) else { return "unknown binary data" }
-        return describe(text: text)
-    }
-
-    /// What a format's own mark says; nil if there is none.
-    package static func signature(of bytes: UnsafeRawBufferPointer) -> String? {
-        signatures.first { bytes.dropFirst($0.offset).starts(with: $0.signature) }?.name
-    }
-
-    private static let signatures: [(offset: Int, signature: [UInt8], name: String)] = [
-        (0, Array("%PDF-".utf8), "a PDF document"),
-        (0, Array("%!PS".utf8), "a PostScript document"),
-        (0, [0x1F, 0x8B], "gzip data"),
-        (0, Array("BZh".utf8), "bzip2 data"),
-        (0, [0xFD] + Array("7zXZ\0".utf8), "xz data"),
-        (0, [0x28, 0xB5, 0x2F, 0xFD], "Zstandard data"),
-        (0, Array("PK\u{3}\u{4}".utf8), "a ZIP archive"),
-        (0, Array("Rar!".utf8), "a RAR archive"),
-        (0, Array("7z".utf8) + [0xBC, 0xAF], "a 7-Zip archive"),
-        (257, Array("ustar".utf8), "a tar archive"),
-        (0, [0x7F] + Array("ELF".utf8), "an ELF program"),
-        (0, [0xCF, 0xFA, 0xED, 0xFE], "a Mach-O program"),
-        (0, [0xCA, 0xFE, 0xBA, 0xBE], "a Mach-O program"),
-        (0, Array("MZ".utf8), "a Windows program"),
-        (0, Array("bplist".utf8), "a binary property list"),
-        (0, Array("SQLite format 3".utf8), "an SQLite database"),
-        (0, Array("icns".utf8), "an Apple icon family (icns), which is not supported"),
-        (0, [0x00, 0x00, 0x02, 0x00], "a Windows cursor"),
-        (0, Array("II*\0".utf8), "a TIFF picture, which is not supported"),
-        (0, Array("MM\0*".utf8), "a TIFF picture, which is not supported"),
-        (0, [0xFF, 0x0A], "a JPEG XL picture, which is not supported"),
-        (4, Array("JXL ".utf8), "a JPEG XL picture, which is not supported"),
-        (4, Array("jP  ".utf8), "a JPEG 2000 picture, which is not supported"),
-        (0, Array("8BPS".utf8), "a Photoshop picture, which is not supported"),
-        (4, Array("ftypmif".utf8), "a HEIF picture of an unknown kind"),
-        (4, Array("ftyp".utf8), "an MP4 or QuickTime file"),
-        (0, Array("RIFF".utf8), "a RIFF file"),
-        (0, Array("wOFF".utf8), "a web font"),
-        (0, Array("wOF2".utf8), "a web font"),
-        (0, Array("OggS".utf8), "an Ogg file"),
-        (0, Array("ID3".utf8), "an MP3 file"),
-    ]
-
-    /// The start of the content as text, in lower case; nil if it is not text.
-    private static func text(_ start: Slice<UnsafeRawBufferPointer>) -> [UInt8]? {
-        let isUTF16 = start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF])
-        // Of UTF-16, the bytes that stand for ASCII are enough to guess from.
-        let bytes = isUTF16 ? start.dropFirst(2).filter { $0 != 0 } : Array(start)
-        guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || (0x09...0x0D).contains($0) }) else {
-            return nil
-        }
-        let text = String(decoding: bytes, as: UTF8.self)
-        let unreadable = text.unicodeScalars.count { $0 == "\u{FFFD}" }  // text: scalars
-        guard unreadable * 8 <= text.unicodeScalars.count else { return nil }
-        return bytes.lowercasedASCII
-    }
-
-    /// The phrase for HTML.
-    package static let page = "an HTML page"
-
-    private static let openings = [
-        "<!doctype html", "<html", "<head", "<body", "<title", "<script", "<meta",
-    ].map { Array($0.utf8) }
-
-    private static func describe(text: [UInt8]) -> String {
-        var text = text[...]
-        // The byte order mark, among spaces, as often as it comes.
-        while true {
-            text = text.drop(while: \.isSpace)
-            guard text.starts(with: [0xEF, 0xBB, 0xBF]) else { break }
-            text = text.dropFirst(3)
-        }
-        let isXML = text.starts(with: "<?xml".utf8)
-        if openings.contains(where: { text.starts(with: $0) })
-            || (isXML || text.starts(with: "<!--".utf8)) && text.contains(openings[1])
-        {
-            return page
-        }
-        switch text.first {
-        case nil: return "white space only"
-        case UInt8(ascii: "<"): return isXML ? "an XML document" : "markup"
-        case UInt8(ascii: "{"), UInt8(ascii: "["): return "JSON"
-        default: return text.starts(with: "http/1.".utf8) ? "an HTTP message" : "plain text"
-        }
     }
 }

@@ -1,7 +1,15 @@
-/// JPEG, as ITU-T T.81 has it: marker segments and entropy-coded scans from SOI to EOI.
-enum JPEGStructure {
-    static let signature: [UInt8] = [0xFF, 0xD8, 0xFF]
+extension MediaType {
+    package static let jpeg = MediaType("image/jpeg", name: "JPEG")
+}
 
+extension ImageFormat {
+    static let jpeg = ImageFormat(
+        .jpeg, suffixes: ["jpg", "jpeg"], isForAssetCatalogs: true, inspect: JPEGStructure.inspect
+    ) { $0.starts(with: [0xFF, 0xD8, 0xFF]) }
+}
+
+/// JPEG (ITU-T T.81): marker segments and entropy-coded scans from SOI to EOI.
+enum JPEGStructure {
     /// Walks the marker segments and scans for the end of every entropy-coded part.
     ///
     /// Bytes after EOI are ignored, as every decoder does: cameras and phones put further

@@ -1,6 +1,16 @@
 // all text: codes of four bytes
 
-/// PNG, as the W3C's Portable Network Graphics Specification (Third Edition) has it, APNG included.
+extension MediaType {
+    package static let png = MediaType("image/png", name: "PNG")
+}
+
+extension ImageFormat {
+    static let png = ImageFormat(
+        .png, suffixes: ["png"], isForAssetCatalogs: true, inspect: PNGStructure.inspect
+    ) { $0.starts(with: PNGStructure.signature.prefix(4)) }
+}
+
+/// PNG and APNG (W3C Portable Network Graphics Specification, Third Edition).
 enum PNGStructure {
     static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 

@@ -1,13 +1,22 @@
-/// SVG: a well-formed XML document whose root is `svg`.
+import LarderCore
+
+extension MediaType {
+    package static let svg = MediaType("image/svg+xml", name: "SVG")
+}
+
+extension ImageFormat {
+    static let svg = ImageFormat(
+        .svg, suffixes: ["svg"], isForAssetCatalogs: true, isVector: true,
+        inspect: SVGStructure.inspect, SVGStructure.recognises)
+}
+
+/// Uncompressed SVG: a well-formed XML document whose root is `svg`.
 enum SVGStructure {
     /// Whether the bytes begin like XML in UTF-8 or UTF-16, so that it is worth a look.
     static func recognises(_ bytes: UnsafeRawBufferPointer) -> Bool {
         // UTF-16's byte-order marks and zero bytes are stepped over like white space.
-        bytes.first { byte in
-            switch byte {
-            case 0x09, 0x0A, 0x0D, 0x20, 0x00, 0xEF, 0xBB, 0xBF, 0xFE, 0xFF: false
-            default: true
-            }
+        bytes.first {
+            !$0.isMarkupBlank && ![0x00, 0xEF, 0xBB, 0xBF, 0xFE, 0xFF].contains($0)
         } == UInt8(ascii: "<")
     }
 

@@ -1,6 +1,16 @@
 // all text: codes of four bytes
 
-/// WebP, as RFC 9649 has it: a RIFF file with a VP8 or VP8L picture, or several.
+extension MediaType {
+    package static let webp = MediaType("image/webp", name: "WebP")
+}
+
+extension ImageFormat {
+    static let webp = ImageFormat(
+        .webp, suffixes: ["webp"], inspect: WebPStructure.inspect
+    ) { $0.starts(with: "RIFF".utf8) && $0.dropFirst(8).starts(with: "WEBP".utf8) }
+}
+
+/// WebP (RFC 9649): a RIFF file with one or several VP8 or VP8L pictures.
 enum WebPStructure {
     /// Walks the chunks of the RIFF file, and those inside animation frames.
     ///

@@ -1,3 +1,5 @@
+import LarderCore
+
 /// A pass over an XML document that checks its shape (XML 1.0, without what entities stand for) and
 /// keeps its root's attributes.
 ///
@@ -6,7 +8,6 @@
 /// keep it busy for many minutes; here every byte is looked at a fixed number of times. Nothing is
 /// loaded from elsewhere and no entity is expanded.
 struct XMLWellFormedness {
-    /// The first element.
     struct Element {
         let name: [UInt8]
         /// The attributes' values as they are written, but for overlong ones.
@@ -36,7 +37,6 @@ struct XMLWellFormedness {
         reader.place = "its text"
     }
 
-    /// Goes through the document to its end.
     mutating func walk() throws(ImageFault) {
         _ = try accept("\u{FEFF}")
         try skipDeclaration()
@@ -81,7 +81,7 @@ struct XMLWellFormedness {
     /// `<?xml version="1.0" …?>`, which some documents have and only the start may have.
     private mutating func skipDeclaration() throws(ImageFault) {
         guard reader.rest.starts(with: "<?xml".utf8), reader.remaining > 5,
-            [0x20, 0x0A, 0x0D, 0x09].contains(reader.rest[5])
+            reader.rest[5].isMarkupBlank
         else { return }
         try reader.skip(5)
         skipSpace()
@@ -160,7 +160,6 @@ struct XMLWellFormedness {
         }
     }
 
-    /// A quoted value, in which references are checked.
     private mutating func takeValue() throws(ImageFault) -> Range<Int> {
         guard let quote = reader.next else { throw isCut }
         guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {
@@ -181,7 +180,6 @@ struct XMLWellFormedness {
         }
     }
 
-    /// Text up to the next tag.
     private mutating func skipText() throws(ImageFault) {
         while true {
             reader.skip {
@@ -224,16 +222,9 @@ struct XMLWellFormedness {
         }
     }
 
-    /// A name; letters beyond ASCII are not told apart.
     private mutating func takeName() throws(ImageFault) -> Range<Int> {
         let start = reader.offset
-        reader.skip { byte in
-            switch byte {
-            case 0x41...0x5A, 0x61...0x7A, 0x80...0xFF, UInt8(ascii: "_"), UInt8(ascii: ":"): true
-            case 0x30...0x39, UInt8(ascii: "-"), UInt8(ascii: "."): true
-            default: false
-            }
-        }
+        reader.skip { $0.isASCIILetterOrDigit || $0 >= 0x80 || "_:-.".utf8.contains($0) }
         guard reader.remaining > 0 else { throw isCut }
         let first = reader.bytes[start]
         guard reader.offset > start, !(0x2D...0x39).contains(first) else {
@@ -252,7 +243,7 @@ struct XMLWellFormedness {
     @discardableResult
     private mutating func skipSpace() -> Bool {
         let start = reader.offset
-        reader.skip { $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }
+        reader.skip { $0.isMarkupBlank }
         return reader.offset > start
     }
 

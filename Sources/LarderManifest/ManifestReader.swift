@@ -46,7 +46,7 @@ public struct ManifestReader: Sendable {
         }
     }
 
-    /// - Parameter opened: is handed what is read, once it is there.
+    /// - Parameter opened: receives the input when it is open.
     package func read(
         opened: (ByteInput) -> Void, _ body: (ManifestItem) throws -> Void
     ) throws -> ManifestSummary {
@@ -77,25 +77,20 @@ public struct ManifestReader: Sendable {
             isPart: first?.count == ManifestSurvey.mostKept, rules: rules)
     }
 
-    /// The same for what was opened, without a suggestion.
+    /// Reads an open manifest, without suggestions.
     func read(
         _ input: ByteInput, _ body: (ManifestItem) throws -> Void
     ) throws -> ManifestSummary {
         try withoutActuallyEscaping(body) { body in
             let recognition = ShapeRecognition(rules)
-            let notes = EntryNotes()
+            let ignored = IgnoredMembers()
             let keyed = KeyedIcons()
             var decoder: (shape: Int, decoder: EntryDecoder, icons: [ManifestPath])?
-            var entries = 0
+            var summary = ManifestSummary()
             var total = 0
             var hasCredentials = false
             var unmet = rules.namedParts
-            var window = ByteWindow(input)
-            _ = try window.peek()
-            if Inflater.isGzip(window.unread) {
-                window = ByteWindow(try ByteInput(unpacking: window, limits: limits))
-            }
-            let format = try read(window, recognition) { entry in
+            summary.format = try read(input, recognition) { entry in
                 if decoder?.shape != entry.shape {
                     let shape = recognition.shapes[entry.shape]
                     let urls = IconURLs(
@@ -104,27 +99,28 @@ public struct ManifestReader: Sendable {
                     hasCredentials = hasCredentials || urls.hasCredentials
                     decoder = (
                         entry.shape,
-                        EntryDecoder(shape: shape, urls: urls, rules: rules, notes: notes),
+                        EntryDecoder(shape: shape, urls: urls, rules: rules, ignored: ignored),
                         shape.icons.map(\.path)
                     )
                 }
                 guard let (_, decoder, paths) = decoder else { return }
-                entries += 1
+                summary.entries += 1
+                let position = summary.entries
                 if !unmet.isEmpty, case .success(let element) = entry.content {
                     unmet.removeAll { $0.path.first(in: element) != nil }
                 }
-                // Only somebody who keeps the manifest wants to know.
+                // Only a caller that keeps the manifest needs to know.
                 if input.whenRead != nil, !hasCredentials {
                     hasCredentials = decoder.urls.findCredentials(in: entry)
                 }
-                notes.position = entries
+                ignored.position = position
                 let (name, decoded) = decoder.decode(entry)
-                let icons = decoded.map { keyed.checked($0, at: entries) }
-                let usable = notes.usable
-                notes.count(icons, of: entry.content)
+                let icons = decoded.map { keyed.checked($0, at: position) }
+                let usable = summary.usable
+                summary.count(icons, of: entry.content)
                 if rules.iconKeys.isEmpty, case .success(let element) = entry.content {
                     recognition.unread.look(
-                        at: element, reading: paths, hasIcon: notes.usable > usable)
+                        at: element, reading: paths, hasIcon: summary.usable > usable)
                 }
                 total += icons.count
                 guard total <= limits.maximumEntries else {
@@ -136,45 +132,31 @@ public struct ManifestReader: Sendable {
                 for (index, result) in icons.enumerated() {
                     try body(
                         ManifestItem(
-                            position: entries, icon: index + 1, line: entry.line, name: name,
+                            position: position, icon: index + 1, line: entry.line, name: name,
                             result: result))
                 }
             }
             try input.whenRead?(hasCredentials)
-            var summary = ManifestSummary(
-                format: format, entries: entries,
-                places: recognition.places(base: decoder?.decoder.urls.baseURL),
-                unmet: unmet.map(\.part))
+            summary.places = recognition.places(base: decoder?.decoder.urls.baseURL)
+            summary.unmet = unmet.map(\.part)
             summary.unread = recognition.unread.count
             summary.unreadPlaces = recognition.unread.all
-            summary.ignored = notes.ignored
-            summary.unreadable = notes.unreadable
-            summary.usable = notes.usable
-            summary.failed = notes.failed
-            let isAmbiguous = notes.ambiguousDemands * 2 > notes.demands
-            summary.ambiguousDemands = isAmbiguous ? notes.demands : 0
+            summary.ignored = ignored.all
             return summary
         }
     }
 
     private func read(
-        _ window: ByteWindow, _ recognition: ShapeRecognition,
+        _ input: ByteInput, _ recognition: ShapeRecognition,
         _ emit: @escaping (RawEntry) throws -> Void
     ) throws -> ManifestFormat {
-        let format = try ManifestFormat(of: window)
+        let (format, window) = try ManifestFormat.open(input, limits: limits)
+        let document = ManifestDocument(window: window, limits: limits, recognition: recognition)
         switch format {
-        case .xmlPlist:
-            try XMLPlistManifest(window: window, limits: limits, recognition: recognition)
-                .read(emit)
-        case .binaryPlist:
-            try BinaryPlistManifest(window: window, limits: limits, recognition: recognition)
-                .read(emit)
-        case .json, .jsonLines:
-            return try JSONManifest(window: window, limits: limits, recognition: recognition)
-                .read(emit)
-        case .urlList:
-            try URLListManifest(window: window, limits: limits, recognition: recognition)
-                .read(emit)
+        case .xmlPlist: try document.readXMLPlist(emit)
+        case .binaryPlist: try document.readBinaryPlist(emit)
+        case .json, .jsonLines: return try document.readJSON(emit)
+        case .urlList: try document.readURLList(emit)
         }
         return format
     }

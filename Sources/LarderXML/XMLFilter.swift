@@ -1,3 +1,5 @@
+import LarderCore
+
 /// Reduces a document to what libxml2 may see: tags without attributes, and text, in UTF-8.
 ///
 /// libxml2 hangs in declarations of a document type, keeps every comment and processing instruction
@@ -7,7 +9,7 @@
 final class XMLFilter {
     /// Whether a reference was replaced by ``XMLRules/forbiddenReference``.
     private(set) var hasForbiddenReference = false
-    private let input: XMLInput
+    private let input: BufferedBytes
     private let rules: XMLRules
     private let elements: XMLElements
     private var names: Set<[UInt8]> = []
@@ -49,7 +51,7 @@ final class XMLFilter {
     /// buffer would grow by megabytes.
     private static let mostHandedOver = 512
 
-    init(_ input: XMLInput, _ rules: XMLRules) {
+    init(_ input: BufferedBytes, _ rules: XMLRules) {
         self.input = input
         self.rules = rules
         elements = XMLElements(rules)
@@ -60,7 +62,7 @@ final class XMLFilter {
 
     deinit { due.deallocate() }
 
-    /// Hands bytes over; 0 at the end.
+    /// Reads on; 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         if start == end {
             if let failure { throw failure }
@@ -153,7 +155,7 @@ final class XMLFilter {
         return length > 0
     }
 
-    /// How much more of the current text may be passed on.
+    /// The number of bytes of the current text that may still be passed on.
     private var textRoom: Int { mostText - textLength }
 
     private func passText() throws {
@@ -161,7 +163,7 @@ final class XMLFilter {
         if hasTag, text[0] == UInt8(ascii: "&") { return try passReference() }
         var length = text.place(of: UInt8(ascii: "<")) ?? text.count
         guard hasTag else {
-            guard text.prefix(length).allSatisfy(\.isXMLBlank) else {
+            guard text.prefix(length).allSatisfy(\.isMarkupBlank) else {
                 throw error(.malformed, "expected an element, found text")
             }
             try count(skipped: length)
@@ -248,7 +250,7 @@ final class XMLFilter {
     /// Leaves out the rest of a text that is too long.
     private func cut(_ length: Int) throws {
         if isBetweenElements {
-            let blanks = input.unread.prefix(length).prefix { $0.isXMLBlank }.count
+            let blanks = input.unread.prefix(length).prefix { $0.isMarkupBlank }.count
             try count(skipped: blanks)
             leaveOut(blanks)
             guard blanks == length else {
@@ -312,7 +314,6 @@ final class XMLFilter {
 
     private func mayEnter(_ tag: XMLTag) -> Bool { tag.isEnd || depth < rules.maximumDepth }
 
-    /// Accounts for a tag that is passed on.
     private func enter(_ tag: XMLTag) {
         textLength = 0
         if tag.isEnd { depth -= 1 } else if !tag.isEmpty { depth += 1 }

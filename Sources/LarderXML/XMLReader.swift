@@ -1,4 +1,5 @@
 import CXML2
+import LarderCore
 
 /// One pass over an XML document with libxml2's text reader, node by node.
 ///
@@ -6,7 +7,6 @@ import CXML2
 /// network. Its own limits stay on (256 levels, 10 MB of text in a node). Create, use and release a
 /// reader on one thread: it takes that thread's handler of XML errors.
 package final class XMLReader {
-    /// The kinds of nodes that a reader stops at.
     package enum Node {
         case start
         case end
@@ -39,7 +39,7 @@ package final class XMLReader {
     ) throws {
         _ = Self.initialized
         linesBefore = line - 1
-        source = Source(XMLFilter(XMLInput(capacity: bufferSize, line: line, read), rules))
+        source = Source(XMLFilter(BufferedBytes(capacity: bufferSize, line: line, read), rules))
         let options = XML_PARSE_NONET.rawValue | XML_PARSE_BIG_LINES.rawValue
         // Unretained because the reader is freed before this object, which owns the source.
         let context = Unmanaged.passUnretained(source).toOpaque()
@@ -102,7 +102,6 @@ package final class XMLReader {
     /// Whether the element has no end tag, as in `<string/>`.
     package var isEmpty: Bool { xmlTextReaderIsEmptyElement(reader) == 1 }
 
-    /// The number of elements around the node.
     package var depth: Int { Int(xmlTextReaderDepth(reader)) }
 
     /// The text that the reader stands on. It is complete if it has at most
@@ -119,7 +118,6 @@ package final class XMLReader {
         return source.filter.line(of: known > 0 ? known : lineOfBlanks) + linesBefore
     }
 
-    /// The error that ended the reading.
     private func failure() -> any Error {
         if let error = source.error { return error }
         let message = String(cString: larder_xml_message(problem))
@@ -219,7 +217,6 @@ struct XMLElements {
         root = known?.first
     }
 
-    /// Whether any names are permitted.
     var areAny: Bool { known == nil }
 
     func mayBe(_ number: UInt64) -> Bool { known?.contains(number) ?? true }
@@ -263,9 +260,9 @@ struct XMLTag {
         let end = isEmpty ? last - 1 : last
         // Loops, since there are millions of tags.
         var nameEnd = start
-        while nameEnd < end, !bytes[nameEnd].isXMLBlank { nameEnd += 1 }
+        while nameEnd < end, !bytes[nameEnd].isMarkupBlank { nameEnd += 1 }
         var rest = nameEnd
-        while rest < end, bytes[rest].isXMLBlank { rest += 1 }
+        while rest < end, bytes[rest].isMarkupBlank { rest += 1 }
         hasAttributes = rest < end
         // Of "</>" nothing is left.
         name = UnsafeBufferPointer(rebasing: bytes[min(start, nameEnd)..<nameEnd])
@@ -300,7 +297,6 @@ struct XMLTag {
 
 /// Why a document cannot be read.
 package struct XMLError: Error, Equatable {
-    /// The kinds of failure.
     package enum Code: Equatable, Sendable {
         /// The rules of XML are broken, or the document ends early.
         case malformed

@@ -1,4 +1,3 @@
-import LarderCore
 import LarderImages
 import LarderTestSupport
 import Testing

@@ -37,7 +37,7 @@ struct SampleManifestsTests: ImageTests {
         let types = files.compactMap { path, bytes in
             path.hasPrefix("icons/") ? try? inspect(bytes).mediaType : nil
         }
-        #expect(Set(types) == Set(MediaType.allCases))
+        #expect(Set(types.map(\.rawValue)) == Set(ImageFormat.all.map(\.mediaType.rawValue)))
     }
 
     @Test func theClassicListIsTheSameInThreeFormats() throws {

@@ -7,8 +7,7 @@ import Testing
 @Suite struct BinaryPlistTests {
     private func value(_ bytes: [UInt8]) throws -> ManifestValue {
         let window = ByteWindow(ByteInput(bytes: bytes, name: "test"))
-        let plist = try BinaryPlist(BinaryPlistBytes(window, limits: .init()))
-        return try BinaryPlistCursor(plist, limits: .init(), name: "test").take().get()
+        return try BinaryPlistCursor(window, limits: .init()).take().get()
     }
 
     private func value(of object: [UInt8]) throws -> ManifestValue {

@@ -152,9 +152,9 @@ import Testing
                 let input = ByteInput(bytes: Array(text.utf8), name: "test")
                 var found: [String] = []
                 let window = ByteWindow(input, capacity: capacity)
-                _ = try JSONManifest(
+                _ = try ManifestDocument(
                     window: window, limits: .init(), recognition: ShapeRecognition(ManifestRules())
-                ).read {
+                ).readJSON {
                     found.append("\($0.line ?? 0) \($0.content)")
                 }
                 if expected.isEmpty { expected = found }

@@ -1,3 +1,4 @@
+import LarderCore
 import Testing
 
 @testable import LarderManifest
@@ -9,7 +10,11 @@ import Testing
         try bytes.withUnsafeBufferPointer { bytes in
             var parser = JSONParser(bytes, isWhole: isWhole, maximumDepth: depth)
             let value = try parser.value()
-            try parser.finish()
+            let rest = bytes[parser.position...]
+            if let next = rest.firstIndex(where: { !$0.isMarkupBlank }) {
+                let found = JSONText.character(bytes, at: next)
+                throw JSONParser.Error.syntax(at: next, "expected nothing more, found \(found)")
+            }
             return value
         }
     }
@@ -21,7 +26,7 @@ import Testing
         do {
             _ = try parse(bytes)
             return nil
-        } catch JSONParser.Failure.syntax(let offset, let reason) {
+        } catch JSONParser.Error.syntax(let offset, let reason) {
             return "\(offset): \(reason)"
         } catch {
             return "\(error)"
@@ -150,12 +155,12 @@ import Testing
                 return Array(text.utf8)
             }
             _ = try parse(nested(5), depth: 5)
-            #expect(throws: JSONParser.Failure.self) { try parse(nested(6), depth: 5) }
+            #expect(throws: JSONParser.Error.self) { try parse(nested(6), depth: 5) }
         }
     }
 
     @Test func aNumberMayGoOnBehindTheBytes() throws {
         #expect(try parse([0x31]) == .integer(1))
-        #expect(throws: JSONParser.Failure.self) { try parse([0x31], isWhole: false) }
+        #expect(throws: JSONParser.Error.self) { try parse([0x31], isWhole: false) }
     }
 }

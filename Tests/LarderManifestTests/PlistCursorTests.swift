@@ -11,9 +11,9 @@ import Testing
     private func values(_ content: String) throws -> [ManifestValue] {
         let window = ByteWindow(ByteInput(bytes: Array(xmlPlist(content).utf8), name: "test"))
         var values: [ManifestValue] = []
-        try XMLPlistManifest(
+        try ManifestDocument(
             window: window, limits: .init(), recognition: ShapeRecognition(ManifestRules())
-        ).read { values.append(try $0.content.get()) }
+        ).readXMLPlist { values.append(try $0.content.get()) }
         return values
     }
 

@@ -108,10 +108,10 @@ import Testing
         for capacity in 1...300 {
             let input = ByteInput(bytes: Array(text.utf8), name: "test")
             var names: [ManifestValue] = []
-            try XMLPlistManifest(
+            try ManifestDocument(
                 window: ByteWindow(input, capacity: capacity), limits: .init(),
                 recognition: ShapeRecognition(ManifestRules())
-            ).read { names.append(try $0.content.get()) }
+            ).readXMLPlist { names.append(try $0.content.get()) }
             let entry = ManifestValue.dictionary([
                 .init(key: "name", value: .string("a]]]b<c<")),
                 .init(key: "icon", value: .string(Self.url)),

@@ -53,6 +53,7 @@ struct ConnectionOptions: ParsableArguments {
 
     /// - Throws: ``MissingInput`` if the file of certificate authorities cannot be read.
     func apply(to configuration: inout TransferConfiguration) throws {
+        configuration.logger = Log.logger("larder.http")
         configuration.proxies = try proxies
         configuration.certificateAuthorities = try authorities
         configuration.connectTimeout = connectTimeout.duration

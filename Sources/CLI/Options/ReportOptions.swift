@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import LarderCache
 import LarderCore
+import LarderPrefetch
 import Logging
 import Synchronization
 
@@ -85,19 +86,7 @@ enum Log {
     }
 
     /// The log of a cache.
-    static var cache: CacheLog {
-        guard let logger = logger("larder.cache") else { return .none }
-        return CacheLog { level, message in
-            let level: Logger.Level =
-                switch level {
-                case .debug: .debug
-                case .info: .info
-                case .notice: .notice
-                case .warning: .warning
-                }
-            logger.log(level: level, "\(message())")
-        }
-    }
+    static var cache: CacheLog { CacheLog(logger("larder.cache")) }
 }
 
 /// Writes log messages to standard error, above the status line.

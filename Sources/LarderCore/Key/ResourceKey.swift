@@ -1,28 +1,24 @@
 import Foundation
 
-/// What a resource is looked up by, as the index has it. Three namespaces, none of which answers
-/// for another:
+/// The key of a resource in the index. There are three namespaces, which never stand for each
+/// other:
 ///
-/// - a URL's key (``HTTPURL/key``): its bytes come from that URL and from nowhere else;
-/// - `key:` and a manifest's `key`: whoever writes a manifest may write anything there, also
-///   another's URL;
-/// - `ni:///sha-256;…` (RFC 6920): the name of the bytes themselves, of icons that a manifest
-///   holds.
+/// - a URL's key (``HTTPURL/key``): the bytes come from that URL and from nowhere else;
+/// - `key:` and a manifest's `key`, which may be any text, also the URL of another resource;
+/// - `ni:///sha-256;…` (RFC 6920): the name of the bytes themselves, for icons in a manifest.
 package enum ResourceKey {
     private static let own = "key:"
     private static let bytes = "ni:"
 
-    /// The key of what a manifest gives a `key` of its own.
     package static func named(_ key: String) -> String { own + key }
 
-    /// A manifest's `key`, out of what ``named(_:)`` has made of it; nil for all other keys.
+    /// The manifest's `key` in a key that ``named(_:)`` returned; nil for all other keys.
     package static func name(in key: String) -> String? {
         // In bytes: a combining mark behind the colon would make another character of it.
         guard key.utf8.starts(with: own.utf8) else { return nil }
         return String(decoding: key.utf8.dropFirst(own.utf8.count), as: UTF8.self)
     }
 
-    /// The name of the bytes with a digest.
     package static func name(of digest: Digest) -> String {
         let base64 = Data(digest.bytes).base64EncodedString()
         return bytes + "///sha-256;"
@@ -45,33 +41,25 @@ package enum ResourceKey {
     }
 }
 
-/// The text of a key, compared as bytes: it comes from manifests, and `String` takes quadratic time
-/// over combining marks.
+/// The text of a key, compared as bytes: `String` takes quadratic time over combining marks.
 package struct CacheKey: Hashable, Sendable {
     private let text: String
 
     package init(_ text: String) { self.text = text }
 
-    /// How many bytes the text has.
     package var byteCount: Int { text.utf8.count }
 
-    /// For one that is kept: text that is Foundation's own is converted once, not at each look-up.
+    /// Converts text of Foundation once, instead of at each look-up.
     package init(kept text: String) {
         var text = text
         text.makeContiguousUTF8()
         self.text = text
     }
 
-    // Not withUTF8, which retains the text each time: a quarter of a look-up.
+    // withUTF8 would retain the text each time: a quarter of a look-up.
 
     package static func == (left: CacheKey, right: CacheKey) -> Bool {
-        left.text.utf8.withContiguousStorageIfAvailable { left in
-            right.text.utf8.withContiguousStorageIfAvailable { right in
-                left.count == right.count
-                    && (left.isEmpty
-                        || memcmp(left.baseAddress!, right.baseAddress!, left.count) == 0)
-            }
-        }.flatMap(\.self) ?? left.text.utf8.elementsEqual(right.text.utf8)
+        left.text.isSame(as: right.text)
     }
 
     package func hash(into hasher: inout Hasher) {
@@ -92,5 +80,13 @@ extension ResourceKey {
         let isKeyed = url != nil && (key.map(isSpelledOut) ?? true)
         let shown = isKeyed ? url?.maskingQuery : (url ?? key)?.maskingSecretsInQuery
         return hasCredentials ? shown?.showingMask : shown
+    }
+}
+
+extension String {
+    /// A resource's URL as an output shows it. With a key of its own, the URL is signed or rotates,
+    /// and its query is not shown.
+    package func shown(asURLOf key: String) -> String {
+        (ResourceKey.isApart(key, from: self) ? maskingQuery : self).shownAsURL
     }
 }

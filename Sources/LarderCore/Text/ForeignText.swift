@@ -34,7 +34,6 @@ extension Collection<UInt8> {
         }
     }
 
-    /// The same with letters of ASCII in lower case.
     @inlinable
     package var lowercasedASCII: [UInt8] { map(\.lowercasedASCII) }
 }
@@ -54,13 +53,29 @@ extension UInt8 {
     @inlinable
     package var lowercasedASCII: UInt8 { 0x41...0x5A ~= self ? self | 0x20 : self }
 
-    /// Whether it is a space or a tab.
     @inlinable
     package var isBlank: Bool { self == 0x20 || self == 0x09 }
 
-    /// Whether it is a digit.
+    /// Whether it is white space of JSON (RFC 8259, section 2) and of XML 1.0 (section 2.3).
+    @inlinable
+    package var isMarkupBlank: Bool {
+        self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09
+    }
+
     @inlinable
     package var isDigit: Bool { 0x30...0x39 ~= self }
+
+    @inlinable
+    package var isASCIILetterOrDigit: Bool { isDigit || 0x61...0x7A ~= self | 0x20 }
+
+    /// The value of a hexadecimal digit; nil for any other byte.
+    package var hexDigit: UInt8? {
+        switch self {
+        case 0x30...0x39: self - 0x30
+        case 0x41...0x46, 0x61...0x66: (self | 0x20) - 0x61 + 10
+        default: nil
+        }
+    }
 
     /// Whether it is white space in ASCII.
     @inlinable
@@ -93,7 +108,7 @@ extension StaticString {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Where the first such byte is from `start` on; nil if there is none. Much faster than the
+    /// The index of the first such byte from `start` on; nil if there is none. Much faster than the
     /// standard library's search.
     package func place(of byte: UInt8, from start: Int = 0) -> Int? {
         guard let base = baseAddress, start < count else { return nil }

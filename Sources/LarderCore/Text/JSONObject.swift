@@ -7,7 +7,7 @@ package struct JSONObject {
 
     package init() {}
 
-    /// The object's text, without a line end.
+    /// The object's text without a line end.
     package var text: String { "{" + members + "}" }
 
     package mutating func set(_ key: String, _ value: String?) {

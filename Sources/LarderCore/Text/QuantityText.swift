@@ -14,7 +14,6 @@ package enum ByteText {
         return "\(decimal(value)) \(unit)"
     }
 
-    /// One decimal, rounded.
     static func decimal(_ value: Double) -> String {
         let tenths = Int((value * 10).rounded())
         return "\(tenths / 10).\(tenths % 10)"

@@ -59,8 +59,8 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     ///   - base: The URL that a relative reference is resolved against. A URL of the same origin
     ///     without credentials inherits the base's. Default: nil.
     public init(_ text: String, relativeTo base: HTTPURL? = nil) throws(ParseError) {
-        if let plain = PlainURL(text) {
-            self.init(plain)
+        if let plain = HTTPURL(plain: text) {
+            self = plain
         } else {
             self = try Self.parse(text, relativeTo: base)
         }
@@ -68,12 +68,6 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
             credentials = inherited
             inheritsCredentials = true
         }
-    }
-
-    private init(_ plain: PlainURL) {
-        self.init(
-            string: plain.string, hasEscapes: plain.hasEscapes, scheme: plain.scheme,
-            host: plain.host, port: plain.port)
     }
 
     init(
@@ -128,7 +122,6 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
 /// The WHATWG URL standard's basic URL parser (section 4.4), for `http` and `https`: these are the
 /// special schemes that have a host and a path of segments.
 extension HTTPURL {
-    /// Parses without the base's credentials.
     static func parse(
         _ text: String, relativeTo base: HTTPURL?
     ) throws(ParseError) -> HTTPURL {
@@ -160,7 +153,6 @@ extension HTTPURL {
             port: port, credentials: authority.credentials)
     }
 
-    /// Resolves a reference that has no authority.
     private static func resolve(_ reference: ArraySlice<UInt8>, _ base: HTTPURL) -> HTTPURL {
         let whole = Array(base.string.utf8)
         // Behind the scheme's two slashes; a canonical spelling always has a path.
@@ -194,7 +186,7 @@ extension HTTPURL {
                 !$0.isASCIILetterOrDigit && !"+-.".utf8.contains($0)
             }), text[colon] == UInt8(ascii: ":")
         else { return nil }
-        let name = text[..<colon].map { 0x41...0x5A ~= $0 ? $0 | 0x20 : $0 }
+        let name = text[..<colon].lowercasedASCII
         return (String(decoding: name, as: UTF8.self), name.count + 1)
     }
 

@@ -5,11 +5,7 @@ extension String {
         var encoded: [UInt8] = []
         encoded.reserveCapacity(utf8.count)
         for byte in utf8 {
-            if isPlain(byte) {
-                encoded.append(byte)
-            } else {
-                encoded.append(percentEncoded: byte)
-            }
+            if isPlain(byte) { encoded.append(byte) } else { encoded.append(percentEncoded: byte) }
         }
         return String(decoding: encoded, as: UTF8.self)
     }
@@ -79,7 +75,6 @@ extension Collection<UInt8> {
     }
 }
 
-/// The classes of bytes in a URL.
 enum URLBytes {
     /// The bytes that are not encoded in a path: RFC 3986's `pchar` (section 3.3) and slashes. The
     /// WHATWG path percent-encode set lacks ``| [ ]`` and, in older versions, `^`.
@@ -101,29 +96,12 @@ enum URLBytes {
     /// them.
     static func escaped(_ text: some Collection<UInt8>) -> UInt8? {
         var digits = text.prefix(2).makeIterator()
-        guard let high = digits.next().flatMap(digit), let low = digits.next().flatMap(digit) else {
+        guard let high = digits.next()?.hexDigit, let low = digits.next()?.hexDigit else {
             return nil
         }
         return high << 4 | low
     }
 
-    static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case 0x30...0x39: byte - 0x30
-        case 0x41...0x46: byte - 0x41 + 10
-        case 0x61...0x66: byte - 0x61 + 10
-        default: nil
-        }
-    }
-}
-
-extension UInt8 {
-    package var isASCIILetterOrDigit: Bool {
-        switch self {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        default: false
-        }
-    }
 }
 
 extension String {

@@ -1,10 +1,11 @@
+import Crypto
+import Foundation
+
 /// The part of a URL behind its two slashes: credentials, host and port.
 package struct URLAuthority {
     /// Nil if both parts are empty or missing.
     package let credentials: Credentials?
-    /// The host in the spelling of ``HTTPURL/host``.
     package let host: String
-    /// The explicit port; nil without one.
     package let port: Int?
 
     /// Parses an authority as the WHATWG URL standard does for special schemes.
@@ -77,7 +78,6 @@ public struct Credentials: Hashable, Sendable {
         self.password = password
     }
 
-    /// Whether there is neither name nor password.
     var isEmpty: Bool { user.isEmpty && password.isEmpty }
 }
 
@@ -87,4 +87,23 @@ extension Credentials: CustomStringConvertible, CustomReflectable {
 
     /// Without children, so that `dump` shows none either.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// Encrypts credentials for the plan's file, which a killed run leaves behind. The random key is
+/// only in the memory of this process.
+package struct CredentialSeal: Sendable {
+    private let key = SymmetricKey(size: .bits256)
+
+    package init() {}
+
+    package func seal(_ credentials: Credentials) throws -> Data {
+        let text = [credentials.user, credentials.password]
+        return try ChaChaPoly.seal(JSONEncoder().encode(text), using: key).combined
+    }
+
+    package func open(_ sealed: Data) throws -> Credentials {
+        let text = try ChaChaPoly.open(ChaChaPoly.SealedBox(combined: sealed), using: key)
+        let parts = try JSONDecoder().decode([String].self, from: text)
+        return Credentials(user: parts[0], password: parts[1])
+    }
 }

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
+import Foundation
 
 /// The host parser of the WHATWG URL standard (section 3.5), for special schemes.
 ///
@@ -38,10 +32,7 @@ enum URLHost {
 
     /// A domain name in lower case, in its ASCII form.
     private static func asciiName(_ name: [UInt8]) throws(HTTPURL.ParseError) -> [UInt8] {
-        func lowercased(_ name: some Sequence<UInt8>) -> [UInt8] {
-            name.map { 0x41...0x5A ~= $0 ? $0 | 0x20 : $0 }
-        }
-        guard name.contains(where: { $0 >= 0x80 }) else { return lowercased(name) }
+        guard name.contains(where: { $0 >= 0x80 }) else { return name.lowercasedASCII }
         guard let text = String(valid: name) else {
             throw .malformed("the host is not UTF-8")
         }
@@ -53,10 +44,9 @@ enum URLHost {
         guard !name.contains(where: isForbidden), let ascii = convert(text), !ascii.isEmpty,
             ascii.utf8.allSatisfy({ $0.isASCIILetterOrDigit || "-._".utf8.contains($0) })
         else { throw .malformed("the host is not an international domain name") }
-        return lowercased(ascii.utf8)
+        return ascii.utf8.lowercasedASCII
     }
 
-    /// The standard's forbidden domain code points.
     private static func isForbidden(_ byte: UInt8) -> Bool {
         byte <= 0x20 || byte == 0x7F || "#%/:<>?@[\\]^|".utf8.contains(byte)
     }
@@ -102,7 +92,7 @@ enum URLHost {
         }
         var number: UInt64 = 0
         for byte in digits {
-            guard let digit = URLBytes.digit(byte), digit < radix else { return nil }
+            guard let digit = byte.hexDigit, digit < radix else { return nil }
             number = min(number * radix + UInt64(digit), 1 << 32)
         }
         return number
@@ -132,7 +122,7 @@ enum URLHost {
                 compression = pieces.count
                 continue
             }
-            let digits = rest.prefix(4).prefix { URLBytes.digit($0) != nil }
+            let digits = rest.prefix(4).prefix { $0.hexDigit != nil }
             let behind = rest[digits.endIndex...]
             if behind.first == UInt8(ascii: ".") {
                 guard !digits.isEmpty, pieces.count <= 6, let address = decimalIPv4(rest) else {
@@ -142,7 +132,7 @@ enum URLHost {
                 rest = []
                 continue
             }
-            pieces.append(digits.reduce(0) { $0 << 4 | UInt16(URLBytes.digit($1) ?? 0) })
+            pieces.append(digits.reduce(0) { $0 << 4 | UInt16($1.hexDigit ?? 0) })
             rest = behind
             if rest.first == UInt8(ascii: ":") {
                 rest = rest.dropFirst()
@@ -211,25 +201,13 @@ public enum InternationalHosts {
     /// Installs the converter of the process. The first one stays: equal texts have to be equal
     /// URLs as long as the process runs.
     public static func install(_ converter: @escaping Converter) {
-        withLock { if installed == nil { installed = converter } }
+        lock.withLock { if installed == nil { installed = converter } }
     }
 
-    static var converter: Converter? { withLock { installed } }
+    static var converter: Converter? { lock.withLock { installed } }
 
-    // Unsafe because the compiler sees no lock around it. Safe because only `withLock` uses it.
+    // Unsafe because the compiler sees no lock around it. Safe because it is used only while
+    // `lock` is held.
     private nonisolated(unsafe) static var installed: Converter?
-    // Unsafe to share as a pointer. Safe because it is made once, for locking only, and never
-    // freed.
-    private nonisolated(unsafe) static let lock = {
-        let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-        pthread_mutex_init(lock, nil)
-        return lock
-    }()
-
-    // Not a `Mutex`, which iOS 16 lacks, nor an `NSLock`, which is Foundation's.
-    private static func withLock<Value>(_ body: () -> Value) -> Value {
-        pthread_mutex_lock(lock)
-        defer { pthread_mutex_unlock(lock) }
-        return body()
-    }
+    private static let lock = NSLock()
 }

@@ -1,16 +1,15 @@
 /// The parameters by which URLs carry secrets.
 package enum SecretParameter {
-    /// What the name of one has somewhere, `-`, `_` and case disregarded.
+    /// Parts of their names, without `-`, `_` and case.
     ///
-    /// Those of AWS (`X-Amz-Signature`, `X-Amz-Credential`, `X-Amz-Security-Token`,
+    /// They cover AWS (`X-Amz-Signature`, `X-Amz-Credential`, `X-Amz-Security-Token`,
     /// `AWSAccessKeyId`, `Signature`), Google (`X-Goog-Signature`), and of what OpenTelemetry's
     /// semantic conventions (`url.full`) and error trackers scrub by default.
     private static let parts: [StaticString] = [
         "signature", "token", "secret", "password", "passwd", "passphrase", "credential",
-        "accesskey", "apikey", "session", "sessid", "hmac",
-        "authorization", "bearer",
+        "accesskey", "apikey", "session", "sessid", "hmac", "authorization", "bearer",
     ]
-    /// What is one if it is a whole word of the name: Azure's `sig`, Google's `key`,
+    /// Whole words of their names: Azure's `sig`, Google's `key`,
     /// CloudFront's `Policy` and `Key-Pair-Id`, Akamai's `hdnts`, Alibaba's `auth_key`.
     private static let words = Set(
         [
@@ -21,17 +20,17 @@ package enum SecretParameter {
     /// counts as a secret.
     private static let deepest = 3
 
-    /// Whether a parameter of that name and value is one; both percent-encoded or not.
+    /// Whether a parameter is a secret. Both parts may be percent-encoded.
     package static func isOne(_ name: Substring.UTF8View, _ value: Substring.UTF8View) -> Bool {
         isOne(Array(name), value.percentDecoded)
     }
 
-    /// Whether a parameter without a name is one: a token, percent-encoded or not.
+    /// Whether a parameter without a name is a token. It may be percent-encoded.
     package static func isToken(_ text: Substring.UTF8View) -> Bool {
         isToken(text.percentDecoded)
     }
 
-    /// The same, also if its value is a URL with one in its query or fragment.
+    /// Whether a parameter is a secret, or its value is a URL with one in its query or fragment.
     package static func hasOne(_ name: Substring.UTF8View, _ value: Substring.UTF8View) -> Bool {
         hasOne(Array(name), Array(value), depth: 0)
     }
@@ -78,7 +77,7 @@ package enum SecretParameter {
             && parts[0].count >= 16
     }
 
-    /// In lower case: of `X-Amz-Signature` and `authKey` two and more.
+    /// The words of a name in lower case: three of `X-Amz-Signature`, two of `authKey`.
     private static func words(of name: [UInt8]) -> [[UInt8]] {
         var words: [[UInt8]] = [[]]
         var isLower = false
@@ -88,7 +87,7 @@ package enum SecretParameter {
                 words.append([])
             } else {
                 if isLower, isUpper { words.append([]) }
-                words[words.count - 1].append(isUpper ? byte | 0x20 : byte)
+                words[words.count - 1].append(byte.lowercasedASCII)
             }
             isLower = 0x61...0x7A ~= byte
         }
@@ -147,29 +146,30 @@ extension String {
         return (start <= at ? "\(self[..<start])***\(self[at...])" : self).maskingQuery
     }
 
-    /// A key without the userinfo part that it has if it is a URL, because no index may hold
-    /// credentials; any other text stays as it is.
+    /// A key without the userinfo part of a URL, because no index may hold credentials. Any other
+    /// text stays as it is.
     package var removingUserinfo: String {
-        guard utf8.contains(UInt8(ascii: "@")) else { return self }
-        let start = authorityStart
-        let end = utf8[start...].firstIndex { "/?#".utf8.contains($0) } ?? endIndex
-        guard start > startIndex, let at = utf8[start..<end].lastIndex(of: UInt8(ascii: "@")) else {
+        guard let authority, let at = utf8[authority].lastIndex(of: UInt8(ascii: "@")) else {
             return self
         }
-        return String(self[..<start] + self[utf8.index(after: at)...])
+        return String(self[..<authority.lowerBound] + self[utf8.index(after: at)...])
     }
 
-    /// The host and port of a URL; nil if it has none.
     package var hostAndPort: String? {
+        guard let authority else { return nil }
+        let at = utf8[authority].lastIndex(of: UInt8(ascii: "@"))
+        let start = at.map { utf8.index(after: $0) } ?? authority.lowerBound
+        return String(self[start..<authority.upperBound])
+    }
+
+    private var authority: Range<Index>? {
         let start = authorityStart
         guard start > startIndex else { return nil }
-        let end = utf8[start...].firstIndex { "/?#".utf8.contains($0) } ?? endIndex
-        let at = utf8[start..<end].lastIndex(of: UInt8(ascii: "@"))
-        return String(self[(at.map { utf8.index(after: $0) } ?? start)..<end])
+        return start..<(utf8[start...].firstIndex { "/?#".utf8.contains($0) } ?? endIndex)
     }
 
-    /// Behind the slashes at the text's beginning or behind its first colon; the beginning if there
-    /// are none.
+    /// The index behind the slashes at the beginning or behind the first colon; otherwise the
+    /// beginning.
     private var authorityStart: Index {
         func isSlash(_ byte: UInt8) -> Bool {
             byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\")
@@ -178,13 +178,5 @@ extension String {
             slash == startIndex || utf8[utf8.index(before: slash)] == UInt8(ascii: ":")
         else { return startIndex }
         return utf8[slash...].firstIndex { !isSlash($0) } ?? endIndex
-    }
-}
-
-extension String {
-    /// A resource's URL as an output shows it. With a key of its own, that is signed or rotates,
-    /// and its query is not shown.
-    package func shown(asURLOf key: String) -> String {
-        (ResourceKey.isApart(key, from: self) ? maskingQuery : self).shownAsURL
     }
 }

@@ -92,7 +92,8 @@ extension Gallery {
         if case .failed(let error) = item.result { return icon(nil, .failed, error.message) }
         let url = item.shownURL
         if let object = found.resource?.object,
-            let mismatch = item.expectation.mismatch(digest: object.digest, size: object.size)
+            let mismatch = item.result.expectation.mismatch(
+                digest: object.digest, size: object.size)
         {
             return icon(
                 url, .missing, "other bytes are cached: \(mismatch.message)", mismatch.code)

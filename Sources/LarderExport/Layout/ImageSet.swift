@@ -1,5 +1,6 @@
 import Foundation
 import LarderCore
+import LarderImages
 
 /// An image set of an asset catalog: a directory with one image and `Contents.json`.
 ///
@@ -30,7 +31,7 @@ enum ImageSet {
     /// The description of a set of one image for every device and scale.
     static func contents(of file: String, mediaType: String?) -> String {
         var properties = ""
-        if mediaType.flatMap(MediaType.init) == .svg {
+        if ImageFormat.of(mediaType: mediaType)?.isVector ?? false {
             properties = """
                 ,
                   "properties" : {
@@ -88,18 +89,14 @@ enum ImageSet {
 enum ImageFile {
     /// The usual extension of a media type; `bin` if it is not an image.
     static func suffix(of mediaType: String?) -> String {
-        guard let type = mediaType.flatMap(MediaType.init) else { return "bin" }
-        return type == .jpeg ? "jpg" : type.name.lowercased()
+        ImageFormat.of(mediaType: mediaType)?.suffixes[0] ?? "bin"
     }
 
     static func isSuffix(_ text: String) -> Bool {
-        text.isSame(as: suffix(of: nil))
-            || MediaType.allCases.contains { text.isSame(as: suffix(of: $0.rawValue)) }
+        text.isSame(as: "bin") || ImageFormat.all.contains { text.isSame(as: $0.suffixes[0]) }
     }
 
-    /// Whether Xcode's `actool` compiles it as an image of an image set.
     static func isForAssetCatalog(_ mediaType: String?) -> Bool {
-        let type = mediaType.flatMap(MediaType.init)
-        return type == .png || type == .jpeg || type == .heic || type == .svg
+        ImageFormat.of(mediaType: mediaType)?.isForAssetCatalogs ?? false
     }
 }

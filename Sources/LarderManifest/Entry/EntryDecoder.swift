@@ -1,18 +1,17 @@
 import Foundation
 import LarderCore
 
-/// Gives the members of an element their meaning, as its shape has it.
+/// Decodes the members of an element as its shape says.
 struct EntryDecoder {
-    /// The members that have one in the plain form.
+    /// The members of the plain form.
     static let keys = ["name", "icon", "priority", "integrity", "sha256", "size", "key"]
 
-    /// Whether a member of that name has one.
     static func hasMeaning(_ key: String) -> Bool { keys.contains { key.isSame(as: $0) } }
 
     let shape: ManifestShape
     let urls: IconURLs
     let rules: ManifestRules
-    let notes: EntryNotes
+    let ignored: IgnoredMembers
 
     /// The element's name, if it can be read, and what each of its icons is: at least one result.
     func decode(_ entry: RawEntry) -> (name: String?, icons: [ManifestItem.Result]) {
@@ -50,7 +49,6 @@ struct EntryDecoder {
         }
     }
 
-    /// What the icons of an entry have in common.
     private struct Common {
         let name: String
         let members: [ManifestValue.Member]
@@ -67,15 +65,11 @@ struct EntryDecoder {
             let expectedSize = size(beside["size"] ?? .null)
             switch target {
             case .remote(let url, let text):
-                let spelling = text?.isSame(as: url.string) == true ? nil : text
                 return .entry(
                     Entry(
                         name: entry.name, icon: url, priority: entry.priority,
-                        expectedDigest: expectedDigest, expectedSize: expectedSize,
-                        key: entry.key,
-                        // With a key, it would say that anybody's bytes are that URL's.
-                        spelling: entry.key == nil ? spelling : nil,
-                        keyedSpelling: entry.key == nil ? nil : spelling))
+                        expectedDigest: expectedDigest, expectedSize: expectedSize, key: entry.key,
+                        spelling: text?.isSame(as: url.string) == true ? nil : text))
             case .inline(let bytes):
                 return .inline(
                     InlineEntry(
@@ -106,7 +100,7 @@ struct EntryDecoder {
 
     private typealias Icon = (match: PathMatch, place: ManifestShape.IconPlace)
 
-    /// The icons that are wanted; null and blank strings are none.
+    /// The wanted icons. Null and blank strings are none.
     private func icons(of element: ManifestValue) throws(EntryError) -> [Icon] {
         var found: [Icon] = []
         var count = 0
@@ -131,7 +125,6 @@ struct EntryDecoder {
         return wanted.map { [$0] } ?? found
     }
 
-    /// One of the ``PriorityName``s, or an integer.
     private func priority(_ value: ManifestValue) throws(EntryError) -> Int {
         switch value {
         case .null: return 0
@@ -143,7 +136,7 @@ struct EntryDecoder {
         }
         if let integer = value.exactInteger { return integer }
         guard rules.priorityKey != nil else {
-            notes.ignore(.priority)
+            ignored.add(.priority)
             return 0
         }
         throw EntryError(
@@ -152,7 +145,7 @@ struct EntryDecoder {
                 + PriorityName.allCases.map(\.rawValue).joined(separator: ", "))
     }
 
-    /// The digest that an icon's bytes must have: what is named for it, else what is beside it.
+    /// The digest that the rules name a place for, else the one beside the icon.
     private func digest(
         of icon: Icon, _ beside: [ManifestValue.Member], named: ManifestValue
     ) throws(EntryError) -> Digest? {
@@ -177,7 +170,7 @@ struct EntryDecoder {
         guard let value, value != .null else { return .null }
         if case .string = value, !value.isBlank { return value }
         if value == .invalidText { return value }
-        notes.ignore(name)
+        ignored.add(name)
         return .null
     }
 
@@ -233,7 +226,7 @@ struct EntryDecoder {
     private func size(_ value: ManifestValue) -> Int64? {
         guard value != .null else { return nil }
         guard let size = value.exactInteger, size >= 0 else {
-            notes.ignore(.size)
+            ignored.add(.size)
             return nil
         }
         return Int64(size)
@@ -245,7 +238,7 @@ struct EntryDecoder {
         guard case .string(let key) = value, key.utf8.count <= ManifestLimits.maximumURLSize,
             !key.utf8.contains(0)
         else {
-            notes.ignore(.key)
+            ignored.add(.key)
             return nil
         }
         return key.removingUserinfo
@@ -253,8 +246,7 @@ struct EntryDecoder {
 }
 
 extension String {
-    /// A name as it is shown: the beginning of one that is beyond all measure, and without null
-    /// characters.
+    /// The beginning of a long name, without null characters.
     fileprivate var shortenedName: String {
         let isPlain = utf8.count <= ManifestLimits.maximumNameSize && !utf8.contains(0)
         guard !isPlain else { return self }
@@ -277,13 +269,26 @@ extension ManifestValue {
         }
     }
 
-    /// The value as a message shows it.
     fileprivate var shown: String {
         switch self {
         case .integer(let integer): String(integer)
         case .double(let double): String(double)
         case .string(let text): text.quoted()
         default: kind
+        }
+    }
+}
+
+/// The members of entries that are ignored, in the order of their first appearance.
+final class IgnoredMembers {
+    var position = 0
+    private(set) var all: [ManifestSummary.IgnoredMember] = []
+
+    func add(_ member: ManifestSummary.IgnoredMember.Name) {
+        if let known = all.firstIndex(where: { $0.name == member }) {
+            all[known].count += 1
+        } else {
+            all.append(.init(name: member, count: 1, position: position))
         }
     }
 }

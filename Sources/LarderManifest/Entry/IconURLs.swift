@@ -1,8 +1,7 @@
 import LarderCore
 
-/// Makes URLs of what a manifest has for its icons.
+/// Resolves the icons of a manifest to URLs.
 struct IconURLs {
-    /// What relative ones are resolved against.
     let baseURL: HTTPURL?
     /// Whether the manifest itself has credentials in what its icons are relative to.
     let hasCredentials: Bool
@@ -34,14 +33,12 @@ struct IconURLs {
             }
     }
 
-    /// An icon's place.
     enum Target {
         /// - Parameter spelling: the text that it was made of, if that says all of it.
         case remote(HTTPURL, spelling: String?)
         case inline([UInt8])
     }
 
-    /// Where an icon is.
     func target(
         _ match: PathMatch, at place: ManifestShape.IconPlace, of entry: [ManifestValue.Member]
     ) throws(EntryError) -> Target {
@@ -63,13 +60,12 @@ struct IconURLs {
         }
         var text = value
         if let template = place.template { text = try Self.fill(template, value, match, entry) }
-        // As an app has it: what every parser ignores is no part of a spelling, nor of a
-        // placeholder.
-        if text.utf8.contains(where: { $0 <= 0x20 }) {
-            text = String(decoding: text.bytesOfURL, as: UTF8.self)
-        }
-        if text.utf8.contains(where: { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "%") }) {
-            text = try filled(text)
+        // Most texts are URLs as they are. What every parser ignores is no part of a spelling, nor of
+        // a placeholder.
+        if text.utf8.contains(where: {
+            $0 <= 0x20 || $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "%")
+        }) {
+            text = try filled(String(decoding: text.bytesOfURL, as: UTF8.self))
         }
         let isOfGateway = text.begins(with: "ipfs:")
         if isOfGateway { text = try gatewayURL(text) }
@@ -116,7 +112,7 @@ struct IconURLs {
         return url.credentials != nil && !url.inheritsCredentials
     }
 
-    /// A URL with the wanted size in the places that it leaves for one.
+    /// Fills the wanted size into a URL.
     private func filled(_ text: String) throws(EntryError) -> String {
         // A text of megabytes is refused whatever it holds.
         guard text.utf8.count <= ManifestLimits.maximumURLSize else { return text }
@@ -148,7 +144,7 @@ struct IconURLs {
         return "\(gateway)/\(Substring(path.prefix { !"?#".utf8.contains($0) }))\(query)"
     }
 
-    /// A template's text for a file's name; an absolute URL needs none.
+    /// Fills a template. An absolute URL needs none.
     private static func fill(
         _ template: String, _ value: String, _ match: PathMatch, _ entry: [ManifestValue.Member]
     ) throws(EntryError) -> String {
@@ -211,11 +207,6 @@ extension String {
 
     /// The text as a path: it may hold what ends one, or what no URL has.
     fileprivate var percentEncodingPath: String {
-        percentEncoding { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-            default: "-._~!$&'()*+,;=:@/".utf8.contains(byte)
-            }
-        }
+        percentEncoding { $0.isASCIILetterOrDigit || "-._~!$&'()*+,;=:@/".utf8.contains($0) }
     }
 }

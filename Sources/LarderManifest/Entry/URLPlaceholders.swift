@@ -1,4 +1,6 @@
-/// A URL's text with its places for a size filled in.
+import LarderCore
+
+/// A URL's text with a size in its placeholders.
 package struct URLPlaceholders {
     /// The placeholders for a size. `{w}` and `{h}` are Apple's.
     private static let sizes = ["{size}", "{width}", "{height}", "{w}", "{h}"].map {
@@ -10,7 +12,6 @@ package struct URLPlaceholders {
         Array($0.utf8)
     }
 
-    /// The text.
     package let text: String
     /// The first placeholder that is left and that no server would understand; nil if there is
     /// none. Other braces are left to the URL's parser, unless a size was filled in: then all of
@@ -79,7 +80,7 @@ package struct URLPlaceholders {
 
     private static func isEscape(_ text: ArraySlice<UInt8>) -> Bool {
         let digits = text.dropFirst().prefix(2)
-        return digits.count == 2 && digits.allSatisfy { Character(Unicode.Scalar($0)).isHexDigit }
+        return digits.count == 2 && digits.allSatisfy { $0.hexDigit != nil }
     }
 }
 

@@ -4,18 +4,16 @@ import LarderCore
 /// The bytes of a manifest in order, and at any place if the source allows it.
 package final class ByteInput {
     let name: String
-    /// Where it came from, for relative URLs; nil if that is not on the network.
+    /// Where it came from; nil if that is not on the network.
     let baseURL: HTTPURL?
-    /// Must be called when all of it was read as a manifest, with whether its URLs have
-    /// credentials.
+    /// See ``OpenedManifest/whenRead``.
     var whenRead: ((_ hasCredentials: Bool) throws -> Void)?
-    /// The first bytes that were read, no more than ``keepsFirst``, if they are kept.
+    /// The first ``keepsFirst`` bytes that were read.
     private(set) var first: [UInt8] = []
-    /// How many of the first bytes to keep, for a source that is read only once.
+    /// The number of first bytes to keep, for a source that is read only once.
     var keepsFirst = 0
-    /// Whether the reading is to end. Asked before each read in order.
+    /// Whether to stop. Called before each read in order.
     package var isCancelled: () -> Bool = { false }
-    private var limits = ManifestLimits()
     private let source: Source
     private var position = 0
     private var isReadInOrder = true
@@ -24,7 +22,6 @@ package final class ByteInput {
         case descriptor(Int32, isOwned: Bool)
         case bytes([UInt8])
         case packed(Inflater)
-        case decoded(TextDecoder)
     }
 
     init(descriptor: Int32, isOwned: Bool, name: String, baseURL: HTTPURL? = nil) {
@@ -39,19 +36,11 @@ package final class ByteInput {
         source = .bytes(bytes)
     }
 
-    /// What the gzip file in a window holds.
+    /// The content of the gzip file in a window.
     init(unpacking window: ByteWindow, limits: ManifestLimits) throws {
         name = window.input.name
         baseURL = window.input.baseURL
-        self.limits = limits
-        source = .packed(try Inflater(window))
-    }
-
-    /// What the text in a window is in UTF-8.
-    init(decoding window: ByteWindow, from encoding: XMLEncoding) {
-        name = window.input.name
-        baseURL = window.input.baseURL
-        source = .decoded(TextDecoder(window, from: encoding))
+        source = .packed(try Inflater(window, limits: limits))
     }
 
     deinit {
@@ -63,29 +52,29 @@ package final class ByteInput {
     var seekableSize: Int? {
         switch source {
         case .bytes(let bytes): return bytes.count
-        case .packed, .decoded: return nil
+        case .packed: return nil
         case .descriptor(let descriptor, _):
-            var status = stat()
-            guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            guard let size = Self.fileSize(descriptor),
                 lseek(descriptor, 0, SEEK_CUR) == position
             else { return nil }
-            return Int(status.st_size)
+            return size
         }
     }
 
-    /// Whether there was anything so far that is no character in the text's encoding.
-    var hasInvalidText: Bool {
-        if case .decoded(let decoder) = source { decoder.hasInvalid } else { false }
+    /// The share that was read, from 0 to 1; nil if it is not known.
+    package var shareRead: Double? {
+        guard isReadInOrder, case .descriptor(let descriptor, _) = source,
+            let size = Self.fileSize(descriptor), size > 0
+        else { return nil }
+        return min(1, Double(position) / Double(size))
     }
 
-    /// How much of it was read, from 0 to 1; nil if nobody knows.
-    package var shareRead: Double? {
-        guard isReadInOrder, case .descriptor(let descriptor, _) = source else { return nil }
+    private static func fileSize(_ descriptor: Int32) -> Int? {
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-            status.st_size > 0
-        else { return nil }
-        return min(1, Double(position) / Double(status.st_size))
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            return nil
+        }
+        return Int(status.st_size)
     }
 
     /// Reads on; 0 at the end.
@@ -97,7 +86,6 @@ package final class ByteInput {
         switch source {
         case .bytes(let bytes): count = Self.copy(bytes, from: position, into: buffer)
         case .packed(let inflater): count = try inflater.read(into: buffer)
-        case .decoded(let decoder): count = try decoder.read(into: buffer)
         case .descriptor(let descriptor, _):
             count = try retrying {
                 Foundation.read(descriptor, buffer.baseAddress, buffer.count)
@@ -108,25 +96,7 @@ package final class ByteInput {
             first += UnsafeRawBufferPointer(rebasing: buffer.prefix(count))
                 .prefix(keepsFirst - first.count)
         }
-        if case .packed(let inflater) = source { try confirm(position, from: inflater.packedCount) }
         return count
-    }
-
-    /// Checks that so much may be unpacked from so much.
-    private func confirm(_ unpacked: Int, from packed: Int) throws {
-        let most = limits.maximumUnpackedSize
-        guard unpacked <= most else {
-            throw ManifestError(
-                .tooLarge, source: name,
-                "longer than \(most) bytes unpacked; --max-manifest-size permits more")
-        }
-        let ratio = limits.maximumUnpackingRatio
-        let (bound, isBeyond) = packed.multipliedReportingOverflow(by: ratio)
-        guard unpacked <= ManifestLimits.freelyUnpackedSize || isBeyond || unpacked <= bound else {
-            throw ManifestError(
-                .tooLarge, source: name,
-                "unpacks to more than \(ratio) times its length; --max-unpack-ratio permits more")
-        }
     }
 
     /// Reads at an offset from the beginning, without moving; 0 at the end.
@@ -134,7 +104,7 @@ package final class ByteInput {
         isReadInOrder = false
         return switch source {
         case .bytes(let bytes): Self.copy(bytes, from: offset, into: buffer)
-        case .packed, .decoded: 0
+        case .packed: 0
         case .descriptor(let descriptor, _):
             try retrying { pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)) }
         }
@@ -159,12 +129,45 @@ package final class ByteInput {
     }
 }
 
-/// A temporary file without a name: nobody's but this process's, and gone with its descriptor,
-/// which is the maker's to close.
+extension ManifestSource {
+    /// Throws ``ManifestError`` with the code `missing`, `unreadable`, or `tooLarge`; of one at a
+    /// URL `CacheError` and `CancellationError`, too.
+    func open() throws -> ByteInput {
+        switch self {
+        case .file(let path):
+            // The string would end at a NUL for the system, and another file be read.
+            guard !path.utf8.contains(0) else {
+                throw ManifestError.system(EINVAL, "cannot open", source: name)
+            }
+            let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else {
+                throw ManifestError.system(errno, "cannot open", source: name)
+            }
+            return ByteInput(descriptor: descriptor, isOwned: true, name: name)
+        case .standardInput:
+            return ByteInput(descriptor: STDIN_FILENO, isOwned: false, name: name)
+        case .descriptor(let descriptor, _):
+            return ByteInput(descriptor: descriptor, isOwned: false, name: name)
+        case .bytes(let bytes, _):
+            return ByteInput(bytes: bytes, name: name)
+        case .url(let url, let open):
+            guard let open else {
+                throw ManifestError(
+                    .unreadable, source: name, "is at a URL, which is not asked here")
+            }
+            let opened = try open(url)
+            let input = ByteInput(
+                descriptor: opened.descriptor, isOwned: true, name: name, baseURL: opened.baseURL)
+            input.whenRead = opened.whenRead
+            return input
+        }
+    }
+}
+
+/// A temporary file without a name, which only this process has. The creator closes the descriptor.
 package struct UnnamedFile {
     package let descriptor: Int32
 
-    /// - Parameter source: whose bytes it is for.
     package init(for source: String) throws(ManifestError) {
         var path = Array((NSTemporaryDirectory() + "larder-XXXXXX").utf8CString)
         descriptor = mkstemp(&path)
@@ -175,7 +178,7 @@ package struct UnnamedFile {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }
 
-    /// Writes bytes behind those that are there; returns an error number, 0 if there is none.
+    /// Appends bytes; returns an error number, 0 if there is none.
     package func append(_ bytes: UnsafeRawBufferPointer) -> Int32 {
         var rest = bytes[...]
         while !rest.isEmpty {

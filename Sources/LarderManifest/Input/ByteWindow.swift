@@ -1,106 +1,31 @@
-/// The part of the input that is in memory: bytes not yet consumed, contiguous, refilled on
-/// demand. Memory is the initial capacity, or twice what a caller leaves unconsumed while filling.
+import LarderCore
+
+/// The part of a manifest that is in memory.
 final class ByteWindow {
     let input: ByteInput
-    private var storage: UnsafeMutablePointer<UInt8>
-    private var capacity: Int
-    private var start = 0
-    private var end = 0
-    /// Whether the input has no bytes beyond the window.
-    private(set) var isAtEnd = false
-    /// The line of the next byte; the first is 1.
-    private(set) var line: Int
-    /// The place of the next byte in the input, counted from 0.
-    private(set) var offset = 0
-    /// The place of the current line's first byte.
-    private var lineOffset = 0
+    private let bytes: BufferedBytes
 
-    init(_ input: ByteInput, capacity: Int = 256 << 10, line: Int = 1) {
+    init(_ input: ByteInput, capacity: Int = 256 << 10) {
         self.input = input
-        self.line = line
-        self.capacity = capacity
-        storage = .allocate(capacity: capacity)
+        bytes = BufferedBytes(capacity: capacity, line: 1) { try input.read(into: $0) }
     }
 
-    deinit { storage.deallocate() }
-
-    /// The column of the next byte in bytes; the first is 1.
-    var column: Int { offset - lineOffset + 1 }
-
-    /// The bytes in memory; valid until the next call that fills or consumes.
-    var unread: UnsafeBufferPointer<UInt8> {
-        UnsafeBufferPointer(start: storage + start, count: count)
-    }
-
-    /// How many bytes are in memory.
-    var count: Int { end - start }
-
-    /// Reads more until the window is full or the input at its end; false if nothing came.
-    ///
-    /// Filling whole windows, and not what one `read` gives, keeps a caller that starts over
-    /// after each fill from quadratic work on a slow pipe.
-    func fill() throws -> Bool {
-        guard !isAtEnd else { return false }
-        if count > capacity / 2 {
-            let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity * 2)
-            larger.update(from: storage + start, count: count)
-            storage.deallocate()
-            storage = larger
-            capacity *= 2
-        } else {
-            storage.update(from: storage + start, count: count)
-        }
-        let had = count
-        (start, end) = (0, had)
-        while end < capacity {
-            let space = UnsafeMutableRawBufferPointer(start: storage + end, count: capacity - end)
-            let got = try input.read(into: space)
-            guard got > 0 else {
-                isAtEnd = true
-                break
-            }
-            end += got
-        }
-        return end > had
-    }
-
-    /// Drops the first `count` bytes and counts their lines.
-    func consume(_ count: Int) {
-        let consumed = UnsafeBufferPointer(rebasing: unread.prefix(count))
-        var next = 0
-        while let found = consumed.place(of: 0x0A, from: next) {
-            line += 1
-            next = found + 1
-            lineOffset = offset + next
-        }
-        start += count
-        offset += count
-    }
-
-    /// Consumes as many bytes as fit into a buffer; 0 at the end.
-    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-        guard try peek() != nil else { return 0 }
-        let taken = UnsafeRawBufferPointer(unread).prefix(buffer.count)
-        buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: taken))
-        let count = taken.count
-        start += count
-        offset += count
-        return count
-    }
-
-    /// The next byte, not consumed; nil at the end.
-    func peek() throws -> UInt8? {
-        if start == end { guard try fill() else { return nil } }
-        return storage[start]
-    }
+    var unread: UnsafeBufferPointer<UInt8> { bytes.unread }
+    var count: Int { bytes.count }
+    var isAtEnd: Bool { bytes.isAtEnd }
+    var line: Int { bytes.line }
+    var column: Int { bytes.column }
+    var offset: Int { bytes.offset }
+    func fill() throws -> Bool { try bytes.fill() }
+    func fill(to count: Int) throws { try bytes.fill(to: count) }
+    func consume(_ count: Int) { bytes.consume(count) }
+    func peek() throws -> UInt8? { try bytes.peek() }
 
     /// Consumes JSON's white space and returns the byte behind it, not consumed; nil at the end.
     func peekBehindBlanks() throws -> UInt8? {
         repeat {
-            var next = start
-            while next < end, storage[next].isJSONBlank { next += 1 }
-            consume(next - start)
-            if start < end { return storage[start] }
+            consume(unread.prefix { $0.isMarkupBlank }.count)
+            if let next = unread.first { return next }
         } while try fill()
         return nil
     }
@@ -143,9 +68,4 @@ final class ByteWindow {
     ) -> ManifestError {
         ManifestError(code, source: input.name, at: place(at: offset), reason)
     }
-}
-
-extension UInt8 {
-    /// White space as RFC 8259, section 2 has it.
-    var isJSONBlank: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
 }

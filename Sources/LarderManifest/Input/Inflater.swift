@@ -6,10 +6,13 @@ final class Inflater {
     // On the heap because zlib remembers the address.
     private let stream: UnsafeMutablePointer<z_stream>
     private let window: ByteWindow
+    private let limits: ManifestLimits
     private var isBetweenMembers = false
+    private var unpacked = 0
 
-    init(_ window: ByteWindow) throws {
+    init(_ window: ByteWindow, limits: ManifestLimits) throws {
         self.window = window
+        self.limits = limits
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
         guard larder_gzip_begin(stream) == Z_OK else {
@@ -22,9 +25,6 @@ final class Inflater {
         stream.deallocate()
     }
 
-    /// How many bytes of the file were unpacked.
-    var packedCount: Int { window.offset }
-
     /// Whether bytes begin as a gzip file does.
     static func isGzip(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         bytes.starts(with: [0x1F, 0x8B])
@@ -34,7 +34,9 @@ final class Inflater {
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         while true {
             guard try window.peek() != nil else {
-                guard isBetweenMembers else { throw failure("the gzip file ends early") }
+                guard isBetweenMembers else {
+                    throw failure(.malformed, "the gzip file ends early")
+                }
                 return 0
             }
             if isBetweenMembers {
@@ -54,14 +56,34 @@ final class Inflater {
             window.consume(taken)
             isBetweenMembers = code == Z_STREAM_END
             guard code == Z_STREAM_END || code == Z_OK, isBetweenMembers || taken + given > 0 else {
-                throw failure("the gzip file is damaged")
+                throw failure(.malformed, "the gzip file is damaged")
             }
+            unpacked += given
+            try checkLength()
             if given > 0 { return given }
         }
     }
 
+    /// Checks that so much may be unpacked from so much.
+    private func checkLength() throws {
+        let most = limits.maximumUnpackedSize
+        guard unpacked <= most else {
+            throw failure(
+                .tooLarge, "longer than \(most) bytes unpacked; --max-manifest-size permits more")
+        }
+        let ratio = limits.maximumUnpackingRatio
+        let (bound, isBeyond) = window.offset.multipliedReportingOverflow(by: ratio)
+        guard unpacked <= ManifestLimits.freelyUnpackedSize || isBeyond || unpacked <= bound else {
+            throw failure(
+                .tooLarge,
+                "unpacks to more than \(ratio) times its length; --max-unpack-ratio permits more")
+        }
+    }
+
     /// Without a place: lines of packed bytes mean nothing.
-    private func failure(_ reason: String) -> ManifestError {
-        ManifestError(.malformed, source: window.input.name, reason)
+    private func failure(
+        _ code: ManifestError.Code, _ reason: String
+    ) -> ManifestError {
+        ManifestError(code, source: window.input.name, reason)
     }
 }

@@ -4,7 +4,6 @@
 /// Held back is only what may turn out to be an entry: the root's own members, and the first
 /// members of what may be a map, neither larger than an entry may be.
 final class EntryWalk<Cursor: ManifestCursor> {
-    /// What is left of a path on the way down.
     private struct Trail {
         let shape: Int
         let path: ManifestPath
@@ -25,13 +24,11 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Whether a place of entries was found.
     private(set) var hasEntries = false
     /// Whether the root has members that mean nothing in an entry.
     private(set) var hasStrangeMembers = false
     /// What was wrong with a value that was only passed over.
     private(set) var failure: EntryError?
-    /// The root's own members.
     private(set) var root: RootMembers
     private let cursor: Cursor
     private let recognition: ShapeRecognition
@@ -93,9 +90,8 @@ final class EntryWalk<Cursor: ManifestCursor> {
         return hasEntries && !recognition.isStrange || hasEmptyPlace
     }
 
-    /// Why there are no entries.
     var refusal: String {
-        kindOfApps.map { "'apps' is \($0), not an array: \(ShapeRecognition.advice)" }
+        kindOfApps.map { "'apps' is \($0), not an array: \(ManifestSuggestion.advice)" }
             ?? recognition.refusal
     }
 
@@ -281,7 +277,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Lets go of members that are no entries.
+    /// Drops held members that are not entries.
     func dropHeld() {
         for member in heldMembers {
             guard case .success(let value) = member.content, let key = member.key else { continue }
@@ -317,9 +313,7 @@ extension ValueKind {
 /// itself, as a web app manifest is, or the first of JSON Lines. Each is kept once, and all are no
 /// larger than an entry may be.
 struct RootMembers {
-    /// The names of those that are kept.
     private let keys: Set<[UInt8]>
-    /// The line that the dictionary begins on.
     var line: Int?
     private let marks: [ManifestPath]
     private let limits: ManifestLimits
@@ -345,10 +339,8 @@ struct RootMembers {
 
     var isEmpty: Bool { members.isEmpty }
 
-    /// Whether a member of that name is one of them.
     func isKept(_ key: String) -> Bool { keys.contains(Array(key.utf8)) }
 
-    /// The members as an element.
     var value: ManifestValue { .dictionary(members) }
 
     /// Whether they make an entry of a list.
@@ -358,7 +350,6 @@ struct RootMembers {
         return marks.contains { !$0.matches(in: value, limit: 1).isEmpty }
     }
 
-    /// Hands over the arrays and dictionaries.
     func forEachContainer(_ body: (ManifestValue.Member, ValueKind) -> Void) {
         for member in members {
             switch member.value {
@@ -379,41 +370,5 @@ struct RootMembers {
         }
     }
 
-    /// The members as an entry.
     var entry: Result<ManifestValue, EntryError> { failure.map { .failure($0) } ?? .success(value) }
-}
-
-/// One value after another of a manifest, in the order of the file: what the formats have in
-/// common.
-///
-/// The cursor stands before a value, which must be taken, passed over or entered.
-protocol ManifestCursor {
-    /// The kind of the value that comes next.
-    func kind() throws -> ValueKind
-    /// The line that it begins on; nil in a binary plist.
-    var line: Int? { get }
-    /// How many bytes have been read; only differences mean anything.
-    var progress: Int { get }
-    /// Takes the value, within the limits of an entry.
-    func take() throws -> Result<ManifestValue, EntryError>
-    /// Passes over the value. Returns what is wrong with it, if the format tells.
-    @discardableResult func skip() throws -> EntryError?
-    /// Passes over the value, and lets it be read on the way, if that changes nothing about
-    /// whether the rest can be read.
-    ///
-    /// - Parameter body: takes or passes over the value with a cursor that stands before it.
-    func skip(lookingOver body: (Self) throws -> Void) throws
-    /// Enters a dictionary, and hands over each key; what comes next then is the value.
-    func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws
-    /// Enters an array; before each call an element comes next.
-    func forEachElement(_ body: () throws -> Void) throws
-    /// An error of the manifest where the cursor stands.
-    func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError
-}
-
-/// The kinds of values that matter to where entries are.
-enum ValueKind {
-    case dictionary
-    case array
-    case scalar
 }

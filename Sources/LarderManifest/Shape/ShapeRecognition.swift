@@ -1,7 +1,9 @@
+import LarderCore
+
 /// Which of the known shapes a manifest has: decided by the first element that shows it, and kept.
 final class ShapeRecognition {
     let shapes: [ManifestShape]
-    /// Whether the places of entries were named by hand.
+    /// Whether `--entries` is given.
     let isExplicit: Bool
     private let namesIcons: Bool
     /// The shape that was decided on, by its place among all.
@@ -16,20 +18,16 @@ final class ShapeRecognition {
     let unread = UnreadIcons()
     /// The shapes that the elements of a top-level array may have, and so the lines of JSON Lines.
     let lineShapes: [Int]
-    /// The shapes that the members of the root may have.
     let mapShapes: [Int]
     private let plain: Int?
     private var hasFamiliar = false
     private var hasStrange = false
 
-    /// What to do about a manifest of no known shape.
-    static let advice = "name the places of its entries (--entries) and icons (--icon-key)"
-
     /// Why a manifest has no entries.
     var refusal: String {
         switch (isExplicit, namesIcons) {
         case (true, _) where !hasStrange: "there is nothing where --entries says"
-        case (false, false): "a manifest of no known shape: \(Self.advice)"
+        case (false, false): "a manifest of no known shape: \(ManifestSuggestion.advice)"
         case (false, true):
             "no entry has an icon where --icon-key says; --entries names the place of entries"
         case (true, false):
@@ -140,5 +138,16 @@ final class ShapeRecognition {
 
     private func isRoot(_ shape: ManifestShape) -> Bool {
         !isExplicit && shape.entries.contains { $0.segments.isEmpty }
+    }
+
+    /// Where the manifest's entries were found; nil if nothing has shown a shape.
+    func places(base: HTTPURL?) -> ManifestPlaces? {
+        guard let settled else { return nil }
+        let shape = shapes[settled]
+        return ManifestPlaces(
+            shape: shape.name,
+            entries: used, names: shape.names, icons: shape.icons.map(\.path),
+            priority: shape.priority, integrity: shape.integrity,
+            base: base)
     }
 }

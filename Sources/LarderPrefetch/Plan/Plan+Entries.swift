@@ -136,11 +136,11 @@ extension Plan {
             manifest: manifests[Int(row.integer())], position: Int(row.integer()),
             icon: Int(row.integer()), name: row.text() ?? "", status: status,
             isDuplicate: row.bool(), priority: Int(row.integer()),
-            error: problem(message, code, status, lastFailure), lastFailure: lastFailure,
+            failure: failure(message, code, status, lastFailure), lastFailure: lastFailure,
             id: row.integer(), fetch: row.optionalInteger(), expectation: Expectation(&row))
     }
 
-    private func problem(
+    private func failure(
         _ message: String?, _ code: String?, _ status: PlanStatus?, _ lastFailure: PastFailure?
     ) -> EntryFailure? {
         if let message {

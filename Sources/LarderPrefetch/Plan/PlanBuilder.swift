@@ -93,7 +93,7 @@ struct PlanBuilder {
             $0.bind(entry.expectedDigest)
             $0.bind(entry.expectedSize)
         }
-        let spelling = entry.spelling ?? entry.keyedSpelling
+        let spelling = entry.writtenSpelling
         if let spelling { try insertSpelling.run(lastID, spelling) }
     }
 

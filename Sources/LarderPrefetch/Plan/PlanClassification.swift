@@ -128,7 +128,7 @@ struct PlanClassification {
         resource.known = try recall?.known(for: key, keyColumn)
         if let recallFailure {
             resource.lastFailure =
-                try recallFailure.rows(keyColumn, as: PlannedResource.Failure.init).first
+                try recallFailure.rows(keyColumn, as: NamedResource.Failure.init).first
         }
         // Most resources do not need it.
         if resource.known?.variant != nil || resource.lastFailure != nil {

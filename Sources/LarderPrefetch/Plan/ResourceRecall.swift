@@ -23,7 +23,7 @@ struct ResourceRecall {
         rows = try PreparedStatement(
             db,
             """
-            SELECT r.key, \(PlannedResource.Known.columns(at: now, directives: directives))
+            SELECT r.key, \(NamedResource.Known.columns(at: now, directives: directives))
             FROM cache.resources r CROSS JOIN cache.objects o ON o.id = r.object
             WHERE r.key >= ? ORDER BY r.key
             """)

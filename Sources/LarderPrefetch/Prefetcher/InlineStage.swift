@@ -48,7 +48,7 @@ final class InlineStage: Depositor, Sendable {
 
     func committed(_ outcomes: [Store.Outcome]) {
         for outcome in outcomes {
-            guard let result = outcome.context as? FetchResult else { continue }
+            guard let result = outcome.context as? ResourceResult else { continue }
             switch outcome.result {
             case .success: reporter.report([result])
             case .failure(let error):
@@ -71,7 +71,7 @@ final class InlineStage: Depositor, Sendable {
         let accepted = DispatchSemaphore(value: 0)
         store.add(
             Deposit(
-                context: FetchResult(id: fetch, result: .success(success)), key: key,
+                context: ResourceResult(id: fetch, result: .success(success)), key: key,
                 url: ResourceKey.name(of: success.digest), validators: validators,
                 receivedAt: Date(), content: content),
             for: self

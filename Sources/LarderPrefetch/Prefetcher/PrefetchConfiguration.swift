@@ -94,3 +94,23 @@ public struct PrefetchConfiguration: Sendable {
     /// The defaults, for a cache directory.
     public init(cache: String) { self.cache = cache }
 }
+
+extension CacheLog {
+    /// Writes to a logger of swift-log. None, if there is no logger.
+    public init(_ logger: Logger?) {
+        guard let logger else {
+            self = .none
+            return
+        }
+        self.init { level, message in
+            let level: Logger.Level =
+                switch level {
+                case .debug: .debug
+                case .info: .info
+                case .notice: .notice
+                case .warning: .warning
+                }
+            logger.log(level: level, "\(message())")
+        }
+    }
+}

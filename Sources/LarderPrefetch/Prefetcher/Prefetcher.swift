@@ -98,7 +98,8 @@ public final class Prefetcher: Sendable {
         let isGivenUp = wait.isCancelled
         wait.isCancelled = { [self] in isCancelled || isGivenUp() }
         do {
-            return try Cache.create(at: configuration.cache, wait: wait)
+            return try Cache.create(
+                at: configuration.cache, wait: wait, log: CacheLog(configuration.logger))
         } catch {
             guard error.code == .locked, isCancelled else { throw error }
             return nil

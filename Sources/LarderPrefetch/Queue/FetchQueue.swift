@@ -122,7 +122,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         var broken: CacheError?
         var deposits = 0
         for outcome in outcomes {
-            guard let deposited = outcome.context as? FetchStage.Deposited else { continue }
+            guard let deposited = outcome.context as? OperationContext.Deposited else { continue }
             let (fetch, result) = (deposited.fetch, deposited.result)
             if case .success = result.result { deposits += 1 }
             switch outcome.result {

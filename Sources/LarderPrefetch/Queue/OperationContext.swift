@@ -15,6 +15,7 @@ final class OperationContext: Sendable {
     let store: Store
     let policy: RequestPolicy
     private let check: BodyCheck
+    let logger: Logger?
     private let received = Atomic<Int64>(0)
     private let requests = Atomic<Int>(0)
 
@@ -94,7 +95,7 @@ final class OperationContext: Sendable {
             let result = ResourceResult(
                 id: fetch.planned.id, result: .success(success), waiting: .init(for: fetch.planned),
                 attempts: fetch.attempt, seconds: fetch.elapsed)
-            if success.way == .revalidated, let known = fetch.askedAbout {
+            if success.outcome == .revalidated, let known = fetch.askedAbout {
                 validators = validators.completed(from: known.validators)
             }
             if isPersonal(fetch.planned) {

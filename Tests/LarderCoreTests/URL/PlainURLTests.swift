@@ -11,7 +11,7 @@ import Testing
         "http://a.b/?q=/../.", "https://a.b/caf%C3%A9.png?a=%2f",
     ])
     func agreesWithTheParser(_ text: String) {
-        #expect(PlainURL(text) != nil)
+        #expect(HTTPURL(plain: text) != nil)
         expectAgreement(text)
     }
 
@@ -36,26 +36,26 @@ import Testing
                 random.next(below: 8) == 0 ? "" : schemes[random.next(below: schemes.count)]
             if random.next(below: 2) == 0 { text += usual[random.next(below: usual.count)] }
             for _ in 0..<random.next(below: 5) { text += parts[random.next(below: parts.count)] }
-            if PlainURL(text) != nil { plain += 1 }
+            if HTTPURL(plain: text) != nil { plain += 1 }
             expectAgreement(text)
         }
         #expect(plain > 40_000 / testShare)
     }
 
     @Test func theUsualIsPlain() {
-        #expect(PlainURL("https://cdn.example.com/a/b.png?x=1&y=2") != nil)
-        #expect(PlainURL("http://127.0.0.1:8643/share/icons/a-b_c@2x.png") != nil)
+        #expect(HTTPURL(plain: "https://cdn.example.com/a/b.png?x=1&y=2") != nil)
+        #expect(HTTPURL(plain: "http://127.0.0.1:8643/share/icons/a-b_c@2x.png") != nil)
     }
 
     private func expectAgreement(_ text: String) {
         guard let parsed = try? HTTPURL.parse(text, relativeTo: nil) else {
-            #expect(PlainURL(text) == nil, "\(text)")
+            #expect(HTTPURL(plain: text) == nil, "\(text)")
             return
         }
         // Its own spelling is canonical, and so is its key.
         #expect((try? HTTPURL.parse(parsed.string, relativeTo: nil)) == parsed, "\(text)")
         #expect((try? HTTPURL.parse(parsed.key, relativeTo: nil))?.key == parsed.key, "\(text)")
-        guard let plain = PlainURL(text) else { return }
+        guard let plain = HTTPURL(plain: text) else { return }
         #expect(parsed.string == text)
         #expect(parsed.credentials == nil)
         #expect(

@@ -187,6 +187,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
     private var configuration: PrefetchConfiguration {
         get throws {
             var configuration = PrefetchConfiguration(cache: cache.path)
+            configuration.logger = Log.logger("larder.prefetch")
             configuration.manifestRules = try reading.rules
             configuration.acceptsAnyContent = manifest.anyContent
             configuration.storesUnstorable = storeAnyway

@@ -54,8 +54,8 @@ struct PrefetchConsole {
                 let complaint = result.complaint(colors.errors)
             else { return }
             if firstFailure == nil { firstFailure = result.complaint() }
-            let isNew = unsupported.isNew(problem.code, problem.message)
-            guard isNew, !output.quiet, !isGrouping || groups.add(problem.code, at: result.url)
+            let isNew = unsupported.isNew(failure.code, failure.message)
+            guard isNew, !output.quiet, !isGrouping || groups.add(failure.code, at: result.url)
             else {
                 return
             }

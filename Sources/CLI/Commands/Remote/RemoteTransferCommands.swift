@@ -41,6 +41,7 @@ struct RemotePullCommand: AsyncParsableCommand, NetworkCommand {
             self, on: cache, locks, isQuiet: output.quiet, makesCache: true, recordedAs: .pull
         ) { run in
             var configuration = PrefetchConfiguration(cache: cache.path)
+            configuration.logger = Log.logger("larder.prefetch")
             configuration.manifestRules = try reading.rules
             configuration.policy.revalidation = .never
             configuration.policy.failureLifetime = .zero
@@ -89,6 +90,7 @@ struct RemotePushCommand: AsyncParsableCommand, NetworkCommand {
             self, on: cache, locks, isQuiet: output.quiet, recordedAs: .push
         ) { run in
             var configuration = PrefetchConfiguration(cache: cache.path)
+            configuration.logger = Log.logger("larder.prefetch")
             if selection.manifest.isEmpty {
                 // The cache's own list has no limit.
                 configuration.manifestRules.limits.maximumEntries = .max

@@ -176,6 +176,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func configuration() throws -> ServerConfiguration {
         var configuration = ServerConfiguration(cache: cache.path)
+        configuration.logger = Log.logger("larder.server")
         (configuration.host, configuration.port) = (listen.host, listen.port)
         configuration.manifestRules = try reading.rules
         configuration.manifests = try manifests.map { manifest in

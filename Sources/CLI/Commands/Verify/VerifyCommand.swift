@@ -58,6 +58,7 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
             run in
             if repair { try ProcessLimits.requireTransfers() }
             var configuration = PrefetchConfiguration(cache: cache.path)
+            configuration.logger = Log.logger("larder.prefetch")
             configuration.lockWait = run.wait
             configuration.manifestRules = try reading.rules
             try applyNetwork(to: &configuration)

@@ -1,0 +1,91 @@
+/// The part of an input that is in memory: contiguous bytes that are not yet consumed, refilled on
+/// demand. Memory is the initial capacity, or twice what a caller leaves unconsumed while filling.
+package final class BufferedBytes {
+    private let read: (UnsafeMutableRawBufferPointer) throws -> Int
+    private var storage: UnsafeMutablePointer<UInt8>
+    private var capacity: Int
+    private var start = 0
+    private var end = 0
+    /// Whether the input has no bytes beyond those in memory.
+    package private(set) var isAtEnd = false
+    /// The line of the next byte, counted from 1.
+    package private(set) var line: Int
+    /// The place of the next byte in the input, counted from 0.
+    package private(set) var offset = 0
+    private var lineOffset = 0
+
+    /// - Parameters:
+    ///   - capacity: the number of bytes that are read at once.
+    ///   - line: the line of the first byte.
+    ///   - read: fills a buffer and returns the number of bytes, 0 at the end.
+    package init(
+        capacity: Int, line: Int, _ read: @escaping (UnsafeMutableRawBufferPointer) throws -> Int
+    ) {
+        self.capacity = capacity
+        self.line = line
+        self.read = read
+        storage = .allocate(capacity: capacity)
+    }
+
+    deinit { storage.deallocate() }
+
+    /// The bytes in memory; valid until the next call that fills or consumes.
+    package var unread: UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: storage + start, count: count)
+    }
+
+    package var count: Int { end - start }
+
+    /// The column of the next byte in bytes, counted from 1.
+    package var column: Int { offset - lineOffset + 1 }
+
+    /// Reads until the buffer is full or the input ends; false if there was nothing more.
+    ///
+    /// A caller that starts over after each fill would do quadratic work on a slow pipe if one
+    /// `read` was enough.
+    package func fill() throws -> Bool {
+        guard !isAtEnd else { return false }
+        let had = count
+        if had > capacity / 2 {
+            let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity * 2)
+            larger.update(from: storage + start, count: had)
+            storage.deallocate()
+            storage = larger
+            capacity *= 2
+        } else {
+            storage.update(from: storage + start, count: had)
+        }
+        (start, end) = (0, had)
+        while end < capacity {
+            let got = try read(.init(start: storage + end, count: capacity - end))
+            guard got > 0 else {
+                isAtEnd = true
+                break
+            }
+            end += got
+        }
+        return end > had
+    }
+
+    /// Fills until that many bytes are in memory, or the input ends.
+    package func fill(to count: Int) throws { while self.count < count, try fill() {} }
+
+    /// Drops the first bytes, and counts their lines.
+    package func consume(_ count: Int) {
+        let consumed = UnsafeBufferPointer(rebasing: unread.prefix(count))
+        var next = 0
+        while let found = consumed.place(of: UInt8(ascii: "\n"), from: next) {
+            line += 1
+            next = found + 1
+            lineOffset = offset + next
+        }
+        start += count
+        offset += count
+    }
+
+    /// The next byte, not consumed; nil at the end.
+    package func peek() throws -> UInt8? {
+        if start == end { guard try fill() else { return nil } }
+        return storage[start]
+    }
+}

@@ -1,0 +1,59 @@
+import LarderCore
+
+/// An image format: how its files are named, recognised and validated.
+///
+/// A format is one file that declares its row, and the row's place in ``all``.
+package struct ImageFormat: Sendable {
+    /// The formats that count as an icon, in the order in which they are tried.
+    package static let all: [ImageFormat] = [
+        .png, .jpeg, .gif, .webp, .ico, .bmp, .svg, .avif, .heic,
+    ]
+
+    package let mediaType: MediaType
+    /// The suffixes of its files, the usual one first.
+    package let suffixes: [String]
+    /// Whether Xcode's `actool` compiles it as an image of an image set.
+    package let isForAssetCatalogs: Bool
+    package let isVector: Bool
+    /// Checks that a whole file is structurally complete.
+    let inspect: @Sendable (UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo
+    /// Whether the first bytes claim this format.
+    let recognises: @Sendable (UnsafeRawBufferPointer) -> Bool
+
+    init(
+        _ mediaType: MediaType, suffixes: [String], isForAssetCatalogs: Bool = false,
+        isVector: Bool = false,
+        inspect: @escaping @Sendable (UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo,
+        _ recognises: @escaping @Sendable (UnsafeRawBufferPointer) -> Bool
+    ) {
+        self.mediaType = mediaType
+        self.suffixes = suffixes
+        self.isForAssetCatalogs = isForAssetCatalogs
+        self.isVector = isVector
+        self.inspect = inspect
+        self.recognises = recognises
+    }
+
+    /// The format whose mark the bytes begin with.
+    package static func of(_ bytes: UnsafeRawBufferPointer) -> ImageFormat? {
+        all.first { $0.recognises(bytes) }
+    }
+
+    /// The format of a media type.
+    package static func of(mediaType: String?) -> ImageFormat? {
+        guard let mediaType else { return nil }
+        return all.first { $0.mediaType.rawValue.isSame(as: mediaType) }
+    }
+}
+
+/// The registered media type of an image format.
+package struct MediaType: Equatable, Sendable {
+    package let rawValue: String
+    /// The format's name in a sentence.
+    package let name: String
+
+    init(_ rawValue: String, name: String) {
+        self.rawValue = rawValue
+        self.name = name
+    }
+}

@@ -1,0 +1,47 @@
+import Foundation
+import LarderCore
+
+/// A `data:` URL, as the Fetch standard reads one (https://fetch.spec.whatwg.org/#data-urls).
+struct DataURL {
+    private let content: ArraySlice<UInt8>
+
+    /// Nil if the text has another scheme.
+    init?(_ text: String) {
+        // Most texts are other URLs, and need no copy.
+        guard let first = text.utf8.first(where: { $0 > 0x20 }), first | 0x20 == UInt8(ascii: "d")
+        else { return nil }
+        let bytes = text.bytesOfURL
+        guard bytes.prefix(5).isWord("data:") else { return nil }
+        content = bytes.dropFirst(5).prefix { $0 != UInt8(ascii: "#") }
+    }
+
+    /// Nil if the content cannot be decoded.
+    var bytes: [UInt8]? {
+        guard let comma = content.firstIndex(of: UInt8(ascii: ",")) else { return nil }
+        let body = content[(comma + 1)...].percentDecoded
+        return Self.isBase64(content[..<comma]) ? Self.base64Decoded(body) : body
+    }
+
+    /// Whether a media type ends with a semicolon, perhaps spaces, and `base64`.
+    private static func isBase64(_ type: ArraySlice<UInt8>) -> Bool {
+        var type = type
+        while let last = type.last, isSpace(last) { type.removeLast() }
+        guard type.suffix(6).isWord("base64") else { return false }
+        return type.dropLast(6).last { $0 != 0x20 } == UInt8(ascii: ";")
+    }
+
+    /// The Infra standard's forgiving decoding: white space is ignored, and padding may lack.
+    private static func base64Decoded(_ text: [UInt8]) -> [UInt8]? {
+        var text = text.filter { !isSpace($0) }
+        if text.count % 4 == 0 {
+            for _ in 0..<2 where text.last == UInt8(ascii: "=") { text.removeLast() }
+        }
+        guard text.count % 4 != 1, !text.contains(UInt8(ascii: "=")) else { return nil }
+        text += repeatElement(UInt8(ascii: "="), count: (4 - text.count % 4) % 4)
+        return Data(base64Encoded: Data(text)).map(Array.init)
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool {
+        [0x09, 0x0A, 0x0C, 0x0D, 0x20].contains(byte)
+    }
+}

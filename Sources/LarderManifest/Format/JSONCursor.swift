@@ -1,0 +1,218 @@
+/// A JSON document, value by value.
+final class JSONCursor: ManifestCursor {
+    /// The line of the last byte taken that is not blank.
+    private(set) var lastLine: Int
+    /// Whether the values may turn out to be those of JSON Lines.
+    var mayBeLines: () -> Bool = { false }
+    private let window: ByteWindow
+    private let limits: ManifestLimits
+
+    init(_ window: ByteWindow, limits: ManifestLimits) {
+        self.window = window
+        self.limits = limits
+        lastLine = window.line
+    }
+
+    var line: Int? { window.line }
+
+    var progress: Int { window.offset }
+
+    func kind() throws -> ValueKind {
+        switch try next() {
+        case UInt8(ascii: "{"): .dictionary
+        case UInt8(ascii: "["): .array
+        default: .scalar
+        }
+    }
+
+    /// Takes one value. One that is too large or too deep is skipped, and all that is checked of it
+    /// is that its brackets balance.
+    func take() throws -> Result<ManifestValue, EntryError> {
+        try parse { parser throws(JSONParser.Error) in try parser.value() }
+    }
+
+    @discardableResult func skip() throws -> EntryError? {
+        // Checked like any other: a document that is broken anywhere is not one.
+        if case .failure(let error) = try take() { error } else { nil }
+    }
+
+    func skip(lookingOver body: (JSONCursor) throws -> Void) throws { try body(self) }
+
+    func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws {
+        try forEachItem(until: UInt8(ascii: "}"), "',' or '}'") {
+            let key = try parse { parser throws(JSONParser.Error) in try parser.key() }
+            guard try next() == UInt8(ascii: ":") else { throw unexpected("':'") }
+            consume()
+            _ = try next()
+            try body(key)
+        }
+    }
+
+    func forEachElement(_ body: () throws -> Void) throws {
+        try forEachItem(until: UInt8(ascii: "]"), "',' or ']'") {
+            _ = try next()
+            try body()
+        }
+    }
+
+    private func forEachItem(until end: UInt8, _ wanted: String, _ body: () throws -> Void) throws {
+        consume()
+        if try next() == end { return consume() }
+        while true {
+            try body()
+            lastLine = window.line
+            switch try next() {
+            case UInt8(ascii: ","): consume()
+            case end: return consume()
+            default: throw unexpected(wanted)
+            }
+        }
+    }
+
+    func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
+        window.error(code, reason)
+    }
+
+    func unexpected(_ wanted: String) -> ManifestError {
+        let found = JSONText.character(window.unread, at: 0)
+        return window.error(.malformed, "expected \(wanted), found \(found)")
+    }
+
+    private func consume() {
+        window.consume(1)
+        lastLine = window.line
+    }
+
+    /// The next byte behind white space, not consumed.
+    private func next() throws -> UInt8 {
+        guard let byte = try window.peekBehindBlanks() else { throw truncated }
+        return byte
+    }
+
+    private func parse<Value>(
+        _ read: (inout JSONParser) throws(JSONParser.Error) -> Value
+    ) throws -> Result<Value, EntryError> {
+        _ = try window.peekBehindBlanks()
+        let failure: EntryError
+        switch try window.parse(limits, isOfLines: mayBeLines(), read) {
+        case .success(let value):
+            lastLine = window.line
+            return .success(value)
+        case .failure(.syntax(let offset, let reason)):
+            throw window.error(.malformed, at: offset, reason)
+        case .failure(.unfinished): throw truncated
+        case .failure(.tooDeep): failure = .tooDeep(limits)
+        case .failure(.tooLarge): failure = .tooLarge(limits)
+        }
+        try skipUnread()
+        lastLine = window.line
+        return .failure(failure)
+    }
+
+    /// Consumes one value of any size and depth without recursion.
+    private func skipUnread() throws {
+        var depth = 0
+        var isInString = false
+        var isEscaped = false
+        repeat {
+            for (index, byte) in window.unread.enumerated() {
+                if isInString {
+                    if isEscaped {
+                        isEscaped = false
+                    } else if byte == UInt8(ascii: "\\") {
+                        isEscaped = true
+                    } else if byte == UInt8(ascii: "\"") {
+                        isInString = false
+                        if depth == 0 { return window.consume(index + 1) }
+                    }
+                    continue
+                }
+                switch byte {
+                case UInt8(ascii: "\""): isInString = true
+                case UInt8(ascii: "["), UInt8(ascii: "{"): depth += 1
+                case UInt8(ascii: "]"), UInt8(ascii: "}"):
+                    // A bracket of the surroundings ends a number or a word.
+                    if depth == 0 { return window.consume(index) }
+                    depth -= 1
+                    if depth == 0 { return window.consume(index + 1) }
+                case UInt8(ascii: ",") where depth == 0: return window.consume(index)
+                default: break
+                }
+            }
+            window.consume(window.count)
+        } while try window.fill()
+        throw truncated
+    }
+
+    private var truncated: ManifestError {
+        window.error(
+            .malformed, at: window.count, "the file ends before its arrays and objects do")
+    }
+}
+
+extension ByteWindow {
+    /// Parses the next value in the window. If the window ends within it, the window is filled and
+    /// the value is parsed again from its beginning, so the parser never has to stop and resume.
+    ///
+    /// The value is consumed, but nothing after a failure.
+    func parse<Value>(
+        _ limits: ManifestLimits, isOfLines: Bool,
+        _ read: (inout JSONParser) throws(JSONParser.Error) -> Value
+    ) throws -> Result<Value, JSONParser.Error> {
+        while true {
+            let isWithinLimit = count <= limits.maximumEntrySize
+            let bytes = unread.prefix(limits.maximumEntrySize)
+            var parser = JSONParser(
+                UnsafeBufferPointer(rebasing: bytes), isWhole: isAtEnd && isWithinLimit,
+                maximumDepth: limits.maximumDepth, isOfLines: isOfLines)
+            do throws(JSONParser.Error) {
+                let value = try read(&parser)
+                consume(parser.position)
+                return .success(value)
+            } catch {
+                guard case .unfinished = error else { return .failure(error) }
+                guard isWithinLimit else { return .failure(.tooLarge) }
+                guard try fill() else { return .failure(error) }
+            }
+        }
+    }
+
+    /// Consumes what may be between two JSON values: white space, and the record separators of
+    /// RFC 7464. Returns the byte behind it, not consumed; nil at the end.
+    func peekBehindSeparators() throws -> UInt8? {
+        while let byte = try peekBehindBlanks() {
+            guard byte == .recordSeparator else { return byte }
+            consume(1)
+        }
+        return nil
+    }
+
+    /// Whether the line ends here or continues with another JSON value, past blanks.
+    func isBetweenValues() throws -> Bool {
+        while let byte = try peek(), byte != 0x0A {
+            guard byte.isMarkupBlank else {
+                return byte == .recordSeparator || byte.beginsJSONValue
+            }
+            consume(1)
+        }
+        return true
+    }
+}
+
+extension UInt8 {
+    /// RS, which begins each text of a sequence (RFC 7464, section 2.2).
+    static let recordSeparator: UInt8 = 0x1E
+
+    fileprivate var beginsJSONValue: Bool {
+        isDigit || "[{\"-tfn".utf8.contains(self)
+    }
+}
+
+extension EntryError {
+    static let unfinishedLine = EntryError(
+        .unparsableLine, "the line ends before its object does")
+
+    static func unparsableLine(column: Int, _ reason: String) -> EntryError {
+        EntryError(.unparsableLine, "column \(column): \(reason)")
+    }
+}

@@ -1,0 +1,218 @@
+import LarderCore
+
+/// A parser of JSON values in contiguous bytes, strict by RFC 8259 but for what is in strings.
+///
+/// Members with the same key are all kept, and the last one counts (section 4 leaves the choice). A
+/// string that is not valid UTF-8, or has an escaped surrogate without its partner (section 8.2), a
+/// control character or an unknown escape (section 7), reads as ``ManifestValue/invalidText``, so
+/// that it spoils no other. A key with one of these is none of the known keys. Integers beyond
+/// `Int` become doubles. Recursion is bounded by `maximumDepth`.
+struct JSONParser {
+    private let base: UnsafePointer<UInt8>?
+    private let end: Int
+    private let isWhole: Bool
+    private let maximumDepth: Int
+    private let isOfLines: Bool
+    private(set) var position = 0
+
+    enum Error: Swift.Error {
+        case unfinished
+        case tooLarge
+        case tooDeep(at: Int)
+        case syntax(at: Int, String)
+    }
+
+    /// - Parameters:
+    ///   - isWhole: whether a number may end where the bytes end.
+    ///   - isOfLines: whether a string that has a line break is a broken value, because the next
+    ///     line is another one. Default: false.
+    init(
+        _ bytes: UnsafeBufferPointer<UInt8>, isWhole: Bool, maximumDepth: Int,
+        isOfLines: Bool = false
+    ) {
+        base = bytes.baseAddress
+        end = bytes.count
+        self.isWhole = isWhole
+        self.maximumDepth = maximumDepth
+        self.isOfLines = isOfLines
+    }
+
+    /// Reads one value and the white space before it.
+    mutating func value() throws(Error) -> ManifestValue {
+        try value(depth: 1)
+    }
+
+    mutating func key() throws(Error) -> String {
+        guard try next() == UInt8(ascii: "\"") else { throw unexpected("a key in quotation marks") }
+        return try string().text
+    }
+
+    private mutating func value(depth: Int) throws(Error) -> ManifestValue {
+        switch try next() {
+        case UInt8(ascii: "\""):
+            let (text, isValid) = try string()
+            return isValid ? .string(text) : .invalidText
+        case UInt8(ascii: "{"): return .dictionary(try members(depth: depth))
+        case UInt8(ascii: "["): return .array(try elements(depth: depth))
+        case UInt8(ascii: "t"): return try literal("true", .bool(true))
+        case UInt8(ascii: "f"): return try literal("false", .bool(false))
+        case UInt8(ascii: "n"): return try literal("null", .null)
+        case UInt8(ascii: "-"), 0x30...0x39: return try number()
+        default: throw unexpected("a value")
+        }
+    }
+
+    private mutating func members(depth: Int) throws(Error) -> [ManifestValue.Member] {
+        var members: [ManifestValue.Member] = []
+        try forEachItem(until: UInt8(ascii: "}"), "',' or '}'", depth) { parser throws(Error) in
+            let key = try parser.key()
+            guard try parser.next() == UInt8(ascii: ":") else { throw parser.unexpected("':'") }
+            parser.position += 1
+            if members.isEmpty { members.reserveCapacity(4) }
+            members.append(.init(key: key, value: try parser.value(depth: depth + 1)))
+        }
+        return members
+    }
+
+    private mutating func elements(depth: Int) throws(Error) -> [ManifestValue] {
+        var elements: [ManifestValue] = []
+        try forEachItem(until: UInt8(ascii: "]"), "',' or ']'", depth) { parser throws(Error) in
+            elements.append(try parser.value(depth: depth + 1))
+        }
+        return elements
+    }
+
+    private mutating func forEachItem(
+        until end: UInt8, _ wanted: String, _ depth: Int,
+        _ read: (inout JSONParser) throws(Error) -> Void
+    ) throws(Error) {
+        guard depth <= maximumDepth else { throw .tooDeep(at: position) }
+        position += 1
+        if try next() == end {
+            position += 1
+            return
+        }
+        while true {
+            try read(&self)
+            switch try next() {
+            case UInt8(ascii: ","): position += 1
+            case end:
+                position += 1
+                return
+            default: throw unexpected(wanted)
+            }
+        }
+    }
+
+    /// The next byte behind white space; `position` is there afterwards.
+    private mutating func next() throws(Error) -> UInt8 {
+        guard let base else { throw .unfinished }
+        while position < end {
+            let byte = base[position]
+            if !byte.isMarkupBlank { return byte }
+            position += 1
+        }
+        throw .unfinished
+    }
+
+    private func unexpected(_ wanted: String) -> Error {
+        let found = JSONText.character(UnsafeBufferPointer(start: base, count: end), at: position)
+        return .syntax(at: position, "expected \(wanted), found \(found)")
+    }
+
+    private mutating func literal(
+        _ text: StaticString, _ value: ManifestValue
+    ) throws(Error) -> ManifestValue {
+        guard let base else { throw .unfinished }
+        for offset in 0..<text.utf8CodeUnitCount {
+            guard position + offset < end else { throw .unfinished }
+            guard base[position + offset] == text.utf8Start[offset] else {
+                throw .syntax(at: position, "unknown word: only true, false and null are values")
+            }
+        }
+        position += text.utf8CodeUnitCount
+        return value
+    }
+
+    private mutating func number() throws(Error) -> ManifestValue {
+        guard let base else { throw .unfinished }
+        let start = position
+        var isInteger = true
+        if base[position] == UInt8(ascii: "-") { position += 1 }
+        let first = position
+        try digits("a digit")
+        if base[first] == UInt8(ascii: "0"), position > first + 1 {
+            throw .syntax(at: first, "a number begins with a needless 0")
+        }
+        if position < end, base[position] == UInt8(ascii: ".") {
+            isInteger = false
+            position += 1
+            try digits("a digit behind the point")
+        }
+        if position < end, base[position] | 0x20 == UInt8(ascii: "e") {
+            isInteger = false
+            position += 1
+            if position < end, [UInt8(ascii: "+"), UInt8(ascii: "-")].contains(base[position]) {
+                position += 1
+            }
+            try digits("a digit of the exponent")
+        }
+        guard position < end || isWhole else { throw .unfinished }
+        let text = UnsafeBufferPointer(start: base + start, count: position - start)
+        let spelling = String(decoding: text, as: UTF8.self)
+        if isInteger, let integer = Int(spelling) { return .integer(integer) }
+        guard let double = Double(spelling) else { throw .syntax(at: start, "not a number") }
+        return .double(double)
+    }
+
+    private mutating func digits(_ wanted: String) throws(Error) {
+        guard let base else { throw .unfinished }
+        let start = position
+        while position < end, (0x30...0x39).contains(base[position]) { position += 1 }
+        guard position == start else { return }
+        throw position == end ? .unfinished : unexpected(wanted)
+    }
+
+    /// Reads the string that begins here with its quotation mark, with U+FFFD for invalid bytes.
+    private mutating func string() throws(Error) -> (text: String, isValid: Bool) {
+        guard let base else { throw .unfinished }
+        let start = position + 1
+        var hasEscapes = false
+        var hasControls = false
+        var isASCII = true
+        position = start
+        while true {
+            position = JSONText.endOfPlainText(
+                base, from: position, to: end, isASCII: &isASCII)
+            guard position < end else { throw .unfinished }
+            if base[position] == UInt8(ascii: "\"") { break }
+            if base[position] == UInt8(ascii: "\\") {
+                hasEscapes = true
+                position += 1
+                guard position < end else { throw .unfinished }
+                // An escaped control character is seen as one.
+                if base[position] < 0x20 { continue }
+            } else {
+                let isLineEnd = base[position] == 0x0A || base[position] == 0x0D
+                if isLineEnd, isOfLines {
+                    throw .syntax(at: position, "the line ends within a string")
+                }
+                hasControls = true
+            }
+            position += 1
+        }
+        let text = UnsafeBufferPointer(start: base + start, count: position - start)
+        position += 1
+        if hasControls { return (String(decoding: text, as: UTF8.self), false) }
+        if hasEscapes { return Self.decoded(JSONText.unescaped(text)) }
+        // Validating is several times slower than decoding, which would replace what is invalid.
+        return isASCII ? (String(decoding: text, as: UTF8.self), true) : Self.decoded(text)
+    }
+
+    private static func decoded(
+        _ bytes: some Collection<UInt8>
+    ) -> (text: String, isValid: Bool) {
+        if let text = String(validating: bytes, as: UTF8.self) { return (text, true) }
+        return (String(decoding: bytes, as: UTF8.self), false)
+    }
+}

@@ -1,0 +1,98 @@
+enum JSONText {
+    /// The first place from `start` on that holds a quotation mark, a backslash or a control
+    /// character; `end` if there is none. Clears `isASCII` if it passes other bytes.
+    static func endOfPlainText(
+        _ base: UnsafePointer<UInt8>, from start: Int, to end: Int, isASCII: inout Bool
+    ) -> Int {
+        var position = start
+        // Eight bytes at a time; `marks` is not zero if one of them is looked for.
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let highs: UInt64 = 0x8080_8080_8080_8080
+        while position + 8 <= end {
+            let word = UnsafeRawPointer(base + position).loadUnaligned(as: UInt64.self)
+            let quotes = word ^ (ones &* 0x22)
+            let backslashes = word ^ (ones &* 0x5C)
+            let marks =
+                ((quotes &- ones) & ~quotes | (backslashes &- ones) & ~backslashes
+                    | (word &- ones &* 0x20) & ~word) & highs
+            // What precedes the mark is passed byte by byte below, which is where ASCII is told.
+            if marks != 0 { break }
+            if word & highs != 0 { isASCII = false }
+            position += 8
+        }
+        while position < end {
+            let byte = base[position]
+            if byte == 0x22 || byte == 0x5C || byte < 0x20 { return position }
+            if byte >= 0x80 { isASCII = false }
+            position += 1
+        }
+        return end
+    }
+
+    /// The bytes of the text with its escapes replaced. An unknown escape, and an escaped surrogate
+    /// without its partner, become a byte that is not valid UTF-8.
+    static func unescaped(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(text.count)
+        var index = 0
+        while index < text.count {
+            guard text[index] == UInt8(ascii: "\\") else {
+                result.append(text[index])
+                index += 1
+                continue
+            }
+            // A backslash is never the last byte: it would have escaped the quotation mark.
+            let escaped = text[index + 1]
+            switch escaped {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): result.append(escaped)
+            case UInt8(ascii: "b"): result.append(0x08)
+            case UInt8(ascii: "f"): result.append(0x0C)
+            case UInt8(ascii: "n"): result.append(0x0A)
+            case UInt8(ascii: "r"): result.append(0x0D)
+            case UInt8(ascii: "t"): result.append(0x09)
+            case UInt8(ascii: "u"):
+                guard let unit = unit(text, at: index) else {
+                    result.append(0xFF)
+                    break
+                }
+                index += 6
+                var scalar = Unicode.Scalar(unit)
+                if UTF16.isLeadSurrogate(unit), let trail = self.unit(text, at: index),
+                    UTF16.isTrailSurrogate(trail)
+                {
+                    scalar = UTF16.decode(UTF16.EncodedScalar([unit, trail]))
+                    index += 6
+                }
+                if let scalar { result += String(scalar).utf8 } else { result.append(0xFF) }
+                continue
+            default: result.append(0xFF)
+            }
+            index += 2
+        }
+        return result
+    }
+
+    /// The UTF-16 code unit that `\uXXXX` at `index` spells.
+    private static func unit(_ text: UnsafeBufferPointer<UInt8>, at index: Int) -> UInt16? {
+        guard index + 6 <= text.count, text[index] == UInt8(ascii: "\\"),
+            text[index + 1] == UInt8(ascii: "u")
+        else { return nil }
+        var unit: UInt16 = 0
+        for byte in text[(index + 2)..<(index + 6)] {
+            guard let digit = byte.hexDigit else { return nil }
+            unit = unit << 4 | UInt16(digit)
+        }
+        return unit
+    }
+
+    /// The character that begins at `index`, as a message shows it.
+    static func character(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> String {
+        let window = bytes[index...].prefix(4)
+        for length in 1...4 {
+            if let text = String(validating: window.prefix(length), as: UTF8.self), !text.isEmpty {
+                return text.quoted()
+            }
+        }
+        return "byte 0x\(String(bytes[index], radix: 16, uppercase: true))"
+    }
+}

@@ -1,0 +1,260 @@
+import LarderCore
+import LarderXML
+
+/// An XML property list, value by value.
+final class PlistCursor: ManifestCursor {
+    /// The elements of a property list.
+    private enum Element: String, CaseIterable {
+        case plist, dict, key, string, array, integer, real, `true`, `false`, data, date
+    }
+
+    /// The manifest's name.
+    let source: String
+    private let reader: XMLReader
+    private let decoder: TextDecoder
+    private let limits: ManifestLimits
+
+    init(_ window: ByteWindow, limits: ManifestLimits) throws {
+        source = window.input.name
+        self.limits = limits
+        let encoding = try XMLEncoding.of(window)
+        let marks: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF]]
+        if marks.contains(where: { window.unread.starts(with: $0) }) { window.consume(2) }
+        let decoder = TextDecoder(window, from: encoding)
+        self.decoder = decoder
+        let rules = XMLRules(
+            elements: Element.allCases.map(\.rawValue), containers: ["plist", "array", "dict"],
+            maximumTextBytes: limits.maximumEntrySize, permitsDocumentType: true,
+            forbiddenReference: TextDecoder.invalid)
+        reader = try Self.located(in: source) {
+            try XMLReader(rules, line: window.line) { try decoder.read(into: $0) }
+        }
+    }
+
+    /// Moves to the property list's value; false if it has none.
+    func begin() throws -> Bool {
+        // The filter has refused any other document.
+        try nextChild() && !reader.isEmpty && nextChild()
+    }
+
+    /// Checks that nothing follows the value. What must not follow the list shows only at the end
+    /// of the document.
+    func finish() throws {
+        guard try !nextChild() else {
+            throw error(.malformed, "more than one value in the property list")
+        }
+        while try advance() != .finished {}
+    }
+
+    var line: Int? { reader.line }
+
+    var progress: Int { decoder.offset }
+
+    /// The element as a message shows it.
+    var shownElement: String { "<\(reader.name.sanitizedForTerminal)>" }
+
+    private var element: Element? { reader.element.map { Element.allCases[$0] } }
+
+    /// Moves to the next node of interest, past nodes of white space alone unless they are kept.
+    private func advance(keepingBlanks: Bool = false) throws -> XMLReader.Node {
+        try Self.located(in: source) { try reader.advance(keepingBlanks: keepingBlanks) }
+    }
+
+    private static func located<Value>(
+        in source: String, _ body: () throws -> Value
+    ) throws -> Value {
+        do {
+            return try body()
+        } catch let error as XMLError {
+            throw ManifestError(error, source: source)
+        }
+    }
+
+    func kind() -> ValueKind {
+        switch element {
+        case .dict: .dictionary
+        case .array: .array
+        default: .scalar
+        }
+    }
+
+    func take() throws -> Result<ManifestValue, EntryError> {
+        let depth = reader.depth
+        var size = 0
+        do {
+            return .success(try value(depth: 1, size: &size))
+        } catch let error as EntryError {
+            try skip(to: depth)
+            return .failure(error)
+        }
+    }
+
+    @discardableResult func skip() throws -> EntryError? {
+        if !reader.isEmpty { try skip(to: reader.depth) }
+        return nil
+    }
+
+    func skip(lookingOver body: (PlistCursor) throws -> Void) throws {
+        guard !reader.isEmpty else { return }
+        let depth = reader.depth
+        do {
+            try body(self)
+        } catch is ManifestError {
+            // Skipped values need not be a valid property list. This throws if the XML is broken.
+            try skip(to: depth)
+        }
+    }
+
+    func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws {
+        try forEachElement {
+            var size = 0
+            let key: String
+            do {
+                key = try self.key(size: &size)
+            } catch let failure as EntryError {
+                throw error(.tooLarge, "a key \(failure.message)")
+            }
+            try body(.success(key))
+        }
+    }
+
+    func forEachElement(_ body: () throws -> Void) throws {
+        guard !reader.isEmpty else { return }
+        while try nextChild() { try body() }
+    }
+
+    func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
+        ManifestError(code, source: source, at: .line(reader.line), reason)
+    }
+
+    /// Moves to the next element within the current one; false at its end.
+    private func nextChild() throws -> Bool {
+        switch try advance() {
+        case .start: return true
+        case .end: return false
+        case .text: throw error(.malformed, "expected an element, found text")
+        case .finished: throw error(.malformed, "the file ends early")
+        }
+    }
+
+    private func skip(to depth: Int) throws {
+        while true {
+            let node = try advance()
+            if node == .finished || node == .end && reader.depth == depth { return }
+        }
+    }
+
+    private func value(depth: Int, size: inout Int) throws -> ManifestValue {
+        // The tags count too, so that an entry of a million empty elements is too large.
+        try limits.charge(8, to: &size)
+        switch element {
+        case .string:
+            let text = try text(&size)
+            let mayBeInvalid = decoder.hasInvalid || reader.hasForbiddenReference
+            return mayBeInvalid && text.utf8.contains(TextDecoder.invalid)
+                ? .invalidText : .string(text)
+        case .dict: return .dictionary(try members(depth: depth, size: &size))
+        case .array: return .array(try elements(depth: depth, size: &size))
+        case .integer: return integer(try text(&size))
+        case .real: return real(try text(&size))
+        case .true: return try empty(.bool(true), &size)
+        case .false: return try empty(.bool(false), &size)
+        case .data:
+            _ = try text(&size)
+            return .opaque("data")
+        case .date:
+            _ = try text(&size)
+            return .opaque("a date")
+        case .key: throw error(.malformed, "<key> outside of a dictionary's pairs")
+        case .plist, nil:
+            throw error(
+                .malformed, "\(shownElement) is not an element of property lists")
+        }
+    }
+
+    private func members(depth: Int, size: inout Int) throws -> [ManifestValue.Member] {
+        try limits.enter(depth)
+        var members: [ManifestValue.Member] = []
+        try forEachElement {
+            let key = try key(size: &size)
+            members.append(.init(key: key, value: try value(depth: depth + 1, size: &size)))
+        }
+        return members
+    }
+
+    private func elements(depth: Int, size: inout Int) throws -> [ManifestValue] {
+        try limits.enter(depth)
+        var elements: [ManifestValue] = []
+        try forEachElement { elements.append(try value(depth: depth + 1, size: &size)) }
+        return elements
+    }
+
+    private func key(size: inout Int) throws -> String {
+        guard element == .key else {
+            throw error(.malformed, "expected a <key>, found \(shownElement)")
+        }
+        let key = try text(&size)
+        guard try nextChild() else {
+            throw error(.malformed, "the key \(key.quoted()) has no value")
+        }
+        return key
+    }
+
+    /// Reads the text of the current element, to its end.
+    private func text(_ size: inout Int) throws -> String {
+        guard !reader.isEmpty else { return "" }
+        var text = ""
+        while case let node = try advance(keepingBlanks: true), node != .end {
+            guard node == .text else {
+                throw error(.malformed, "expected text, found \(shownElement)")
+            }
+            let part = reader.text
+            try limits.charge(part.utf8.count, to: &size)
+            if text.isEmpty { text = part } else { text += part }
+        }
+        return text
+    }
+
+    private func empty(_ value: ManifestValue, _ size: inout Int) throws -> ManifestValue {
+        try text(&size).allSatisfy(\.isWhitespace) ? value : .opaque("a malformed boolean")
+    }
+
+    /// Decimal or, as Core Foundation has it, hexadecimal digits with a sign.
+    private func integer(_ text: String) -> ManifestValue {
+        let digits = text.filter { !$0.isWhitespace }
+        if let integer = Int(digits) { return .integer(integer) }
+        if digits.utf8.prefix(2).isWord("0x"), let integer = Int(digits.dropFirst(2), radix: 16) {
+            return .integer(integer)
+        }
+        return UInt64(digits).map { .double(Double($0)) } ?? .opaque("a malformed integer")
+    }
+
+    private func real(_ text: String) -> ManifestValue {
+        let number = Double(text.filter { !$0.isWhitespace })
+        return number.map { .double($0) } ?? .opaque("a malformed number")
+    }
+}
+
+extension ManifestError {
+    fileprivate init(_ error: XMLError, source: String) {
+        let reason = error.reason.sanitizedForTerminal
+        let (code, words): (Code, String) =
+            switch error.code {
+            case .malformed: (.malformed, reason)
+            case .declarations: (.entityDeclared, reason)
+            case .tooLarge: (.tooLarge, reason)
+            case .tooDeep: (.tooDeep, reason)
+            case .otherRoot(let name):
+                (
+                    .notAManifest,
+                    "the document is a <\(name.sanitizedForTerminal)>, not a property list"
+                )
+            case .otherElement(let name):
+                (
+                    .malformed,
+                    "<\(name.sanitizedForTerminal)> is not an element of property lists"
+                )
+            }
+        self.init(code, source: source, at: error.line.map { .line($0) }, words)
+    }
+}

@@ -1,0 +1,168 @@
+/// Finds the places of icons in a manifest of no known shape, in one pass and in bounded memory and
+/// time. Only places and counts are kept.
+struct ManifestSurvey {
+    private static let mostDepth = 12
+    static let mostPlaces = 4_096
+    /// The number of bytes that are surveyed. The rest of the manifest is similar.
+    private static let mostBytes = 32 << 20
+
+    let root = SurveyedPlace()
+    private let limits: ManifestLimits
+    private var room = Self.mostPlaces
+
+    /// Surveys a source. A broken or cut one is surveyed up to there.
+    init(of source: ManifestSource, limits: ManifestLimits) {
+        self.limits = limits
+        try? survey(source)
+    }
+
+    private struct Enough: Error {}
+
+    private mutating func survey(_ source: ManifestSource) throws {
+        let (format, window) = try ManifestFormat.open(source.open(), limits: limits)
+        switch format {
+        case .urlList: return
+        case .xmlPlist:
+            let cursor = try PlistCursor(window, limits: limits)
+            if try cursor.begin() { try survey(cursor, at: root, depth: 1) }
+        case .binaryPlist:
+            try survey(BinaryPlistCursor(window, limits: limits), at: root, depth: 1)
+        case .json, .jsonLines:
+            let cursor = JSONCursor(window, limits: limits)
+            // In JSON Lines more than one.
+            while try window.peekBehindSeparators() != nil {
+                try survey(cursor, at: root, depth: 1)
+            }
+        }
+    }
+
+    private mutating func survey(
+        _ cursor: some ManifestCursor, at place: SurveyedPlace, depth: Int
+    ) throws {
+        guard cursor.progress <= Self.mostBytes else { throw Enough() }
+        let kind = try cursor.kind()
+        place.add(kind)
+        switch kind {
+        case .scalar:
+            if case .success(.string(let text)) = try cursor.take() { place.add(text) }
+        case .array:
+            guard depth < Self.mostDepth, let element = place.element(&room) else {
+                return _ = try cursor.skip()
+            }
+            try cursor.forEachElement { try survey(cursor, at: element, depth: depth + 1) }
+        case .dictionary:
+            guard depth < Self.mostDepth else { return _ = try cursor.skip() }
+            try cursor.forEachMember { key in
+                let isContainer = try cursor.kind() != .scalar
+                guard case .success(let key) = key,
+                    let member = place.member(key, isContainer: isContainer, &room)
+                else { return _ = try cursor.skip() }
+                try survey(cursor, at: member, depth: depth + 1)
+            }
+        }
+    }
+}
+
+extension ManifestSurvey {
+    /// The number of bytes that are kept of a source that is read only once.
+    static let mostKept = 1 << 20
+    private static let mostTried = 8
+    private static let mostSuggested = 3
+
+    /// Where the icons of a manifest may be that has none where `rules` say: what was tried, and
+    /// found them.
+    ///
+    /// - Parameter isPart: whether the source is the beginning of a manifest.
+    static func suggestions(
+        for source: ManifestSource, isPart: Bool, rules: ManifestRules
+    ) -> [ManifestSuggestion] {
+        let survey = ManifestSurvey(of: source, limits: rules.limits)
+        var suggestions: [ManifestSuggestion] = []
+        for candidate in SurveyCandidate.all(in: survey).prefix(mostTried) {
+            guard suggestions.count < mostSuggested else { break }
+            let found = suggestion(for: candidate, source, isPart: isPart, rules)
+            if let found { suggestions.append(found) }
+        }
+        return suggestions
+    }
+
+    private static func suggestion(
+        for candidate: SurveyCandidate, _ source: ManifestSource, isPart: Bool,
+        _ rules: ManifestRules
+    ) -> ManifestSuggestion? {
+        guard let icon = ManifestPath.pasteable(candidate.icon) else { return nil }
+        let name = candidate.name.flatMap(ManifestPath.pasteable)
+        for entries in candidate.entryPaths {
+            var rules = rules
+            rules.entries = entries
+            rules.iconKeys = [icon]
+            rules.nameKey = name
+            rules.priorityKey = nil
+            rules.integrityKey = nil
+            let trial = Trial(of: source, rules, isPart: isPart)
+            if trial.isSound {
+                return ManifestSuggestion(
+                    entries: entries, icon: icon, name: name, count: trial.found,
+                    isPart: isPart || trial.isCut,
+                    isRelative: trial.relative * 2 > trial.found)
+            }
+        }
+        return nil
+    }
+
+    private struct Trial {
+        /// The number of entries with an icon, and of those whose first icon is relative to
+        /// nothing.
+        private(set) var found = 0
+        private(set) var relative = 0
+        private var failed = 0
+        private var seen = 0
+        private var isBroken = false
+        var isCut: Bool { seen == ManifestSuggestion.mostEntries }
+
+        private struct Enough: Error {}
+
+        /// - Parameter isPart: whether the source ends early, which tells enough.
+        init(of source: ManifestSource, _ rules: ManifestRules, isPart: Bool) {
+            do {
+                try read(source, rules)
+            } catch {
+                isBroken = !(error is Enough) && !isPart
+            }
+        }
+
+        private mutating func read(_ source: ManifestSource, _ rules: ManifestRules) throws {
+            _ = try ManifestReader(source: source, rules: rules).read(source.open()) { item in
+                guard item.icon == 1 else { return }
+                switch item.result {
+                case .entry, .inline: found += 1
+                case .failed(let error) where error.code == .relativeURL:
+                    found += 1
+                    relative += 1
+                case .failed(let error) where error.code == .unsupportedScheme: found += 1
+                case .failed: failed += 1
+                case .skipped: break
+                }
+                // Those without an icon cost as much to read as others.
+                seen += 1
+                if isCut { throw Enough() }
+            }
+        }
+
+        /// Whether nearly everything there is an entry.
+        var isSound: Bool { !isBroken && found > 0 && failed * 10 <= found }
+    }
+}
+
+extension SurveyCandidate {
+    /// The paths that `--entries` may have, the shortest first; nil if the manifest's form tells.
+    fileprivate var entryPaths: [ManifestPath?] {
+        guard let last = entries.last else { return [nil, ManifestPath(segments: [])] }
+        let whole = ManifestPath.pasteable(entries)
+        guard entries.count > 1 else { return [nil, whole] }
+        // A path to an array stands for its elements, unless it is itself one of several.
+        let isOneOfSeveral = [.elements, .members].contains(entries[entries.count - 2])
+        let isList = last == .elements && !isOneOfSeveral
+        return [isList ? ManifestPath.pasteable(entries.dropLast()) : whole].filter { $0 != nil }
+    }
+}

@@ -1,0 +1,63 @@
+import LarderCore
+
+/// What an entry demands of its icon's bytes.
+package struct Expectation: Sendable {
+    package let digest: Digest?
+    package let size: Int64?
+
+    package init(digest: Digest?, size: Int64?) {
+        self.digest = digest
+        self.size = size
+    }
+
+    var isDemanding: Bool { digest != nil || size != nil }
+
+    /// Returns why bytes are not the demanded ones: a code of docs/output.md, and a message. Nil if
+    /// they are.
+    package func mismatch(
+        digest actual: Digest, size actualSize: Int64
+    ) -> (code: String, message: String)? {
+        if let digest, digest != actual {
+            return (
+                "integrity-mismatch", "expected \(digest), received \(actual) (\(actualSize) bytes)"
+            )
+        }
+        if let size, size != actualSize {
+            return ("size-mismatch", "expected \(Int(size).of("byte")), received \(actualSize)")
+        }
+        return nil
+    }
+}
+
+extension ManifestItem {
+    /// What its icon is looked up by in a cache; nil if it has none that can be used.
+    package var resourceKey: String? {
+        switch result {
+        case .entry(let entry): entry.resourceKey
+        case .inline(let entry): entry.resourceKey
+        case .skipped, .failed: nil
+        }
+    }
+
+    /// Its icon's URL as an output shows it; nil if it has none, or holds the icon itself.
+    package var shownURL: String? {
+        guard case .entry(let entry) = result else { return nil }
+        return ResourceKey.shownURL(
+            entry.icon.string, key: entry.key.map(ResourceKey.named),
+            hasCredentials: entry.icon.credentials != nil)?
+            .sanitizedForTerminal
+    }
+}
+
+extension ManifestItem.Result {
+    /// What it demands of its icon's bytes.
+    package var expectation: Expectation {
+        switch self {
+        case .entry(let entry):
+            Expectation(digest: entry.expectedDigest, size: entry.expectedSize)
+        case .inline(let entry):
+            Expectation(digest: entry.expectedDigest, size: entry.expectedSize)
+        case .skipped, .failed: Expectation(digest: nil, size: nil)
+        }
+    }
+}

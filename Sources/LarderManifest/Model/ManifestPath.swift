@@ -1,0 +1,256 @@
+// all text: paths are the user's own, or the table's
+
+/// Where values are in a manifest: a small subset of JSONPath (RFC 9535), the same for every
+/// format.
+///
+///     feed.results                a member of a member
+///     ['im:name'].label           a name that is not a plain word, quoted
+///     icons[*].src                every element of an array
+///     localized.*.icon            every member of a dictionary
+///     assets[?@.kind=='x'].url    the elements whose member is that string
+///
+/// A leading `$` or `@` may be there or not: a path of entries begins at the manifest's root, the
+/// others at an entry, which is `@` by itself. Narrower than the RFC, `[*]` selects nothing of a
+/// dictionary and `.*` nothing of an array.
+public struct ManifestPath: Equatable, Sendable {
+    enum Segment: Hashable, Sendable {
+        case member(String)
+        case elements
+        case members
+        case elementsWhere(String, String)
+
+        static func == (left: Segment, right: Segment) -> Bool {
+            switch (left, right) {
+            case (.member(let left), .member(let right)): left.isSame(as: right)
+            case (.elements, .elements), (.members, .members): true
+            case (.elementsWhere(let left, let value), .elementsWhere(let right, let other)):
+                left.isSame(as: right) && value.isSame(as: other)
+            default: false
+            }
+        }
+
+        func hash(into hasher: inout Hasher) {
+            switch self {
+            case .elements: hasher.combine(0)
+            case .members: hasher.combine(1)
+            case .member(let name): for byte in name.utf8 { hasher.combine(byte) }
+            case .elementsWhere(let name, _): for byte in name.utf8 { hasher.combine(byte) }
+            }
+        }
+    }
+
+    /// Why a text is not a path.
+    public struct SyntaxError: Error, Equatable, Sendable, CustomStringConvertible {
+        /// What is wrong, in words; safe to print.
+        public let description: String
+    }
+
+    let segments: [Segment]
+
+    init(segments: [Segment]) { self.segments = segments }
+
+    /// Whether it selects elements by what they have: entries cannot be found by such a path, since
+    /// an element is not held to be looked at.
+    public var isFilter: Bool {
+        segments.contains { if case .elementsWhere = $0 { true } else { false } }
+    }
+
+    /// Parses `text`.
+    public init(_ text: String) throws(SyntaxError) {
+        var rest = text[...]
+        let isRooted = text.hasPrefix("$") || text.hasPrefix("@")
+        if isRooted { rest.removeFirst() }
+        var segments: [Segment] = []
+        while let first = rest.first {
+            if first == "[" {
+                segments.append(try Self.bracket(&rest))
+                continue
+            }
+            let isFirst = segments.isEmpty && !isRooted
+            guard (first == ".") != isFirst else {
+                let wanted = isFirst ? "a name" : "'.' or '['"
+                throw SyntaxError(description: "expected \(wanted) before \(String(rest).quoted())")
+            }
+            if !isFirst { rest.removeFirst() }
+            let name = rest.prefix { $0 != "." && $0 != "[" }
+            guard !name.isEmpty, !name.contains(where: { "]'\"?".contains($0) }) else {
+                throw SyntaxError(description: "expected a name before \(String(rest).quoted())")
+            }
+            rest = rest[name.endIndex...]
+            segments.append(name == "*" ? .members : .member(String(name)))
+        }
+        guard !text.isEmpty else { throw SyntaxError(description: "it is empty") }
+        self.segments = segments
+    }
+
+    private static func bracket(_ rest: inout Substring) throws(SyntaxError) -> Segment {
+        let whole = rest
+        rest.removeFirst()
+        let segment: Segment
+        if rest.hasPrefix("*") {
+            rest.removeFirst()
+            segment = .elements
+        } else if rest.hasPrefix("?@.") {
+            rest.removeFirst(3)
+            let name = rest.prefix { $0 != "=" && $0 != "]" }
+            rest = rest[name.endIndex...]
+            guard !name.isEmpty, rest.hasPrefix("=="), case _ = rest.removeFirst(2),
+                let value = quoted(&rest)
+            else { throw SyntaxError(description: "no filter: \(String(whole).quoted())") }
+            segment = .elementsWhere(String(name), value)
+        } else if let name = quoted(&rest) {
+            segment = .member(name)
+        } else {
+            guard whole.contains("]") else {
+                throw SyntaxError(description: "'[' is not closed: \(String(whole).quoted())")
+            }
+            throw SyntaxError(
+                description: "expected [*], ['name'] or [?@.name=='value'], not an index:"
+                    + " \(String(whole).quoted())")
+        }
+        guard rest.hasPrefix("]") else {
+            throw SyntaxError(description: "expected ']': \(String(whole).quoted())")
+        }
+        rest.removeFirst()
+        return segment
+    }
+
+    /// Takes a string in either kind of quotation marks; a backslash quotes the next character.
+    private static func quoted(_ rest: inout Substring) -> String? {
+        guard let mark = rest.first, mark == "'" || mark == "\"" else { return nil }
+        var value = ""
+        var index = rest.index(after: rest.startIndex)
+        while index < rest.endIndex, rest[index] != mark {
+            if rest[index] == "\\" { index = rest.index(after: index) }
+            guard index < rest.endIndex else { return nil }
+            value.append(rest[index])
+            index = rest.index(after: index)
+        }
+        guard index < rest.endIndex else { return nil }
+        rest = rest[rest.index(after: index)...]
+        return value
+    }
+}
+
+extension ManifestPath: CustomStringConvertible {
+    /// The path without a leading `$`; `@` if it has no segments.
+    public var description: String { text(quotedBy: "'") }
+
+    func text(quotedBy mark: String) -> String {
+        var text = ""
+        for segment in segments {
+            switch segment {
+            case .member(let name) where name.isPlainWord:
+                text += text.isEmpty ? name : ".\(name)"
+            case .member(let name): text += "[\(mark)\(name.escaping(mark))\(mark)]"
+            case .elements: text += "[*]"
+            case .members: text += text.isEmpty ? "*" : ".*"
+            case .elementsWhere(let name, let value):
+                text += "[?@.\(name)==\(mark)\(value.escaping(mark))\(mark)]"
+            }
+        }
+        return text.isEmpty ? "@" : text
+    }
+}
+
+extension ManifestPath: ExpressibleByStringLiteral {
+    /// For the table of shapes, whose paths are known to be well formed.
+    public init(stringLiteral text: String) {
+        do {
+            try self.init(text)
+        } catch {
+            preconditionFailure("\(text): \(error)")
+        }
+    }
+}
+
+extension String {
+    fileprivate var isPlainWord: Bool {
+        !isEmpty && allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
+    }
+
+    fileprivate func escaping(_ mark: String) -> String {
+        replacing("\\", with: "\\\\").replacing(mark, with: "\\" + mark)
+    }
+}
+
+struct PathMatch {
+    let value: ManifestValue
+    /// The members of the dictionary that holds it, or that holds its array.
+    let container: [ManifestValue.Member]
+    /// The name by which it was found last.
+    let key: String
+    /// The name that `.*` last stood for; nil if there was none.
+    let wildcard: String?
+}
+
+extension ManifestPath {
+    /// Every value that the path leads to from `value`, in order.
+    ///
+    /// - Parameter limit: no more are looked for.
+    func matches(in value: ManifestValue, limit: Int) -> [PathMatch] {
+        var found: [PathMatch] = []
+        Self.collect(
+            segments[...], PathMatch(value: value, container: [], key: "", wildcard: nil), limit,
+            &found)
+        return found
+    }
+
+    /// The first value that the path leads to and that is something: neither null nor a blank
+    /// string.
+    func first(in value: ManifestValue) -> ManifestValue? {
+        if segments.count == 1, case .member(let key) = segments[0],
+            case .dictionary(let members) = value
+        {
+            guard let found = members[key], !found.isBlank else { return nil }
+            return found
+        }
+        return matches(in: value, limit: ManifestLimits.maximumIcons).first { !$0.value.isBlank }?
+            .value
+    }
+
+    private static func collect(
+        _ rest: ArraySlice<Segment>, _ match: PathMatch, _ limit: Int, _ found: inout [PathMatch]
+    ) {
+        guard found.count < limit else { return }
+        guard let segment = rest.first else { return found.append(match) }
+        let next = rest.dropFirst()
+        switch (segment, match.value) {
+        case (.member(let key), .dictionary(let members)):
+            guard let value = members[key] else { return }
+            let match = PathMatch(
+                value: value, container: members, key: key, wildcard: match.wildcard)
+            collect(next, match, limit, &found)
+        case (.members, .dictionary(let members)):
+            for member in members {
+                let match = PathMatch(
+                    value: member.value, container: members, key: member.key,
+                    wildcard: member.key)
+                collect(next, match, limit, &found)
+            }
+        case (.elements, .array(let elements)):
+            for element in elements { collect(next, match.element(element), limit, &found) }
+        case (.elementsWhere(let key, let value), .array(let elements)):
+            for case .dictionary(let members) in elements {
+                guard case .string(let text)? = members[key], text.isSame(as: value) else {
+                    continue
+                }
+                collect(next, match.element(.dictionary(members)), limit, &found)
+            }
+        default: return
+        }
+    }
+}
+
+extension PathMatch {
+    fileprivate func element(_ value: ManifestValue) -> PathMatch {
+        PathMatch(value: value, container: container, key: key, wildcard: wildcard)
+    }
+}
+
+extension [ManifestValue.Member] {
+    /// The value of the last member with that key, which is the one that counts.
+    subscript(key: String) -> ManifestValue? {
+        lastIndex { $0.key.isSame(as: key) }.map { self[$0].value }
+    }
+}

@@ -1,0 +1,135 @@
+/// A form that manifests are found in, as data: where the entries are, and where their parts are in
+/// each.
+struct ManifestShape: Equatable, Sendable {
+    /// The name in `--explain`.
+    let name: String
+    /// Where its entries are, from the root on; the root's own path is that of a manifest which is
+    /// itself an entry.
+    var entries: [ManifestPath]
+    /// An element with a value at one of these paths is of this shape.
+    var marks: [ManifestPath]
+    /// The places of an entry's name. The first that exists counts.
+    var names: [ManifestPath]
+    var icons: [IconPlace]
+    /// Where the address is that icons are relative to, from the root on. It has to come before the
+    /// entries, and a manifest without it is of another shape.
+    var base: ManifestPath?
+    /// Whether `integrity`, `sha256` and `size` beside an icon are about the icon's bytes.
+    var hasDigests = false
+    var priority: ManifestPath?
+    /// The place of the digest, if it is not beside the icon.
+    var integrity: ManifestPath?
+    var key: ManifestPath?
+
+    struct IconPlace: Equatable, Sendable {
+        let path: ManifestPath
+        /// What the URL is made of, behind the shape's base: `{}` stands for the value, `{*}` for
+        /// the name that `.*` was, `{name}` for a member of the entry. Nil: it is the value.
+        var template: String?
+    }
+}
+
+extension ManifestShape {
+    static let usualNames: [ManifestPath] = ["name", "title", "label"]
+
+    init(
+        _ name: String, _ entries: [ManifestPath], marks: [ManifestPath]? = nil,
+        names: [ManifestPath] = usualNames, icons: [IconPlace],
+        base: ManifestPath? = nil, hasDigests: Bool = false
+    ) {
+        self.init(
+            name: name, entries: entries, marks: marks ?? icons.map(\.path), names: names,
+            icons: icons, base: base, hasDigests: hasDigests)
+    }
+
+    func matches(_ element: ManifestValue) -> Bool {
+        marks.contains { $0.first(in: element) != nil }
+    }
+}
+
+extension ManifestShape.IconPlace: ExpressibleByStringLiteral {
+    init(stringLiteral path: String) { self.init(path: ManifestPath(stringLiteral: path)) }
+}
+
+// The shapes that are recognised, in the order in which they are tried. docs/manifests.md lists
+// them.
+
+extension ManifestShape {
+    /// Larder's own form, which has more members than the others.
+    static let plain = ManifestShape(
+        name: "plain", entries: ["$[*]", "$.apps[*]", "$.*"], marks: ["icon"],
+        names: ["name", "title"],
+        icons: ["icon"], hasDigests: true, priority: "priority", key: "key")
+
+    /// A list of nothing but URLs.
+    static let urls = ManifestShape("list of URLs", [], names: [], icons: ["@"])
+
+    /// All shapes. The most specific ones come first.
+    static let table: [ManifestShape] =
+        [
+            ManifestShape(
+                "F-Droid index v1", ["$.apps[*]"], marks: ["packageName"],
+                names: ["name", "localized['en-US'].name", "localized.*.name", "packageName"],
+                icons: [
+                    IconPlace(path: "icon", template: "icons/{}"),
+                    IconPlace(path: "localized.*.icon", template: "{packageName}/{*}/{}"),
+                ],
+                base: "$.repo.address"),
+            ManifestShape(
+                "F-Droid index v2", ["$.packages.*"], marks: ["metadata"],
+                names: ["metadata.name['en-US']", "metadata.name.*"],
+                icons: [IconPlace(path: "metadata.icon.*.name", template: "{}")],
+                base: "$.repo.address", hasDigests: true),
+            ManifestShape(
+                "OTA install manifest", ["$.items[*]"], names: ["metadata.title"],
+                icons: ["assets[?@.kind=='display-image'].url"]),
+            ManifestShape(
+                "OTA install manifest without a display image", ["$.items[*]"],
+                marks: ["assets"], names: ["metadata.title"],
+                icons: ["assets[?@.kind=='full-size-image'].url"]),
+            ManifestShape(
+                "iTunes Search results", ["$.results[*]"],
+                marks: ["artworkUrl60", "artworkUrl100", "artworkUrl512", "trackName"],
+                names: ["trackName", "collectionName", "artistName"],
+                icons: ["artworkUrl60", "artworkUrl100", "artworkUrl512"]),
+            ManifestShape(
+                "Apple RSS entries", ["$.feed.entry[*]", "$.feed.entry"],
+                marks: ["['im:image']", "['im:name']"], names: ["['im:name'].label"],
+                icons: ["['im:image'][*].label"]),
+            ManifestShape(
+                "Apple RSS results", ["$.feed.results[*]"], marks: ["artworkUrl100", "name"],
+                names: ["name"], icons: ["artworkUrl100"]),
+            ManifestShape(
+                "Flathub hits", ["$.hits[*]"], marks: ["icon", "app_id"], names: ["name"],
+                icons: ["icon"]),
+            ManifestShape(
+                "web app manifest",
+                [
+                    "$", "$.shortcuts[*]", "$.widgets[*]", "$.shortcuts_localized.*[*]",
+                    "$.widgets_localized.*[*]",
+                ], marks: ["icons[*].src", "icons_localized.*[*].src"],
+                names: ["name", "short_name"],
+                icons: ["icons[*].src", "icons_localized.*[*].src"]),
+            .plain,
+            ManifestShape(
+                "template list", ["$[*]", "$.templates[*]"], names: ["title", "name"],
+                icons: ["logo"]),
+        ]
+        + [
+            "logoURI", "logoUrl", "logoURL", "logo_url", "logo", "iconURL", "iconUrl", "icon_url",
+            "iconUri", "thumb", "thumbnail", "artworkUrl", "image_url", "imageURL",
+        ]
+        .map { named($0) }
+        + [
+            ManifestShape(
+                "icons with src", ["$[*]", "$.apps[*]"], names: ["name", "short_name", "title"],
+                icons: ["icons[*].src"])
+        ]
+
+    private static func named(_ icon: String) -> ManifestShape {
+        ManifestShape(
+            "list with \(icon)",
+            ["$[*]", "$.apps[*]", "$.tokens[*]", "$.templates[*]", "$.items[*]", "$.*"],
+            icons: [IconPlace(stringLiteral: icon)])
+    }
+}

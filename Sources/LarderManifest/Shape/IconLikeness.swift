@@ -1,0 +1,87 @@
+import LarderCore
+import LarderImages
+
+/// How much a value of an unknown manifest looks like an icon, from its name and its text.
+enum IconLikeness {
+    /// What a member's name says of its value: high for `icon_url`, low for `screenshots`; nil if
+    /// nothing.
+    static func rank(of name: String) -> Int? {
+        // No name that means something is longer.
+        let name = name.utf8.prefix(64).lowercasedASCII
+        return ranks.first { _, words in words.contains { name.holds($0) } }?.rank
+    }
+
+    /// The rank of a value whose name has the rank `own`, within one of the rank `outer`. What is
+    /// in a list of screenshots is none but an icon that is named so.
+    static func rank(_ own: Int?, beneath outer: Int?) -> Int? {
+        outer == 1 && own != rankOfIcon ? 1 : own ?? outer
+    }
+
+    static func isIcon(_ name: String) -> Bool { rank(of: name) == rankOfIcon }
+
+    private static let rankOfIcon = 16
+    /// The least rank of a value that is one more icon of an entry.
+    static let leastRankOfIcons = 12
+    /// The least rank of a value that is the icon of an entry.
+    static let leastRankOfLists = 8
+
+    /// The first that fits counts: a screenshot is an image, too.
+    private static let ranks: [(rank: Int, words: [StaticString])] = [
+        (
+            1,
+            [
+                "screenshot", "banner", "background", "header", "hero", "preview", "splash",
+                "feature", "promo", "wallpaper", "gallery", "news",
+            ]
+        ),
+        (rankOfIcon, ["icon", "logo"]),
+        (12, ["artwork", "avatar", "thumb"]),
+        (8, ["image", "img", "picture", "cover", "poster", "photo"]),
+    ]
+
+    /// How much a text with a name of that rank looks like an icon; 0 if it does not.
+    static func likeness(of text: String, rank: Int?) -> Int {
+        let text = text.utf8
+        if text.prefix(11).isWord("data:image/") { return rank ?? 4 }
+        guard text.count <= ManifestLimits.maximumURLSize, !text.isEmpty else { return 0 }
+        let path = text.prefix { !"?#".utf8.contains($0) }
+        let isImage = hasImageExtension(path)
+        if text.prefix(7).isWord("http://") || text.prefix(8).isWord("https://") {
+            return rank ?? (isImage ? 4 : 0)
+        }
+        if text.prefix(5).isWord("ipfs:") { return rank ?? 0 }
+        // A relative URL, if a base is known: a file's name, or a path.
+        guard !text.contains(where: { $0 < 0x20 || $0 == UInt8(ascii: ":") }) else { return 0 }
+        if isImage { return max(1, (rank ?? 4) / 2) }
+        let isPath = text.starts(with: "/".utf8) || text.starts(with: "./".utf8)
+        return isPath && rank ?? 0 >= 8 ? 2 : 0
+    }
+
+    private static func hasImageExtension(_ path: some BidirectionalCollection<UInt8>) -> Bool {
+        guard let dot = path.lastIndex(of: UInt8(ascii: ".")) else { return false }
+        let name = path[path.index(after: dot)...].prefix(6).lowercasedASCII
+        return extensions.contains(name)
+    }
+
+    private static let extensions = Set(
+        (ImageFormat.all.flatMap(\.suffixes) + ["icns"]).map { Array($0.utf8) })
+
+    /// How much a member's name says that its text is the name of its entry; 0 if it does not.
+    static func nameRank(of name: String) -> Int {
+        let name = name.utf8.prefix(64).lowercasedASCII
+        guard let word = nameWords.first(where: { name.suffix($0.count).elementsEqual($0) }) else {
+            return 0
+        }
+        if name.count == word.count { return 8 }
+        if name.holds("package") { return 2 }
+        return others.contains { name.holds($0) } ? 1 : 6
+    }
+
+    private static let nameWords = ["name", "title", "label"].map { Array($0.utf8) }
+
+    /// Words of names that are not the entry's.
+    private static let others: [StaticString] = [
+        "file", "user", "host", "class", "bundle", "domain", "developer", "author",
+        "artist", "seller", "company", "genre", "category", "collection",
+    ]
+}

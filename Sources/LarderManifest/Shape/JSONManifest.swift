@@ -1,0 +1,173 @@
+import LarderCore
+
+/// A manifest that begins with `[` or `{`: a JSON document, or JSON Lines.
+///
+/// Read in one pass without looking ahead, so that a pipe works and a document of one long line
+/// takes no memory. Which of the two it is shows when the first object ends: if it has no place of
+/// entries, it is the first of JSON Lines, whether or not others follow. White space between tokens
+/// has no meaning (RFC 8259, section 2). A document that another value follows is refused, because
+/// half of its icons would be missing.
+extension ManifestDocument {
+    func readJSON(_ emit: @escaping (RawEntry) throws -> Void) throws -> ManifestFormat {
+        let isObject = try window.peekBehindSeparators() == UInt8(ascii: "{")
+        let (line, offset) = (window.line, window.offset)
+        let cursor = JSONCursor(window, limits: limits)
+        let walk = EntryWalk(cursor, recognition, limits: limits, emit)
+        let isDocument = { !isObject || walk.hasEntries || recognition.isExplicit }
+        cursor.mayBeLines = { !isDocument() }
+        // The walk has the cursor.
+        defer { cursor.mayBeLines = { false } }
+        do {
+            try walk.walk()
+            if isObject, !recognition.isExplicit, try !window.isBetweenValues() {
+                throw cursor.unexpected("the end of the line")
+            }
+        } catch let error as ManifestError where error.code == .malformed && !isDocument() {
+            let failure = try firstLineFailure(error, line, cursor)
+            try emit(RawEntry(line: line, content: .failure(failure), shape: 0))
+            try readLines(emit, line)
+            return .jsonLines
+        }
+        let length = window.offset - offset
+        let next = try window.peekBehindSeparators()
+        let isAlone = next == nil
+        if isDocument() || isAlone {
+            if isDocument(), !isAlone {
+                if isObject, recognition.isExplicit, next == UInt8(ascii: "{") {
+                    throw ManifestError(
+                        .notAManifest, source: window.input.name, at: .line(window.line),
+                        "of several JSON objects, each is an entry: there is no place for"
+                            + " --entries")
+                }
+                throw cursor.unexpected("the end of the file")
+            }
+            if try walk.finish() { return .json }
+        }
+        guard !isDocument(), !isAlone || walk.root.hasIcon else {
+            throw ManifestError(
+                .notAManifest, source: window.input.name, at: .line(line), walk.refusal)
+        }
+        walk.dropHeld()
+        var first = walk.root.entry
+        // As one of several, it may be no larger than the others. Alone, it is a document, whose
+        // other members may be of any size.
+        if !isAlone {
+            if let failure = walk.failure { first = .failure(failure) }
+            if length > limits.maximumEntrySize { first = .failure(.tooLarge(limits)) }
+        }
+        let isStrange = walk.root.isEmpty && walk.hasStrangeMembers
+        let shown = isStrange ? .success(.dictionary([.init(key: "", value: .null)])) : first
+        let shape = recognition.lenientShape(of: shown, among: recognition.lineShapes)
+        try emit(RawEntry(line: line, content: first, shape: shape))
+        try readLines(emit, line)
+        return .jsonLines
+    }
+
+    /// Reads JSON values one behind the other: JSON Lines, what `jq` prints, and JSON text sequences
+    /// (RFC 7464). Each value is an entry.
+    ///
+    /// A broken value spoils no other. Line ends matter only there: they tell where the next value
+    /// begins.
+    private func readLines(_ emit: (RawEntry) throws -> Void, _ first: Int) throws {
+        var lastLine = 0
+        while try window.peekBehindSeparators() != nil {
+            let line = window.line
+            let content = try take(line > lastLine ? window.column - 1 : 0)
+            lastLine = window.line
+            if recognition.isList(content) {
+                throw ManifestError(
+                    .malformed, source: window.input.name, at: .line(line),
+                    "expected another entry, found a list of entries")
+            }
+            let shape = recognition.lenientShape(of: content, among: recognition.lineShapes)
+            try emit(RawEntry(line: line, content: content, shape: shape))
+        }
+        guard !recognition.isStrange else {
+            throw ManifestError(
+                .notAManifest, source: window.input.name, at: .line(first), recognition.refusal)
+        }
+    }
+
+    /// - Parameter indentation: the number of blanks before the value on its line.
+    private func take(_ indentation: Int) throws -> Result<ManifestValue, EntryError> {
+        let result = try window.parse(limits, isOfLines: true) { parser throws(JSONParser.Error) in
+            try parser.value()
+        }
+        switch result {
+        case .success(let value): return try finish(value)
+        case .failure(.syntax(let offset, let reason)):
+            return .failure(try skip(indentation, pastErrorAt: offset, reason))
+        case .failure(.tooDeep(let offset)):
+            try skip(indentation, pastErrorAt: offset)
+            return .failure(.tooDeep(limits))
+        case .failure(.tooLarge):
+            try skip(indentation, pastErrorAt: limits.maximumEntrySize)
+            return .failure(.tooLarge(limits))
+        case .failure(.unfinished):
+            try skip(indentation, pastErrorAt: window.count)
+            return .failure(.unfinishedLine)
+        }
+    }
+
+    /// The value if another one, or the end of the line, follows; otherwise consumes the line.
+    private func finish(_ value: ManifestValue) throws -> Result<ManifestValue, EntryError> {
+        guard try !window.isBetweenValues() else { return .success(value) }
+        let found = JSONText.character(window.unread, at: 0)
+        let error = EntryError.unparsableLine(
+            column: window.column, "expected nothing more, found \(found)")
+        try window.skipLine()
+        return .failure(error)
+    }
+
+    private func skip(
+        _ indentation: Int, pastErrorAt offset: Int, _ reason: String
+    ) throws -> EntryError {
+        guard case .line(let line, let column?) = window.place(at: offset) else {
+            return .unfinishedLine
+        }
+        let first = window.line
+        try skip(indentation, pastErrorAt: offset)
+        if line == first { return .unparsableLine(column: column, reason) }
+        // The next line begins another value, so the first one was cut.
+        if window.line == first + 1 { return .unfinishedLine }
+        return EntryError(.unparsableLine, "line \(line), column \(column): \(reason)")
+    }
+
+    /// Consumes the line of a broken value. If the error is on a later line, also consumes all
+    /// lines up to the next line with a brace at the same indentation.
+    ///
+    /// - Parameter offset: the place of the error.
+    private func skip(_ indentation: Int, pastErrorAt offset: Int) throws {
+        let before = UnsafeBufferPointer(rebasing: window.unread.prefix(offset))
+        let isWithinLine = before.place(of: 0x0A) == nil
+        try window.skipLine()
+        if isWithinLine { return }
+        while try window.peek() != nil, try !isAtValue(indentation) { try window.skipLine() }
+    }
+
+    private func isAtValue(_ indentation: Int) throws -> Bool {
+        while window.count <= indentation, try window.fill() {}
+        let bytes = window.unread
+        if bytes.first == UInt8.recordSeparator { return true }
+        return bytes.count > indentation && bytes[indentation] == UInt8(ascii: "{")
+            && bytes.prefix(indentation).allSatisfy { $0 == 0x20 || $0 == 0x09 }
+    }
+
+    /// What is wrong with the first of JSON Lines, consumed to its end; throws `error` if the file
+    /// is not JSON Lines. That it is shows in the next line, which begins with a brace where no
+    /// JSON document has one.
+    private func firstLineFailure(
+        _ error: ManifestError, _ first: Int, _ cursor: JSONCursor
+    ) throws -> EntryError {
+        guard case .line(let line, let column?) = error.place else { throw error }
+        if line == first {
+            try window.skipLine()
+            guard try window.peekBehindBlanks() == UInt8(ascii: "{") else { throw error }
+            return .unparsableLine(column: column, error.reason)
+        }
+        guard cursor.lastLine == first, error.place == window.place(),
+            try window.peek() == UInt8(ascii: "{")
+        else { throw error }
+        return .unfinishedLine
+    }
+}

@@ -1,0 +1,255 @@
+/// What lies at one place of an unknown manifest, and beneath it: values are counted there, and
+/// none is kept. Of what a place has beneath it, elements of an array are one place, and so are the
+/// members of a dictionary with very many: a map.
+final class SurveyedPlace {
+    /// So many arrays and dictionaries, or other values, have places of their own in one
+    /// dictionary; if there are more, it is a map.
+    private static let mostContainers = 16
+    private static let mostValues = 128
+    private static let longestName = 200
+    private static let usualInnerNames = ["label", "en", "en-US", "value", "text"]
+
+    /// The number of values, and how many of them are dictionaries, dictionaries or arrays, short
+    /// texts, and icons.
+    private(set) var count = 0
+    private(set) var dictionaries = 0
+    private var containers = 0
+    private(set) var texts = 0
+    private(set) var icons = 0
+    /// The sum over all icons.
+    private(set) var likeness = 0
+    /// The places beneath: of the elements of arrays, of members, and of the members of a map.
+    private(set) var inner: [ManifestPath.Segment: SurveyedPlace] = [:]
+    private var hasMappedValues = false
+    /// The number of icons and places here and beneath, as counted by ``settle()``.
+    private(set) var iconsBeneath = 0
+    private var placesBeneath = 0
+    private let rank: Int?
+
+    init(rank: Int? = nil) { self.rank = rank }
+
+    func add(_ kind: ValueKind) {
+        count += 1
+        if kind == .dictionary { dictionaries += 1 }
+        if kind != .scalar { containers += 1 }
+    }
+
+    func add(_ text: String) {
+        let likeness = IconLikeness.likeness(of: text, rank: rank)
+        if likeness > 0 {
+            icons += 1
+            self.likeness += likeness
+        } else if !text.isEmpty, text.utf8.count <= 200 {
+            texts += 1
+        }
+    }
+
+    /// The place of an array's elements; nil if there is no room for it.
+    func element(_ room: inout Int) -> SurveyedPlace? { place(.elements, rank, &room) }
+
+    /// The place of a dictionary's member; nil if there is no room for it.
+    func member(_ name: String, isContainer: Bool, _ room: inout Int) -> SurveyedPlace? {
+        if let found = inner[.member(name)] { return found }
+        if isContainer || hasMappedValues, let map = inner[.members] { return map }
+        let alike = members.filter { ($0.place.containers > 0) == isContainer }
+        if alike.count >= (isContainer ? Self.mostContainers : Self.mostValues) {
+            let map = inner[.members] ?? SurveyedPlace(rank: rank)
+            inner[.members] = map
+            if !isContainer { hasMappedValues = true }
+            for (name, place) in alike {
+                map.merge(place)
+                inner[.member(name)] = nil
+            }
+            return map
+        }
+        guard name.utf8.count <= Self.longestName else { return nil }
+        return place(
+            .member(name), IconLikeness.rank(IconLikeness.rank(of: name), beneath: rank), &room)
+    }
+
+    private func place(
+        _ segment: ManifestPath.Segment, _ rank: Int?, _ room: inout Int
+    ) -> SurveyedPlace? {
+        if let known = inner[segment] { return known }
+        guard room > 0 else { return nil }
+        room -= 1
+        let place = SurveyedPlace(rank: rank)
+        inner[segment] = place
+        return place
+    }
+
+    private var members: [(name: String, place: SurveyedPlace)] {
+        inner.compactMap { segment, place in
+            if case .member(let name) = segment { (name, place) } else { nil }
+        }
+    }
+
+    private func merge(_ other: SurveyedPlace) {
+        count += other.count
+        dictionaries += other.dictionaries
+        containers += other.containers
+        texts += other.texts
+        icons += other.icons
+        likeness += other.likeness
+        for (segment, theirs) in other.inner {
+            let own = inner[segment] ?? SurveyedPlace(rank: theirs.rank)
+            own.merge(theirs)
+            inner[segment] = own
+        }
+    }
+
+    func settle() {
+        for place in inner.values { place.settle() }
+        iconsBeneath = inner.values.reduce(icons) { $0 + $1.iconsBeneath }
+        placesBeneath = inner.values.reduce(1) { $0 + $1.placesBeneath }
+    }
+
+    /// All members as one place, if they are alike: a dictionary of entries by id, or of lists of
+    /// them.
+    ///
+    /// - Parameter room: how many places may be merged yet.
+    func map(_ room: inout Int) -> SurveyedPlace? {
+        if let map = inner[.members] { return map }
+        room -= placesBeneath
+        guard room > 0 else { return nil }
+        let members = members
+        let alike = members.map(\.place).filter { $0.containers > 0 || $0.icons > 0 }
+        // The members of an entry are in nearly every other entry, too.
+        let all = members.reduce(0) { $0 + $1.place.count }
+        guard count == 1 || all * 4 <= members.count * count else { return nil }
+        var supporters: [[ManifestPath.Segment]: Int] = [:]
+        for place in alike {
+            for path in Set(place.leaves.prefix(64)) { supporters[path, default: 0] += 1 }
+        }
+        let isAlike = supporters.contains { path, supporters in
+            let isOfDictionaries = !path.isEmpty && path.first != .elements
+            guard count == 1 || isOfDictionaries else { return false }
+            return supporters >= (isOfDictionaries ? 2 : 3)
+                && supporters * 2 >= (path.isEmpty ? members.count : alike.count)
+        }
+        guard isAlike else { return nil }
+        let map = SurveyedPlace(rank: rank)
+        for place in alike { map.merge(place) }
+        map.settle()
+        return map
+    }
+
+    private var leaves: [[ManifestPath.Segment]] {
+        (icons > 0 ? [[]] : [])
+            + inner.flatMap { segment, place in place.leaves.map { [segment] + $0 } }
+    }
+
+    var inOrder: [(name: String, place: SurveyedPlace)] {
+        members.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    }
+
+    /// Where the entries that are there have their name; nil if nowhere.
+    var namePath: [ManifestPath.Segment]? {
+        var best: (rank: Int, path: [ManifestPath.Segment])?
+        func offer(_ rank: Int, _ place: SurveyedPlace, _ path: [ManifestPath.Segment]) {
+            guard rank > 0, rank > best?.rank ?? 0, place.texts * 2 >= count else { return }
+            best = (rank, path)
+        }
+        // Of names of one rank the shortest: `trackName` before `trackCensoredName`.
+        for (name, place) in inOrder.sorted(by: { $0.name.utf8.count < $1.name.utf8.count }) {
+            let rank = IconLikeness.nameRank(of: name)
+            offer(rank, place, [.member(name)])
+            // `{"im:name": {"label": …}}`, or a text in some languages.
+            for (inner, place) in place.inOrder {
+                let isUsual = Self.usualInnerNames.contains { $0.isSame(as: inner) }
+                offer(isUsual ? rank - 2 : rank - 4, place, [.member(name), .member(inner)])
+            }
+        }
+        return best?.path
+    }
+}
+
+/// A place of icons in an unknown manifest, and the place of their entries.
+struct SurveyCandidate {
+    /// The path from the root.
+    let entries: [ManifestPath.Segment]
+    /// The path from an entry.
+    let icon: [ManifestPath.Segment]
+    let name: [ManifestPath.Segment]?
+    let score: Int
+    /// Whether it is a place of screenshots, banners and the like, which come after all icons,
+    /// however many there are.
+    private let isScreenshot: Bool
+    private let icons: Int
+
+    private static let most = 256
+
+    /// The candidates of a survey, the likeliest first.
+    static func all(in survey: ManifestSurvey) -> [SurveyCandidate] {
+        var found: [SurveyCandidate] = []
+        var room = 25 * ManifestSurvey.mostPlaces
+        survey.root.settle()
+        collect(at: [], [survey.root], &room, &found)
+        found.sort { one, other in
+            guard one.isScreenshot == other.isScreenshot else { return other.isScreenshot }
+            return (one.score, other.path.count) > (other.score, one.path.count)
+        }
+        // A place of a map and the same of one of its members are one.
+        return found.filter { one in
+            !found.contains { other in
+                one.isPart(of: other) && other.icons > one.icons
+                    || other.isPart(of: one) && other.icons == one.icons
+            }
+        }
+    }
+
+    private var path: [ManifestPath.Segment] { entries + icon }
+
+    /// Whether it is the same place as `other`, with the names of members in place of any.
+    private func isPart(of other: SurveyCandidate) -> Bool {
+        path != other.path && path.count == other.path.count
+            && zip(path, other.path).allSatisfy { own, theirs in
+                own == theirs || theirs == .members && own != .elements
+            }
+    }
+
+    /// - Parameters:
+    ///   - places: those on the way along `path`, the root and the last included.
+    ///   - room: how many places may be merged yet.
+    private static func collect(
+        at path: [ManifestPath.Segment], _ places: [SurveyedPlace], _ room: inout Int,
+        _ found: inout [SurveyCandidate]
+    ) {
+        guard found.count < most, let place = places.last, place.iconsBeneath > 0 else { return }
+        // What is mostly text is no place of icons.
+        if place.icons > place.texts { found.append(SurveyCandidate(path, places)) }
+        func go(to next: SurveyedPlace?, by segment: ManifestPath.Segment) {
+            guard let next else { return }
+            collect(at: path + [segment], places + [next], &room, &found)
+        }
+        go(to: place.inner[.elements], by: .elements)
+        let map = place.map(&room)
+        go(to: map, by: .members)
+        for (name, member) in place.inOrder { go(to: member, by: .member(name)) }
+    }
+
+    /// The entry is what is there several times and has a name, the innermost; else the outermost
+    /// dictionary that is there several times; else the value itself if that is; else the
+    /// dictionary around it.
+    private init(_ path: [ManifestPath.Segment], _ places: [SurveyedPlace]) {
+        func isRepeated(_ length: Int) -> Bool {
+            guard length > 0 else { return places[0].count > 1 }
+            return [.elements, .members].contains(path[length - 1])
+        }
+        let leaf = places[path.count]
+        let repeated = (0...path.count).filter(isRepeated)
+        let dictionaries = repeated.filter { $0 < path.count && places[$0].dictionaries > 0 }
+        let length =
+            dictionaries.last { places[$0].namePath != nil } ?? dictionaries.first
+            ?? (repeated.contains(path.count) ? path.count : max(0, path.count - 1))
+        entries = Array(path.prefix(length))
+        icon = Array(path.dropFirst(length))
+        name = length < path.count ? places[length].namePath : nil
+        icons = leaf.icons
+        isScreenshot = leaf.likeness < 2 * leaf.icons
+        // One on its own may be anything's: the list's, its publisher's.
+        score =
+            leaf.likeness * min(leaf.icons, max(1, places[length].count)) / leaf.icons
+            * (repeated.isEmpty ? 1 : 4)
+    }
+}
