@@ -86,14 +86,15 @@ import Testing
     private static func tables() throws -> [String: [Row]] {
         [
             "outcomes": described(EntryResult.Outcome.allCases.map(\.rawValue)),
-            "exit-statuses": described(larder.ExitStatus.meanings.map { "\($0.status)" }),
+            "exit-statuses": described(
+                larder.ExitStatus.list.matches(of: /(?m)^  (\d+)/).map { String($0.output.1) }),
             "entry-codes": described(
                 ["no-icon"] + EntryError.Code.allCases.map(\.rawValue)
-                    + [EntryProblem.offline.code, EntryProblem.notFailedBefore.code]),
+                    + [EntryFailure.offline.code, EntryFailure.notFailedBefore.code]),
             "transfer-codes": transferCodes,
             "body-codes": described(
                 ImageFault.Code.allCases.map(\.rawValue) + bodyReasons.map(\.rawValue)),
-            "remote-codes": described(StorageError.Code.allCases.map(\.rawValue)),
+            "remote-codes": described(RemoteError.Code.allCases.map(\.rawValue)),
             "cache-codes": CacheError.Code.allCases.map {
                 (code($0.rawValue), [.text("\(larder.ExitStatus($0).rawValue)"), .written])
             },
@@ -103,16 +104,16 @@ import Testing
                 return (code("\(status)"), [.text(String(format: "%g s", ceiling / .seconds(1)))])
             },
             "retried-transfers": TransferError.Code.allCases.map { transfer in
-                let results = (1...99).filter {
-                    TransferError.Code(CurlCode(rawValue: $0)) == transfer
+                let results = (UInt32(1)...99).filter {
+                    TransferError.Code(curlCode: $0) == transfer
                 }
                 return (
                     code(transfer.rawValue),
                     [
                         .text(
                             transfer == .other
-                                ? "all others" : results.map(String.init).joined(separator: ", ")),
-                        .text(RetryPolicy.isRetried(transfer) ? "yes" : "no"),
+                                ? "all others" : results.map { "\($0)" }.joined(separator: ", ")),
+                        .text(transfer.isTransient ? "yes" : "no"),
                     ]
                 )
             },
@@ -127,15 +128,17 @@ import Testing
     }
 
     /// What the bytes of a body are refused for, besides the check of images.
-    private static let bodyReasons: [FetchFailure.Reason] = [.integrity, .size]
+    private static let bodyReasons: [ResourceFailure.Reason] = [.integrity, .size]
 
     private static var transferCodes: [Row] {
-        let transfers = TransferError.Code.allCases.map {
-            ($0.rawValue, FetchFailure(TransferError(code: $0, message: "")).isTransient)
+        let transfers: [(String, Bool)] = TransferError.Code.allCases.map {
+            ($0.rawValue, ResourceFailure(TransferError(code: $0, message: "")).isTransient)
         }
-        let others = FetchFailure.Reason.allCases.filter { !bodyReasons.contains($0) }
-            .filter { reason in !transfers.contains { $0.0 == reason.rawValue } }
-            .map { ($0.rawValue, FetchFailure($0, "").isTransient) }
+        let others: [(String, Bool)] = ResourceFailure.Reason.allCases.filter {
+            !bodyReasons.contains($0)
+        }
+        .filter { reason in !transfers.contains { $0.0 == reason.rawValue } }
+        .map { ($0.rawValue, ResourceFailure($0, "").isTransient) }
         return (transfers + others).map { (code($0.0), [.marked($0.1)]) }
             + described(["http-<status>"])
     }

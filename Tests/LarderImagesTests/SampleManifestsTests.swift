@@ -1,5 +1,6 @@
 import Foundation
 import LarderCore
+import LarderImages
 import LarderManifest
 import LarderTestSupport
 import Testing

@@ -69,7 +69,7 @@ struct ExportCollection {
         guard var object else {
             return failure(.missing, "is not in the cache; larder prefetch fetches it")
         }
-        let expectation = wanted.item.expectation
+        let expectation = wanted.item.result.expectation
         if expectation.size != nil { object = cache.sized(object) }
         if let mismatch = expectation.mismatch(digest: object.digest, size: object.size),
             let code = ExportCode(rawValue: mismatch.code)

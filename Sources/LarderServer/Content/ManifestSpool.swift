@@ -26,11 +26,12 @@ final class ManifestSpool: Sendable {
         var writer = SpoolWriter(file)
         var unusable = 0
         let summary = try ManifestReader(source: manifest.source, rules: rules).read { item in
+            let expectation = item.result.expectation
             switch item.result {
             case .entry(let entry):
-                try writer.add(entry.name, entry.resourceKey, entry.priority, item.expectation)
+                try writer.add(entry.name, entry.resourceKey, entry.priority, expectation)
             case .inline(let entry):
-                try writer.add(entry.name, entry.resourceKey, entry.priority, item.expectation)
+                try writer.add(entry.name, entry.resourceKey, entry.priority, expectation)
             case .failed: unusable += 1
             case .skipped: break
             }
