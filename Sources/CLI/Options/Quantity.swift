@@ -49,8 +49,8 @@ struct Quantity {
     /// Returns a percentage up to 100. Exact, because 0.1 % of 1,000 is one.
     static func percent(_ argument: String) -> Decimal? {
         var rest = argument[...]
-        guard let quantity = Quantity(takenFrom: &rest), rest.isEmpty, quantity.unit == "%",
-            quantity.number <= 100
+        guard argument.prefix(1).isDigits, let quantity = Quantity(takenFrom: &rest), rest.isEmpty,
+            quantity.unit == "%", quantity.number <= 100
         else { return nil }
         return quantity.number
     }

@@ -140,7 +140,7 @@ final class Plan: Sendable {
     }
 
     private static let fetchColumns =
-        "f.id, f.key, f.url, f.priority, p.is_strict, p.status, f.credentials, p.entries, p.icons"
+        "f.key, f.id, f.url, f.credentials, f.priority, p.is_strict, p.status, p.entries, p.icons"
 
     private func fetch(_ row: inout RowReader) throws -> PlannedResource {
         let key = row.text() ?? ""

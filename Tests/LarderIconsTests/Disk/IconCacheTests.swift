@@ -189,7 +189,10 @@ import Testing
             let icons = icons(main)
             icons.queue.isSuspended = true
             let tasks = (0..<10).map { _ in Task { try await icons.data(for: url) } }
-            while icons.reads.callers < 10 { await Task.yield() }
+            // The first of them adds the operation, which may be after the others have joined.
+            while icons.reads.callers < 10 || icons.queue.operationCount == 0 {
+                await Task.yield()
+            }
             #expect(icons.queue.operationCount == 1)
             icons.queue.isSuspended = false
             for task in tasks { #expect(try await task.value == Data(bytes)) }
