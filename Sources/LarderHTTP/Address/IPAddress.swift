@@ -1,11 +1,10 @@
 import Foundation
 
-/// A numeric address of the internet.
-enum IPAddress: Hashable {
+enum IPAddress: Hashable, CustomStringConvertible {
     case v4(UInt32)
     case v6(UInt128)
 
-    /// The address of a socket address; `nil` for another family or a truncated one.
+    /// `nil` for another family or a truncated address.
     init?(_ address: UnsafePointer<sockaddr>, length: Int) {
         let bytes = UnsafeRawPointer(address)
         switch Int32(address.pointee.sa_family) {
@@ -60,10 +59,7 @@ enum IPAddress: Hashable {
         case .v6(let address): SpecialAddresses.kind(ofIPv6: address)
         }
     }
-}
 
-extension IPAddress: CustomStringConvertible {
-    /// As `inet_ntop` writes it.
     var description: String {
         func text(_ family: Int32, _ address: UnsafeRawPointer) -> String {
             withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) {
@@ -93,8 +89,7 @@ enum SpecialAddresses {
         ipv4.first { address >> (32 - $0.length) == $0.prefix >> (32 - $0.length) }?.kind
     }
 
-    /// Returns the same for IPv6. An address that stands for an IPv4 address has that address's
-    /// kind.
+    /// An address that stands for an IPv4 address has that address's kind.
     static func kind(ofIPv6 address: UInt128) -> String? {
         func isWithin(_ prefix: UInt128, _ length: Int) -> Bool {
             address >> (128 - length) == prefix >> (128 - length)
@@ -104,9 +99,7 @@ enum SpecialAddresses {
             return self.kind(ofIPv4: number).map { "\($0) (\(translation))" }
         }
         if isWithin(at(0x0064_ff9b, 0), 96) { return kind(ofEmbedded: address, "by NAT64") }
-        if isWithin(at(0x2002_0000, 0), 16) {
-            return kind(ofEmbedded: address >> 80, "by 6to4")
-        }
+        if isWithin(at(0x2002_0000, 0), 16) { return kind(ofEmbedded: address >> 80, "by 6to4") }
         if isWithin(at(0x2001_0000, 0), 32) {
             // The server's address, and the client's with its bits inverted (RFC 4380, section 4).
             return kind(ofEmbedded: address >> 64, "by Teredo")
@@ -117,7 +110,7 @@ enum SpecialAddresses {
             return kind(ofEmbedded: address, "in IPv6")
         }
         return ipv6.first { isWithin($0.prefix, $0.length) }?.kind
-            // Nothing outside it was ever given out (RFC 4291, section 2.4).
+            // No other addresses are assigned (RFC 4291, section 2.4).
             ?? (isWithin(at(0x2000_0000, 0), 3) ? nil : "a reserved address")
     }
 

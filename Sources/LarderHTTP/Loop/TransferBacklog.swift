@@ -15,7 +15,7 @@ struct TransferBacklog {
         private(set) var waiting: Deque<Turn> = []
         /// With or without a slot.
         var underWay = 0
-        /// Those without a slot.
+        /// Without a slot.
         var connecting = 0
         var line = Line.none
         var isUnreachable = false
@@ -43,7 +43,6 @@ struct TransferBacklog {
     /// The queue that an origin is in.
     private enum Line { case none, place, connection }
 
-    /// A transfer's place: by priority, then in the order of arrival.
     private struct Turn: Comparable, Hashable {
         let priority: Int
         let id: TransferID
@@ -66,9 +65,9 @@ struct TransferBacklog {
     private let limit: Int
     private let limitPerOrigin: Int
     private let connectionsAhead: Int
-    /// The number of used slots.
+    /// Used slots.
     private var underWay = 0
-    /// The connecting transfers without a slot, and their priorities.
+    /// Priorities of the connecting transfers without a slot.
     private var connecting: [TransferID: Int] = [:]
     private var orders: [TransferID: PendingTransfer] = [:]
     private var origins: [String: Origin] = [:]
@@ -106,10 +105,7 @@ struct TransferBacklog {
         review(order.origin)
     }
 
-    /// Removes a waiting transfer.
-    mutating func remove(_ id: TransferID) -> PendingTransfer? {
-        orders.removeValue(forKey: id)
-    }
+    mutating func remove(_ id: TransferID) -> PendingTransfer? { orders.removeValue(forKey: id) }
 
     /// Removes all waiting transfers, in order, once nothing is in flight.
     mutating func removeAll() -> [PendingTransfer] {
@@ -174,18 +170,15 @@ struct TransferBacklog {
         return origin.line == line && origin.waiting.first == ready.first
     }
 
-    /// Records that a transfer is connected.
-    ///
-    /// - Returns: Whether there is a slot for its request. If not, call ``putBack(_:)``.
+    /// Returns whether there is a slot for a connected transfer. If not, call ``putBack(_:)``.
     mutating func connected(_ order: PendingTransfer) -> Bool {
-        let hasPlace =
-            connecting[order.id] == nil || hasPlace(ofPriority: order.request.priority)
+        let hasPlace = connecting[order.id] == nil || hasPlace(ofPriority: order.request.priority)
         if hasPlace, leaveConnecting(order) { underWay += 1 }
         noteConnection(to: order.origin)
         return hasPlace
     }
 
-    /// - Returns: Whether it was connecting without a slot.
+    /// Returns whether the transfer was connecting without a slot.
     @discardableResult
     private mutating func leaveConnecting(_ order: PendingTransfer) -> Bool {
         guard connecting.removeValue(forKey: order.id) != nil else { return false }
@@ -223,9 +216,7 @@ struct TransferBacklog {
     mutating func disconnected(_ origin: String) { connected.remove(origin) }
 
     /// Whether the last transfer to the origin had no connection.
-    func isUnreachable(_ origin: String) -> Bool {
-        origins[origin]?.isUnreachable ?? false
-    }
+    func isUnreachable(_ origin: String) -> Bool { origins[origin]?.isUnreachable ?? false }
 
     /// Puts an origin into its queue, and removes an idle one.
     private mutating func review(_ name: String) {
@@ -252,7 +243,7 @@ struct TransferBacklog {
         }
     }
 
-    /// Most would be outdated.
+    /// If so, most entries are outdated.
     private func hasTooMany(_ heap: Heap<ReadyOrigin>) -> Bool {
         heap.count > 2 * origins.count + 64
     }
