@@ -1,7 +1,7 @@
 /// Another host and port to connect to in place of a URL's, in curl's `--connect-to` syntax:
 /// `HOST1:PORT1:HOST2:PORT2`, where an empty first pair means any and an empty second one the same.
 ///
-/// TLS and the `Host` field still use the URL's host. The ``AddressPolicy`` applies to the new host.
+/// TLS and the `Host` field still use the URL's host. The ``AddressPolicy`` applies to HOST2.
 public struct ConnectToRule: Hashable, Sendable {
     /// curl's spelling.
     let text: String

@@ -3,8 +3,8 @@ import CZlib
 /// Decodes a body's content codings (RFC 9110, section 8.4) piece by piece, as fast as the receiver
 /// takes the result. Belongs to the loop's thread.
 ///
-/// libcurl decodes all received bytes at once, and keeps up to 64 MB for a paused receiver, to which
-/// 51 bytes can expand.
+/// libcurl would decode all received bytes at once, and keep up to 64 MB for a paused receiver: 51
+/// bytes can expand to that.
 final class BodyDecoder {
     static let accepted = "gzip"
 

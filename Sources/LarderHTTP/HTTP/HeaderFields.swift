@@ -21,7 +21,7 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
 
     package func all(_ name: String) -> [String] { values(of: name).map(Self.text) }
 
-    /// Returns the first value as a date, or nil. libcurl's parser accepts more forms than HTTP has.
+    /// Returns the first value as a date. libcurl's parser accepts more forms than HTTP has.
     package func date(_ name: String) -> Date? {
         guard let text = self[first: name] else { return nil }
         let seconds = curl_getdate(text, nil)

@@ -17,8 +17,8 @@ package final class TransferLoop: Sendable {
 
     /// Starts the thread.
     ///
-    /// - Throws: ``TransferError`` if a file of the configuration cannot be read, libcurl is too old
-    ///   (before 7.88), or the system has no memory or thread.
+    /// - Throws: ``TransferError`` if a file of the configuration cannot be read, libcurl is older
+    ///   than 7.88, or the system has no memory or thread.
     package init(configuration: TransferConfiguration = .init()) throws(TransferError) {
         let files = [
             ("certificate authorities", configuration.certificateAuthorities),
@@ -65,8 +65,8 @@ package final class TransferLoop: Sendable {
     /// Whether a connection to an origin (``HTTPURL/origin``) is open or in progress.
     package func isConnected(to origin: String) -> Bool { sockets.isOpen(to: origin) }
 
-    /// Cancels all transfers, and returns once all have ended and the thread has, too. If a receiver
-    /// calls it, it returns at once. Transfers that start later end as cancelled.
+    /// Cancels all transfers, and returns once they and the thread have ended. If a receiver calls
+    /// it, it returns at once. Transfers that start later end as cancelled.
     package func shutdown() {
         inbox.stop()
         thread.join()

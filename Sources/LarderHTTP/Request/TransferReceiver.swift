@@ -4,8 +4,8 @@
 /// it may begin, at most one head, any number of bytes, exactly one end. (A transfer started after
 /// ``TransferLoop/shutdown()`` ends within `start`.)
 package protocol TransferReceiver: AnyObject, Sendable {
-    /// Default: true. If false, the transfer ends as ``TransferError/Code-swift.enum/abandoned``, and
-    /// nothing is sent.
+    /// Default: true. If false, nothing is sent, and the transfer ends as
+    /// ``TransferError/Code-swift.enum/abandoned``.
     func transferMayBegin(_ id: TransferID) -> Bool
 
     /// Receives the head of the final response. If it returns false, the transfer ends as

@@ -118,7 +118,8 @@ final class Transfer {
         }
         if let length, length > longestOnTheWire {
             return stop(
-                .tooLarge, "\(length) bytes are announced, \(order.request.maximumBodyBytes) allowed")
+                .tooLarge,
+                "\(length) bytes are announced, \(order.request.maximumBodyBytes) allowed")
         }
         return true
     }
