@@ -5,9 +5,9 @@ import Foundation
 ///     let loader = IconLoader(cache: icons, fetcher: URLSessionFetcher())
 ///     for await state in loader.states(for: app.icon, priority: .veryHigh) { show(state) }
 ///
-/// A view that is reused for another row cancels its task, or compares the URL. All functions can be
-/// called on any thread, including the main one, and do not block. Releasing the loader cancels all
-/// loads, and their callers receive a failure.
+/// A view that is reused for another row cancels its task, or compares the URL. All functions can
+/// be called on any thread, including the main one, and do not block. Releasing the loader cancels
+/// all loads, and their callers receive a failure.
 public final class IconLoader: Sendable {
     /// The settings of a loader.
     public struct Options: Sendable {

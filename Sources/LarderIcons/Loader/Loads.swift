@@ -4,8 +4,8 @@ import LarderCore
 
 /// The icons that are being loaded: memory → disk → network, each once for all callers.
 ///
-/// Reads and fetches have a limited number of places, by priority. A fetch keeps its place while too
-/// many icons wait to be stored, so that a slow disk slows down the network.
+/// Reads and fetches have a limited number of places, by priority. A fetch keeps its place while
+/// too many icons wait to be stored, so that a slow disk slows down the network.
 final class Loads: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`. No foreign code is
     // called with it, nor a task cancelled.
@@ -83,8 +83,7 @@ final class Loads: @unchecked Sendable {
         !cache.memory.contains(key) && lock.withLock { failures.failure(of: key, at: now()) == nil }
     }
 
-    /// Loads an icon, see ``IconLoader/load(_:priority:then:)``. Returns the waiter, or nil if memory
-    /// has the result.
+    /// As ``IconLoader/load(_:priority:then:)``. Returns the waiter, or nil if memory has the result.
     func join(
         _ url: URL, _ priority: IconPriority, then: @escaping @Sendable (IconState) -> Void
     ) -> Int? {
@@ -142,7 +141,8 @@ final class Loads: @unchecked Sendable {
         lock.withLock { if let key { failures.forget(key) } else { failures.forgetAll() } }
     }
 
-    /// Changes the state with the lock, then runs the effects without it.
+    /// Changes the state with the lock, then runs the effects without it. Functions that take
+    /// effects are called with the lock.
     @discardableResult
     private func withEffects<Value>(_ body: (inout [Effect]) -> Value) -> Value {
         var effects: [Effect] = []
