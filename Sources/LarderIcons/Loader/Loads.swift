@@ -83,7 +83,7 @@ final class Loads: @unchecked Sendable {
         !cache.memory.contains(key) && lock.withLock { failures.failure(of: key, at: now()) == nil }
     }
 
-    /// As ``IconLoader/load(_:priority:then:)``. Returns the waiter, or nil if memory has the result.
+    /// As ``IconLoader/load(_:priority:then:)``. Returns nil if memory has the result.
     func join(
         _ url: URL, _ priority: IconPriority, then: @escaping @Sendable (IconState) -> Void
     ) -> Int? {

@@ -6,7 +6,7 @@ import LarderCore
 ///
 /// It can be used on any thread. A look-up, an insertion and a removal take constant time, and wait
 /// only for each other. Memory is freed outside the lock, so that a look-up does not wait for many
-/// evictions. Memory pressure evicts half of the entries' cost (warning), or all entries (critical).
+/// evictions. Memory pressure evicts half of the cost (warning), or all entries (critical).
 public final class MemoryCache: @unchecked Sendable {
     // Unchecked because there are variables: every access to `store` holds `lock`, and only `init`
     // sets `observation`. (`Mutex` needs iOS 18.)
@@ -31,8 +31,8 @@ public final class MemoryCache: @unchecked Sendable {
     ///   - costLimit: Maximum cost of all entries, in bytes. 0 or a negative limit keeps nothing.
     ///     Default: ``defaultCostLimit``.
     ///   - countLimit: Maximum number of entries. Default: only their cost is limited.
-    ///   - entryShare: Maximum cost of one entry, as a share of `costLimit` from 0 to 1, so that one
-    ///     entry does not evict too many others. Default: a quarter.
+    ///   - entryShare: Maximum cost of an entry, as a share of `costLimit` from 0 to 1, so that it
+    ///     does not evict too many others. Default: a quarter.
     ///   - pressure: The source of memory pressure, or nil for none. Default: the system's, which
     ///     on Linux reports only what the app does.
     ///   - log: Receives a message when memory pressure evicts entries. Default: none.
@@ -125,14 +125,14 @@ public final class MemoryCache: @unchecked Sendable {
     /// Maximum cost of one entry, in bytes: a share of ``costLimit``.
     public var entryCostLimit: Int { lock.withLock { store.entryCostLimit } }
 
-    /// Returns the cost of an entry, in bytes: its data, media type and key, and about 400 bytes for
-    /// the tables.
+    /// Returns the cost of an entry, in bytes: its data, media type and key, and about 400 bytes
+    /// for the tables.
     public static func cost(of entry: Entry, for key: String) -> Int {
         entry.data.count + (entry.mediaType?.utf8.count ?? 0) + key.utf8.count + entryOverhead
     }
 
-    /// Evicts to the limits of `target`, in steps, so that other threads do not wait long. Evicts no
-    /// more entries than there are at first, since other threads may insert some.
+    /// Evicts to the limits of `target`, in steps, so that other threads do not wait long. Evicts at
+    /// most as many entries as there are at first, since other threads may insert some.
     private func shrink(to target: (MemoryStore) -> MemoryStore.Limits) {
         var (left, limits) = lock.withLock { (store.counts.entries, target(store)) }
         while left > 0 {
