@@ -38,7 +38,7 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
         case malformedResponse = "malformed-response"
         /// The connection, or the HTTP/2 stream, was lost.
         case connectionLost = "connection-lost"
-        /// Cancelled, or the loop was shut down.
+        /// By the caller, or because the loop was shut down.
         case cancelled
         /// The receiver refused the rest.
         case abandoned

@@ -12,10 +12,9 @@ enum IPAddress: Hashable, CustomStringConvertible {
             self = .v4(
                 UInt32(bigEndian: bytes.loadUnaligned(as: sockaddr_in.self).sin_addr.s_addr))
         case AF_INET6 where length >= MemoryLayout<sockaddr_in6>.size:
-            var ip = bytes.loadUnaligned(as: sockaddr_in6.self).sin6_addr
-            self = .v6(
-                UInt128(
-                    bigEndian: withUnsafeBytes(of: &ip) { $0.loadUnaligned(as: UInt128.self) }))
+            let ip = bytes.loadUnaligned(as: sockaddr_in6.self).sin6_addr
+            let number = withUnsafeBytes(of: ip) { $0.loadUnaligned(as: UInt128.self) }
+            self = .v6(UInt128(bigEndian: number))
         default: return nil
         }
     }

@@ -21,12 +21,8 @@ package enum CurlLibrary {
             information.pointee.age.rawValue >= CURLVERSION_SEVENTH.rawValue
                 ? information.pointee.cainfo.map { String(cString: $0) } : nil
         }
-        return firstReadable([own].compactMap { $0 } + distributionBundles)
+        return ([own].compactMap(\.self) + distributionBundles).first { access($0, R_OK) == 0 }
     }()
-
-    static func firstReadable(_ files: [String]) -> String? {
-        files.first { access($0, R_OK) == 0 }
-    }
 
     #if os(Linux)
         private static let distributionBundles = [

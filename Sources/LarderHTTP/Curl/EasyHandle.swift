@@ -1,9 +1,7 @@
 import CCurl
 import Foundation
 
-/// libcurl's easy handle, used for one transfer after another.
-///
-/// Belongs to the loop's thread. Only this type connects libcurl's callbacks to a ``Transfer``.
+/// libcurl's easy handle, used for one transfer after another. Belongs to the loop's thread.
 final class EasyHandle {
     private(set) var transfer: Transfer?
     /// Whether the transfer is connected and had no slot to send its request.
@@ -266,10 +264,8 @@ final class EasyHandle {
         return length < 0 ? nil : length
     }
 
-    /// libcurl's error message; can be empty.
+    /// Can be empty.
     var errorMessage: String { String(cString: errorText) }
-
-    /// The `errno` of a failed connection.
     var systemError: Int32 { Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO)) }
 
     /// The status of a proxy's response to `CONNECT`; `nil` without one.
@@ -279,9 +275,7 @@ final class EasyHandle {
     }
 
     var proxyError: CURLproxycode { CURLproxycode(UInt32(long(CURLINFO_PROXY_ERROR))) }
-
     var isConnected: Bool { offset(CURLINFO_PRETRANSFER_TIME_T) > 0 }
-
     /// Since the transfer was added to the multi handle.
     var elapsed: Duration { .microseconds(offset(CURLINFO_TOTAL_TIME_T)) }
 

@@ -84,12 +84,11 @@ struct EasyOptions {
         try check(larder_easy_set_string(pointer, option, value), option)
     }
 
-    /// The list must live as long as the option points to it.
+    /// libcurl does not copy lists and pointers. They must exist as long as the option has them.
     func set(_ option: CURLoption, list: StringList) throws(TransferError) {
         try check(larder_easy_set_list(pointer, option, list.pointer), option)
     }
 
-    /// The target must live as long as the option points to it.
     func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer) throws(TransferError) {
         try check(larder_easy_set_pointer(pointer, option, value), option)
     }

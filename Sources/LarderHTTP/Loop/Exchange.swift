@@ -30,11 +30,8 @@ package final class Exchange: TransferReceiver {
         var failure: (any Error)?
     }
 
-    /// - Parameter maximumBytes: The maximum length of a successful response's body. The request
-    ///   limits the others. Default: no limit of its own.
-    package init(
-        on loop: TransferLoop, maximumBytes: Int64 = .max, onHead: @escaping HeadHandler
-    ) {
+    /// - Parameter maximumBytes: The limit of a successful body. The request limits all bodies.
+    package init(on loop: TransferLoop, maximumBytes: Int64 = .max, onHead: @escaping HeadHandler) {
         self.loop = loop
         self.maximumBytes = maximumBytes
         self.onHead = onHead
@@ -45,9 +42,8 @@ package final class Exchange: TransferReceiver {
 
     var id: TransferID? { state.withLock { $0.id } }
 
-    /// Sends the request. Returns the response's head once its body has ended or was not wanted.
-    ///
-    /// - Throws: `TransferError`, an error of the head handler or the sink, `CancellationError`.
+    /// Returns the response's head once its body has ended or was refused. Throws `TransferError`,
+    /// an error of the head handler or the sink, or `CancellationError`.
     package func response(to request: TransferRequest) async throws -> ResponseHead {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { waiter in

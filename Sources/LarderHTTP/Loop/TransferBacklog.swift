@@ -40,7 +40,6 @@ struct TransferBacklog {
         }
     }
 
-    /// The queue that an origin is in.
     private enum Line { case none, place, connection }
 
     private struct Turn: Comparable, Hashable {
@@ -54,7 +53,6 @@ struct TransferBacklog {
         }
     }
 
-    /// An origin, sorted by its first waiting transfer.
     private struct ReadyOrigin: Comparable, Hashable {
         let name: String
         let first: Turn
@@ -79,9 +77,8 @@ struct TransferBacklog {
 
     /// - Parameters:
     ///   - limit: The number of slots.
-    ///   - limitPerOrigin: Maximum number of an origin's transfers in flight.
-    ///   - connectionsAhead: Maximum number of connecting transfers beyond `limit`. With 0 (the
-    ///     default), connecting takes a slot.
+    ///   - connectionsAhead: Maximum number of connecting transfers beyond `limit`. With 0,
+    ///     connecting takes a slot.
     init(limit: Int, limitPerOrigin: Int, connectionsAhead: Int = 0) {
         self.limit = max(1, limit)
         self.limitPerOrigin = max(1, limitPerOrigin)
@@ -94,7 +91,6 @@ struct TransferBacklog {
         review(order.origin)
     }
 
-    /// Changes the priority of a waiting or connecting transfer.
     mutating func setPriority(_ priority: Int, of id: TransferID) {
         if connecting[id] != nil { connecting[id] = priority }
         guard var order = orders[id], order.request.priority != priority else { return }
@@ -174,7 +170,11 @@ struct TransferBacklog {
     mutating func connected(_ order: PendingTransfer) -> Bool {
         let hasPlace = connecting[order.id] == nil || hasPlace(ofPriority: order.request.priority)
         if hasPlace, leaveConnecting(order) { underWay += 1 }
-        noteConnection(to: order.origin)
+        let origin = order.origin
+        guard connectionsAhead > 0, connected.insert(origin).inserted else { return hasPlace }
+        // Waiting transfers to this origin can now use slots.
+        if origins[origin]?.line == .connection { origins[origin]?.line = .none }
+        review(origin)
         return hasPlace
     }
 
@@ -186,7 +186,6 @@ struct TransferBacklog {
         return true
     }
 
-    /// Queues a connected transfer without a slot again.
     mutating func putBack(_ order: PendingTransfer) {
         leaveConnecting(order)
         orders[order.id] = order
@@ -195,7 +194,6 @@ struct TransferBacklog {
         review(order.origin)
     }
 
-    /// Frees the transfer's slot.
     mutating func ended(_ order: PendingTransfer, reachable: Bool) {
         if !leaveConnecting(order) { underWay -= 1 }
         origins[order.origin]?.underWay -= 1
@@ -203,13 +201,6 @@ struct TransferBacklog {
         // After an end without a connection, nothing is known about the origin.
         if !reachable || order.request.isLastOfHost { connected.remove(order.origin) }
         review(order.origin)
-    }
-
-    private mutating func noteConnection(to name: String) {
-        guard connectionsAhead > 0, connected.insert(name).inserted else { return }
-        // Waiting transfers to this origin can now use slots.
-        if origins[name]?.line == .connection { origins[name]?.line = .none }
-        review(name)
     }
 
     /// Records that the last connection to an origin was closed.

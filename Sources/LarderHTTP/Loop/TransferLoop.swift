@@ -43,15 +43,13 @@ package final class TransferLoop: Sendable {
 
     deinit { shutdown() }
 
-    /// Queues a transfer, and returns at once.
-    ///
-    /// - Parameter receiver: Kept until it receives the end, exactly once.
+    /// Queues a transfer, and returns at once. The receiver is kept until it has received the end,
+    /// which it does exactly once.
     @discardableResult
     package func start(_ request: TransferRequest, receiver: any TransferReceiver) -> TransferID {
         inbox.start(request, receiver)
     }
 
-    /// Ends a transfer as ``TransferError/Code-swift.enum/cancelled``, unless it has ended.
     package func cancel(_ id: TransferID) { inbox.post(.cancel(id)) }
 
     /// Changes ``TransferRequest/priority``, without effect once the request was sent.

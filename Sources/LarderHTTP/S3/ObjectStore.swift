@@ -8,9 +8,7 @@ package protocol ObjectStore: Sendable {
     /// Returns the name of an object, or of the store, for messages.
     func subject(_ key: String?) -> String
 
-    /// Receives an object.
-    ///
-    /// - Throws: ``RemoteError``, the sink's error, `CancellationError`.
+    /// Receives an object. Throws ``RemoteError``, the sink's error or `CancellationError`.
     func get(_ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker) async throws
 
     /// Returns the size and time of an object, or nil if there is none.
@@ -27,7 +25,6 @@ package protocol ObjectStore: Sendable {
     func list(_ prefix: String, after last: String?) async throws -> ListPage
 }
 
-/// Makes the sink of an attempt's body.
 package typealias SinkMaker =
     @Sendable (_ resume: @escaping @Sendable () -> Void) throws -> ByteSink
 
@@ -41,15 +38,12 @@ extension ObjectStore {
 
 /// The failure of a request to an object store.
 public struct RemoteError: Error, Sendable, CustomStringConvertible {
-    /// The reasons. Their raw values are part of the output.
+    /// The reason. Raw values are part of the output.
     public enum Code: String, Sendable, CaseIterable {
         /// The credentials are unknown, expired, or do not permit this; or the clock is wrong.
         case accessRefused = "remote-access-refused"
-        /// The bucket does not exist.
         case noBucket = "remote-no-bucket"
-        /// The bucket is in another region.
         case wrongRegion = "remote-wrong-region"
-        /// The object does not exist.
         case notFound = "remote-not-found"
         /// The store or a quota is full.
         case full = "remote-full"

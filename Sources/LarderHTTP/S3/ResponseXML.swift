@@ -147,12 +147,9 @@ extension RemoteError {
             String(decoding: $0.utf8.prefix(64), as: UTF8.self)
         }
         let code = Self.code(of: status, named: error.code, hasRegion: region != nil)
+        let place = region.map { ", '\($0)'" } ?? ""
         let message =
-            if code == .wrongRegion {
-                "the bucket is in another region\(region.map { ", '\($0)'" } ?? "") (\(words))"
-            } else {
-                words
-            }
+            code == .wrongRegion ? "the bucket is in another region\(place) (\(words))" : words
         // TransferError replaces control characters, since the text is foreign.
         self.init(code, subject: subject, TransferError(code: .other, message: message).message)
     }

@@ -13,11 +13,8 @@ package final class S3Bucket: ObjectStore {
     /// In bytes. A longer body of an error ends the transfer.
     private static let longestError = 64 << 10
 
-    /// - Parameters:
-    ///   - connections: Maximum number of requests in flight. Default: 16.
-    ///   - transfer: Its address policy, limits per host, stored credentials and total time-out are
-    ///     replaced.
-    /// - Throws: `TransferError`.
+    /// - Parameter transfer: Its address policy, connection limits, stored credentials and total
+    ///   time-out are replaced.
     package init(
         _ settings: S3Settings, connections: Int = 16, attempts: S3Attempts = S3Attempts(),
         transfer: TransferConfiguration = TransferConfiguration()

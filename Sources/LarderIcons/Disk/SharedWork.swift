@@ -29,7 +29,6 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
     private var serial = 0
 
     var count: Int { lock.withLock { jobs.count } }
-
     var callers: Int { lock.withLock { jobs.values.reduce(0) { $0 + $1.waiters.count } } }
 
     /// Returns the result of the work for `key`, which begins unless it is in progress. A cancelled

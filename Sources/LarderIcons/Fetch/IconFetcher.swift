@@ -103,7 +103,6 @@ public struct IconFailure: Error, Sendable, CustomStringConvertible {
         case notCached = "not-cached"
         /// Its bytes cannot be read or decoded.
         case unreadable
-        /// It could not be fetched.
         case fetch
         /// The loader was released.
         case cancelled

@@ -31,7 +31,6 @@ public final class IconLoader: Sendable {
     /// - Parameters:
     ///   - cache: Searched first. Stores fetched icons.
     ///   - fetcher: Fetches icons that are not cached. Default: nil, none are fetched.
-    ///   - options: The settings.
     public convenience init(
         cache: IconCache, fetcher: (any IconFetcher)? = nil, options: Options = Options()
     ) {
@@ -51,14 +50,10 @@ public final class IconLoader: Sendable {
     /// Returns the icon's state from memory. Starts no load.
     public func state(for url: URL) -> IconState { loads.state(of: url.absoluteString) }
 
-    /// Loads the icon.
+    /// Loads the icon. Returns a task that cancels the load or changes its priority.
     ///
-    /// - Parameters:
-    ///   - url: The icon's URL.
-    ///   - priority: Default: normal.
-    ///   - then: Called once, with `image` or `failed`, on any thread; within this call if memory
-    ///     has the result. Not called after the task is cancelled.
-    /// - Returns: A task that cancels the load or changes its priority.
+    /// - Parameter then: Called once, with `image` or `failed`, on any thread; within this call if
+    ///   memory has the result. Not called after the task is cancelled.
     @discardableResult
     public func load(
         _ url: URL, priority: IconPriority = .normal,
@@ -114,7 +109,6 @@ public final class IconLoader: Sendable {
 
 /// The source of an icon or of a failure.
 public enum IconSource: Sendable {
-    /// Memory.
     case memory
     /// The cache directory.
     case disk

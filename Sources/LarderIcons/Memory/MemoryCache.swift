@@ -131,8 +131,8 @@ public final class MemoryCache: @unchecked Sendable {
         entry.data.count + (entry.mediaType?.utf8.count ?? 0) + key.utf8.count + entryOverhead
     }
 
-    /// Evicts to the limits of `target`, in steps, so that other threads do not wait long. Evicts at
-    /// most as many entries as there are at first, since other threads may insert some.
+    /// Evicts in steps, so that other threads do not wait long, and no more entries than there are
+    /// at first, since other threads may insert some.
     private func shrink(to target: (MemoryStore) -> MemoryStore.Limits) {
         var (left, limits) = lock.withLock { (store.counts.entries, target(store)) }
         while left > 0 {
