@@ -142,7 +142,7 @@ public struct NoProxyList: Sendable {
 
     func contains(_ url: HTTPURL) -> Bool {
         if matchesAll { return true }
-        let host = url.hostWithoutDot
+        let host = url.host.withoutFinalDot
         if let address = IPAddress(literal: host[...]) {
             return networks.contains { address.isWithin($0.address, prefixLength: $0.prefixLength) }
         }
