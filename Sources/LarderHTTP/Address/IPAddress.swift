@@ -51,7 +51,7 @@ enum IPAddress: Hashable, CustomStringConvertible {
         }
     }
 
-    /// The kind of special address, in words; `nil` if it is public.
+    /// `nil` if it is public.
     var specialKind: String? {
         switch self {
         case .v4(let address): SpecialAddresses.kind(ofIPv4: address)
@@ -82,8 +82,7 @@ enum IPAddress: Hashable, CustomStringConvertible {
 /// Source: IANA's IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890 and its updates), and
 /// the address space registries for what is reserved altogether.
 enum SpecialAddresses {
-    /// Returns the kind of a special address, for example `a loopback address`, or `nil` if it is
-    /// public.
+    /// Returns for example `a loopback address`, or `nil` if the address is public.
     static func kind(ofIPv4 address: UInt32) -> String? {
         ipv4.first { address >> (32 - $0.length) == $0.prefix >> (32 - $0.length) }?.kind
     }

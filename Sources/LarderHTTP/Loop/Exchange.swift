@@ -39,7 +39,6 @@ package final class Exchange: TransferReceiver {
 
     /// Also set if the body failed.
     package var head: ResponseHead? { state.withLock { $0.head } }
-
     var id: TransferID? { state.withLock { $0.id } }
 
     /// Returns the response's head once its body has ended or was refused. Throws `TransferError`,

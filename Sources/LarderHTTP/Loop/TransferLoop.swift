@@ -3,9 +3,6 @@ import Synchronization
 
 /// Fetches URLs concurrently on one thread.
 ///
-///     let loop = try TransferLoop(configuration: TransferConfiguration())
-///     loop.start(TransferRequest(url: url), receiver: receiver)
-///
 /// Connections are kept and shared, HTTP/2 is used if a server offers it over TLS, certificates are
 /// verified, and the environment (proxies, `.netrc`) is ignored. A redirect is returned as a
 /// response: the request that follows it then passes the same checks. All functions can be called

@@ -14,7 +14,7 @@ final class Transfer {
     private var arrived: Int64 = 0
     /// Decoded body bytes that the receiver took.
     private var taken: Int64 = 0
-    /// Bytes of the request's body.
+    /// Bytes of the request's body that were sent.
     private var sent: Int64 = 0
     private var decoder: BodyDecoder?
     private var isDraining = false

@@ -54,7 +54,6 @@ final class IconWriter: Depositor, @unchecked Sendable {
     }
 
     func entry(_ key: String) -> MemoryCache.Entry? { lock.withLock { waiting[key]?.entry } }
-
     var lastFailure: CacheError? { lock.withLock { failure } }
 
     /// Stores an icon, which can be read at once. Returns false if it must not be stored.

@@ -21,7 +21,6 @@ struct TurnQueue {
 
     var count: Int { tickets.count }
     var isEmpty: Bool { tickets.isEmpty }
-
     func contains(_ key: String) -> Bool { tickets[key] != nil }
 
     /// Puts a key at the end of its priority's line, unless it is already there. Removes it from
@@ -111,7 +110,6 @@ struct FailureMemory {
     }
 
     mutating func forget(_ key: String) { failures[key] = nil }
-
     mutating func forgetAll() { failures = [:] }
 
     /// Forgets expired failures, and the half of the rest that expires first.

@@ -129,7 +129,6 @@ struct RecencyTable {
     private var free = end
 
     var count: Int { places.count }
-
     func contains(_ key: CacheKey) -> Bool { places[key] != nil }
 
     mutating func use(_ key: CacheKey) -> MemoryCache.Entry? {
