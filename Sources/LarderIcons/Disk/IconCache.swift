@@ -43,8 +43,10 @@ public final class IconCache: Sendable {
     /// A cache of one or two directories, opened by the first read. A missing one is empty.
     ///
     /// - Parameters:
+    ///   - directory: The cache's directory.
     ///   - bundle: A read-only cache, for example in the app's bundle. Of an icon in both, the one
     ///     that was received later is used. Default: nil, none.
+    ///   - memory: The icons in memory. Default: a cache with the default limit.
     ///   - log: Receives messages of the directories and of an ``IconLoader``. Default: none.
     public init(
         directory: URL, bundle: URL? = nil, memory: MemoryCache = MemoryCache(),

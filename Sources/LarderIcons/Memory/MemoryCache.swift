@@ -209,10 +209,8 @@ extension MemoryCache {
         /// The origin of the bytes.
         public let source: Source
 
-        /// Makes an entry.
-        ///
-        /// - Parameter data: The icon's bytes. They should be all of their buffer, because a part
-        ///   keeps the whole in memory. A part that does not begin with the buffer is copied.
+        /// Makes an entry. `data` should be all of its buffer, because a part keeps the whole in
+        /// memory. A part that does not begin with the buffer is copied.
         public init(data: Data, mediaType: String? = nil, source: Source) {
             self.data = data.startIndex == 0 ? data : data.withUnsafeBytes { Data($0) }
             self.mediaType = mediaType
