@@ -26,8 +26,8 @@ public final class IconLoader: Sendable {
 
     private let loads: Loads
 
-    /// A loader that searches the cache first, and stores fetched icons in it. Without a fetcher, the
-    /// default, it fetches none.
+    /// A loader that searches the cache first, and stores fetched icons in it. By default, it has no
+    /// fetcher, and fetches none.
     public convenience init(
         cache: IconCache, fetcher: (any IconFetcher)? = nil, options: Options = Options()
     ) {
@@ -49,8 +49,8 @@ public final class IconLoader: Sendable {
 
     /// Loads the icon. Returns a task that cancels the load or changes its priority.
     ///
-    /// `then` is called once, with `image` or `failed`, on any thread; within this call if memory has
-    /// the result. It is not called after the task is cancelled.
+    /// `then` is called once, with `image` or `failed`, on any thread; within this call if memory
+    /// has the result. It is not called after the task is cancelled.
     @discardableResult
     public func load(
         _ url: URL, priority: IconPriority = .normal,
