@@ -26,8 +26,8 @@ public final class IconLoader: Sendable {
 
     private let loads: Loads
 
-    /// A loader that searches the cache first, and stores fetched icons in it. By default, it has no
-    /// fetcher, and fetches none.
+    /// A loader that searches the cache first, and stores fetched icons in it. The default
+    /// fetcher, nil, fetches none.
     public convenience init(
         cache: IconCache, fetcher: (any IconFetcher)? = nil, options: Options = Options()
     ) {
