@@ -3,18 +3,15 @@ import LarderCore
 
 /// Why a transfer ended without its whole body.
 package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The reason, as programs see it.
     package var code: Code
-    /// What was asked for; `nil` if the loop itself could not start.
+    /// `nil` if the loop itself could not start.
     package var url: HTTPURL?
     /// The reason in words, in one line without control characters and without the URL.
     package var message: String
 
-    /// The reasons. Their raw values are the failure reasons in reports.
+    /// The raw values are the failure reasons in reports.
     package enum Code: String, CaseIterable, Sendable {
-        /// The host name has no address.
         case nameNotResolved = "name-not-resolved"
-        /// The server's machine answered that nobody listens there.
         case connectionRefused = "connection-refused"
         /// No connection, for another reason, such as an unreachable network.
         case connectFailed = "connect-failed"
@@ -24,54 +21,47 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
         case stalled
         /// Longer than ``TransferConfiguration/totalTimeout``.
         case timeout
-        /// The server's certificate does not verify.
         case certificate
         /// Another failure of TLS.
         case tls
-        /// The proxy answered that it will not: it wants other credentials, or forbids the URL.
+        /// The proxy requires other credentials, or forbids the URL.
         case proxyRefused = "proxy-refused"
         /// ``TransferConfiguration/addressPolicy`` refuses the URL, or every address of its host.
         case addressRefused = "address-refused"
-        /// The body is shorter than was announced.
         case bodyTruncated = "body-truncated"
-        /// The body is, or is announced to be, longer than the request's limit.
+        /// The body, or its announced length, exceeds the request's limit.
         case tooLarge = "too-large"
         /// The head is longer than ``TransferConfiguration/maximumHeaderBytes``, or has more than
         /// ``TransferConfiguration/maximumHeaderFields``.
         case headersTooLarge = "headers-too-large"
-        /// What came is not HTTP, or its content encoding is broken.
+        /// The response is not HTTP, or its content encoding is broken.
         case malformedResponse = "malformed-response"
-        /// The connection, or the HTTP/2 stream, was lost under way.
+        /// The connection, or the HTTP/2 stream, was lost.
         case connectionLost = "connection-lost"
-        /// Cancelled, or the loop was shut down.
+        /// By the caller, or because the loop was shut down.
         case cancelled
-        /// The receiver wanted no more.
+        /// The receiver refused the rest.
         case abandoned
         /// The process has no file descriptor left.
         case outOfFiles = "out-of-files"
-        /// The request cannot be sent as it is.
         case invalidRequest = "invalid-request"
-        /// Anything else; see the message.
         case other
     }
 
-    /// An error; control characters in `message`, which may quote a server, become `?`.
+    /// Control characters in `message`, which may quote a server, become `?`.
     package init(code: Code, url: HTTPURL? = nil, message: String) {
         self.code = code
         self.url = url
         self.message = message.replacingControlCharacters()
     }
 
-    /// A body is, or is announced to be, longer than its request's limit.
     package static func bodyTooLong(limit: Int64) -> TransferError {
         TransferError(
             code: .tooLarge, message: "the body is longer than the \(limit) bytes allowed")
     }
 
-    /// URL, credentials masked, and message.
-    package var description: String {
-        url.map { "\($0): \(message)" } ?? message
-    }
+    /// The URL, with masked credentials, and the message.
+    package var description: String { url.map { "\($0): \(message)" } ?? message }
 }
 
 extension String {
@@ -90,8 +80,7 @@ extension String {
 }
 
 extension TransferError.Code {
-    /// Whether another attempt may succeed: time-outs, names that do not resolve, connections that
-    /// are not made or are lost, and bodies that are cut short.
+    /// Whether another attempt may succeed.
     package var isTransient: Bool {
         switch self {
         case .nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout, .stalled,
@@ -108,10 +97,8 @@ extension TransferError.Code {
         [.nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout].contains(self)
     }
 
-    /// The code for a result of libcurl alone.
-    ///
-    /// A transfer may know more: libcurl has one result for all failed connections, refused
-    /// addresses included, and one for three time-outs.
+    /// ``TransferOutcome`` refines it: libcurl has one result for all failed connections, including
+    /// refused addresses, and one for three time-outs.
     package init(curlCode: UInt32) {
         self =
             switch CURLcode(curlCode) {

@@ -1,7 +1,7 @@
 import Foundation
 import LarderCore
 
-/// Which addresses may be connected to.
+/// The addresses that may be connected to.
 ///
 /// Checked for each address between the name look-up and the connection, so that no name, notation
 /// or second look-up avoids it, and for each URL first, because no address is visible behind a
@@ -9,20 +9,14 @@ import LarderCore
 public struct AddressPolicy: Sendable {
     /// Addresses of the public internet only: a manifest from elsewhere cannot make this machine
     /// fetch from its own network.
-    public static let publicOnly = AddressPolicy(allowsAll: false)
+    public static let publicOnly = AddressPolicy(allowsAll: false, hosts: [])
     /// Every address.
-    public static let allowAll = AddressPolicy(allowsAll: true)
+    public static let allowAll = AddressPolicy(allowsAll: true, hosts: [])
 
     private let allowsAll: Bool
     private let hosts: [HostPattern]
 
-    private init(allowsAll: Bool, hosts: [HostPattern] = []) {
-        self.allowsAll = allowsAll
-        self.hosts = hosts
-    }
-
-    /// Addresses of the public internet, and whatever addresses these hosts have. A host is what a
-    /// URL names, never what that resolves to.
+    /// Addresses of the public internet, and all addresses of these hosts, as URLs name them.
     public static func publicOnly(and hosts: [HostPattern]) -> AddressPolicy {
         AddressPolicy(allowsAll: false, hosts: hosts)
     }
@@ -36,14 +30,14 @@ public struct AddressPolicy: Sendable {
     /// `localhost`; RFC 6761, section 6.3), or `nil`.
     public func refusal(of url: HTTPURL) -> String? {
         guard !allowsAnyAddress(of: url) else { return nil }
-        let host = url.hostWithoutDot
+        let host = url.host.withoutFinalDot
         if host == "localhost" || host.hasSuffix(".localhost") {
             return "\(host) is a loopback address"
         }
         return IPAddress(literal: host[...]).flatMap(Self.refusal)
     }
 
-    /// Why the address of a host that is not one of those named is refused; `nil` if it is not.
+    /// Returns why an address of a host that is not named is refused, or `nil`.
     public func refusal(of address: UnsafePointer<sockaddr>, length: Int) -> String? {
         guard !allowsAll else { return nil }
         guard let address = IPAddress(address, length: length) else {
@@ -56,20 +50,19 @@ public struct AddressPolicy: Sendable {
         address.specialKind.map { "\(address) is \($0)" }
     }
 
-    /// Returns a refusal with the options that permit it.
     static func advised(_ refusal: String, _ url: HTTPURL) -> String {
         "\(refusal); --allow-private-network or --allow-host \(url.host) permits it"
     }
 }
 
-/// A host, and perhaps a port, as a person names it: `example.com`, `example.com:8080`, `[::1]`.
+/// A host and an optional port: `example.com`, `example.com:8080`, `[::1]`.
 public struct HostPattern: Hashable, Sendable {
     /// The host as ``HTTPURL/host`` spells it, without a dot at its end.
     package let host: String
-    /// The only port that is meant; `nil`: every port.
+    /// `nil` means every port.
     package let port: Int?
 
-    /// `nil` if the text is not a host, or has more to it than a host and a port.
+    /// Parses the text. Returns `nil` if it is not a host and an optional port.
     public init?(_ text: String) {
         let colons = text.count { $0 == ":" }
         let isBareIPv6 = colons > 1 && !text.hasPrefix("[")
@@ -82,12 +75,8 @@ public struct HostPattern: Hashable, Sendable {
         port = authority.port
     }
 
-    /// Whether it names the URL's host, and its port if it has one.
+    /// Whether the URL has this host and, if one is named, this port.
     public func matches(_ url: HTTPURL) -> Bool {
-        (port == nil || port == url.port) && host == url.hostWithoutDot
+        (port == nil || port == url.port) && host == url.host.withoutFinalDot
     }
-}
-
-extension HTTPURL {
-    var hostWithoutDot: String { host.withoutFinalDot }
 }

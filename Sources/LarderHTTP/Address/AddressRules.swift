@@ -1,7 +1,7 @@
 /// Another host and port to connect to in place of a URL's, in curl's `--connect-to` syntax:
 /// `HOST1:PORT1:HOST2:PORT2`, where an empty first pair means any and an empty second one the same.
 ///
-/// TLS and the `Host` field go on naming the URL's. The ``AddressPolicy`` holds for where it leads.
+/// TLS and the `Host` field still use the URL's host. The ``AddressPolicy`` applies to HOST2.
 public struct ConnectToRule: Hashable, Sendable {
     /// curl's spelling.
     let text: String
@@ -35,9 +35,8 @@ public struct ConnectToRule: Hashable, Sendable {
     }
 }
 
-/// Addresses to be used for a host and port instead of a look-up, in curl's `--resolve` syntax:
-/// `HOST:PORT:ADDRESS[,ADDRESS]…`, where the host `*` means any. The ``AddressPolicy`` holds for
-/// them.
+/// Addresses for a host and port in place of a look-up, in curl's `--resolve` syntax:
+/// `HOST:PORT:ADDRESS[,ADDRESS]…`, where the host `*` means any. The ``AddressPolicy`` applies.
 public struct ResolveRule: Hashable, Sendable {
     /// curl's spelling.
     let text: String

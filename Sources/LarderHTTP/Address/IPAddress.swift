@@ -1,11 +1,10 @@
 import Foundation
 
-/// A numeric address of the internet.
-enum IPAddress: Hashable {
+enum IPAddress: Hashable, CustomStringConvertible {
     case v4(UInt32)
     case v6(UInt128)
 
-    /// The address of a socket address; `nil` for another family or a truncated one.
+    /// `nil` for another family or a truncated address.
     init?(_ address: UnsafePointer<sockaddr>, length: Int) {
         let bytes = UnsafeRawPointer(address)
         switch Int32(address.pointee.sa_family) {
@@ -13,10 +12,9 @@ enum IPAddress: Hashable {
             self = .v4(
                 UInt32(bigEndian: bytes.loadUnaligned(as: sockaddr_in.self).sin_addr.s_addr))
         case AF_INET6 where length >= MemoryLayout<sockaddr_in6>.size:
-            var ip = bytes.loadUnaligned(as: sockaddr_in6.self).sin6_addr
-            self = .v6(
-                UInt128(
-                    bigEndian: withUnsafeBytes(of: &ip) { $0.loadUnaligned(as: UInt128.self) }))
+            let ip = bytes.loadUnaligned(as: sockaddr_in6.self).sin6_addr
+            let number = withUnsafeBytes(of: ip) { $0.loadUnaligned(as: UInt128.self) }
+            self = .v6(UInt128(bigEndian: number))
         default: return nil
         }
     }
@@ -53,17 +51,14 @@ enum IPAddress: Hashable {
         }
     }
 
-    /// The kind of special address, in words; `nil` if it is public.
+    /// `nil` if it is public.
     var specialKind: String? {
         switch self {
         case .v4(let address): SpecialAddresses.kind(ofIPv4: address)
         case .v6(let address): SpecialAddresses.kind(ofIPv6: address)
         }
     }
-}
 
-extension IPAddress: CustomStringConvertible {
-    /// As `inet_ntop` writes it.
     var description: String {
         func text(_ family: Int32, _ address: UnsafeRawPointer) -> String {
             withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) {
@@ -87,14 +82,12 @@ extension IPAddress: CustomStringConvertible {
 /// Source: IANA's IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890 and its updates), and
 /// the address space registries for what is reserved altogether.
 enum SpecialAddresses {
-    /// Returns the kind of a special address, for example `a loopback address`, or `nil` if it is
-    /// public.
+    /// Returns for example `a loopback address`, or `nil` if the address is public.
     static func kind(ofIPv4 address: UInt32) -> String? {
         ipv4.first { address >> (32 - $0.length) == $0.prefix >> (32 - $0.length) }?.kind
     }
 
-    /// Returns the same for IPv6. An address that stands for an IPv4 address has that address's
-    /// kind.
+    /// An address that stands for an IPv4 address has that address's kind.
     static func kind(ofIPv6 address: UInt128) -> String? {
         func isWithin(_ prefix: UInt128, _ length: Int) -> Bool {
             address >> (128 - length) == prefix >> (128 - length)
@@ -104,9 +97,7 @@ enum SpecialAddresses {
             return self.kind(ofIPv4: number).map { "\($0) (\(translation))" }
         }
         if isWithin(at(0x0064_ff9b, 0), 96) { return kind(ofEmbedded: address, "by NAT64") }
-        if isWithin(at(0x2002_0000, 0), 16) {
-            return kind(ofEmbedded: address >> 80, "by 6to4")
-        }
+        if isWithin(at(0x2002_0000, 0), 16) { return kind(ofEmbedded: address >> 80, "by 6to4") }
         if isWithin(at(0x2001_0000, 0), 32) {
             // The server's address, and the client's with its bits inverted (RFC 4380, section 4).
             return kind(ofEmbedded: address >> 64, "by Teredo")
@@ -117,7 +108,7 @@ enum SpecialAddresses {
             return kind(ofEmbedded: address, "in IPv6")
         }
         return ipv6.first { isWithin($0.prefix, $0.length) }?.kind
-            // Nothing outside it was ever given out (RFC 4291, section 2.4).
+            // No other addresses are assigned (RFC 4291, section 2.4).
             ?? (isWithin(at(0x2000_0000, 0), 3) ? nil : "a reserved address")
     }
 

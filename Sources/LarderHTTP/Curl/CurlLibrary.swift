@@ -4,30 +4,25 @@ import LarderCore
 
 /// libcurl's process-wide state.
 package enum CurlLibrary {
-    /// The version of the loaded library, for example `7.88.1`.
+    /// For example `7.88.1`.
     package static var version: String {
         larder_version_info()?.pointee.version.map { String(cString: $0) } ?? "unknown"
     }
 
-    /// Never cleaned up, since other code of the process may use it.
+    /// Never cleaned up, since other code of the process may use libcurl.
     static let initialization = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
     /// The file of certificate authorities that libcurl was built with. If it does not exist, the
-    /// first of those of Linux distributions: a program that contains libcurl runs on other systems
-    /// than the one it was built on.
+    /// first of those of Linux distributions: this program may run on another system than libcurl
+    /// was built on.
     static let certificateBundle: String? = {
         // The version information has had that file since CURLVERSION_SEVENTH.
-        let own =
-            larder_version_info().flatMap { information in
-                information.pointee.age.rawValue >= CURLVERSION_SEVENTH.rawValue
-                    ? information.pointee.cainfo.map { String(cString: $0) } : nil
-            }
-        return firstReadable([own].compactMap { $0 } + distributionBundles)
+        let own = larder_version_info().flatMap { information in
+            information.pointee.age.rawValue >= CURLVERSION_SEVENTH.rawValue
+                ? information.pointee.cainfo.map { String(cString: $0) } : nil
+        }
+        return ([own].compactMap(\.self) + distributionBundles).first { access($0, R_OK) == 0 }
     }()
-
-    static func firstReadable(_ files: [String]) -> String? {
-        files.first { access($0, R_OK) == 0 }
-    }
 
     #if os(Linux)
         private static let distributionBundles = [
@@ -43,9 +38,8 @@ package enum CurlLibrary {
 }
 
 /// The TLS sessions of one loop's easy handles, so that any handle can resume a session. libcurl
-/// 7.88 keeps the last eight.
-///
-/// Belongs to the loop's thread, so it needs no locks. Must outlive its handles.
+/// 7.88 keeps the last eight. Belongs to the loop's thread, so it needs no locks. Must outlive its
+/// handles.
 final class SessionShare {
     let pointer: UnsafeMutableRawPointer
 
@@ -59,13 +53,12 @@ final class SessionShare {
     deinit { curl_share_cleanup(pointer) }
 }
 
-/// Runs code under a UTF-8 locale.
+/// Runs code under a UTF-8 locale, on the calling thread only.
 ///
 /// libcurl passes host names to libidn2 in the locale's encoding, which cannot represent
-/// `bücher.example` under `LC_ALL=C`. Only the calling thread's locale changes, and only meanwhile:
-/// the process's locale is not a library's to change.
+/// `bücher.example` under `LC_ALL=C`.
 enum UTF8Locale {
-    // Unsafe to share as a pointer, and safe here because it is never changed or freed.
+    // Safe because it is never changed or freed.
     private nonisolated(unsafe) static let locale: locale_t? = {
         let mask = Int32(LC_CTYPE_MASK)
         for name in ["C.UTF-8", "en_US.UTF-8", "UTF-8"] {
@@ -84,7 +77,7 @@ enum UTF8Locale {
 
 /// libcurl's conversion of international host names.
 public enum CurlHosts {
-    /// Installs it for this process, unless another one is installed (`InternationalHosts`).
+    /// Installs it for this process, unless another conversion is installed.
     public static func install() { InternationalHosts.install(ascii) }
 
     private static func ascii(_ host: String) -> String? {

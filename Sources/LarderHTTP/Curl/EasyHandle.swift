@@ -1,9 +1,7 @@
 import CCurl
 import Foundation
 
-/// libcurl's easy handle, used for one transfer after another.
-///
-/// Belongs to the loop's thread. Only this type connects libcurl's callbacks to a ``Transfer``.
+/// libcurl's easy handle, used for one transfer after another. Belongs to the loop's thread.
 final class EasyHandle {
     private(set) var transfer: Transfer?
     /// Whether the transfer is connected and had no slot to send its request.
@@ -14,17 +12,14 @@ final class EasyHandle {
     private let options: EasyOptions
     private let configuration: TransferConfiguration
     private let rateLimit: RateLimit?
-    /// Kept because libcurl has a pointer to it.
+    // Kept because libcurl has pointers to both. Connections can outlive this handle, so the multi
+    // handle keeps the sockets longer.
     private let sessions: SessionShare
-    /// Kept because libcurl has a pointer to it while a connection is open: the multi handle's
-    /// owner keeps it longer.
     private let sockets: OpenSockets
     private var headers: StringList?
     /// Whether libcurl is not set to an unsigned `GET`.
     private var isSpecial = false
 
-    /// Sets the options that are the same for all transfers.
-    ///
     /// - Parameter mayRequest: Called when a transfer is connected. If it returns false, the
     ///   transfer ends without an error, ``isHeldBack``, and its connection stays open.
     init(
@@ -58,7 +53,7 @@ final class EasyHandle {
     }
 
     private func setCallbacks() throws(TransferError) {
-        // Unretained because this object owns the easy handle that will hold the pointer.
+        // Unretained because this object owns the easy handle that has the pointer.
         let context = Unmanaged.passUnretained(self).toOpaque()
         for option in [
             CURLOPT_PRIVATE, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_OPENSOCKETDATA,
@@ -99,7 +94,7 @@ final class EasyHandle {
         try options.check(
             larder_easy_set_close_socket_callback(pointer) { context, descriptor in
                 if let context {
-                    // Unretained because, as above, whoever closes the connection still keeps it.
+                    // Unretained because the multi handle's owner still keeps it.
                     Unmanaged<OpenSockets>.fromOpaque(context).takeUnretainedValue()
                         .closed(descriptor)
                 }
@@ -111,10 +106,6 @@ final class EasyHandle {
             }, CURLOPT_PREREQFUNCTION)
     }
 
-    // MARK: One transfer
-
-    /// Starts a transfer.
-    ///
     /// - Parameter sharesConnection: Whether to wait for a connection in progress that may be
     ///   HTTP/2, instead of making another.
     func begin(_ transfer: Transfer, sharesConnection: Bool) throws(TransferError) {
@@ -128,9 +119,8 @@ final class EasyHandle {
                 code: .addressRefused, message: AddressPolicy.advised(refusal, request.url))
         }
         try options.set(CURLOPT_URL, request.url.string)
-        try options.set(
-            CURLOPT_PIPEWAIT, sharesConnection && request.url.scheme == .https ? 1 : 0)
-        // With HTTP/2, its other transfers end first.
+        try options.set(CURLOPT_PIPEWAIT, sharesConnection && request.url.scheme == .https ? 1 : 0)
+        // With HTTP/2, other transfers of the connection end first.
         try options.set(CURLOPT_FORBID_REUSE, request.isLastOfHost ? 1 : 0)
         // Unset if a request has none, since the handle's last request may have had some.
         try setMethod(of: request)
@@ -154,15 +144,14 @@ final class EasyHandle {
         case .get: break
         case .head: try options.set(CURLOPT_NOBODY, 1)
         case .put(let body):
-            // libcurl 7 asks for leave to send even a byte, and waits a second for it. Not less:
-            // Ceph's gateway takes what is sent after a refusal for the next request.
+            // libcurl 7 sends "Expect: 100-continue" even for a byte, and waits a second. Not less:
+            // Ceph's gateway reads a body that is sent after a refusal as the next request.
             try options.set(CURLOPT_UPLOAD, 1)
             try options.set(CURLOPT_INFILESIZE_LARGE, offset: body.count)
         case .delete: try options.set(CURLOPT_CUSTOMREQUEST, "DELETE")
         }
         if let signing = request.signing {
-            let text = "aws:amz:\(signing.region):\(signing.service)"
-            try options.set(CURLOPT_AWS_SIGV4, text)
+            try options.set(CURLOPT_AWS_SIGV4, "aws:amz:\(signing.region):\(signing.service)")
         }
         if case .get = request.method, request.signing == nil { return }
         isSpecial = true
@@ -176,7 +165,7 @@ final class EasyHandle {
         try options.set(CURLOPT_PASSWORD, credentials?.password)
         if !configuration.proxies.isEmpty {
             try options.set(CURLOPT_PROXY, proxy?.url ?? "")
-            // libcurl 7.88 asks an HTTP proxy for a URL without its empty query.
+            // libcurl 7.88 drops an empty query in requests to an HTTP proxy.
             let isAsked = request.url.scheme == .http && proxy?.isHTTP == true
             try options.set(CURLOPT_REQUEST_TARGET, isAsked ? request.url.string : nil)
             try options.set(CURLOPT_PROXYUSERNAME, proxy?.credentials?.user)
@@ -197,8 +186,7 @@ final class EasyHandle {
         let fields = request.headers
         // To libcurl, "name:" means to leave the field out and "name;" to send it empty.
         var lines = fields.map { $1.isEmpty ? "\($0);" : "\($0): \($1)" }
-        // A normal field, since libcurl must not decode. Not signed, since intermediaries may
-        // change it.
+        // A normal field, since libcurl must not decode. Unsigned, since intermediaries change it.
         if request.signing == nil,
             !fields.contains(where: { $0.name.lowercased() == "accept-encoding" })
         {
@@ -215,9 +203,7 @@ final class EasyHandle {
         return transfer
     }
 
-    /// Continues a paused transfer.
-    ///
-    /// - Returns: `CURLE_OK`, or the error that ended the transfer.
+    /// Continues a paused transfer. Returns `CURLE_OK`, or the error that ended the transfer.
     func resume() -> CURLcode { curl_easy_pause(pointer, CURLPAUSE_CONT) }
 
     /// libcurl calls this before each request. A refusal would close the connection. A connect-only
@@ -272,18 +258,14 @@ final class EasyHandle {
         return descriptor
     }
 
-    // MARK: What libcurl knows
-
     /// The announced length of the encoded body; `nil` if unknown.
     var announcedLength: Int64? {
         let length = offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
         return length < 0 ? nil : length
     }
 
-    /// libcurl's error message; can be empty.
+    /// Can be empty.
     var errorMessage: String { String(cString: errorText) }
-
-    /// The operating system's `errno` of a failed connection.
     var systemError: Int32 { Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO)) }
 
     /// The status of a proxy's response to `CONNECT`; `nil` without one.
@@ -292,12 +274,8 @@ final class EasyHandle {
         return status == 0 ? nil : status
     }
 
-    /// Why a SOCKS proxy failed.
     var proxyError: CURLproxycode { CURLproxycode(UInt32(long(CURLINFO_PROXY_ERROR))) }
-
-    /// Whether the connection was made.
     var isConnected: Bool { offset(CURLINFO_PRETRANSFER_TIME_T) > 0 }
-
     /// Since the transfer was added to the multi handle.
     var elapsed: Duration { .microseconds(offset(CURLINFO_TOTAL_TIME_T)) }
 
@@ -317,8 +295,6 @@ final class EasyHandle {
         return larder_easy_get_offset(pointer, info, &value) == CURLE_OK ? Int64(value) : 0
     }
 
-    // MARK: From libcurl's pointers to objects
-
     func add(to multi: UnsafeMutableRawPointer) -> CURLMcode {
         curl_multi_add_handle(multi, pointer)
     }
@@ -329,15 +305,14 @@ final class EasyHandle {
         curl_multi_remove_handle(multi, pointer)
     }
 
-    /// The object that owns libcurl's easy handle.
     static func owner(of pointer: UnsafeMutableRawPointer) -> EasyHandle? {
         var context: UnsafeMutableRawPointer?
         larder_easy_get_pointer(pointer, CURLINFO_PRIVATE, &context)
         return at(context)
     }
 
-    /// The object behind a pointer that ``setCallbacks()`` gave to libcurl. Unretained because
-    /// libcurl only calls while the easy handle lives, and this object outlives that.
+    /// The object behind a pointer of ``setCallbacks()``. Unretained because libcurl only calls
+    /// while the easy handle exists, and this object outlives it.
     private static func at(_ context: UnsafeMutableRawPointer?) -> EasyHandle? {
         context.map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
     }

@@ -30,7 +30,6 @@ struct EasyOptions {
         try set(CURLOPT_NOPROXY, "")
         // Header fields are for the server, not for the proxy.
         try set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
-        // A proxy's answer to CONNECT is not the response's head.
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         try set(CURLOPT_NOSIGNAL, 1)
         // Otherwise, removing a transfer waits for its name look-up, and blocks all others.
@@ -63,9 +62,8 @@ struct EasyOptions {
         if let authorities = configuration.certificateAuthorities ?? CurlLibrary.certificateBundle {
             try set(CURLOPT_CAINFO, authorities)
             try set(CURLOPT_PROXY_CAINFO, authorities)
-            // With a directory set, too, libcurl parses the file for each connection, which takes
-            // longer than the rest of the handshake (lib/vtls/openssl.c,
-            // Curl_ssl_setup_x509_store).
+            // With a directory, libcurl parses the file for each connection, which takes longer
+            // than the rest of the handshake (lib/vtls/openssl.c, Curl_ssl_setup_x509_store).
             try set(CURLOPT_CAPATH, nil)
             try set(CURLOPT_PROXY_CAPATH, nil)
         }
@@ -82,17 +80,15 @@ struct EasyOptions {
         try check(larder_easy_set_offset(pointer, option, curl_off_t(value)), option)
     }
 
-    /// `nil` unsets the option.
     func set(_ option: CURLoption, _ value: String?) throws(TransferError) {
         try check(larder_easy_set_string(pointer, option, value), option)
     }
 
-    /// The list must live as long as the option points to it.
+    /// libcurl does not copy lists and pointers. They must exist as long as the option has them.
     func set(_ option: CURLoption, list: StringList) throws(TransferError) {
         try check(larder_easy_set_list(pointer, option, list.pointer), option)
     }
 
-    /// The target must live as long as the option.
     func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer) throws(TransferError) {
         try check(larder_easy_set_pointer(pointer, option, value), option)
     }
@@ -122,13 +118,10 @@ extension Duration {
     }
 }
 
-/// A list of C strings for libcurl, which reads it as long as an option points to it.
-///
-/// Belongs to the loop's thread.
+/// A list of C strings for libcurl. Belongs to the loop's thread.
 final class StringList {
     let pointer: UnsafeMutablePointer<curl_slist>?
 
-    /// - Throws: ``TransferError`` if there is no memory for it.
     init(_ strings: [String]) throws(TransferError) {
         var list: UnsafeMutablePointer<curl_slist>?
         for string in strings {
@@ -141,7 +134,5 @@ final class StringList {
         pointer = list
     }
 
-    deinit {
-        curl_slist_free_all(pointer)
-    }
+    deinit { curl_slist_free_all(pointer) }
 }

@@ -3,14 +3,13 @@ import Foundation
 import Logging
 import Synchronization
 
-/// libcurl's multi handle: the transfers in flight and their shared connections.
-///
-/// Belongs to the loop's thread.
+/// libcurl's multi handle: the transfers in flight and their shared connections. Belongs to the
+/// loop's thread.
 final class MultiHandle {
     private let pointer: UnsafeMutableRawPointer
-    /// Kept because connections that are closed with the handle have a pointer to it.
+    /// Kept because connections that the handle closes have a pointer to it.
     private let sockets: OpenSockets
-    /// How many connections stay open without a transfer.
+    /// The maximum number of open connections without a transfer.
     let idleConnections: Int
 
     init(configuration: TransferConfiguration, sockets: OpenSockets) throws(TransferError) {
@@ -31,11 +30,8 @@ final class MultiHandle {
         try check(curl_multi_wakeup(pointer))
     }
 
-    deinit {
-        curl_multi_cleanup(pointer)
-    }
+    deinit { curl_multi_cleanup(pointer) }
 
-    /// Returns the number of idle connections, given the limit of open files.
     static func idleConnections(atMost most: Int, openFiles: Int) -> Int {
         max(0, min(most, openFiles / 4))
     }
@@ -58,20 +54,16 @@ final class MultiHandle {
         guard code == CURLM_OK else { throw Self.failure(code) }
     }
 
-    /// A failure of the multi interface, after which no transfer can continue.
+    /// An error after which no transfer can continue.
     private static func failure(_ code: CURLMcode) -> TransferError {
         let reason = String(cString: curl_multi_strerror(code))
         return TransferError(code: .other, message: "libcurl: \(reason)")
     }
 
-    func add(_ handle: EasyHandle) throws(TransferError) {
-        try check(handle.add(to: pointer))
-    }
+    func add(_ handle: EasyHandle) throws(TransferError) { try check(handle.add(to: pointer)) }
 
     /// Removes a handle. An unfinished transfer's connection is closed.
-    func remove(_ handle: EasyHandle) {
-        handle.remove(from: pointer)
-    }
+    func remove(_ handle: EasyHandle) { handle.remove(from: pointer) }
 
     /// Continues all transfers without waiting.
     func perform() throws(TransferError) {
@@ -79,7 +71,7 @@ final class MultiHandle {
         try check(curl_multi_perform(pointer, &running))
     }
 
-    /// Returns the next finished transfer, still in the multi handle, and its result.
+    /// Returns the next finished transfer, which is still in the multi handle.
     func nextFinished() -> (handle: EasyHandle, result: CURLcode)? {
         var left: Int32 = 0
         while let message = curl_multi_info_read(pointer, &left) {
@@ -91,9 +83,7 @@ final class MultiHandle {
         return nil
     }
 
-    /// Waits for a socket, a time-out of libcurl or a ``Waker``.
-    ///
-    /// - Returns: Whether a socket was ready.
+    /// Waits for a socket, a time-out of libcurl or a ``Waker``. Returns whether a socket is ready.
     func wait(atMost limit: Duration?) throws(TransferError) -> Bool {
         let limit = min(limit ?? .seconds(60), .seconds(60))
         let milliseconds = Int32((limit / .milliseconds(1)).rounded(.up))
@@ -110,15 +100,11 @@ final class MultiHandle {
     struct Waker: @unchecked Sendable {
         fileprivate let pointer: UnsafeMutableRawPointer
 
-        func wake() {
-            curl_multi_wakeup(pointer)
-        }
+        func wake() { curl_multi_wakeup(pointer) }
     }
 }
 
-/// The open sockets of libcurl, by origin.
-///
-/// Changed on the loop's thread, read on any.
+/// The open sockets of libcurl, by origin. Changed on the loop's thread, read on any.
 final class OpenSockets: Sendable {
     private let logger: Logger?
     private let state = Mutex(State())

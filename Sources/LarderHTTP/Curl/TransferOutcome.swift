@@ -39,7 +39,9 @@ struct TransferOutcome {
         case CURLE_SSL_CONNECT_ERROR where isLostInHandshake: .connectionLost
         // The result of older versions for a header line beyond 100 KB.
         case CURLE_OUT_OF_MEMORY where handle.isConnected && !transfer.hasHead: .headersTooLarge
-        case CURLE_RECV_ERROR where isOutOfRoomForTrailer: .headersTooLarge
+        // libcurl has no code for a trailer that is too long.
+        case CURLE_RECV_ERROR where handle.errorMessage.hasPrefix("Out of memory in chunked"):
+            .headersTooLarge
         default: general
         }
     }
@@ -57,16 +59,10 @@ struct TransferOutcome {
         }
     }
 
-    /// Whether the server closed the connection during the handshake: by a reset, or by an early
-    /// end, which OpenSSL reports this way.
+    /// OpenSSL reports an early end without a reset as `SSL_ERROR_SYSCALL`.
     private var isLostInHandshake: Bool {
         [ECONNRESET, ECONNABORTED, EPIPE].contains(handle.systemError)
             || handle.errorMessage.contains("SSL_ERROR_SYSCALL")
-    }
-
-    /// Whether a trailer was too long. libcurl has no code for it.
-    private var isOutOfRoomForTrailer: Bool {
-        handle.errorMessage.hasPrefix("Out of memory in chunked")
     }
 
     /// libcurl has one code for three timeouts.

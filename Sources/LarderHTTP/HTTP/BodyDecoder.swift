@@ -3,12 +3,12 @@ import CZlib
 /// Decodes a body's content codings (RFC 9110, section 8.4) piece by piece, as fast as the receiver
 /// takes the result. Belongs to the loop's thread.
 ///
-/// libcurl decodes everything that has arrived at once, and keeps up to 64 MB for a receiver that
-/// paused, which 51 bytes can become.
+/// libcurl would decode all received bytes at once, and keep up to 64 MB for a paused receiver: 51
+/// bytes can expand to that.
 final class BodyDecoder {
     static let accepted = "gzip"
 
-    /// One of a server and one of a proxy.
+    /// One of the server and one of a proxy.
     private static let maximumLayers = 2
     private static let known = ["gzip", "x-gzip", "deflate"]
 
@@ -22,11 +22,10 @@ final class BodyDecoder {
 
     /// - Parameter codings: In the order of their application; at least one.
     init(_ codings: [String], limit: Int64) throws(TransferError) {
-        guard
+        guard codings.count <= Self.maximumLayers,
             codings.allSatisfy({ coding in
                 Self.known.contains { coding.utf8.elementsEqual($0.utf8) }
-            }),
-            codings.count <= Self.maximumLayers
+            })
         else {
             throw TransferError(
                 code: .malformedResponse,
@@ -36,7 +35,6 @@ final class BodyDecoder {
         layers = try codings.map { _ throws(TransferError) in try ContentLayer(limit: limit) }
     }
 
-    /// Whether the body could end here.
     var isWhole: Bool { layers.allSatisfy(\.isWhole) }
 
     /// Takes bytes, which must stay valid until ``next()`` returns nil, or ``putBack(_:)``.
@@ -46,10 +44,10 @@ final class BodyDecoder {
         layers[0].feed(.init(rebasing: bytes[known...]))
     }
 
-    /// More of the body, good until the next call; `nil` if nothing is left of what came.
+    /// Returns more of the body, valid until the next call, or nil if all fed bytes are decoded.
     ///
-    /// - Throws: ``TransferError`` if that is damaged, or more than the limit came out of a coding,
-    ///   and of the body perhaps nothing.
+    /// - Throws: ``TransferError`` if the bytes are damaged, or a layer decodes to more than the
+    ///   limit, even if the body itself has no byte yet.
     func next() throws(TransferError) -> UnsafeRawBufferPointer? {
         if let piece = refused {
             refused = nil
@@ -59,9 +57,7 @@ final class BodyDecoder {
         return last
     }
 
-    /// Takes the last piece back, since the receiver paused.
-    ///
-    /// - Parameter bytes: The bytes that were fed, all of which will be delivered again.
+    /// Takes the last piece back, since the receiver paused. All fed `bytes` will be fed again.
     func putBack(_ bytes: UnsafeRawBufferPointer) {
         refused = last
         // Fewer bytes may have arrived than were processed before.
@@ -78,10 +74,8 @@ final class BodyDecoder {
     }
 }
 
-/// Decodes one content coding while the body arrives: gzip (RFC 1952), also of several members, or
-/// zlib's own format, which HTTP calls deflate (RFC 1950).
-///
-/// Decodes at most one buffer at a time. Belongs to the loop's thread.
+/// Decodes one content coding, one buffer at a time: gzip (RFC 1952), also of several members, or
+/// zlib's own format, which HTTP calls deflate (RFC 1950). Belongs to the loop's thread.
 final class ContentLayer {
     private enum State { case start, inside, betweenMembers, end }
 
@@ -91,17 +85,14 @@ final class ContentLayer {
     private var state = State.start
     private var mayHoldMore = false
     private let limit: Int64
-    /// The number of decoded bytes.
     private var total: Int64 = 0
-
-    private static let bufferSize = 16 << 10
 
     /// - Parameter limit: The maximum number of decoded bytes.
     init(limit: Int64) throws(TransferError) {
         self.limit = limit
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
-        buffer = .allocate(byteCount: Self.bufferSize, alignment: 16)
+        buffer = .allocate(byteCount: 16 << 10, alignment: 16)
         guard larder_inflate_begin(stream) == Z_OK else {
             throw TransferError(code: .other, message: "no memory to decode the body")
         }
@@ -113,7 +104,7 @@ final class ContentLayer {
         buffer.deallocate()
     }
 
-    /// Whether the encoded body may end here.
+    /// Whether the encoded body can end here.
     var isWhole: Bool { state != .inside }
 
     /// The number of bytes that were fed and not processed.
@@ -126,9 +117,7 @@ final class ContentLayer {
         stream.pointee.avail_in = UInt32(bytes.count)
     }
 
-    /// More of the body, good until the next call; `nil` if nothing is left of what came.
-    ///
-    /// - Throws: ``TransferError`` if that is damaged, or more than the limit came out of it.
+    /// As ``BodyDecoder/next()``.
     func next() throws(TransferError) -> UnsafeRawBufferPointer? {
         while mayHoldMore || unread > 0 {
             switch state {

@@ -5,27 +5,23 @@ import Foundation
 /// once (RFC 9110, section 5).
 ///
 /// Stored as lines and parsed on demand, since few fields are read.
-package struct HeaderFields: Sendable {
+package struct HeaderFields: Sendable, CustomStringConvertible {
     private let lines: [UInt8]
 
     /// Each line has a name, a colon and a value, and ends with a line feed.
-    init(lines: [UInt8]) {
-        self.lines = lines
-    }
+    init(lines: [UInt8]) { self.lines = lines }
 
-    /// The value of the first field of that name, without the blanks around it.
+    /// The first value, without the blanks around it.
     package subscript(first name: String) -> String? { values(of: name).first.map(Self.text) }
 
-    /// Returns the URL of the first field of that name. Its bytes are kept, in any encoding.
+    /// Returns the first value as a URL. Its bytes are kept, in any encoding.
     package func url(_ name: String) -> String? {
         values(of: name).first.map { String(urlBytes: Self.withoutBlanks($0)) }
     }
 
-    /// Returns the values of all fields of that name, in order.
     package func all(_ name: String) -> [String] { values(of: name).map(Self.text) }
 
-    /// The date that the first field of that name has, by libcurl's parser, which takes more forms
-    /// than HTTP has; nil if it is none.
+    /// Returns the first value as a date. libcurl's parser accepts more forms than HTTP has.
     package func date(_ name: String) -> Date? {
         guard let text = self[first: name] else { return nil }
         let seconds = curl_getdate(text, nil)
@@ -43,7 +39,6 @@ package struct HeaderFields: Sendable {
         words(of: "Transfer-Encoding", except: ["identity", "chunked"])
     }
 
-    /// The members of a field that is a list of words, in lower case.
     private func words(of name: String, except meaningless: [String]) -> [String] {
         values(of: name).flatMap { $0.split(separator: UInt8(ascii: ",")) }
             .map { Self.text($0).lowercased() }
@@ -97,11 +92,7 @@ package struct HeaderFields: Sendable {
         while let last = bytes.last, isBlank(last) { bytes.removeLast() }
         return bytes
     }
-}
 
-extension HeaderFields: CustomStringConvertible {
-    /// One `Name: value` per line, as it came: not fit for a terminal.
-    package var description: String {
-        String(decoding: lines, as: UTF8.self)
-    }
+    /// One `Name: value` per line, as received: not safe for a terminal.
+    package var description: String { String(decoding: lines, as: UTF8.self) }
 }

@@ -1,18 +1,14 @@
 /// The head of a final response.
 package struct ResponseHead: Sendable {
-    /// The status code, such as 200.
     package var status: Int
-    /// The version of HTTP it came by: `1.0`, `1.1`, `2` or `3`.
+    /// `1.0`, `1.1`, `2` or `3`.
     package var protocolVersion: String
-    /// The header fields.
     package var headers: HeaderFields
 
-    /// Whether the status is 2xx.
     var isSuccess: Bool { (200..<300).contains(status) }
 }
 
-/// Builds a response's head from libcurl's lines: a status line, fields, an empty line, perhaps
-/// interim heads (1xx) before it and trailers after the body.
+/// Builds a response's head from libcurl's lines: interim heads (1xx), the final head, trailers.
 struct ResponseHeadParser {
     private let maximumBytes: Int
     private let maximumFields: Int
@@ -30,8 +26,7 @@ struct ResponseHeadParser {
         lines.reserveCapacity(512)
     }
 
-    /// - Returns: the head, if the line completes one.
-    /// - Throws: ``TransferError`` if it cannot be one.
+    /// Returns the final head if the line completes it.
     mutating func add(_ line: UnsafeRawBufferPointer) throws(TransferError) -> ResponseHead? {
         received += line.count
         guard received <= maximumBytes else {
@@ -41,7 +36,7 @@ struct ResponseHeadParser {
             try addStatusLine(line)
             return nil
         }
-        if !Self.isEmpty(line) {
+        if !line.allSatisfy({ $0 == 0x0D || $0 == 0x0A }) {
             fields += 1
             guard fields <= maximumFields else {
                 throw TransferError(
@@ -92,9 +87,5 @@ struct ResponseHeadParser {
         isComplete = true
         defer { lines = [] }
         return ResponseHead(status: status, protocolVersion: version, headers: headers)
-    }
-
-    private static func isEmpty(_ line: UnsafeRawBufferPointer) -> Bool {
-        line.allSatisfy { $0 == 0x0D || $0 == 0x0A }
     }
 }

@@ -1,8 +1,8 @@
 import Dispatch
 import Synchronization
 
-/// Takes the bytes of a body. If it returns false, the same bytes are delivered again after the
-/// `resume` function it was made with is called.
+/// Receives the bytes of a body. After it returns false, the same bytes are delivered again once
+/// its `resume` function is called.
 package typealias ByteSink = @Sendable (_ bytes: UnsafeRawBufferPointer) throws -> Bool
 
 /// One request and its response, for a task or a thread that waits for it.
@@ -30,24 +30,19 @@ package final class Exchange: TransferReceiver {
         var failure: (any Error)?
     }
 
-    /// - Parameter maximumBytes: the maximum length of a successful response's body. The request
-    ///   limits the others. Default: no limit of its own.
-    package init(
-        on loop: TransferLoop, maximumBytes: Int64 = .max, onHead: @escaping HeadHandler
-    ) {
+    /// - Parameter maximumBytes: The limit of a successful body. The request limits all bodies.
+    package init(on loop: TransferLoop, maximumBytes: Int64 = .max, onHead: @escaping HeadHandler) {
         self.loop = loop
         self.maximumBytes = maximumBytes
         self.onHead = onHead
     }
 
-    /// The head of the response, also if the body failed.
+    /// Also set if the body failed.
     package var head: ResponseHead? { state.withLock { $0.head } }
-
     var id: TransferID? { state.withLock { $0.id } }
 
-    /// Sends the request. Returns the response's head once its body has ended or was not wanted.
-    ///
-    /// - Throws: `TransferError`, an error of the head handler or the sink, `CancellationError`.
+    /// Returns the response's head once its body has ended or was refused. Throws `TransferError`,
+    /// an error of the head handler or the sink, or `CancellationError`.
     package func response(to request: TransferRequest) async throws -> ResponseHead {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { waiter in
@@ -58,9 +53,7 @@ package final class Exchange: TransferReceiver {
         }
     }
 
-    /// Does the same, and blocks the thread.
-    ///
-    /// - Parameter isCancelled: Called a few times a second. If it returns true, the transfer ends.
+    /// Does the same, and blocks the thread. Calls `isCancelled` every 50 ms.
     package func waitForResponse(
         to request: TransferRequest, unless isCancelled: () -> Bool
     ) throws -> ResponseHead {
@@ -108,7 +101,7 @@ package final class Exchange: TransferReceiver {
         if let id { loop.setPriority(priority, of: id) }
     }
 
-    // MARK: - On the loop's thread
+    // The loop's thread calls the rest.
 
     package func transfer(_ id: TransferID, didReceive head: ResponseHead) -> Bool {
         do {
@@ -154,8 +147,7 @@ package final class Exchange: TransferReceiver {
         if let failure = state.failure { return .failure(failure) }
         if state.isCancelled { return .failure(CancellationError()) }
         switch (result, state.head) {
-        case (_, let head?) where state.sink == nil: return .success(head)
-        case (.success, let head?): return .success(head)
+        case (_, let head?) where state.sink == nil, (.success, let head?): return .success(head)
         case (.success, nil):
             return .failure(TransferError(code: .malformedResponse, message: "no answer came"))
         case (.failure(let error), _): return .failure(error)
@@ -170,12 +162,12 @@ package final class CollectedBytes: Sendable {
     private let limit: Int
     private let state = Mutex<[UInt8]>([])
 
-    /// - Parameter limit: after this many bytes, the sink keeps the first ones and throws.
+    /// - Parameter limit: After this many bytes, the sink keeps the first ones and throws.
     package init(limit: Int = .max) { self.limit = limit }
 
     package var bytes: [UInt8] { state.withLock { $0 } }
 
-    /// Returns a sink that adds to no bytes.
+    /// Discards the bytes, and returns a sink for new ones.
     package func sink() -> ByteSink {
         state.withLock { $0 = [] }
         return { [self] bytes in

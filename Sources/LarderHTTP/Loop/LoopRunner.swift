@@ -2,9 +2,8 @@ import CCurl
 import LarderCore
 import Logging
 
-/// The loop: passes commands to libcurl, lets libcurl work, and ends finished transfers.
-///
-/// Belongs to the loop's thread.
+/// The loop: passes commands to libcurl, lets libcurl work, and ends finished transfers. Belongs to
+/// the loop's thread.
 final class LoopRunner {
     private let configuration: TransferConfiguration
     private let inbox: LoopInbox
@@ -14,7 +13,6 @@ final class LoopRunner {
     private let rateLimit: RateLimit?
     private var backlog: TransferBacklog
     private var underWay: [TransferID: EasyHandle] = [:]
-    /// Unused handles.
     private var idle: [EasyHandle] = []
 
     init(
@@ -30,15 +28,14 @@ final class LoopRunner {
             limit: configuration.maximumConnections,
             limitPerOrigin: configuration.maximumConnectionsPerHost,
             connectionsAhead: min(configuration.maximumConnectionsAhead, multi.idleConnections))
-        // Made now, so that a libcurl that is too old is reported early and once.
+        // Created now, so that a libcurl that is too old is reported early and once.
         idle.append(try newHandle())
     }
 
     private func newHandle() throws(TransferError) -> EasyHandle {
         try EasyHandle(
             configuration: configuration, sessions: sessions, sockets: sockets,
-            rateLimit: rateLimit,
-            mayRequest: { [unowned self] in backlog.connected($0.order) })
+            rateLimit: rateLimit, mayRequest: { [unowned self] in backlog.connected($0.order) })
     }
 
     /// The maximum length of the first wait after an event. With HTTP/2, libcurl may hold bytes for
@@ -145,7 +142,7 @@ final class LoopRunner {
         }
     }
 
-    /// - Returns: Whether there were any.
+    /// Returns whether a transfer was finished.
     private func endFinished() -> Bool {
         var found = false
         while let (handle, code) = multi.nextFinished() {
@@ -184,8 +181,7 @@ final class LoopRunner {
                 ])
         case .failure(let error):
             logger.debug(
-                "transfer failed",
-                metadata: ["url": url.logged, "code": "\(error.code.rawValue)"])
+                "transfer failed", metadata: ["url": url.logged, "code": "\(error.code.rawValue)"])
         }
     }
 

@@ -15,7 +15,7 @@ struct TransferBacklog {
         private(set) var waiting: Deque<Turn> = []
         /// With or without a slot.
         var underWay = 0
-        /// Those without a slot.
+        /// Without a slot.
         var connecting = 0
         var line = Line.none
         var isUnreachable = false
@@ -40,10 +40,8 @@ struct TransferBacklog {
         }
     }
 
-    /// The queue that an origin is in.
     private enum Line { case none, place, connection }
 
-    /// A transfer's place: by priority, then in the order of arrival.
     private struct Turn: Comparable, Hashable {
         let priority: Int
         let id: TransferID
@@ -55,7 +53,6 @@ struct TransferBacklog {
         }
     }
 
-    /// An origin, sorted by its first waiting transfer.
     private struct ReadyOrigin: Comparable, Hashable {
         let name: String
         let first: Turn
@@ -66,9 +63,9 @@ struct TransferBacklog {
     private let limit: Int
     private let limitPerOrigin: Int
     private let connectionsAhead: Int
-    /// The number of used slots.
+    /// Used slots.
     private var underWay = 0
-    /// The connecting transfers without a slot, and their priorities.
+    /// Priorities of the connecting transfers without a slot.
     private var connecting: [TransferID: Int] = [:]
     private var orders: [TransferID: PendingTransfer] = [:]
     private var origins: [String: Origin] = [:]
@@ -80,9 +77,8 @@ struct TransferBacklog {
 
     /// - Parameters:
     ///   - limit: The number of slots.
-    ///   - limitPerOrigin: Maximum number of an origin's transfers in flight.
-    ///   - connectionsAhead: Maximum number of connecting transfers beyond `limit`. With 0 (the
-    ///     default), connecting takes a slot.
+    ///   - connectionsAhead: Maximum number of connecting transfers beyond `limit`. With 0,
+    ///     connecting takes a slot.
     init(limit: Int, limitPerOrigin: Int, connectionsAhead: Int = 0) {
         self.limit = max(1, limit)
         self.limitPerOrigin = max(1, limitPerOrigin)
@@ -95,7 +91,6 @@ struct TransferBacklog {
         review(order.origin)
     }
 
-    /// Changes the priority of a waiting or connecting transfer.
     mutating func setPriority(_ priority: Int, of id: TransferID) {
         if connecting[id] != nil { connecting[id] = priority }
         guard var order = orders[id], order.request.priority != priority else { return }
@@ -106,10 +101,7 @@ struct TransferBacklog {
         review(order.origin)
     }
 
-    /// Removes a waiting transfer.
-    mutating func remove(_ id: TransferID) -> PendingTransfer? {
-        orders.removeValue(forKey: id)
-    }
+    mutating func remove(_ id: TransferID) -> PendingTransfer? { orders.removeValue(forKey: id) }
 
     /// Removes all waiting transfers, in order, once nothing is in flight.
     mutating func removeAll() -> [PendingTransfer] {
@@ -174,18 +166,19 @@ struct TransferBacklog {
         return origin.line == line && origin.waiting.first == ready.first
     }
 
-    /// Records that a transfer is connected.
-    ///
-    /// - Returns: Whether there is a slot for its request. If not, call ``putBack(_:)``.
+    /// Returns whether there is a slot for a connected transfer. If not, call ``putBack(_:)``.
     mutating func connected(_ order: PendingTransfer) -> Bool {
-        let hasPlace =
-            connecting[order.id] == nil || hasPlace(ofPriority: order.request.priority)
+        let hasPlace = connecting[order.id] == nil || hasPlace(ofPriority: order.request.priority)
         if hasPlace, leaveConnecting(order) { underWay += 1 }
-        noteConnection(to: order.origin)
+        let origin = order.origin
+        guard connectionsAhead > 0, connected.insert(origin).inserted else { return hasPlace }
+        // Waiting transfers to this origin can now use slots.
+        if origins[origin]?.line == .connection { origins[origin]?.line = .none }
+        review(origin)
         return hasPlace
     }
 
-    /// - Returns: Whether it was connecting without a slot.
+    /// Returns whether the transfer was connecting without a slot.
     @discardableResult
     private mutating func leaveConnecting(_ order: PendingTransfer) -> Bool {
         guard connecting.removeValue(forKey: order.id) != nil else { return false }
@@ -193,7 +186,6 @@ struct TransferBacklog {
         return true
     }
 
-    /// Queues a connected transfer without a slot again.
     mutating func putBack(_ order: PendingTransfer) {
         leaveConnecting(order)
         orders[order.id] = order
@@ -202,7 +194,6 @@ struct TransferBacklog {
         review(order.origin)
     }
 
-    /// Frees the transfer's slot.
     mutating func ended(_ order: PendingTransfer, reachable: Bool) {
         if !leaveConnecting(order) { underWay -= 1 }
         origins[order.origin]?.underWay -= 1
@@ -212,20 +203,11 @@ struct TransferBacklog {
         review(order.origin)
     }
 
-    private mutating func noteConnection(to name: String) {
-        guard connectionsAhead > 0, connected.insert(name).inserted else { return }
-        // Waiting transfers to this origin can now use slots.
-        if origins[name]?.line == .connection { origins[name]?.line = .none }
-        review(name)
-    }
-
     /// Records that the last connection to an origin was closed.
     mutating func disconnected(_ origin: String) { connected.remove(origin) }
 
     /// Whether the last transfer to the origin had no connection.
-    func isUnreachable(_ origin: String) -> Bool {
-        origins[origin]?.isUnreachable ?? false
-    }
+    func isUnreachable(_ origin: String) -> Bool { origins[origin]?.isUnreachable ?? false }
 
     /// Puts an origin into its queue, and removes an idle one.
     private mutating func review(_ name: String) {
@@ -252,7 +234,7 @@ struct TransferBacklog {
         }
     }
 
-    /// Most would be outdated.
+    /// If so, most entries are outdated.
     private func hasTooMany(_ heap: Heap<ReadyOrigin>) -> Bool {
         heap.count > 2 * origins.count + 64
     }

@@ -1,17 +1,12 @@
 import Foundation
 import Synchronization
 
-/// Fetches URLs, many at once, on one thread.
+/// Fetches URLs concurrently on one thread.
 ///
-///     let loop = try TransferLoop(configuration: TransferConfiguration())
-///     loop.start(TransferRequest(url: url), receiver: receiver)
-///
-/// Connections are kept and shared, HTTP/2 is used if a server offers it over TLS, certificates
-/// are verified, and nothing of the environment (proxies, `.netrc`) has a say of its own. A
-/// redirect is handed back as the response it is: the request that follows it then passes the same
-/// checks.
-///
-/// Every function may be called on any thread, within a receiver's too.
+/// Connections are kept and shared, HTTP/2 is used if a server offers it over TLS, certificates are
+/// verified, and the environment (proxies, `.netrc`) is ignored. A redirect is returned as a
+/// response: the request that follows it then passes the same checks. All functions can be called
+/// on any thread, also by a receiver.
 package final class TransferLoop: Sendable {
     private let inbox: LoopInbox
     private let sockets: OpenSockets
@@ -19,8 +14,8 @@ package final class TransferLoop: Sendable {
 
     /// Starts the thread.
     ///
-    /// - Throws: ``TransferError`` if one of the configuration's files cannot be read, libcurl is
-    ///   too old (before 7.88), or the system has no memory or thread to give.
+    /// - Throws: ``TransferError`` if a file of the configuration cannot be read, libcurl is older
+    ///   than 7.88, or the system has no memory or thread.
     package init(configuration: TransferConfiguration = .init()) throws(TransferError) {
         let files = [
             ("certificate authorities", configuration.certificateAuthorities),
@@ -34,8 +29,7 @@ package final class TransferLoop: Sendable {
         }
         let inbox = LoopInbox()
         let sockets = OpenSockets(logger: configuration.logger)
-        let runner = try LoopRunner(
-            configuration: configuration, inbox: inbox, sockets: sockets)
+        let runner = try LoopRunner(configuration: configuration, inbox: inbox, sockets: sockets)
         guard let thread = LoopThread(runner) else {
             throw TransferError(code: .other, message: "the system has no thread to give")
         }
@@ -44,40 +38,30 @@ package final class TransferLoop: Sendable {
         self.thread = thread
     }
 
-    deinit {
-        shutdown()
-    }
+    deinit { shutdown() }
 
-    /// Begins a transfer as soon as ``TransferConfiguration/maximumConnections`` and
-    /// ``TransferConfiguration/maximumConnectionsPerHost`` have room for it; returns at once.
-    ///
-    /// - Parameter receiver: kept until it hears the end, which it does exactly once, always.
+    /// Queues a transfer, and returns at once. The receiver is kept until it has received the end,
+    /// which it does exactly once.
     @discardableResult
     package func start(_ request: TransferRequest, receiver: any TransferReceiver) -> TransferID {
         inbox.start(request, receiver)
     }
 
-    /// Ends a transfer as ``TransferError/Code-swift.enum/cancelled``; of one that has ended, or
-    /// was never there, nothing is heard.
-    package func cancel(_ id: TransferID) {
-        inbox.post(.cancel(id))
-    }
+    package func cancel(_ id: TransferID) { inbox.post(.cancel(id)) }
 
-    /// Changes ``TransferRequest/priority``. Of a transfer whose request was sent, nothing changes.
+    /// Changes ``TransferRequest/priority``, without effect once the request was sent.
     package func setPriority(_ priority: Int, of id: TransferID) {
         inbox.post(.setPriority(priority, id))
     }
 
-    /// Goes on with a transfer whose receiver answered ``ReceiveVerdict/pause``.
-    package func resume(_ id: TransferID) {
-        inbox.post(.resume(id))
-    }
+    /// Continues a transfer whose receiver returned ``ReceiveVerdict/pause``.
+    package func resume(_ id: TransferID) { inbox.post(.resume(id)) }
 
     /// Whether a connection to an origin (``HTTPURL/origin``) is open or in progress.
     package func isConnected(to origin: String) -> Bool { sockets.isOpen(to: origin) }
 
-    /// Cancels all transfers, and returns once all receivers were told and the thread has ended.
-    /// Within a receiver's call it returns at once. Transfers that start later end as cancelled.
+    /// Cancels all transfers, and returns once they and the thread have ended. If a receiver calls
+    /// it, it returns at once. Transfers that start later end as cancelled.
     package func shutdown() {
         inbox.stop()
         thread.join()
@@ -111,8 +95,6 @@ final class LoopInbox: Sendable {
 
     private let state = Mutex(State())
 
-    // MARK: For any thread
-
     func start(_ request: TransferRequest, _ receiver: any TransferReceiver) -> TransferID {
         let id = state.withLock { state in
             state.lastNumber += 1
@@ -145,11 +127,9 @@ final class LoopInbox: Sendable {
         }
     }
 
-    // MARK: For the loop
+    // Only the loop calls the rest.
 
-    /// Swaps the commands with `commands`, which must be empty.
-    ///
-    /// - Returns: Whether to continue.
+    /// Swaps the commands with `commands`, which must be empty. Returns whether to continue.
     func take(_ commands: inout [Command]) -> Bool {
         state.withLock { state in
             swap(&state.commands, &commands)
@@ -166,9 +146,7 @@ final class LoopInbox: Sendable {
         }
     }
 
-    func wakeUp() {
-        state.withLock { $0.sleeper = nil }
-    }
+    func wakeUp() { state.withLock { $0.sleeper = nil } }
 
     /// Takes no more commands, and returns the last ones.
     func close(_ code: TransferError.Code, _ message: String) -> [Command] {
@@ -184,20 +162,20 @@ final class LoopInbox: Sendable {
 /// The thread of a ``LoopRunner``.
 final class LoopThread: Sendable {
     #if canImport(Darwin)
-        // Unsafe if it is a pointer, and safe because any thread may name another by it until
-        // that is joined or detached, which happens once, at the end.
+        // Unsafe because it is a pointer, and safe because any thread may use it until the thread
+        // is joined or detached, which happens once, at the end.
         private nonisolated(unsafe) let thread: pthread_t
     #else
         private let thread: pthread_t
     #endif
     private let isJoined = Mutex(false)
 
-    /// Starts the thread; `nil` if the system has none to give.
+    /// `nil` if the system has no thread.
     init?(_ runner: sending LoopRunner) {
-        // Retained because the new thread alone uses it; that thread, or the failure, releases it.
+        // Retained because only the new thread uses it. That thread, or a failure, releases it.
         let context = Unmanaged.passRetained(runner)
-        // Signals from outside are for the program's own threads, and SIGPIPE is for none; those of
-        // a crash stay. The new thread inherits this, and libcurl's look-up threads from it.
+        // Blocks all signals but those of a crash, on the new thread and libcurl's look-up threads,
+        // which inherit the mask.
         var blocked = sigset_t()
         var previous = sigset_t()
         sigfillset(&blocked)
@@ -223,13 +201,13 @@ final class LoopThread: Sendable {
     }
 
     deinit {
-        // Not joined means that the thread itself dropped the last reference to this object.
+        // If not joined, the thread itself released this object.
         if !isJoined.withLock({ $0 }) { pthread_detach(thread) }
     }
 
     private static func main(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
         if let context {
-            // Retained because `init` handed its one reference over.
+            // Retained because `init` passed its reference on.
             Unmanaged<LoopRunner>.fromOpaque(context).takeRetainedValue().run()
         }
         return nil

@@ -2,17 +2,17 @@ import LarderCore
 
 /// The proxy for each URL.
 ///
-/// Decided here and not by libcurl, because the ``AddressPolicy`` must know whether a connection
-/// leads to a proxy, whose address may be private.
+/// Not left to libcurl, because the ``AddressPolicy`` must know whether a connection is to a proxy,
+/// whose address may be private.
 public struct ProxySelection: Sendable {
-    /// No proxy for anything.
+    /// No proxy for any URL.
     public static let none = ProxySelection(http: nil, https: nil)
 
     /// Why a selection cannot be made.
     public struct SelectionError: Error, Sendable {
-        /// The variable of the environment that does not name a proxy; `nil` if it is the option.
+        /// The environment variable that does not name a proxy; `nil` if the option does not.
         public let variable: String?
-        /// What is wrong with it.
+        /// The error of its value.
         public let reason: ProxyServer.ParseError
     }
 
@@ -20,7 +20,7 @@ public struct ProxySelection: Sendable {
     private let https: ProxyServer?
     private let exceptions: NoProxyList
 
-    /// These proxies, but for the hosts that are `exceptions`.
+    /// Uses these proxies, except for the hosts in `exceptions`.
     public init(
         http: ProxyServer?, https: ProxyServer?, exceptions: NoProxyList = NoProxyList("")
     ) {
@@ -29,13 +29,13 @@ public struct ProxySelection: Sendable {
         self.exceptions = exceptions
     }
 
-    /// What a person and the environment say, as in curl.
+    /// Uses options and the environment, as curl does. Empty variables are ignored.
     ///
     /// - Parameters:
-    ///   - proxy: for every URL; empty: none; `nil`: what `http_proxy` (in lower case only, because
-    ///     CGI gives `HTTP_PROXY` a client's header field), `https_proxy` or `HTTPS_PROXY`, else
-    ///     `all_proxy` or `ALL_PROXY` say. Empty variables are none.
-    ///   - noProxy: a ``NoProxyList``; `nil`: what `no_proxy` or `NO_PROXY` says.
+    ///   - proxy: The proxy for every URL. Empty means none, and `nil` means the value of
+    ///     `http_proxy` (in lower case only, because CGI sets `HTTP_PROXY` to a client's header
+    ///     field), `https_proxy` or `HTTPS_PROXY`, else `all_proxy` or `ALL_PROXY`.
+    ///   - noProxy: A ``NoProxyList``. `nil` means the value of `no_proxy` or `NO_PROXY`.
     public init(
         proxy: String?, noProxy: String?, environment: [String: String]
     ) throws(SelectionError) {
@@ -64,37 +64,35 @@ public struct ProxySelection: Sendable {
         }
     }
 
-    /// The proxy for a URL; `nil` if it is fetched directly.
+    /// Returns the proxy for a URL, or `nil` if it is fetched directly.
     public func proxy(for url: HTTPURL) -> ProxyServer? {
         guard let proxy = url.scheme == .http ? http : https else { return nil }
         return exceptions.contains(url) ? nil : proxy
     }
 
-    /// Whether there is any proxy at all.
     var isEmpty: Bool { http == nil && https == nil }
 }
 
-/// A proxy, and how it is spoken to.
-public struct ProxyServer: Hashable, Sendable {
-    /// Why a text does not name a proxy. It says nothing of the text, which may hold a password.
+/// A proxy's URL and credentials.
+public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
+    /// Why a text does not name a proxy. It does not contain the text, which may hold a password.
     public enum ParseError: Error, Equatable, Sendable {
-        /// Another scheme than http, https, socks4, socks4a, socks5 and socks5h.
+        /// A scheme other than http, https, socks4, socks4a, socks5 and socks5h.
         case unsupportedScheme
-        /// Not a URL of a host and perhaps a port.
+        /// Not a URL of a host and an optional port.
         case malformed
     }
 
-    /// Scheme, host and perhaps port: what libcurl is told, and what messages show.
+    /// Scheme, host and optional port, without credentials.
     let url: String
     let credentials: Credentials?
 
-    /// Whether it speaks HTTP, and not SOCKS.
     var isHTTP: Bool { url.utf8.starts(with: "http".utf8) }
 
     private static let schemes: Set = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
 
-    /// Parses a proxy's URL; without a scheme it is an http one, and without a port libcurl's
-    /// default is meant: 1080, and 443 for https.
+    /// Parses a proxy's URL. The default scheme is http, and the default port is libcurl's: 1080,
+    /// or 443 for https.
     public init(_ text: String) throws(ParseError) {
         var scheme = "http"
         var rest = text.utf8[...]
@@ -110,25 +108,23 @@ public struct ProxyServer: Hashable, Sendable {
         url = "\(scheme)://\(authority.host)\(authority.port.map { ":\($0)" } ?? "")"
         credentials = authority.credentials
     }
-}
 
-extension ProxyServer: CustomStringConvertible {
-    /// The URL; credentials read `***`.
+    /// The URL, with credentials as `***`.
     public var description: String { credentials == nil ? url : url.showingMask }
 }
 
 /// The hosts that are reached without a proxy, in curl's reading of `no_proxy`.
 ///
-/// Names and addresses separated by commas or blanks. A name stands for itself and all names below
-/// it, with or without a dot in front; an address in any notation for itself; an address with `/`
-/// and a prefix length for its network; `*` for everything. Ports have no say.
+/// Names, addresses, networks (an address, `/` and a prefix length) and `*` for all, separated by
+/// commas or blanks. A name, with or without a dot in front, includes all names below it. Ports are
+/// ignored.
 /// Source: [curl(1), --noproxy](https://curl.se/docs/manpage.html#--noproxy).
 public struct NoProxyList: Sendable {
     private var matchesAll = false
     private var names: [String] = []
     private var networks: [(address: IPAddress, prefixLength: Int)] = []
 
-    /// Reads a list; what makes no sense in it matches nothing.
+    /// Parses a list. Invalid elements match nothing.
     public init(_ text: String) {
         for token in text.split(whereSeparator: { $0 == "," || $0.isWhitespace }) {
             if token == "*" {
@@ -146,7 +142,7 @@ public struct NoProxyList: Sendable {
 
     func contains(_ url: HTTPURL) -> Bool {
         if matchesAll { return true }
-        let host = url.hostWithoutDot
+        let host = url.host.withoutFinalDot
         if let address = IPAddress(literal: host[...]) {
             return networks.contains { address.isWithin($0.address, prefixLength: $0.prefixLength) }
         }

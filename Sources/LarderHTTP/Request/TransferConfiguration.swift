@@ -1,54 +1,51 @@
 import LarderCore
 import Logging
 
-/// How a ``TransferLoop`` connects, how long it waits and what it refuses.
+/// The settings of a ``TransferLoop``.
 public struct TransferConfiguration: Sendable {
-    /// The most requests under way at once. Default: 16. Transfers beyond it wait their turn,
-    /// without a timeout running.
+    /// Maximum number of requests in flight. The timeouts of waiting transfers do not run.
+    /// Default: 16.
     public var maximumConnections = 16
-    /// The most transfers under way at once to one scheme, host and port, and so connections too;
-    /// streams of HTTP/2 count like connections. Default: 6.
+    /// Maximum number of transfers in flight to one scheme, host and port, and of connections.
+    /// Streams of HTTP/2 count like connections. Default: 6.
     public var maximumConnectionsPerHost = 6
-    /// Maximum number of further transfers that connect at once, each to another host, without a
-    /// slot; at most ``maximumIdleConnections``. Default: 16.
+    /// Maximum number of further transfers that connect without a slot, each to another host; at
+    /// most ``maximumIdleConnections``. Default: 16.
     public var maximumConnectionsAhead = 16
     /// Maximum number of idle connections; at most a quarter of the process's open files. The least
     /// recently used one is closed first. Default: 64, since one over TLS takes about 100 kB.
     public var maximumIdleConnections = 64
     /// From the start of the name look-up to the end of the TLS handshake. Default: 10 s.
     public var connectTimeout: Duration = .seconds(10)
-    /// How long a connected transfer may stay below ``stallSpeed``; whole seconds, rounded up.
+    /// Maximum time of a connected transfer below ``stallSpeed``, rounded up to whole seconds.
     /// Default: 30 s.
     public var stallTimeout: Duration = .seconds(30)
     /// The slowest speed that is not a stall, in bytes a second. Default: 100.
     public var stallSpeed = 100
-    /// For a whole transfer, from its turn on; without effect if ``maximumBytesPerSecond`` is
-    /// set, since who waits for a share takes as long as it takes. Default: 300 s.
+    /// Maximum time of a transfer, without the wait for a slot. Ignored if
+    /// ``maximumBytesPerSecond`` is set. Default: 300 s.
     public var totalTimeout: Duration = .seconds(300)
     /// The `User-Agent` header field. Default: `larder`.
     public var userAgent = "larder"
     /// A PEM file of the certificate authorities to trust, for servers and https proxies. Default:
     /// `nil`, the system's.
     public var certificateAuthorities: String?
-    /// What is shown to servers that ask for a certificate, if the request allows it
-    /// (``TransferRequest/usesStoredCredentials``). Default: `nil`, nothing.
+    /// The certificate for servers that ask for one, if
+    /// ``TransferRequest/usesStoredCredentials`` allows it. Default: `nil`, none.
     public var clientCertificate: ClientCertificate?
-    /// A file in the format of `.netrc` with names and passwords by host, used if the URL has
-    /// none. Default: `nil`, none.
+    /// A `.netrc` file with names and passwords by host, used if the URL has none. Default: `nil`.
     public var netrcFile: String?
-    /// Which URLs are fetched through a proxy. Default: none; the environment has no say.
+    /// The proxies, by URL. Default: none. The environment is ignored.
     public var proxies = ProxySelection.none
-    /// Which addresses may be connected to; a proxy's is no concern of it. Default: public ones
-    /// only.
+    /// The addresses of servers that may be connected to. Default: public ones only.
     public var addressPolicy = AddressPolicy.publicOnly
-    /// Other hosts and ports to connect to; the first that fits counts. Default: none.
+    /// Other hosts and ports to connect to. The first match is used. Default: none.
     public var connectTo: [ConnectToRule] = []
-    /// Addresses that are known without a look-up. Default: none.
+    /// Addresses to use without a look-up. Default: none.
     public var resolve: [ResolveRule] = []
-    /// The longest response head, interim responses and trailers included, in bytes.
-    /// Default: 64 KiB.
+    /// Maximum size of a response's interim heads, head and trailers, in bytes. Default: 64 KiB.
     public var maximumHeaderBytes = 64 << 10
-    /// The most fields of a response head, interim responses and trailers included. Default: 256.
+    /// Maximum number of fields in them. Default: 256.
     public var maximumHeaderFields = 256
     /// Maximum number of encoded body bytes a second of all transfers together. A waiting transfer
     /// does not stall. Default: `nil`, no limit.
@@ -61,11 +58,11 @@ public struct TransferConfiguration: Sendable {
     public init() {}
 }
 
-/// A certificate of our own, for servers that ask for one.
+/// A certificate for servers that ask for one.
 public struct ClientCertificate: Hashable, Sendable {
     /// A PEM file with the certificate and the chain to its authority.
     public var certificate: String
-    /// A PEM file with its private key, not encrypted; `nil`: it is in the certificate's file.
+    /// A PEM file with the unencrypted private key; `nil` if the certificate's file has it.
     public var key: String?
 
     /// A certificate in these files.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A profile from the two files of AWS.
+/// A profile in the credentials file and the config file of AWS.
 struct AWSProfiles {
     private let name: String
     private let shared: AWSProfileFile
@@ -33,7 +33,7 @@ struct AWSProfiles {
             ?? value("endpoint_url")
     }
 
-    /// - Parameter lack: Why the preferred credentials are not used; nil if there are none.
+    /// - Parameter lack: Why the environment's credentials are not used, if they were tried.
     func credentials(lackingOthers lack: String?) throws(S3SettingsError) -> S3Credentials {
         let (accessKey, secretKey) = ("aws_access_key_id", "aws_secret_access_key")
         if let access = value(accessKey), let secret = value(secretKey) {
@@ -68,8 +68,6 @@ struct AWSProfileFile {
     private var sections: [String: [String: String]] = [:]
 
     /// Empty if the file does not exist.
-    ///
-    /// - Throws: ``S3SettingsError`` if it cannot be read.
     init(path: String) throws(S3SettingsError) {
         self.init(text: try Self.text(of: path))
     }

@@ -12,12 +12,11 @@ enum ResponseXML {
 
     static let separator = UInt8(ascii: "/")
 
-    /// Calls `body` at the end of each element but the root, with its own text and the names that
-    /// lead to it, without the root's and without prefixes. Names are bytes, since comparing strings
-    /// takes quadratic time over combining marks.
+    /// Calls `body` at the end of each element but the root, with its text and its path, without
+    /// the root and without prefixes. Returns the root's name. Names are bytes, since comparing
+    /// strings takes quadratic time over combining marks.
     ///
-    /// - Returns: the root's name.
-    /// - Throws: ``Malformed``, what `body` throws, `CancellationError` if the task is cancelled.
+    /// - Throws: ``Malformed``, errors of `body`, `CancellationError` if the task is cancelled.
     static func read(
         _ bytes: [UInt8], _ body: (_ path: [UInt8], _ text: String) throws -> Void
     ) throws -> [UInt8] {
@@ -148,13 +147,10 @@ extension RemoteError {
             String(decoding: $0.utf8.prefix(64), as: UTF8.self)
         }
         let code = Self.code(of: status, named: error.code, hasRegion: region != nil)
+        let place = region.map { ", '\($0)'" } ?? ""
         let message =
-            if code == .wrongRegion {
-                "the bucket is in another region\(region.map { ", '\($0)'" } ?? "") (\(words))"
-            } else {
-                words
-            }
-        // Foreign text: without control characters.
+            code == .wrongRegion ? "the bucket is in another region\(place) (\(words))" : words
+        // TransferError replaces control characters, since the text is foreign.
         self.init(code, subject: subject, TransferError(code: .other, message: message).message)
     }
 
@@ -178,7 +174,7 @@ extension RemoteError {
         case (_, "NoSuchBucket"): .noBucket
         case (_, "QuotaExceeded"), (_, "InsufficientStorage"), (_, "XMinioStorageFull"), (507, _):
             .full
-        // Amazon adds the right region if that is what is wrong with the field.
+        // Amazon adds the right region if the field names another.
         case (_, "AuthorizationHeaderMalformed"): hasRegion ? .wrongRegion : .accessRefused
         case (_, "PermanentRedirect"), (_, "TemporaryRedirect"),
             (_, "IllegalLocationConstraintException"), (301, _), (307, _):
@@ -187,13 +183,12 @@ extension RemoteError {
         case (_, "BadDigest"), (_, "XAmzContentSHA256Mismatch"),
             (_, "XAmzContentChecksumMismatch"):
             .corrupt
-        // A truncated upload can be repeated.
-        case (_, "RequestTimeout"), (_, "IncompleteBody"), (429, _): .unavailable
-        // Only this object is archived.
-        case (_, "InvalidObjectState"): .refused
-        // Another client writes the same object.
-        case (_, "OperationAborted"), (_, "ConcurrentModification"): .unavailable
-        case (501, _): .refused
+        // A truncated upload, and a write while another client writes the object, can be repeated.
+        case (_, "RequestTimeout"), (_, "IncompleteBody"), (429, _), (_, "OperationAborted"),
+            (_, "ConcurrentModification"):
+            .unavailable
+        // An archived object has an invalid state.
+        case (_, "InvalidObjectState"), (501, _): .refused
         case (500..., _): .unavailable
         case (401, _), (403, _): .accessRefused
         case (404, _): .notFound

@@ -2,22 +2,19 @@ import Logging
 
 /// A bucket of an S3-compatible server, with a transfer loop of its own.
 ///
-/// The user chose the server's address, which may be private, while those of icons are foreign: in
-/// a shared loop, an icon's URL could use the bucket's connection.
+/// The user chose the server's address, which may be private. In a shared loop, the foreign URL of
+/// an icon could use the bucket's connection.
 package final class S3Bucket: ObjectStore {
     private let loop: TransferLoop
     private let settings: S3Settings
     private let attempts: S3Attempts
     private let logger: Logger?
 
-    /// The maximum number of bytes of an error that are read. A longer one ends the transfer.
+    /// In bytes. A longer body of an error ends the transfer.
     private static let longestError = 64 << 10
 
-    /// - Parameters:
-    ///   - connections: Maximum number of requests in flight. Default: 16.
-    ///   - transfer: Its address policy, limits per host, stored credentials and total time-out are
-    ///     replaced.
-    /// - Throws: `TransferError`.
+    /// - Parameter transfer: Its address policy, connection limits, stored credentials and total
+    ///   time-out are replaced.
     package init(
         _ settings: S3Settings, connections: Int = 16, attempts: S3Attempts = S3Attempts(),
         transfer: TransferConfiguration = TransferConfiguration()
@@ -90,8 +87,7 @@ package final class S3Bucket: ObjectStore {
         do {
             answer = try ListAnswer(bytes.bytes)
         } catch is ResponseXML.Malformed {
-            throw RemoteError(
-                .malformed, subject: subject(prefix), "the listing cannot be read")
+            throw RemoteError(.malformed, subject: subject(prefix), "the listing cannot be read")
         }
         return try page(of: answer, prefix: prefix, after: last)
     }
@@ -127,8 +123,6 @@ package final class S3Bucket: ObjectStore {
         }
         return ListPage(objects: objects, next: answer.isTruncated ? objects.last?.key : nil)
     }
-
-    // MARK: - Attempts
 
     private func answer(
         to request: TransferRequest, about key: String?, maximumBytes: Int64 = .max,
@@ -178,17 +172,15 @@ package final class S3Bucket: ObjectStore {
     }
 }
 
-/// The attempts of a request, and the delays between them.
 package struct S3Attempts: Sendable {
     /// Maximum number of requests. Default: 5.
     package var limit: Int
-    /// The delay before the second one. Doubled each time, minus a random part of up to a half.
-    /// Default: 0.2 s.
+    /// Doubled after each attempt, minus a random part of up to a half. Default: 0.2 s.
     package var delay: Duration
-    /// Maximum delay. Default: 5 s.
+    /// Default: 5 s.
     package var longestDelay: Duration
 
-    /// The defaults, which are about those of Amazon's own libraries.
+    /// The defaults are about those of Amazon's own libraries.
     package init(
         limit: Int = 5, delay: Duration = .milliseconds(200), longestDelay: Duration = .seconds(5)
     ) {
@@ -197,7 +189,7 @@ package struct S3Attempts: Sendable {
         self.longestDelay = longestDelay
     }
 
-    /// Returns the delay after a number of attempts, or nil after the last.
+    /// Returns nil after the last attempt.
     func delay(after attempts: Int) -> Duration? {
         guard attempts < limit else { return nil }
         let most = min(delay * (1 << min(attempts - 1, 16)), longestDelay)

@@ -1,7 +1,7 @@
 import Foundation
 import LarderCore
 
-/// The requests, in the one form that all S3 stores and libcurl's signature agree on.
+/// The requests, in the form that all S3 stores and libcurl's signature accept.
 extension S3Settings {
     private static let digestOfNothing = Digest(of: [UInt8]()).hex
     /// RFC 3986, section 2.3. Slashes are encoded: the signature requires it.
@@ -34,7 +34,7 @@ extension S3Settings {
         _ method: TransferRequest.Method, _ path: String, digest: String? = nil,
         mediaType: String? = nil, maximumBytes: Int64
     ) throws -> TransferRequest {
-        // An error may be longer than what was asked for.
+        // An error may be longer than the object.
         var request = TransferRequest(
             url: try HTTPURL(bucketURL + path), maximumBodyBytes: max(maximumBytes, 64 << 10),
             usesStoredCredentials: false)

@@ -1,21 +1,20 @@
 import Foundation
 import LarderCore
 
-/// Where a bucket is, and who asks.
+/// The location of a bucket, and the credentials for it.
 public struct S3Settings: Sendable {
     /// The bucket and the prefix.
     public var location: S3Location
-    /// The server, such as `http://127.0.0.1:9000`; nil: Amazon's of the region.
+    /// The server, for example `http://127.0.0.1:9000`; nil for Amazon's of the region.
     public var endpoint: HTTPURL?
     /// The region that signatures name.
     public var region: String
-    /// Who asks; nil: nobody in particular, without a signature.
+    /// The access key; nil for requests without a signature.
     public var credentials: S3Credentials?
-    /// A PEM file of the certificate authorities that the server's is verified by. Default: nil,
-    /// the same as for everything else.
+    /// A PEM file of the certificate authorities to trust. Default: nil, those of other transfers.
     public var certificateAuthorities: String?
 
-    /// Settings without a file or an environment having a say.
+    /// Settings without files and environment variables.
     public init(
         location: S3Location, endpoint: HTTPURL? = nil, region: String = "us-east-1",
         credentials: S3Credentials? = nil
@@ -30,8 +29,7 @@ public struct S3Settings: Sendable {
     /// server, which wants it in the host unless it has dots (TLS).
     var bucketURL: String {
         if let endpoint {
-            let base = endpoint.string
-            return (base.hasSuffix("/") ? String(base.dropLast()) : base) + "/\(location.bucket)"
+            return endpoint.string.droppingLastSlash + "/\(location.bucket)"
         }
         let isChina = region.hasPrefix("cn-")
         let host = "s3.\(region).amazonaws.com\(isChina ? ".cn" : "")"
@@ -40,7 +38,7 @@ public struct S3Settings: Sendable {
     }
 }
 
-/// Why the settings of a remote cannot be used.
+/// The error of unusable settings of a remote.
 public struct S3SettingsError: Error, Sendable, CustomStringConvertible {
     /// The reason.
     public let description: String
@@ -48,13 +46,13 @@ public struct S3SettingsError: Error, Sendable, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// An access key, as S3 stores hand them out.
+/// An access key of an S3 store.
 public struct S3Credentials: Hashable, Sendable, CustomStringConvertible {
-    /// Names the key.
+    /// The name of the key.
     public var accessKey: String
-    /// What signatures are made with.
+    /// The key of signatures.
     public var secretKey: String
-    /// Comes with keys that expire.
+    /// The token of a key that expires.
     public var sessionToken: String?
 
     /// A key.
@@ -68,7 +66,7 @@ public struct S3Credentials: Hashable, Sendable, CustomStringConvertible {
     public var description: String { "\(accessKey) (secret)" }
 }
 
-/// A bucket, and what the names of our objects there begin with: `s3://bucket/prefix`.
+/// A bucket, and the prefix of our objects' names in it: `s3://bucket/prefix`.
 public struct S3Location: Hashable, Sendable, CustomStringConvertible {
     /// The bucket's name.
     public let bucket: String
@@ -87,8 +85,7 @@ public struct S3Location: Hashable, Sendable, CustomStringConvertible {
         let parts = text.dropFirst(5).split(separator: "/", omittingEmptySubsequences: false)
         bucket = parts.first.map(String.init) ?? ""
         guard Self.isBucketName(bucket) else {
-            throw S3SettingsError(
-                "expected a bucket's name, 3 to 63 of a-z, 0-9, '.' and '-'")
+            throw S3SettingsError("expected a bucket's name, 3 to 63 of a-z, 0-9, '.' and '-'")
         }
         var segments = parts.dropFirst()
         if segments.last?.isEmpty == true { segments.removeLast() }
@@ -100,7 +97,7 @@ public struct S3Location: Hashable, Sendable, CustomStringConvertible {
         prefix = segments.map { $0 + "/" }.joined()
     }
 
-    /// As it is written, without a slash at the end.
+    /// The URL, without a slash at the end.
     public var description: String { "s3://\(bucket)/\(prefix)".droppingLastSlash }
 
     private static func isBucketName(_ name: String) -> Bool {
@@ -129,8 +126,7 @@ extension UInt8 {
 }
 
 extension S3Settings {
-    /// What a person, the environment and the files of AWS profiles say, in that order, by the
-    /// names that every tool for S3 reads
+    /// Uses the arguments, the environment and the files of AWS profiles, in that order
     /// (https://docs.aws.amazon.com/sdkref/latest/guide/environment-variables.html).
     ///
     /// - Credentials: those of `profile` if it is given; else `AWS_ACCESS_KEY_ID`,
@@ -140,10 +136,9 @@ extension S3Settings {
     /// - Region: `region`, `AWS_REGION`, `AWS_DEFAULT_REGION`, the profile's `region`, `us-east-1`.
     /// - Endpoint: `endpoint`, `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, the profile's
     ///   `endpoint_url`, the one for `s3` of its `services` before it; else Amazon's.
-    ///
     /// - Certificate authorities: `AWS_CA_BUNDLE`, the profile's `ca_bundle`.
     ///
-    /// - Parameter isUnsigned: whether there are to be no credentials. Default: false.
+    /// - Parameter isUnsigned: Whether to use no credentials. Default: false.
     public init(
         location: S3Location, endpoint: String? = nil, region: String? = nil,
         profile: String? = nil, isUnsigned: Bool = false, environment: [String: String]
@@ -157,7 +152,6 @@ extension S3Settings {
             mustExist: profile != nil || variable("AWS_PROFILE") != nil,
             credentials: variable("AWS_SHARED_CREDENTIALS_FILE") ?? home + "/.aws/credentials",
             config: variable("AWS_CONFIG_FILE") ?? home + "/.aws/config")
-
         self.location = location
         self.region =
             region ?? variable("AWS_REGION") ?? variable("AWS_DEFAULT_REGION")
@@ -171,7 +165,6 @@ extension S3Settings {
             ? nil
             : variable("AWS_ENDPOINT_URL_S3") ?? variable("AWS_ENDPOINT_URL") ?? profiles.endpoint
         self.endpoint = try (endpoint ?? configured).map(Self.endpoint)
-
         certificateAuthorities = variable("AWS_CA_BUNDLE") ?? profiles.value("ca_bundle")
         let names = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]
         let keys = names.compactMap(variable)
@@ -211,8 +204,8 @@ extension S3Settings {
 }
 
 extension S3Credentials {
-    /// Whether they can be part of header fields. A slash separates the access key from the rest
-    /// of the signature's scope. A colon may be in it: OpenStack Swift's keys are `account:user`.
+    /// Whether they can be part of header fields. A slash ends the access key in the signature's
+    /// scope. It may have a colon: OpenStack Swift's keys are `account:user`.
     fileprivate var isSendable: Bool {
         [accessKey, secretKey, sessionToken ?? ""].allSatisfy { text in
             text.utf8.allSatisfy { (0x21...0x7E).contains($0) } && text.utf8.count <= 8192

@@ -2,16 +2,13 @@
 ///
 /// A piece passes whole if a token is left, so the bucket can be in debt: the rate is exceeded by
 /// at most a quarter of a second's bytes and one piece. A new transfer waits behind the waiting
-/// ones.
-///
-/// Belongs to the loop's thread.
+/// ones. Belongs to the loop's thread.
 final class RateLimit {
     private let bytesPerSecond: Double
     private let capacity: Double
     private var tokens: Double
     private var refilled: ContinuousClock.Instant
     private var waiting: [TransferID] = []
-    /// Whose turn it is.
     private var turn: TransferID?
 
     init(bytesPerSecond: Int64, now: ContinuousClock.Instant = .now) {
@@ -22,9 +19,7 @@ final class RateLimit {
     }
 
     /// Whether a transfer may take this many bytes now. If not, it is queued.
-    func admits(
-        _ bytes: Int64, of id: TransferID, now: ContinuousClock.Instant = .now
-    ) -> Bool {
+    func admits(_ bytes: Int64, of id: TransferID, now: ContinuousClock.Instant = .now) -> Bool {
         // Already counted.
         guard bytes > 0 else { return true }
         refill(now)

@@ -1,9 +1,7 @@
 import Foundation
 
 /// A transfer in flight: passes received bytes on, enforces the limits that libcurl does not, and
-/// records why we ended it.
-///
-/// Belongs to the loop's thread.
+/// records why we ended it. Belongs to the loop's thread.
 final class Transfer {
     var order: PendingTransfer
     let proxy: ProxyServer?
@@ -49,8 +47,6 @@ final class Transfer {
     /// Why there was no connection, if ``AddressPolicy`` refused all addresses.
     var refusal: String? { hasTriedAnAddress ? nil : refusedAddress }
 
-    // MARK: Connecting
-
     /// Why the URL is refused before its host is looked up.
     var refusalOfURL: String? { policy.refusal(of: order.request.url) }
 
@@ -67,8 +63,6 @@ final class Transfer {
     func noSocket(_ error: Int32) {
         if error == EMFILE || error == ENFILE { isOutOfFiles = true }
     }
-
-    // MARK: Sending
 
     /// Copies the next bytes of the request's body; `nil` if it cannot be read.
     func send(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
@@ -88,11 +82,8 @@ final class Transfer {
     /// Sends the request again, after its connection was lost before a response.
     func rewind(to offset: Int64) { sent = offset }
 
-    // MARK: Receiving
-
-    /// - Parameter length: The announced length of the encoded body, used once the head is
-    ///   complete.
-    /// - Returns: Whether to continue.
+    /// Returns whether to continue. `length`, that of the encoded body, is used once the head is
+    /// complete.
     func receive(
         header line: UnsafeRawBufferPointer, announcing length: @autoclosure () -> Int64?
     ) -> Bool {
@@ -192,7 +183,6 @@ final class Transfer {
         return verdict
     }
 
-    /// Whether the encoded body is complete.
     var isWhole: Bool { decoder?.isWhole ?? true }
 
     private var tooLong: TransferError { .bodyTooLong(limit: order.request.maximumBodyBytes) }
@@ -208,7 +198,6 @@ final class Transfer {
     }
 }
 
-/// A transfer that waits in the loop.
 struct PendingTransfer: Sendable {
     let id: TransferID
     var request: TransferRequest
@@ -231,7 +220,5 @@ struct PendingTransfer: Sendable {
         end(.failure(TransferError(code: code, url: request.url, message: message)))
     }
 
-    func endAsCancelled() {
-        end(.cancelled, "cancelled")
-    }
+    func endAsCancelled() { end(.cancelled, "cancelled") }
 }

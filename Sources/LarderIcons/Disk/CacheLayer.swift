@@ -1,9 +1,9 @@
 import Foundation
 import LarderCache
 
-/// One cache directory as an app reads it. A directory without a cache is an empty one.
+/// A cache directory that an app reads. It is empty if there is no cache.
 struct CacheLayer {
-    /// Nobody's cache is to fill an app's memory with one object.
+    /// In bytes, so that a foreign cache cannot fill an app's memory with one object.
     private static let largest: Int64 = 256 << 20
 
     let source: MemoryCache.Entry.Source
@@ -18,16 +18,15 @@ struct CacheLayer {
         try unlessMissing { try cache.resource(url) } ?? nil
     }
 
-    /// The bytes of an object that ``resource(_:)`` has named, compared with its digest if its file
-    /// is not known from before.
+    /// Compares the bytes with the digest unless the file is known.
     func data(of object: StoredObject) throws -> Data? {
         try unlessMissing { try cache.data(of: object, atMost: Self.largest).data }
     }
 
-    /// Nil if there is no cache (yet): a prefetch may create one.
+    /// Returns nil if there is no cache. A prefetch may create one later.
     private func unlessMissing<Value>(_ body: () throws -> Value) throws -> Value? {
         do {
-            // An index may have come since.
+            // An index may have been created since.
             if let cache = cache.opened, cache.indexURI == nil { self.cache.close() }
             return try body()
         } catch let error as CacheError where error.code == .missing {

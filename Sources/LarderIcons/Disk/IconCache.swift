@@ -2,8 +2,8 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// The icons of a cache directory, for an app: from memory, or read on threads of its own. What an
-/// ``IconLoader`` fetches is stored in it.
+/// The icons of a cache directory, from memory or read on background threads. It stores what an
+/// ``IconLoader`` fetches.
 ///
 ///     let icons = IconCache(directory: caches.appendingPathComponent("icons"))
 ///     cell.image = icons.entry(inMemoryFor: url).flatMap { UIImage(data: $0.data) }
@@ -13,21 +13,20 @@ import LarderCore
 /// of its escapes, makes equal to the manifest's: as browsers, HTTP clients and `URL(string:)`
 /// spell it.
 ///
-/// Nothing that a thread calls here waits for a disk, a lock or another process; what is `async`
-/// does so elsewhere.
+/// No function blocks the calling thread on a disk, a lock or another process.
 ///
 /// Bytes are compared with their digest when they are first read, and again only if their file has
-/// changed. That they were used is recorded for `larder evict`, in batches.
+/// changed. Their use is recorded for `larder evict`, in batches.
 public final class IconCache: Sendable {
-    /// What a cache knows of an icon.
+    /// The record of a cached icon.
     public struct Match: Sendable {
         /// Its URL, object and validators.
         public let resource: Resource
-        /// Which cache it is in.
+        /// The cache that has it.
         public let source: MemoryCache.Entry.Source
     }
 
-    /// So many icons are read from the disk at once.
+    /// Maximum number of concurrent reads.
     static let readers = 4
 
     /// The icons in memory.
@@ -41,15 +40,14 @@ public final class IconCache: Sendable {
     private let lookups = SharedWork<Match?>()
     let queue = OperationQueue()
 
-    /// A cache in two places at most. Nothing is opened until it is asked, and a directory that is
-    /// not there is empty.
+    /// A cache of one or two directories, opened by the first read. A missing one is empty.
     ///
     /// - Parameters:
-    ///   - directory: the cache's directory.
-    ///   - bundle: a cache that is only read, such as one that the app is shipped with. Of an icon
-    ///     in both, the one that was received later counts. Default: nil, none.
-    ///   - memory: what keeps icons in memory. Default: one with the default limit.
-    ///   - log: receives what is done, in the directories and by an ``IconLoader``. Default: none.
+    ///   - directory: The cache's directory.
+    ///   - bundle: A read-only cache, for example in the app's bundle. Of an icon in both, the one
+    ///     that was received later is used. Default: nil, none.
+    ///   - memory: The icons in memory. Default: a cache with the default limit.
+    ///   - log: Receives messages of the directories and of an ``IconLoader``. Default: none.
     public init(
         directory: URL, bundle: URL? = nil, memory: MemoryCache = MemoryCache(),
         log: CacheLog = .none
@@ -57,11 +55,8 @@ public final class IconCache: Sendable {
         self.memory = memory
         self.log = log
         let main = CacheLayer(path: directory.path, source: .disk, log: log)
-        layers =
-            [main]
-            + [bundle].compactMap { bundle in
-                bundle.map { CacheLayer(path: $0.path, source: .bundle, log: log) }
-            }
+        let shipped = bundle.map { CacheLayer(path: $0.path, source: .bundle, log: log) }
+        layers = [main] + [shipped].compactMap(\.self)
         recorder = UseRecorder(main.cache)
         writer = IconWriter(path: directory.path, log: log)
         prepare()
@@ -81,29 +76,28 @@ public final class IconCache: Sendable {
         queue.maxConcurrentOperationCount = Self.readers
         queue.qualityOfService = .userInitiated
         queue.name = "larder.icons"
-        // Still encoded: a full-width percent sign must not become an escape that is decoded here.
+        // Encoded, since a full-width percent sign must not become an escape that is decoded here.
         InternationalHosts.install { URLComponents(string: "http://\($0)/")?.encodedHost }
     }
 
-    /// The icon, if it is in memory. Returns at once.
+    /// Returns the icon if it is in memory, without blocking.
     public func entry(inMemoryFor url: URL) -> MemoryCache.Entry? {
         memory.entry(for: url.absoluteString)
     }
 
-    /// The icon's bytes; nil if it is not cached. Throws as ``entry(for:)``.
+    /// Returns the icon's bytes, or nil if it is not cached. Throws as ``entry(for:)``.
     public func data(for url: URL) async throws -> Data? { try await entry(for: url)?.data }
 
-    /// The icon, from memory or the disk; nil if it is not cached. Several that ask for one at a
-    /// time share one reading.
+    /// Returns the icon from memory or the disk, or nil if it is not cached. Concurrent calls share
+    /// one read of an icon.
     ///
-    /// - Throws: `CacheError` if it is cached and cannot be read: `.corrupt` if its bytes are
-    ///   damaged. `CancellationError` if the task is cancelled.
+    /// - Throws: `CacheError` if it is cached and cannot be read (`.corrupt` if its bytes are
+    ///   damaged), `CancellationError` if the task is cancelled.
     public func entry(for url: URL) async throws -> MemoryCache.Entry? {
         if let entry = memory.entry(for: url.absoluteString) { return entry }
         return try await entry(onDiskFor: url)
     }
 
-    /// The same of one that is not in memory.
     func entry(onDiskFor url: URL) async throws -> MemoryCache.Entry? {
         guard !layers.isEmpty else { return nil }
         let key = url.absoluteString
@@ -112,9 +106,9 @@ public final class IconCache: Sendable {
         }
     }
 
-    /// What is known of the icon, without its bytes; nil if it is not cached.
+    /// Returns the icon's record, without its bytes, or nil if it is not cached.
     ///
-    /// - Throws: `CacheError` if the index cannot be read; `CancellationError`.
+    /// - Throws: `CacheError` if the index cannot be read, `CancellationError`.
     public func lookup(_ url: URL) async throws -> Match? {
         let key = url.absoluteString
         return try await lookups.value(for: key) { finish in
@@ -129,28 +123,24 @@ public final class IconCache: Sendable {
         return try await lookup(url) != nil
     }
 
-    /// Keeps a fetched icon in memory, and stores it as a prefetch would. URLs with secrets, and
-    /// others than http and https, are in memory alone.
-    ///
-    /// - Returns: also whether it is being stored, see ``waitUntilStorable()``.
+    /// Keeps a fetched icon in memory, and stores it unless its URL has credentials or is not http
+    /// or https. Returns also whether it is being stored, see ``waitUntilStorable()``.
     func keep(
         _ icon: FetchedIcon, for url: URL, isReplacing: Bool
     ) -> (entry: MemoryCache.Entry, isStored: Bool) {
         let key = url.absoluteString
-        let entry = MemoryCache.Entry(
-            data: icon.data, mediaType: icon.mediaType, source: .network)
-        // First, so that it is to be had even if memory has no room for it.
+        let entry = MemoryCache.Entry(data: icon.data, mediaType: icon.mediaType, source: .network)
+        // First, so that it is available even if memory has no room for it.
+        let stored = Self.storedURL(key)
         let isStored =
-            Self.storedURL(key).flatMap {
-                writer?.take(icon, entry, for: $0, isReplacing: isReplacing)
-            } ?? false
+            stored.flatMap { writer?.take(icon, entry, for: $0, isReplacing: isReplacing) } ?? false
         memory.insert(entry, for: key)
         return (entry, isStored)
     }
 
     func entry(keptMeanwhileFor url: URL) -> MemoryCache.Entry? {
         let key = url.absoluteString
-        // A look-up that finds nothing would count as another miss.
+        // Without `contains`, this would count as another miss.
         return memory.contains(key) ? memory.entry(for: key) : unstoredEntry(key)
     }
 
@@ -163,14 +153,13 @@ public final class IconCache: Sendable {
         return url
     }
 
-    /// Returns when there is room for another icon that is to be stored.
     func waitUntilStorable() async { await writer?.waitUntilStorable() }
 
-    /// Why fetched icons, which are in memory all the same, could not be stored; nil if they could.
+    /// The reason why fetched icons are only in memory; nil if they could be stored.
     public var storeFailure: CacheError? { writer?.lastFailure }
 
     /// Stores waiting icons and uses, and closes the directories, for an app that is about to be
-    /// suspended. The next read opens them again. A cancelled task does not stop it.
+    /// suspended. The next read opens them again. Ignores the cancellation of its task.
     public func flush() async {
         await withCheckedContinuation { waiter in
             perform { [self] in
@@ -181,8 +170,6 @@ public final class IconCache: Sendable {
             }
         }
     }
-
-    // MARK: - On a reader's thread
 
     private func read(_ key: String) throws -> MemoryCache.Entry? {
         if let entry = unstoredEntry(key) {
@@ -200,7 +187,7 @@ public final class IconCache: Sendable {
                 if match.source == .disk { recorder?.note(object) }
                 return entry
             } catch {
-                // The other cache may have it whole.
+                // The other cache may have it undamaged.
                 failure = failure ?? error
             }
         }
@@ -208,7 +195,7 @@ public final class IconCache: Sendable {
         return nil
     }
 
-    /// The caches that have the icon, the one that received it last first.
+    /// Returns the caches that have the icon, with the latest first.
     private func matches(_ key: String) throws -> [(layer: CacheLayer, match: Match)] {
         var found: [(layer: CacheLayer, match: Match)] = []
         var failure: (any Error)?
@@ -238,7 +225,7 @@ public final class IconCache: Sendable {
 final class UseRecorder: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`.
 
-    /// The time between a use and its record, within which others join it.
+    /// The time between a use and its record, so that other uses join the batch.
     private static let delay = DispatchTimeInterval.seconds(2)
 
     private let cache: LiveCache

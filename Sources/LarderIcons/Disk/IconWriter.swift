@@ -2,15 +2,14 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// Stores fetched icons in a cache directory, on a queue of its own, batch by batch.
+/// Stores fetched icons in a cache directory, in batches, on a queue.
 ///
-/// The directory is opened for the first icon, and let go of when there was none for a while: a
-/// `larder reindex` waits for everybody who has it open. What could not be stored is fetched again
-/// some day; that fails nobody.
+/// The directory is opened for the first icon, and closed when it is idle: `larder reindex` waits
+/// for every process that has it open. A failed icon is fetched again later.
 final class IconWriter: Depositor, @unchecked Sendable {
     // Unchecked because there are variables: `lock` guards those behind it; `queue` has all others.
 
-    /// An icon to store, the context of its deposit. It is read from memory until it is committed.
+    /// The context of a deposit. The icon is read from memory until it is committed.
     private struct Unstored: Sendable {
         let number: Int
         let url: HTTPURL
@@ -20,9 +19,9 @@ final class IconWriter: Depositor, @unchecked Sendable {
         let isReplacing: Bool
     }
 
-    /// If more bytes wait in memory than these, they are committed before the next icon is staged.
+    /// If more bytes wait in memory, they are committed before the next icon is staged.
     private static let mostWaiting = 16 << 20
-    /// So long it stays open without an icon, and is left alone after a failure.
+    /// The time until the directory is closed, or tried again after a failure.
     private static let idleSeconds: TimeInterval = 30
 
     private let path: String
@@ -30,7 +29,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
     private let queue = DispatchQueue(label: "larder.icons.write", qos: .utility)
 
     private let lock = NSLock()
-    /// By a URL's key the last one that is not committed yet.
+    /// By the URL's key. Only the last icon of each.
     private var waiting: [String: Unstored] = [:]
     private var waitingBytes = 0
     private var taken = 0
@@ -39,14 +38,14 @@ final class IconWriter: Depositor, @unchecked Sendable {
     private var opened: (cache: Cache, store: Store)?
     private var lastUse = Date.distantPast
     private var closesSoon = false
-    /// Nothing is tried before, after a failure.
+    /// Set after a failure.
     private var notBefore = Date.distantPast
 
     init(path: String, log: CacheLog) { (self.path, self.log) = (path, log) }
 
     deinit {
-        // Not on the thread that lets go of this, which may be the app's main one. Nothing is
-        // pending: that would keep it.
+        // Not on this thread, which may be the app's main one. Nothing is pending, since that would
+        // retain this object.
         guard let opened else { return }
         DispatchQueue.global(qos: .utility).async {
             opened.store.close()
@@ -55,10 +54,9 @@ final class IconWriter: Depositor, @unchecked Sendable {
     }
 
     func entry(_ key: String) -> MemoryCache.Entry? { lock.withLock { waiting[key]?.entry } }
-
     var lastFailure: CacheError? { lock.withLock { failure } }
 
-    /// Takes an icon, which can be read from then on, and stores it; false if it may not be stored.
+    /// Stores an icon, which can be read at once. Returns false if it must not be stored.
     func take(
         _ icon: FetchedIcon, _ entry: MemoryCache.Entry, for url: HTTPURL, isReplacing: Bool
     ) -> Bool {
@@ -77,7 +75,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
         return true
     }
 
-    /// Returns at once if little waits to be committed; else if all that was taken in is staged.
+    /// Waits until all icons are staged, if too many wait.
     func waitUntilStorable() async {
         guard lock.withLock({ isMuch }) else { return }
         await withCheckedContinuation { waiter in queue.async { waiter.resume() } }
@@ -94,7 +92,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
         let problems = outcomes.compactMap { outcome in
             if case .failure(let error) = outcome.result { error } else { nil }
         }
-        // One icon's own trouble says nothing of the others.
+        // These concern only one icon.
         let problem = problems.first { ![.missing, .obstructed].contains($0.code) }
         lock.withLock {
             failure = problem ?? problems.first
@@ -103,21 +101,21 @@ final class IconWriter: Depositor, @unchecked Sendable {
         if problem != nil { queue.async { [self] in giveUp() } }
     }
 
-    /// With the lock: whether no more are to wait.
+    /// With the lock.
     private var isMuch: Bool {
         waitingBytes > Self.mostWaiting || waiting.count >= Store.batchLimit
     }
 
-    /// With the lock: one icon waits no more.
+    /// With the lock.
     private func settle(_ unstored: Unstored) {
         let key = unstored.url.key
-        // It may have been fetched again meanwhile.
+        // It may have been fetched again.
         guard waiting[key]?.number == unstored.number else { return }
         waitingBytes -= unstored.entry.data.count
         waiting[key] = nil
     }
 
-    // MARK: - On the queue
+    // Only the queue calls the rest.
 
     private func write(_ unstored: Unstored) {
         lastUse = Date()
@@ -139,8 +137,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
             if lock.withLock({ isMuch }) { store.flush() }
         } catch {
             let problem =
-                error as? CacheError
-                ?? CacheError(.unusable, subject: path, message: "\(error)")
+                error as? CacheError ?? CacheError(.unusable, subject: path, message: "\(error)")
             lock.withLock {
                 failure = problem
                 settle(unstored)

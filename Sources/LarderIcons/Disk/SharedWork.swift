@@ -1,11 +1,10 @@
 import Foundation
 
-/// Work that several callers wait for at once: done once for each key, and given up when nobody
-/// waits any more.
+/// Work that callers share: done once for each key, and cancelled with its last caller.
 final class SharedWork<Value: Sendable>: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`.
 
-    /// Begins the work, which ends by a call of `finish`. Returns how to cancel it.
+    /// Begins the work, which ends with a call of `finish`. Returns a function that cancels it.
     typealias Start = (_ finish: @escaping Finish) -> @Sendable () -> Void
     typealias Finish = @Sendable (Result<Value, any Error>) -> Void
 
@@ -30,11 +29,10 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
     private var serial = 0
 
     var count: Int { lock.withLock { jobs.count } }
-
     var callers: Int { lock.withLock { jobs.values.reduce(0) { $0 + $1.waiters.count } } }
 
-    /// The result of the work for `key`, which begins unless it is in progress. A cancelled task
-    /// gets `CancellationError` at once. The work is cancelled with the last of its callers.
+    /// Returns the result of the work for `key`, which begins unless it is in progress. A cancelled
+    /// task gets `CancellationError` at once.
     func value(for key: String, start: Start) async throws -> Value {
         let caller = Caller()
         return try await withTaskCancellationHandler {
@@ -66,7 +64,7 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
         let giveUp = start { [self] in finish(key, job.serial, $0) }
         lock.lock()
         guard jobs[key]?.serial == job.serial else {
-            // It has ended meanwhile, or its only caller is gone.
+            // It has ended, or its only caller is cancelled.
             lock.unlock()
             return giveUp()
         }
@@ -77,7 +75,7 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
     private func leave(_ key: String, _ caller: Caller) {
         lock.lock()
         caller.isCancelled = true
-        // Of one that has not joined yet, or has its result, nothing waits.
+        // Without a waiter, the caller has not joined yet, or has its result.
         guard caller.hasJoined,
             let waiter = jobs[key]?.waiters.removeValue(forKey: ObjectIdentifier(caller))
         else { return lock.unlock() }

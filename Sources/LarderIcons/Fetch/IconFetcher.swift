@@ -2,28 +2,26 @@ import Foundation
 
 /// Fetches icons for an ``IconLoader``, which limits their number and chooses the order.
 ///
-/// LarderPrefetch has one with libcurl (`TransferFetcher`), Apple's platforms have
-/// `URLSessionFetcher`. An app may have its own.
+/// LarderPrefetch has `TransferFetcher` (libcurl), and Apple's platforms have `URLSessionFetcher`.
 public protocol IconFetcher: Sendable {
     /// Fetches one icon.
     ///
-    /// If nobody waits for the icon any more, the task is cancelled: end as soon as you can.
-    /// Whatever is returned is shown and stored, so check that it is the icon, and not a server's
-    /// error page.
+    /// The task is cancelled if no caller waits for the icon. The result is shown and stored, so
+    /// check that it is the icon, and not a server's error page.
     ///
-    /// - Throws: anything. It is shown as an ``IconFailure``, and remembered for a time. Throw an
-    ///   `IconFailure` yourself to say for how long at least.
+    /// - Throws: Any error. It becomes an ``IconFailure``, which is remembered for a time. Throw an
+    ///   `IconFailure` to set the minimum.
     func fetch(_ request: IconRequest) async throws -> FetchedIcon
 }
 
-/// One icon that an ``IconFetcher`` is to get. Its priority may change while it is under way.
+/// A request for an icon, for an ``IconFetcher``. Its priority may change during the fetch.
 public final class IconRequest: @unchecked Sendable {
     // Unchecked because there are variables: every access holds `lock`.
     private let lock = NSLock()
     private var current: IconPriority
     private var onChange: (@Sendable (IconPriority) -> Void)?
 
-    /// What is to be fetched.
+    /// The icon's URL.
     public let url: URL
 
     /// A request for `url`.
@@ -32,11 +30,11 @@ public final class IconRequest: @unchecked Sendable {
         current = priority
     }
 
-    /// The highest priority of those who wait for it.
+    /// The highest priority of the waiting callers.
     public var priority: IconPriority { lock.withLock { current } }
 
-    /// Calls `body`, in place of an earlier one, with each new priority, on any thread. Two changes
-    /// may come at once: ``priority`` is the last one. The request keeps `body`.
+    /// Calls `body`, in place of an earlier one, with each new priority, on any thread. Calls can
+    /// be concurrent, and ``priority`` is the latest. The request retains `body`.
     public func onPriorityChange(_ body: @escaping @Sendable (IconPriority) -> Void) {
         lock.withLock { onChange = body }
     }
@@ -54,18 +52,18 @@ public final class IconRequest: @unchecked Sendable {
     }
 }
 
-/// An icon as its server sent it.
+/// An icon and its response.
 public struct FetchedIcon: Sendable {
     /// The whole body, decoded.
     public var data: Data
-    /// The media type by content, such as `image/png`; nil if it is not known.
+    /// The media type by content, for example `image/png`; nil if unknown.
     public var mediaType: String?
-    /// The response's header fields: `ETag`, `Cache-Control` and others are stored with it.
+    /// The response's header fields. `ETag`, `Cache-Control` and others are stored.
     public var headers: [(name: String, value: String)]
-    /// Where redirects have led; nil if there were none.
+    /// The URL after redirects; nil if there were none.
     public var responseURL: String?
 
-    /// An icon of these bytes. By default, nothing else is known of it.
+    /// An icon of these bytes.
     public init(
         data: Data, mediaType: String? = nil, headers: [(name: String, value: String)] = [],
         responseURL: String? = nil
@@ -81,46 +79,45 @@ public struct FetchedIcon: Sendable {
     }
 }
 
-/// How soon an icon is wanted. Of two icons with one priority, the first comes first.
+/// The priority of an icon. Icons with the same priority are loaded in the order of requests.
 public enum IconPriority: Int, Sendable, Comparable, CaseIterable {
     case veryLow
-    /// Rows ahead, see ``IconLoader/prefetch(_:)``.
+    /// Upcoming rows, see ``IconLoader/prefetch(_:)``.
     case low
     case normal
     case high
-    /// Rows that a person looks at.
+    /// Visible rows.
     case veryHigh
 
-    /// Whether an icon of the one is got after one of the other.
+    /// Whether `left` is the lower priority.
     public static func < (left: IconPriority, right: IconPriority) -> Bool {
         left.rawValue < right.rawValue
     }
 }
 
-/// Why there is no icon.
-public struct IconFailure: Error, Sendable {
+/// The failure to load an icon.
+public struct IconFailure: Error, Sendable, CustomStringConvertible {
     /// The reason.
     public enum Code: String, Sendable {
-        /// It is not cached, and there is nothing to fetch it with.
+        /// It is not cached, and there is no fetcher.
         case notCached = "not-cached"
-        /// It is cached, its bytes cannot be read, and there is nothing to fetch it with.
+        /// Its bytes cannot be read or decoded.
         case unreadable
-        /// It could not be fetched.
         case fetch
-        /// The loader was let go of.
+        /// The loader was released.
         case cancelled
     }
 
     /// The reason.
     public let code: Code
-    /// The icon's URL, without a name and a password.
+    /// The icon's URL, without credentials.
     public let url: String
     /// The reason in words.
     public let message: String
-    /// What the cache or the fetcher threw.
+    /// The error of the cache or the fetcher.
     public let underlying: (any Error)?
-    /// So many seconds at least the URL is not to be asked for again; nil for the loader's own
-    /// time, ``IconLoader/Options/failureLifetime``.
+    /// Minimum time until the URL is fetched again, in seconds. Nil for
+    /// ``IconLoader/Options/failureLifetime``.
     public let retryAfter: TimeInterval?
 
     /// A failure of the icon at `url`.
@@ -134,9 +131,10 @@ public struct IconFailure: Error, Sendable {
         self.underlying = underlying
         self.retryAfter = retryAfter
     }
-}
 
-extension IconFailure {
+    /// The URL and the reason in words.
+    public var description: String { "\(url): \(message)" }
+
     private static func withoutSecrets(_ url: URL) -> String {
         guard url.user != nil || url.password != nil,
             var components = URLComponents(url: url, resolvingAgainstBaseURL: false)
@@ -144,9 +142,4 @@ extension IconFailure {
         (components.user, components.password) = (nil, nil)
         return components.string ?? ""
     }
-}
-
-extension IconFailure: CustomStringConvertible {
-    /// The URL and the reason in words.
-    public var description: String { "\(url): \(message)" }
 }

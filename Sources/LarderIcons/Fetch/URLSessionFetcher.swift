@@ -16,9 +16,8 @@ import LarderCore
         /// A fetcher.
         ///
         /// - Parameters:
-        ///   - session: by default one of its own without a cache, since the icons are cached
-        ///     already.
-        ///   - maximumBytes: a longer body is refused. Default: 16 MiB.
+        ///   - session: Default: a session without a cache, since icons are cached already.
+        ///   - maximumBytes: Maximum length of a body. Default: 16 MiB.
         public init(session: URLSession? = nil, maximumBytes: Int = 16 << 20) {
             let configuration = URLSessionConfiguration.ephemeral
             configuration.urlCache = nil
@@ -77,8 +76,7 @@ import LarderCore
             }
             let url = response.url?.absoluteString
             return FetchedIcon(
-                data: data, mediaType: UTType(type as String)?.preferredMIMEType,
-                headers: headers,
+                data: data, mediaType: UTType(type as String)?.preferredMIMEType, headers: headers,
                 responseURL: url == request.url.absoluteString ? nil : url)
         }
 
@@ -86,7 +84,7 @@ import LarderCore
             IconFailure(.fetch, url: url, "the body is longer than \(maximumBytes) bytes")
         }
 
-        /// Gives a task the priority of its request, before it begins and whenever that changes.
+        /// Keeps a task's priority equal to that of its request.
         private final class PriorityKeeper: NSObject, URLSessionTaskDelegate {
             private let request: IconRequest
 

@@ -3,13 +3,13 @@
     import ImageIO
 
     extension MemoryCache.Entry {
-        /// The icon decoded, and no larger than is shown: a photo of 4,000 pixels a side would take
-        /// 64 MB. Takes a while, so not on the main thread. Nil if the bytes are not an image that
-        /// the system decodes (SVG is not).
+        /// Returns the decoded icon, no larger than it is shown: a photo of 4,000 × 4,000 pixels
+        /// would take 64 MB. Slow, so do not call it on the main thread. Nil if the system cannot
+        /// decode the image (for example SVG).
         ///
         /// - Parameters:
-        ///   - size: what it must fit into, in points. Smaller icons are not enlarged.
-        ///   - scale: pixels per point, as `UIScreen.scale`. Default: 1.
+        ///   - size: Maximum size, in points. Smaller icons are not enlarged.
+        ///   - scale: Pixels per point, as `UIScreen.scale`. Default: 1.
         public func image(fitting size: CGSize, scale: CGFloat = 1) -> CGImage? {
             let pixels = max(size.width, size.height) * scale
             guard pixels >= 1, pixels.isFinite,
@@ -28,20 +28,16 @@
     }
 
     extension IconLoader {
-        /// The icon decoded, and no larger than is shown.
+        /// Loads and decodes the icon, see `MemoryCache.Entry.image(fitting:scale:)`.
         ///
-        /// - Parameters:
-        ///   - size: what it must fit into, in points.
-        ///   - scale: pixels per point, as `UIScreen.scale`. Default: 1.
-        ///   - priority: what has the higher one is got first. Default: normal.
-        /// - Throws: ``IconFailure``, `unreadable` if the system cannot decode it;
+        /// - Throws: ``IconFailure`` (`unreadable` if the system cannot decode it),
         ///   `CancellationError`.
         public func image(
             for url: URL, fitting size: CGSize, scale: CGFloat = 1,
             priority: IconPriority = .normal
         ) async throws -> CGImage {
             let entry = try await icon(for: url, priority: priority)
-            // Elsewhere than the caller, which may be the main thread.
+            // Detached, since the caller may be on the main thread.
             let image = await Task.detached(priority: .userInitiated) {
                 entry.image(fitting: size, scale: scale)
             }.value

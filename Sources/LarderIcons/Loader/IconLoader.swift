@@ -1,38 +1,33 @@
 import Foundation
 
-/// Gets icons for views: memory → disk → network, each once for all who wait for it.
+/// Loads icons for views: memory → disk → network, each once for all callers.
 ///
 ///     let loader = IconLoader(cache: icons, fetcher: URLSessionFetcher())
 ///     for await state in loader.states(for: app.icon, priority: .veryHigh) { show(state) }
 ///
-/// Everything is by URL: a view that is used again for another row cancels its task, or compares
-/// the URL. Every function may be called on any thread, the main one, too, and waits for nothing
-/// but memory. If a loader is let go of, what is under way is cancelled, and whoever waits is told
-/// so.
+/// A view that is reused for another row cancels its task, or compares the URL. All functions can
+/// be called on any thread, including the main one, and do not block. Releasing the loader cancels
+/// all loads, and their callers receive a failure.
 public final class IconLoader: Sendable {
-    /// How icons are got.
+    /// The settings of a loader.
     public struct Options: Sendable {
-        /// So many are fetched at once. Default: 6.
+        /// Maximum number of concurrent fetches. Default: 6.
         public var concurrentFetches = 6
-        /// For so many seconds an icon that could not be fetched is not asked for again, or longer
-        /// if its server says so, up to a day. 0: not at all. Default: 60.
+        /// Time until a failed icon is fetched again, in seconds, or longer if its server says so,
+        /// up to a day. 0 means at once. Default: 60.
         public var failureLifetime: TimeInterval = 60
 
         /// The defaults.
         public init() {}
     }
 
-    /// Where icons are kept.
+    /// The icons in memory and on disk.
     public let cache: IconCache
 
     private let loads: Loads
 
-    /// A loader.
-    ///
-    /// - Parameters:
-    ///   - cache: where icons are looked for first, and kept.
-    ///   - fetcher: gets what is not cached. Default: nil, nothing does.
-    ///   - options: how icons are got.
+    /// A loader that searches the cache first, and stores fetched icons in it. The default
+    /// fetcher, nil, fetches none.
     public convenience init(
         cache: IconCache, fetcher: (any IconFetcher)? = nil, options: Options = Options()
     ) {
@@ -49,31 +44,24 @@ public final class IconLoader: Sendable {
 
     deinit { loads.close() }
 
-    /// What is known of the icon now, from memory alone. Begins nothing.
+    /// Returns the icon's state from memory. Starts no load.
     public func state(for url: URL) -> IconState { loads.state(of: url.absoluteString) }
 
-    /// Gets the icon, and tells what came of it: `image` or `failed`.
+    /// Loads the icon. Returns a task that cancels the load or changes its priority.
     ///
-    /// - Parameters:
-    ///   - url: of the icon.
-    ///   - priority: what has the higher one is got first. Default: normal.
-    ///   - then: called once, on any thread: within this call if memory has the answer. Not called
-    ///     if the task is cancelled before.
-    /// - Returns: a task to cancel, or to change the priority by.
+    /// `then` is called once, with `image` or `failed`, on any thread; within this call if memory
+    /// has the result. It is not called after the task is cancelled.
     @discardableResult
     public func load(
         _ url: URL, priority: IconPriority = .normal,
         then: @escaping @Sendable (IconState) -> Void
     ) -> IconTask {
         let waiter = loads.join(url, priority, then: then)
-        return IconTask(
-            waiter == nil ? nil : loads, key: url.absoluteString, waiter: waiter ?? 0)
+        return IconTask(waiter == nil ? nil : loads, key: url.absoluteString, waiter: waiter ?? 0)
     }
 
-    /// The states of the icon for a view. Cancelling the task that reads them ends the load.
-    public func states(
-        for url: URL, priority: IconPriority = .normal
-    ) -> AsyncStream<IconState> {
+    /// Returns the icon's states for a view. Cancelling the task that reads them ends the load.
+    public func states(for url: URL, priority: IconPriority = .normal) -> AsyncStream<IconState> {
         AsyncStream { states in
             if loads.mustWait(for: url.absoluteString) { states.yield(.placeholder(.disk)) }
             let task = load(url, priority: priority) { state in
@@ -84,9 +72,9 @@ public final class IconLoader: Sendable {
         }
     }
 
-    /// The icon.
+    /// Returns the icon.
     ///
-    /// - Throws: ``IconFailure``; `CancellationError` if the task is cancelled.
+    /// - Throws: ``IconFailure``, `CancellationError` if the task is cancelled.
     public func icon(
         for url: URL, priority: IconPriority = .normal
     ) async throws -> MemoryCache.Entry {
@@ -100,31 +88,28 @@ public final class IconLoader: Sendable {
         throw CancellationError()
     }
 
-    /// Has icons ready in memory, at a low priority: for `UITableViewDataSourcePrefetching` and the
-    /// like.
+    /// Loads icons into memory at a low priority, for example for
+    /// `UITableViewDataSourcePrefetching`.
     public func prefetch(_ urls: [URL]) { loads.prefetch(urls) }
 
-    /// Ends what ``prefetch(_:)`` has begun for these URLs, unless others wait for them.
+    /// Ends loads that ``prefetch(_:)`` has begun, unless other callers wait for them.
     public func stopPrefetching(_ urls: [URL]) { loads.stopPrefetching(urls) }
 
-    /// Makes failed icons be asked for again when they are next wanted, of one URL or, by default,
-    /// all.
+    /// Allows the next load to fetch failed icons again: that of one URL or, by default, all.
     public func forgetFailures(of url: URL? = nil) { loads.forgetFailures(url?.absoluteString) }
 
-    /// How many icons are being got, or wait for that.
+    /// The number of icons that are loading or waiting.
     public var loadCount: Int { loads.count }
 
-    /// How many icons are being read, fetched or stored, those that nobody waits for included.
     package var workCount: Int { loads.workCount }
 }
 
-/// Where an icon, or the news that there is none, comes from.
+/// The source of an icon or of a failure.
 public enum IconSource: Sendable {
-    /// It was in memory.
     case memory
     /// The cache directory.
     case disk
-    /// The cache that an app is shipped with.
+    /// The cache in an app's bundle.
     case bundle
     /// The icon's server.
     case network
@@ -138,22 +123,22 @@ public enum IconSource: Sendable {
     }
 }
 
-/// What a view can show for an icon.
+/// The state of an icon in a view.
 public enum IconState: Sendable {
-    /// Nothing yet: it is being looked for in that place. Nil if nobody has asked for it.
+    /// It is being loaded from that source. Nil if no load was started.
     case placeholder(IconSource?)
-    /// The icon, and where it was found this time.
+    /// The icon and its source.
     case image(MemoryCache.Entry, from: IconSource)
-    /// Why there is no icon, and who says so: `memory` of a failure that is remembered.
+    /// The failure and its source: `memory` for a remembered one.
     case failed(IconFailure, from: IconSource)
 
-    /// The icon; nil if there is none (yet).
+    /// The icon, if it is loaded.
     public var entry: MemoryCache.Entry? {
         if case .image(let entry, _) = self { entry } else { nil }
     }
 }
 
-/// One caller's interest in an icon, see ``IconLoader/load(_:priority:then:)``.
+/// One caller's load of an icon, see ``IconLoader/load(_:priority:then:)``.
 public final class IconTask: Sendable {
     private let loads: Loads?
     private let key: String
@@ -165,10 +150,10 @@ public final class IconTask: Sendable {
         self.waiter = waiter
     }
 
-    /// Ends the interest. If nobody else waits for the icon, it is neither read nor fetched.
+    /// Cancels the load, unless other callers wait for the icon.
     public func cancel() { loads?.leave(key, waiter) }
 
-    /// Changes the priority of this caller. An icon has the highest one of all its callers.
+    /// Changes the priority of this caller. The icon has the highest one of its callers.
     public func setPriority(_ priority: IconPriority) {
         loads?.setPriority(priority, key, waiter)
     }

@@ -4,9 +4,8 @@ import LarderCore
 
 /// The icons that are being loaded: memory → disk → network, each once for all callers.
 ///
-/// Reads and fetches have a limited number of places, by priority. An icon keeps its place until
-/// its bytes are handed over, or while many wait to be stored: so a slow disk slows the network
-/// down.
+/// Reads and fetches have a limited number of places, by priority. A fetch keeps its place while
+/// too many icons wait to be stored, so that a slow disk slows down the network.
 final class Loads: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`. No foreign code is
     // called with it, nor a task cancelled.
@@ -26,7 +25,7 @@ final class Loads: @unchecked Sendable {
 
     private let lock = NSLock()
     private var loads: [String: Load] = [:]
-    /// Who waits for what was only to be had ready.
+    /// The waiters of prefetched icons.
     private var prefetched: [String: Int] = [:]
     private var failures = FailureMemory()
     private var readers: Lane
@@ -47,14 +46,13 @@ final class Loads: @unchecked Sendable {
 
     deinit { loads.values.forEach { $0.task?.cancel() } }
 
-    /// Ends everything: nobody is to be kept by it, or to wait for it, from now on.
+    /// Ends all loads.
     func close() {
         withEffects { effects in
             for (key, load) in loads {
                 readers.waiting.remove(key)
                 fetches.waiting.remove(key)
-                let failure = IconFailure(
-                    .cancelled, url: load.url, "the loader was let go of")
+                let failure = IconFailure(.cancelled, url: load.url, "the loader was let go of")
                 finish(key, .failed(failure, from: .memory), &effects)
                 if let task = load.task { effects.append { task.cancel() } }
             }
@@ -63,7 +61,7 @@ final class Loads: @unchecked Sendable {
 
     var count: Int { lock.withLock { loads.count } }
 
-    /// How many are being read, fetched or stored, those that nobody waits for included.
+    /// Loads that are being read, fetched or stored, even if no caller waits for them.
     var workCount: Int { lock.withLock { readers.taken + fetches.taken } }
 
     func state(of key: String) -> IconState {
@@ -80,14 +78,12 @@ final class Loads: @unchecked Sendable {
         }
     }
 
-    /// Whether memory has no answer. Not counted as a look-up.
+    /// Whether memory has no result. Not counted as a look-up.
     func mustWait(for key: String) -> Bool {
-        !cache.memory.contains(key)
-            && lock.withLock { failures.failure(of: key, at: now()) == nil }
+        !cache.memory.contains(key) && lock.withLock { failures.failure(of: key, at: now()) == nil }
     }
 
-    /// Waits for an icon. `then` is called once, within this call if memory has the answer. Returns
-    /// the waiter, or nil if nothing is waited for.
+    /// As ``IconLoader/load(_:priority:then:)``. Returns nil if memory has the result.
     func join(
         _ url: URL, _ priority: IconPriority, then: @escaping @Sendable (IconState) -> Void
     ) -> Int? {
@@ -98,8 +94,7 @@ final class Loads: @unchecked Sendable {
         }
         let joined = withEffects { effects -> Result<Int, IconFailure> in
             if let failure = failures.failure(of: key, at: now()) { return .failure(failure) }
-            return .success(
-                add(Load.Waiter(priority: priority, then: then), key, url, &effects))
+            return .success(add(Load.Waiter(priority: priority, then: then), key, url, &effects))
         }
         switch joined {
         case .success(let waiter): return waiter
@@ -117,8 +112,7 @@ final class Loads: @unchecked Sendable {
                 guard prefetched[key] == nil, failures.failure(of: key, at: now()) == nil else {
                     continue
                 }
-                prefetched[key] = add(
-                    Load.Waiter(priority: .low, then: nil), key, url, &effects)
+                prefetched[key] = add(Load.Waiter(priority: .low, then: nil), key, url, &effects)
             }
         }
     }
@@ -133,9 +127,7 @@ final class Loads: @unchecked Sendable {
         }
     }
 
-    func leave(_ key: String, _ waiter: Int) {
-        withEffects { remove(waiter, key, &$0) }
-    }
+    func leave(_ key: String, _ waiter: Int) { withEffects { remove(waiter, key, &$0) } }
 
     func setPriority(_ priority: IconPriority, _ key: String, _ waiter: Int) {
         withEffects { effects in
@@ -149,9 +141,8 @@ final class Loads: @unchecked Sendable {
         lock.withLock { if let key { failures.forget(key) } else { failures.forgetAll() } }
     }
 
-    // MARK: - With the lock
-
-    /// Changes the state, and does outside of the lock what follows from that.
+    /// Changes the state with the lock, then runs the effects without it. Functions that take
+    /// effects are called with the lock.
     @discardableResult
     private func withEffects<Value>(_ body: (inout [Effect]) -> Value) -> Value {
         var effects: [Effect] = []
@@ -184,11 +175,11 @@ final class Loads: @unchecked Sendable {
         guard loads[key]?.waiters.isEmpty ?? true else { return reorder(key, &effects) }
         readers.waiting.remove(key)
         fetches.waiting.remove(key)
-        // Its place is free when its work has ended.
+        // Its place is freed once its work has ended.
         if let task = loads.removeValue(forKey: key)?.task { effects.append { task.cancel() } }
     }
 
-    /// Gives a load the place that its priority is due.
+    /// Updates a load's place after its waiters or its stage have changed.
     private func reorder(_ key: String, _ effects: inout [Effect]) {
         guard let load = loads[key] else { return }
         let priority = load.priority
@@ -223,15 +214,13 @@ final class Loads: @unchecked Sendable {
             loads[key]?.request = request
             begin(key) { [cache, weak self] in
                 do {
-                    // A load that was given up may have got it all the same, since it was looked
-                    // for on the disk.
+                    // A cancelled load may have fetched it after this one has searched the disk.
                     if let entry = cache.entry(keptMeanwhileFor: load.url) {
                         self?.settle(key, load.serial, .image(entry, from: .memory))
                     } else {
                         cache.log(.debug, "fetching \(load.url.masked)")
                         let icon = try await fetcher.fetch(request)
-                        cache.log(
-                            .debug, "fetched \(load.url.masked): \(icon.data.count) bytes")
+                        cache.log(.debug, "fetched \(load.url.masked): \(icon.data.count) bytes")
                         let (entry, isStored) = cache.keep(
                             icon, for: load.url, isReplacing: load.isDamaged)
                         self?.settle(key, load.serial, .image(entry, from: .network))
@@ -252,12 +241,9 @@ final class Loads: @unchecked Sendable {
         }
     }
 
-    /// Begins a load's work, which runs elsewhere, and needs the lock to be heard of again.
     private func begin(_ key: String, _ work: @escaping @Sendable () async -> Void) {
         loads[key]?.task = Task(priority: .userInitiated, operation: work)
     }
-
-    // MARK: - What became of it
 
     private func readEnded(
         _ key: String, _ serial: Int, _ result: Result<MemoryCache.Entry?, any Error>
@@ -280,8 +266,7 @@ final class Loads: @unchecked Sendable {
                 switch result {
                 case .success: IconFailure(.notCached, url: load.url, "is not cached")
                 case .failure(let error):
-                    IconFailure(
-                        .unreadable, url: load.url, "\(error)", underlying: error)
+                    IconFailure(.unreadable, url: load.url, "\(error)", underlying: error)
                 }
             finish(key, .failed(failure, from: .disk), &effects)
         }
@@ -289,12 +274,11 @@ final class Loads: @unchecked Sendable {
 
     private func fetchFailed(_ key: String, _ serial: Int, _ error: any Error) {
         withEffects { effects in
-            // If it was cancelled, nobody waits, and it says nothing of the icon.
             guard let load = loads[key], load.serial == serial else { return }
             let failure =
                 error as? IconFailure
                 ?? IconFailure(.fetch, url: load.url, "\(error)", underlying: error)
-            // It was cancelled elsewhere, which says nothing of the icon.
+            // The fetcher was cancelled elsewhere, which says nothing about the icon.
             if !(error is CancellationError) {
                 failures.remember(failure, of: key, for: failureLifetime, at: now())
             }
@@ -320,30 +304,27 @@ final class Loads: @unchecked Sendable {
 }
 
 extension URL {
-    /// For a log: without what may be a secret.
+    /// For a log: without possible secrets.
     fileprivate var masked: String { absoluteString.maskingSecrets.sanitizedForTerminal }
 }
 
 struct Load {
-    enum Stage {
-        case reading
-        case fetching
-    }
+    enum Stage { case reading, fetching }
 
     struct Waiter {
         var priority: IconPriority
-        /// Nil for one that was only to be had ready.
+        /// Nil for a prefetch.
         let then: (@Sendable (IconState) -> Void)?
     }
 
     let url: URL
-    /// Tells it from others of the same URL, before or after it.
+    /// Differs from earlier and later loads of the URL.
     let serial: Int
     var stage = Stage.reading
     var waiters: [Int: Waiter] = [:]
-    /// The work that is under way; nil while it waits for a place.
+    /// Nil while it waits for a place.
     var task: Task<Void, Never>?
-    /// Whether it is on the disk, and damaged there.
+    /// Whether its object on the disk is damaged.
     var isDamaged = false
     var request: IconRequest?
 

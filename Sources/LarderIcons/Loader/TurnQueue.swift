@@ -1,7 +1,7 @@
 import Foundation
 
-/// Keys that wait for a free place: the highest priority first, among equals the one that came
-/// first. Each operation takes constant time, on average.
+/// Waiting keys, by priority, then in the order of arrival. Each operation takes constant time, on
+/// average.
 struct TurnQueue {
     private struct Place {
         let key: String
@@ -14,18 +14,17 @@ struct TurnQueue {
     }
 
     private var levels = Array(repeating: Level(), count: IconPriority.allCases.count)
-    /// Of each key its only valid ticket: a place with another one was left.
+    /// The valid ticket of each key. Places with another ticket are outdated.
     private var tickets: [String: (priority: IconPriority, ticket: Int)] = [:]
     private var lastTicket = 0
     private var left = 0
 
     var count: Int { tickets.count }
     var isEmpty: Bool { tickets.isEmpty }
-
     func contains(_ key: String) -> Bool { tickets[key] != nil }
 
-    /// Puts a key at the end of its priority's line. One that waits there stays where it is; from
-    /// another priority's line it comes over.
+    /// Puts a key at the end of its priority's line, unless it is already there. Removes it from
+    /// another line.
     mutating func insert(_ key: String, _ priority: IconPriority) {
         if let known = tickets[key] {
             guard known.priority != priority else { return }
@@ -73,23 +72,21 @@ struct TurnQueue {
         return levels[level].places[head]
     }
 
-    /// Drops the places that were left: rows that come and go would fill it with them.
+    /// Drops outdated places, which scrolling rows produce.
     private mutating func sweep() {
         for level in levels.indices {
             let places = levels[level].places[levels[level].head...]
-            levels[level] = Level(
-                places: places.filter { tickets[$0.key]?.ticket == $0.ticket })
+            levels[level] = Level(places: places.filter { tickets[$0.key]?.ticket == $0.ticket })
         }
         left = 0
     }
 }
 
-/// Which icons could not be got, each for a time: a server without an icon is not to be asked for
-/// it whenever its row appears.
+/// Recent failures, so that an icon is not requested again whenever its row appears.
 struct FailureMemory {
-    /// So many are remembered; what would be forgotten first makes room.
+    /// Maximum number of failures. The ones that expire first make room.
     static let limit = 4096
-    /// Nobody is left alone for longer, whatever a server says.
+    /// Maximum lifetime, in seconds, whatever a server says.
     static let longest: TimeInterval = 86_400
 
     private var failures: [String: (failure: IconFailure, until: Date)] = [:]
@@ -113,10 +110,9 @@ struct FailureMemory {
     }
 
     mutating func forget(_ key: String) { failures[key] = nil }
-
     mutating func forgetAll() { failures = [:] }
 
-    /// Forgets what is over, and of the rest the half that will be first.
+    /// Forgets expired failures, and the half of the rest that expires first.
     private mutating func makeRoom(at now: Date) {
         failures = failures.filter { now < $0.value.until }
         guard failures.count >= Self.limit else { return }

@@ -2,13 +2,11 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// Icons in memory, by URL: as many of the most recently used as a limit of bytes allows.
+/// The most recently used icons in memory, by URL, within a limit of bytes.
 ///
-/// It may be used from any thread. A look-up, an insertion and a removal take constant time, and
-/// wait for nothing but each other: no disk, no other process. Memory is freed outside the lock, so
-/// that a look-up never waits for a thousand evictions.
-///
-/// Under memory pressure it gives up half of what it holds (a warning), or everything (critical).
+/// It can be used on any thread. A look-up, an insertion and a removal take constant time, and wait
+/// only for each other. Memory is freed outside the lock, so that a look-up does not wait for many
+/// evictions. Memory pressure evicts half of the cost (warning), or all entries (critical).
 public final class MemoryCache: @unchecked Sendable {
     // Unchecked because there are variables: every access to `store` holds `lock`, and only `init`
     // sets `observation`. (`Mutex` needs iOS 18.)
@@ -17,29 +15,27 @@ public final class MemoryCache: @unchecked Sendable {
     private var observation: MemoryPressure.Observation?
     private let log: CacheLog
 
-    /// The limit that is meant for icons: 32 MiB, several thousand of them. Bytes are held as they
-    /// are stored, not decoded.
+    /// 32 MiB, enough for several thousand icons, which are not decoded.
     public static let defaultCostLimit = 32 << 20
 
     /// The cost of an entry besides its data, key and media type: table places and block headers.
     /// Measured with tiny entries, and rounded up.
     package static let entryOverhead = 384
 
-    /// How many entries are evicted before other threads get their turn.
+    /// Maximum number of evictions before other threads can take the lock.
     private static let evictionsAtOnce = 256
 
     /// Makes an empty cache.
     ///
     /// - Parameters:
-    ///   - costLimit: what all entries may cost, in bytes; by default ``defaultCostLimit``. A
-    ///     negative limit is 0, which keeps nothing.
-    ///   - countLimit: how many entries may be held. By default, only their cost is limited.
-    ///   - entryShare: the share of `costLimit`, from 0 to 1, that one entry may cost. An entry
-    ///     that costs more is not kept, because it would evict too many others at once. By default
-    ///     a quarter: 8 MiB of 32, which is more than any icon has.
-    ///   - pressure: the source of memory pressure, or nil for none. Default: the system's, which
+    ///   - costLimit: Maximum cost of all entries, in bytes. 0 or a negative limit keeps nothing.
+    ///     Default: ``defaultCostLimit``.
+    ///   - countLimit: Maximum number of entries. Default: only their cost is limited.
+    ///   - entryShare: Maximum cost of an entry, as a share of `costLimit` from 0 to 1, so that it
+    ///     does not evict too many others. Default: a quarter.
+    ///   - pressure: The source of memory pressure, or nil for none. Default: the system's, which
     ///     on Linux reports only what the app does.
-    ///   - log: receives a message when memory pressure evicts entries. Default: none.
+    ///   - log: Receives a message when memory pressure evicts entries. Default: none.
     public init(
         costLimit: Int = MemoryCache.defaultCostLimit, countLimit: Int = .max,
         entryShare: Double = 0.25, pressure: MemoryPressure? = .system(), log: CacheLog = .none
@@ -51,23 +47,23 @@ public final class MemoryCache: @unchecked Sendable {
         observation = pressure?.observe { [weak self] level in self?.respond(to: level) }
     }
 
-    /// The entry of a key, which is now the most recently used. Counted as a hit or a miss.
+    /// Returns the entry of a key, and makes it the most recently used. Counts a hit or a miss.
     public func entry(for key: String) -> Entry? {
         let key = CacheKey(key)
         return lock.withLock { store.entry(for: key) }
     }
 
-    /// Whether there is an entry of that key. This neither counts nor is a use.
+    /// Whether the key has an entry. Neither counted nor a use.
     public func contains(_ key: String) -> Bool {
         let key = CacheKey(key)
         return lock.withLock { store.contains(key) }
     }
 
-    /// Keeps an entry as the most recently used, in place of any other of that key, and evicts the
-    /// least recently used ones that are then over the limits.
+    /// Adds or replaces an entry as the most recently used, and evicts the least recently used ones
+    /// over the limits.
     ///
-    /// - Returns: false if the entry costs more than ``entryCostLimit``. Then it is not kept, and
-    ///   what was there of that key is removed, because it is out of date.
+    /// - Returns: False if the entry costs more than ``entryCostLimit``. It is then not kept, and
+    ///   the outdated entry of that key is removed.
     @discardableResult
     public func insert(_ entry: Entry, for key: String) -> Bool {
         let item = RecencyTable.Item(
@@ -75,7 +71,7 @@ public final class MemoryCache: @unchecked Sendable {
         return whileLocked { $0.insert(item, &$1) }
     }
 
-    /// Removes the entry of a key, and returns it.
+    /// Removes and returns the entry of a key.
     @discardableResult
     public func remove(_ key: String) -> Entry? {
         let key = CacheKey(key)
@@ -85,11 +81,11 @@ public final class MemoryCache: @unchecked Sendable {
     /// Removes all entries.
     public func removeAll() { empty(\.removals) }
 
-    /// Evicts the least recently used entries until the others cost no more than `cost` bytes.
+    /// Evicts the least recently used entries until the rest cost at most `cost` bytes.
     public func trim(toCost cost: Int) { shrink { _ in MemoryStore.Limits(cost: cost) } }
 
-    /// Gives up half of what is held for a warning, and everything if memory is critical. Called by
-    /// the cache's own source of memory pressure; an app may call it, too.
+    /// Evicts half of the cost for a warning, and all entries if memory is critical. The source of
+    /// memory pressure calls it, and an app can, too.
     public func respond(to level: MemoryPressure.Level) {
         let before = log.isEnabled ? counts : Counts()
         switch level {
@@ -102,13 +98,13 @@ public final class MemoryCache: @unchecked Sendable {
             "memory pressure (\(level)) evicted \(counts.evictions - before.evictions) icons")
     }
 
-    /// What is held, and what has happened so far.
+    /// The current and past entries.
     public var counts: Counts { lock.withLock { store.counts } }
 
-    /// Bytes of the icons that are held, and of nothing else.
+    /// Bytes of the icons alone.
     package var dataBytes: Int { lock.withLock { store.dataBytes } }
 
-    /// What all entries may cost, in bytes. A lower limit evicts at once.
+    /// Maximum cost of all entries, in bytes. A lower limit evicts at once.
     public var costLimit: Int {
         get { lock.withLock { store.limits.cost } }
         set {
@@ -117,7 +113,7 @@ public final class MemoryCache: @unchecked Sendable {
         }
     }
 
-    /// How many entries may be held. A lower limit evicts at once.
+    /// Maximum number of entries. A lower limit evicts at once.
     public var countLimit: Int {
         get { lock.withLock { store.limits.count } }
         set {
@@ -126,17 +122,17 @@ public final class MemoryCache: @unchecked Sendable {
         }
     }
 
-    /// What one entry may cost, in bytes: a share of ``costLimit``.
+    /// Maximum cost of one entry, in bytes: a share of ``costLimit``.
     public var entryCostLimit: Int { lock.withLock { store.entryCostLimit } }
 
-    /// What an entry costs, in bytes: its data, its media type, its key, and about 400 bytes for
-    /// the places that they take.
+    /// Returns the cost of an entry, in bytes: its data, media type and key, and about 400 bytes
+    /// for the tables.
     public static func cost(of entry: Entry, for key: String) -> Int {
         entry.data.count + (entry.mediaType?.utf8.count ?? 0) + key.utf8.count + entryOverhead
     }
 
-    /// Evicts until the limits are met that `target` gives for what is held now. In steps, so that
-    /// nobody waits long, and no more entries than are there at first: others may be inserting.
+    /// Evicts in steps, so that other threads do not wait long, and no more entries than there are
+    /// at first, since other threads may insert some.
     private func shrink(to target: (MemoryStore) -> MemoryStore.Limits) {
         var (left, limits) = lock.withLock { (store.counts.entries, target(store)) }
         while left > 0 {
@@ -154,7 +150,7 @@ public final class MemoryCache: @unchecked Sendable {
         withExtendedLifetime(removed) {}
     }
 
-    /// Runs `body` with the lock, and frees what it removes without: that takes longer than the
+    /// Runs `body` with the lock, and frees removed entries without it: that takes longer than the
     /// rest, and a `Data` may have a deallocator that uses this cache.
     private func whileLocked<Result>(
         _ body: (_ store: inout MemoryStore, _ removed: inout [MemoryStore.Item]) -> Result
@@ -167,13 +163,13 @@ public final class MemoryCache: @unchecked Sendable {
 }
 
 extension MemoryCache {
-    /// What a cache holds, and what happened to it since it was made.
+    /// The entries of a cache, and the events since it was created.
     ///
     /// `insertions` is always `entries + replacements + evictions + removals`.
     public struct Counts: Sendable, Equatable {
-        /// Entries held.
+        /// Entries now.
         public internal(set) var entries = 0
-        /// What they cost, in bytes.
+        /// Their cost, in bytes.
         public internal(set) var cost = 0
         /// The highest cost so far, in bytes.
         public internal(set) var peakCost = 0
@@ -187,45 +183,36 @@ extension MemoryCache {
         public internal(set) var replacements = 0
         /// Entries that a limit, ``MemoryCache/trim(toCost:)`` or memory pressure removed.
         public internal(set) var evictions = 0
-        /// Entries that ``MemoryCache/remove(_:)`` or ``MemoryCache/removeAll()`` removed, or that
-        /// had the key of one that was refused.
+        /// Entries that ``MemoryCache/remove(_:)``, ``MemoryCache/removeAll()`` or the refusal of a
+        /// newer entry removed.
         public internal(set) var removals = 0
-        /// Entries that were not kept, because they alone cost more than
-        /// ``MemoryCache/entryCostLimit``.
+        /// Entries that were not kept because of ``MemoryCache/entryCostLimit``.
         public internal(set) var refusals = 0
     }
-}
 
-extension MemoryCache {
-    /// An icon's bytes, and what is known of them. It never changes.
+    /// An icon's bytes, media type and source. It never changes.
     public struct Entry: Sendable {
-        /// Where the bytes were read before they were in memory.
+        /// The origin of an icon's bytes.
         public enum Source: Sendable {
-            /// A cache directory that may be written to.
+            /// A cache directory that can be written to.
             case disk
-            /// A cache directory that is only read, such as one in an app's bundle.
+            /// A read-only cache directory, for example in an app's bundle.
             case bundle
             /// The icon's server.
             case network
         }
 
-        /// The icon, as it is stored: not decoded.
+        /// The encoded icon.
         public let data: Data
-        /// Its media type, such as `image/png`; nil if that is not known.
+        /// For example `image/png`; nil if unknown.
         public let mediaType: String?
-        /// Where the bytes were read.
+        /// The origin of the bytes.
         public let source: Source
 
-        /// Makes an entry.
-        ///
-        /// - Parameters:
-        ///   - data: the icon's bytes. They should be all of their buffer, because a part keeps the
-        ///     whole in memory. A part that does not begin with the buffer is copied.
-        ///   - mediaType: by default, it is not known.
-        ///   - source: where the bytes were read.
+        /// Makes an entry. `data` should be all of its buffer, because a part keeps the whole in
+        /// memory. A part that does not begin with the buffer is copied.
         public init(data: Data, mediaType: String? = nil, source: Source) {
-            self.data =
-                data.startIndex == 0 ? data : data.withUnsafeBytes { Data($0) }
+            self.data = data.startIndex == 0 ? data : data.withUnsafeBytes { Data($0) }
             self.mediaType = mediaType
             self.source = source
         }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A source of reports that memory is short, so that caches give some up.
+/// A source of reports that memory is short, to which caches respond.
 ///
 /// ``system()`` reports what Apple's platforms report. On Linux, an app calls its ``report(_:)``.
 public final class MemoryPressure: @unchecked Sendable {
@@ -13,24 +13,23 @@ public final class MemoryPressure: @unchecked Sendable {
         private var watch: DispatchWatch?
     #endif
 
-    /// How short memory is.
+    /// The level of memory pressure.
     public enum Level: Int, Sendable, Comparable {
-        /// Memory is not short any more.
+        /// Memory is no longer short.
         case normal
-        /// Memory is getting short: give up what is cheap to have again.
+        /// Memory is getting short: free what is cheap to load again.
         case warning
-        /// Memory is used up: give up everything that is not in use.
+        /// Memory is used up: free everything that is not in use.
         case critical
 
-        /// Less pressure is less.
+        /// Whether `left` is the lower level.
         public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// Makes a source that reports only what ``report(_:)`` is given.
+    /// Makes a source that reports only what ``report(_:)`` receives.
     public init() {}
 
-    /// Returns the source of the process, which caches observe by default. On Linux it reports only
-    /// what ``report(_:)`` is given.
+    /// Returns the source of the process, which caches observe by default.
     public static func system() -> MemoryPressure { shared }
 
     private static let shared: MemoryPressure = {
@@ -41,11 +40,11 @@ public final class MemoryPressure: @unchecked Sendable {
         return source
     }()
 
-    /// Calls `handler` at each report, for as long as the observation is kept.
+    /// Calls `handler` at each report until the observation is released.
     ///
-    /// The handler is called on the thread of the source or of who reports, and should be brief. It
-    /// may be called once more while its observation ends. The observation keeps the source, so an
-    /// object that keeps the observation must not be kept by the handler.
+    /// The handler is called on the thread of the source or of ``report(_:)``, and should be brief.
+    /// It may be called once more while its observation ends. The observation retains the source,
+    /// so the handler must not retain the owner of the observation.
     public func observe(_ handler: @escaping @Sendable (Level) -> Void) -> Observation {
         let number = lock.withLock {
             observations += 1
@@ -55,8 +54,7 @@ public final class MemoryPressure: @unchecked Sendable {
         return Observation(of: self, number)
     }
 
-    /// Calls all handlers, on the caller's thread. For example, an app passes on a
-    /// `didReceiveMemoryWarning`.
+    /// Calls all handlers on this thread, for example after `didReceiveMemoryWarning`.
     public func report(_ level: Level) {
         // Called without the lock, because a handler may observe or end an observation.
         for handler in lock.withLock({ handlers.map(\.handler) }) { handler(level) }
@@ -66,13 +64,11 @@ public final class MemoryPressure: @unchecked Sendable {
         let ended = lock.withLock {
             handlers.firstIndex { $0.number == number }.map { handlers.remove(at: $0) }
         }
-        // What the handler keeps may end other observations as it goes.
+        // Without the lock, because releasing the handler may end other observations.
         withExtendedLifetime(ended) {}
     }
-}
 
-extension MemoryPressure {
-    /// A handler's place at its source. The handler is called no more when this is released.
+    /// The registration of a handler, which is no longer called when this is released.
     public final class Observation: Sendable {
         private let source: MemoryPressure
         private let number: Int

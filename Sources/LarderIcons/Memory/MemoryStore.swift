@@ -1,7 +1,7 @@
 import LarderCore
 
-/// What a ``MemoryCache`` does on one thread. Removed items are returned, because to free them
-/// takes longer than all the rest.
+/// The contents of a ``MemoryCache``. Removed items are returned, because freeing them takes longer
+/// than the rest.
 struct MemoryStore {
     typealias Item = RecencyTable.Item
 
@@ -12,7 +12,7 @@ struct MemoryStore {
 
     private var table = RecencyTable()
     private var tally = MemoryCache.Counts()
-    /// Bytes of all entries' data, without what holding them takes.
+    /// Without the overhead of the entries.
     private(set) var dataBytes = 0
     private let entryShare: Double
     var limits: Limits
@@ -44,7 +44,7 @@ struct MemoryStore {
         return entry
     }
 
-    /// False if the item is not kept.
+    /// Returns false if the item is not kept.
     mutating func insert(_ item: Item, _ removed: inout [Item]) -> Bool {
         guard item.cost <= entryCostLimit, limits.count > 0 else {
             tally.refusals += 1
@@ -71,7 +71,6 @@ struct MemoryStore {
         return item.entry
     }
 
-    /// Evicts the least recently used entries until `limits` are met, at most that many.
     mutating func evict(to limits: Limits, atMost most: Int = .max, _ removed: inout [Item]) {
         var left = most
         while tally.cost > limits.cost || table.count > limits.count, left > 0,
@@ -100,29 +99,28 @@ struct MemoryStore {
 }
 
 /// Entries by key, in the order of their last use, in constant time. The order is a ring of links
-/// in an array, so that an entry has no object of its own.
+/// in an array, so that an entry needs no object.
 struct RecencyTable {
     struct Item {
         let key: CacheKey
         let entry: MemoryCache.Entry
         let cost: Int
 
-        /// What is at a place that is free. (With an optional, each look-up would copy the key.)
+        /// The item of a free place. (With an optional, each look-up would copy the key.)
         fileprivate static let none = Item(
             key: CacheKey(""), entry: MemoryCache.Entry(data: .init(), source: .disk), cost: 0)
     }
 
-    /// Places have four bytes, so that the links of many entries fit into a core's cache. There are
-    /// enough for what costs 800 GB.
+    /// Places have four bytes, so that the links of many entries fit into a core's cache. They are
+    /// enough for a cost of 800 GB.
     private struct Link {
-        /// The place used next after this one; at the ring's end, the least recently used.
+        /// At the ring's end, the least recently used place.
         var newer: Int32 = 0
-        /// The place used last before this one; at the ring's end, the most recently used. At a
-        /// free place, the next free one.
+        /// At the ring's end, the most recently used place. At a free place, the next free one.
         var older: Int32 = 0
     }
 
-    /// The place that belongs to no entry. It is also what follows the last free place.
+    /// The place without an entry. It also follows the last free place.
     private static let end: Int32 = 0
 
     private var places: [CacheKey: Int32] = [:]
@@ -131,7 +129,6 @@ struct RecencyTable {
     private var free = end
 
     var count: Int { places.count }
-
     func contains(_ key: CacheKey) -> Bool { places[key] != nil }
 
     mutating func use(_ key: CacheKey) -> MemoryCache.Entry? {
@@ -140,7 +137,7 @@ struct RecencyTable {
         return items[Int(place)].entry
     }
 
-    /// Keeps an item as the most recently used, and returns the one that it replaces.
+    /// Adds an item as the most recently used, and returns the one that it replaces.
     mutating func insert(_ item: Item) -> Item? {
         if let place = places[item.key] {
             makeNewest(place)
