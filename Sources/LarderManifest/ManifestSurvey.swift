@@ -3,14 +3,14 @@
 struct ManifestSurvey {
     private static let mostDepth = 12
     static let mostPlaces = 4_096
-    /// The number of bytes that are surveyed. The rest of the manifest is similar.
+    /// In bytes. The rest of the manifest is similar.
     private static let mostBytes = 32 << 20
 
     let root = SurveyedPlace()
     private let limits: ManifestLimits
     private var room = Self.mostPlaces
 
-    /// Surveys a source. A broken or cut one is surveyed up to there.
+    /// A broken or cut source is surveyed up to there.
     init(of source: ManifestSource, limits: ManifestLimits) {
         self.limits = limits
         try? survey(source)
@@ -29,7 +29,6 @@ struct ManifestSurvey {
             try survey(BinaryPlistCursor(window, limits: limits), at: root, depth: 1)
         case .json, .jsonLines:
             let cursor = JSONCursor(window, limits: limits)
-            // In JSON Lines more than one.
             while try window.peekBehindSeparators() != nil {
                 try survey(cursor, at: root, depth: 1)
             }
@@ -61,25 +60,21 @@ struct ManifestSurvey {
             }
         }
     }
-}
 
-extension ManifestSurvey {
     /// The number of bytes that are kept of a source that is read only once.
     static let mostKept = 1 << 20
     private static let mostTried = 8
     private static let mostSuggested = 3
 
-    /// Where the icons of a manifest may be that has none where `rules` say: what was tried, and
-    /// found them.
-    ///
-    /// - Parameter isPart: whether the source is the beginning of a manifest.
+    /// Returns where the icons of a manifest may be that has none where `rules` say. Each place was
+    /// tried.
     static func suggestions(
         for source: ManifestSource, isPart: Bool, rules: ManifestRules
     ) -> [ManifestSuggestion] {
         let survey = ManifestSurvey(of: source, limits: rules.limits)
         var suggestions: [ManifestSuggestion] = []
-        for candidate in SurveyCandidate.all(in: survey).prefix(mostTried) {
-            guard suggestions.count < mostSuggested else { break }
+        for candidate in SurveyCandidate.all(in: survey).prefix(mostTried)
+        where suggestions.count < mostSuggested {
             let found = suggestion(for: candidate, source, isPart: isPart, rules)
             if let found { suggestions.append(found) }
         }
@@ -111,8 +106,7 @@ extension ManifestSurvey {
     }
 
     private struct Trial {
-        /// The number of entries with an icon, and of those whose first icon is relative to
-        /// nothing.
+        /// Entries with an icon, and those whose first icon is relative to nothing.
         private(set) var found = 0
         private(set) var relative = 0
         private var failed = 0
@@ -122,7 +116,6 @@ extension ManifestSurvey {
 
         private struct Enough: Error {}
 
-        /// - Parameter isPart: whether the source ends early, which tells enough.
         init(of source: ManifestSource, _ rules: ManifestRules, isPart: Bool) {
             do {
                 try read(source, rules)
@@ -149,13 +142,12 @@ extension ManifestSurvey {
             }
         }
 
-        /// Whether nearly everything there is an entry.
         var isSound: Bool { !isBroken && found > 0 && failed * 10 <= found }
     }
 }
 
 extension SurveyCandidate {
-    /// The paths that `--entries` may have, the shortest first; nil if the manifest's form tells.
+    /// For `--entries`, the shortest first; nil if the manifest's form tells.
     fileprivate var entryPaths: [ManifestPath?] {
         guard let last = entries.last else { return [nil, ManifestPath(segments: [])] }
         let whole = ManifestPath.pasteable(entries)

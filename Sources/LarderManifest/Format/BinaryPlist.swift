@@ -21,9 +21,8 @@ struct BinaryPlist {
         let reason: String
     }
 
-    /// How many objects may still be looked up. Usually a file names each of its arrays and
-    /// dictionaries once, so that there are no more values than references; if they are shared,
-    /// there may be any number.
+    /// The number of objects that may still be looked up. Shared objects can unfold to any number
+    /// of values; a file usually names each of them once.
     private final class Budget {
         var left: Int
 
@@ -72,7 +71,7 @@ struct BinaryPlist {
         self.objectCount = Int(objectCount)
         self.root = Int(root)
         self.offsetTable = Int(offsetTable)
-        // A value is looked up twice or three times; and an entry that is too large costs no other.
+        // A value is looked up two or three times, and an entry that is too large costs no other.
         budget = Budget(4 * (bytes.count / referenceSize) + 1 << 18)
     }
 
@@ -110,8 +109,8 @@ struct BinaryPlist {
             return .scalar(
                 .opaque("a date"), size: try checked(reference, at: offset + 1, count: 8))
         case (0x4, _):
-            let run = try run(reference, at: offset, low: low, unit: 1)
-            return .scalar(.opaque("data"), size: run.count)
+            let size = try run(reference, at: offset, low: low, unit: 1).count
+            return .scalar(.opaque("data"), size: size)
         case (0x5, _):
             let run = try run(reference, at: offset, low: low, unit: 1)
             return .string(run, isUTF16: false)
@@ -188,7 +187,7 @@ struct BinaryPlist {
         return References(offset: offset, count: Int(count))
     }
 
-    /// The count, if that many bytes lie within the part of the file that objects are in.
+    /// The count, if that many bytes lie within the part of the file that has objects.
     private func checked(_ reference: Int, at offset: Int, count: Int) throws -> Int {
         guard offset + count <= offsetTable else {
             throw Damage(reason: "object \(reference) reaches beyond the objects")
@@ -197,18 +196,15 @@ struct BinaryPlist {
     }
 }
 
-/// A binary plist's bytes at any offset, in bounded memory: a file is read in blocks, and what
-/// comes out of a pipe is put into one first.
-///
-/// Not mapped into memory: a file that another process truncates would end this one, and its
-/// pages would count as this process's memory.
+/// A binary plist's bytes at any offset, in bounded memory: a file is read in blocks, and a pipe is
+/// copied into a file first. Mapped memory would count as this process's, and would end it if
+/// another process truncated the file.
 final class BinaryPlistBytes {
     let count: Int
     private let input: ByteInput
     private let blocks: UnsafeMutableRawBufferPointer
     /// The number of the block in each place of `blocks`; -1 for none.
     private let held: UnsafeMutablePointer<Int>
-    /// The buffer for bytes that cross blocks.
     private var scratch: UnsafeMutableRawBufferPointer
 
     private static let blockSize = 4 << 10

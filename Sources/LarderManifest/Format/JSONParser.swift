@@ -3,10 +3,10 @@ import LarderCore
 /// A parser of JSON values in contiguous bytes, strict by RFC 8259 but for what is in strings.
 ///
 /// Members with the same key are all kept, and the last one counts (section 4 leaves the choice). A
-/// string that is not valid UTF-8, or has an escaped surrogate without its partner (section 8.2), a
-/// control character or an unknown escape (section 7), reads as ``ManifestValue/invalidText``, so
-/// that it spoils no other. A key with one of these is none of the known keys. Integers beyond
-/// `Int` become doubles. Recursion is bounded by `maximumDepth`.
+/// string with invalid UTF-8, an unpaired escaped surrogate (section 8.2), a control character or
+/// an unknown escape (section 7) reads as ``ManifestValue/invalidText``, so that it spoils no
+/// other. A key with one of these is none of the known keys. Integers beyond `Int` become doubles.
+/// Recursion is bounded by `maximumDepth`.
 struct JSONParser {
     private let base: UnsafePointer<UInt8>?
     private let end: Int
@@ -24,8 +24,7 @@ struct JSONParser {
 
     /// - Parameters:
     ///   - isWhole: whether a number may end where the bytes end.
-    ///   - isOfLines: whether a string that has a line break is a broken value, because the next
-    ///     line is another one. Default: false.
+    ///   - isOfLines: whether a line break ends a string, because the next line is another value.
     init(
         _ bytes: UnsafeBufferPointer<UInt8>, isWhole: Bool, maximumDepth: Int,
         isOfLines: Bool = false
@@ -104,7 +103,6 @@ struct JSONParser {
         }
     }
 
-    /// The next byte behind white space; `position` is there afterwards.
     private mutating func next() throws(Error) -> UInt8 {
         guard let base else { throw .unfinished }
         while position < end {
@@ -193,8 +191,7 @@ struct JSONParser {
                 // An escaped control character is seen as one.
                 if base[position] < 0x20 { continue }
             } else {
-                let isLineEnd = base[position] == 0x0A || base[position] == 0x0D
-                if isLineEnd, isOfLines {
+                if isOfLines, base[position] == 0x0A || base[position] == 0x0D {
                     throw .syntax(at: position, "the line ends within a string")
                 }
                 hasControls = true

@@ -49,8 +49,8 @@ public struct ManifestPath: Equatable, Sendable {
 
     init(segments: [Segment]) { self.segments = segments }
 
-    /// Whether it selects elements by what they have: entries cannot be found by such a path, since
-    /// an element is not held to be looked at.
+    /// Whether it selects elements by what they have. Entries cannot be found by such a path, since
+    /// elements are not held to be looked at.
     public var isFilter: Bool {
         segments.contains { if case .elementsWhere = $0 { true } else { false } }
     }
@@ -115,7 +115,7 @@ public struct ManifestPath: Equatable, Sendable {
         return segment
     }
 
-    /// Takes a string in either kind of quotation marks; a backslash quotes the next character.
+    /// In either kind of quotation marks; a backslash quotes the next character.
     private static func quoted(_ rest: inout Substring) -> String? {
         guard let mark = rest.first, mark == "'" || mark == "\"" else { return nil }
         var value = ""
@@ -154,7 +154,7 @@ extension ManifestPath: CustomStringConvertible {
 }
 
 extension ManifestPath: ExpressibleByStringLiteral {
-    /// For the table of shapes, whose paths are known to be well formed.
+    /// Takes a path of the table of shapes, which is well formed.
     public init(stringLiteral text: String) {
         do {
             try self.init(text)
@@ -182,12 +182,14 @@ struct PathMatch {
     let key: String
     /// The name that `.*` last stood for; nil if there was none.
     let wildcard: String?
+
+    fileprivate func element(_ value: ManifestValue) -> PathMatch {
+        PathMatch(value: value, container: container, key: key, wildcard: wildcard)
+    }
 }
 
 extension ManifestPath {
-    /// Every value that the path leads to from `value`, in order.
-    ///
-    /// - Parameter limit: no more are looked for.
+    /// The values that the path leads to, in order, and no more than `limit`.
     func matches(in value: ManifestValue, limit: Int) -> [PathMatch] {
         var found: [PathMatch] = []
         Self.collect(
@@ -196,8 +198,7 @@ extension ManifestPath {
         return found
     }
 
-    /// The first value that the path leads to and that is something: neither null nor a blank
-    /// string.
+    /// The first value that is neither null nor a blank string.
     func first(in value: ManifestValue) -> ManifestValue? {
         if segments.count == 1, case .member(let key) = segments[0],
             case .dictionary(let members) = value
@@ -239,12 +240,6 @@ extension ManifestPath {
             }
         default: return
         }
-    }
-}
-
-extension PathMatch {
-    fileprivate func element(_ value: ManifestValue) -> PathMatch {
-        PathMatch(value: value, container: container, key: key, wildcard: wildcard)
     }
 }
 
