@@ -179,7 +179,7 @@ extension HTTPURL {
             host: base.host, port: base.port)
     }
 
-    /// The scheme in lower case, and its length with the colon; nil if the text begins with none.
+    /// The scheme in lower case, and its length with the colon.
     private static func explicitScheme(of text: ArraySlice<UInt8>) -> (String, Int)? {
         guard let first = text.first, first.isASCIILetterOrDigit, first > 0x39,
             let colon = text.firstIndex(where: {
@@ -190,10 +190,7 @@ extension HTTPURL {
         return (String(decoding: name, as: UTF8.self), name.count + 1)
     }
 
-    /// Appends a path and perhaps a query.
-    ///
-    /// - Parameter root: The start of the path in `spelling`, which may have the folder of the base
-    ///   URL already.
+    /// The path starts at `root` in `spelling`, which may have the base URL's folder already.
     private static func append(
         pathAndQuery text: ArraySlice<UInt8>, to spelling: inout [UInt8], root: Int
     ) {
@@ -225,7 +222,7 @@ extension HTTPURL {
         append(query, to: &spelling, plain: URLBytes.query)
     }
 
-    /// Appends bytes and percent-encodes all but escapes and `plain` ones.
+    /// Percent-encodes all but escapes and `plain` bytes.
     private static func append(
         _ bytes: ArraySlice<UInt8>, to spelling: inout [UInt8], plain: [Bool]
     ) {
@@ -240,8 +237,7 @@ extension HTTPURL {
         }
     }
 
-    /// The number of dots in a segment of one or two dots, percent-encoded or not. 0 for all other
-    /// segments.
+    /// The number of dots in a segment of one or two, percent-encoded or not; else 0.
     private static func dots(in segment: ArraySlice<UInt8>) -> Int {
         guard let first = segment.first, first == UInt8(ascii: ".") || first == UInt8(ascii: "%")
         else { return 0 }
@@ -265,8 +261,8 @@ extension HTTPURL {
 }
 
 extension String {
-    /// The bytes that a URL's parser does not ignore: those without control characters and blanks
-    /// around the text, and without tabs and line breaks in it.
+    /// The bytes that a URL's parser does not ignore: none of the control characters and blanks
+    /// around the text, nor tabs and line breaks in it.
     package var bytesOfURL: [UInt8] {
         var text = Array(utf8).drop { $0 <= 0x20 }
         while let last = text.last, last <= 0x20 { text.removeLast() }

@@ -1,5 +1,5 @@
-/// The fast path for URLs that are in canonical spelling already, as nearly all are: one pass, in a
-/// fraction of the time that the parser takes.
+/// The fast path for URLs in canonical spelling, as nearly all are: one pass, in a fraction of the
+/// parser's time.
 extension HTTPURL {
     /// Nil unless the parser would return the same text.
     init?(plain text: String) {
@@ -45,7 +45,7 @@ private enum PlainURL {
         isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
     }
 
-    /// Whether it is a name in lower case whose last label begins with a letter, so that it is no
+    /// Whether it is a lower-case name whose last label begins with a letter, so that it is no
     /// number in disguise, or four decimal numbers.
     private static func isHost(_ host: UnsafeBufferPointer<UInt8>) -> Bool {
         var labels = 0
@@ -62,7 +62,7 @@ private enum PlainURL {
         return labels == 4 && isNumeric
     }
 
-    /// Whether it is a number up to 255 in its only spelling.
+    /// A number up to 255 in its only spelling.
     private static func isDecimalByte(_ label: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         guard label.count <= 3, label.count == 1 || label.first != UInt8(ascii: "0") else {
             return false
@@ -75,7 +75,7 @@ private enum PlainURL {
         return number <= 255
     }
 
-    /// The number after a colon, without leading zeros; `position` then is behind it.
+    /// Without leading zeros; `position` then is behind it.
     private static func number(
         _ text: UnsafeBufferPointer<UInt8>, after position: inout Int
     ) -> Int? {
@@ -89,8 +89,8 @@ private enum PlainURL {
         return position > start && text[start] != UInt8(ascii: "0") ? number : nil
     }
 
-    /// Whether a path, and perhaps a query, has escapes. Nil if it has characters that do not stand
-    /// for themselves, or a segment that begins with a dot.
+    /// Whether a path, and perhaps a query, has escapes. Nil if a character does not stand for
+    /// itself, or a segment begins with a dot.
     private static func escapes(in target: UnsafeBufferPointer<UInt8>) -> Bool? {
         guard target.first == UInt8(ascii: "/") else { return nil }
         let (path, query) = (URLBytes.path, URLBytes.query)

@@ -8,7 +8,7 @@ package struct URLAuthority {
     package let host: String
     package let port: Int?
 
-    /// Parses an authority as the WHATWG URL standard does for special schemes.
+    /// As the WHATWG URL standard does for special schemes.
     package init(_ text: some Collection<UInt8>) throws(HTTPURL.ParseError) {
         let text = Array(text)
         var rest = text[...]
@@ -46,9 +46,9 @@ package struct URLAuthority {
         _ text: ArraySlice<UInt8>
     ) throws(HTTPURL.ParseError) -> Credentials? {
         let colon = text.firstIndex(of: UInt8(ascii: ":")) ?? text.endIndex
-        let credentials = Credentials(
-            user: try decoded(text[..<colon]), password: try decoded(text[colon...].dropFirst()))
-        return credentials.isEmpty ? nil : credentials
+        let user = try decoded(text[..<colon])
+        let password = try decoded(text[colon...].dropFirst())
+        return user.isEmpty && password.isEmpty ? nil : Credentials(user: user, password: password)
     }
 
     /// Percent-encoding may hide neither control characters nor bytes that are not text.
@@ -63,22 +63,18 @@ package struct URLAuthority {
     }
 }
 
-/// A user's name and password, for basic authentication (RFC 7617).
-///
-/// Neither is shown by `print` or string interpolation.
+/// A user's name and password (RFC 7617). Neither is shown by `print` or string interpolation.
 public struct Credentials: Hashable, Sendable {
     /// The name; empty if only a password was given.
     public var user: String
     /// The password; empty if only a name was given.
     public var password: String
 
-    /// Credentials as they are, without any encoding.
+    /// Takes a name and a password as they are, without any encoding.
     public init(user: String, password: String) {
         self.user = user
         self.password = password
     }
-
-    var isEmpty: Bool { user.isEmpty && password.isEmpty }
 }
 
 extension Credentials: CustomStringConvertible, CustomReflectable {
@@ -90,7 +86,7 @@ extension Credentials: CustomStringConvertible, CustomReflectable {
 }
 
 /// Encrypts credentials for the plan's file, which a killed run leaves behind. The random key is
-/// only in the memory of this process.
+/// only in this process's memory.
 package struct CredentialSeal: Sendable {
     private let key = SymmetricKey(size: .bits256)
 

@@ -16,21 +16,20 @@ package enum SecretParameter {
             "sig", "sign", "key", "auth", "oauth", "pwd", "pass", "jwt", "policy", "hdnts", "hdnea",
         ].map { Array($0.utf8) })
 
-    /// The maximum number of URLs within each other that are looked at. A parameter of a deeper one
-    /// counts as a secret.
+    /// URLs within each other that are looked at; a parameter of a deeper one counts as a secret.
     private static let deepest = 3
 
-    /// Whether a parameter is a secret. Both parts may be percent-encoded.
+    /// Both parts may be percent-encoded.
     package static func isOne(_ name: Substring.UTF8View, _ value: Substring.UTF8View) -> Bool {
         isOne(Array(name), value.percentDecoded)
     }
 
-    /// Whether a parameter without a name is a token. It may be percent-encoded.
+    /// For a parameter without a name, which may be percent-encoded.
     package static func isToken(_ text: Substring.UTF8View) -> Bool {
         isToken(text.percentDecoded)
     }
 
-    /// Whether a parameter is a secret, or its value is a URL with one in its query or fragment.
+    /// Also if the value is a URL with a secret in its query or fragment.
     package static func hasOne(_ name: Substring.UTF8View, _ value: Substring.UTF8View) -> Bool {
         hasOne(Array(name), Array(value), depth: 0)
     }
@@ -69,15 +68,15 @@ package enum SecretParameter {
             && (" +".utf8.contains(rest[rest.startIndex]) || rest.starts(with: "%20".utf8))
     }
 
-    /// Whether a value has the form of a signed JSON Web Token: three parts in base64url, of which
-    /// the first two are JSON objects and so begin with `eyJ`.
+    /// A signed JSON Web Token: three parts in base64url, of which the first two are JSON objects
+    /// and so begin with `eyJ`.
     private static func isWebToken(_ value: [UInt8]) -> Bool {
         let parts = value.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return (3...5).contains(parts.count) && parts[0].starts(with: "eyJ".utf8)
             && parts[0].count >= 16
     }
 
-    /// The words of a name in lower case: three of `X-Amz-Signature`, two of `authKey`.
+    /// In lower case: three of `X-Amz-Signature`, two of `authKey`.
     private static func words(of name: [UInt8]) -> [[UInt8]] {
         var words: [[UInt8]] = [[]]
         var isLower = false
@@ -96,20 +95,18 @@ package enum SecretParameter {
 }
 
 extension String {
-    /// A URL's text with `***` where its credentials were.
     package var showingMask: String {
         guard let authority = utf8.firstRange(of: "://".utf8)?.upperBound else { return self }
         return "\(self[..<authority])***@\(self[authority...])"
     }
 
-    /// A URL's text with `***` in place of its query, whatever that holds.
     package var maskingQuery: String {
         guard let mark = utf8.firstIndex(of: UInt8(ascii: "?")) else { return self }
         return "\(self[...mark])***"
     }
 
-    /// A URL's text with `***` for each value in its query that is a secret by its name or form, or
-    /// is a URL with such a value. A parameter may be a value alone.
+    /// With `***` for each value of the query that is a secret by its name or form, or a URL with
+    /// such a value. A parameter may be a value alone.
     package var maskingSecretsInQuery: String {
         guard let mark = utf8.firstIndex(of: UInt8(ascii: "?")) else { return self }
         let query = self[index(after: mark)...].utf8
@@ -131,23 +128,19 @@ extension String {
             rest = rest[rest.index(after: end)...]
         }
     }
-}
 
-extension String {
-    /// A URL or key as an output shows it: without the secrets that its query names, and sanitized.
+    /// Without the secrets that the query names, and sanitized.
     package var shownAsURL: String { maskingSecretsInQuery.sanitizedForTerminal }
 
-    /// What may be the userinfo part of a URL or its query reads `***`, also if the text is no
-    /// URL: all between the scheme and the last `@`, since a password may hold what ends an
-    /// authority.
+    /// With `***` for the query and for what may be the userinfo part, also if the text is no URL:
+    /// all between the scheme and the last `@`, since a password may hold what ends an authority.
     package var maskingSecrets: String {
         guard let at = utf8.lastIndex(of: UInt8(ascii: "@")) else { return maskingQuery }
         let start = authorityStart
         return (start <= at ? "\(self[..<start])***\(self[at...])" : self).maskingQuery
     }
 
-    /// A key without the userinfo part of a URL, because no index may hold credentials. Any other
-    /// text stays as it is.
+    /// Without the userinfo part of a URL, because no index may hold credentials.
     package var removingUserinfo: String {
         guard let authority, let at = utf8[authority].lastIndex(of: UInt8(ascii: "@")) else {
             return self
@@ -168,8 +161,7 @@ extension String {
         return start..<(utf8[start...].firstIndex { "/?#".utf8.contains($0) } ?? endIndex)
     }
 
-    /// The index behind the slashes at the beginning or behind the first colon; otherwise the
-    /// beginning.
+    /// Behind the slashes at the beginning or after the first colon; else the beginning.
     private var authorityStart: Index {
         func isSlash(_ byte: UInt8) -> Bool {
             byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\")
