@@ -2,20 +2,17 @@ import CZlib
 import Foundation
 import LarderCore
 
-/// Reads forward through untrusted bytes.
-///
-/// Every access is checked here, because a release build does not check the pointer's own
-/// subscript. `0 <= offset <= bytes.count` always holds.
+/// A forward reader of untrusted bytes. Every access is checked here, because a release build does
+/// not check the pointer's own subscript. `0 <= offset <= bytes.count` always holds.
 struct ByteReader {
     let bytes: UnsafeRawBufferPointer
     private(set) var offset = 0
     let type: MediaType
     /// The part of the file that is read, for messages.
     var place: StaticString = "the header"
-    /// What it means to run out of bytes: the file was cut, or a part of it is too short.
+    /// Whether running out of bytes means that the file was cut, or that a part of it is too short.
     private let overrun: ImageFault.Code
 
-    /// Reads a whole file. If it runs out of bytes, the file was cut.
     init(_ bytes: UnsafeRawBufferPointer, of type: MediaType) {
         self.init(bytes, of: type, overrun: .truncated)
     }
@@ -27,16 +24,14 @@ struct ByteReader {
     }
 
     var remaining: Int { bytes.count - offset }
-
     var rest: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[offset...]) }
 
-    /// The next byte, not consumed; nil at the end.
     @inline(__always)
     var next: UInt8? { remaining > 0 ? bytes[offset] : nil }
 
     mutating func rewind() { offset = 0 }
 
-    /// Reads an unsigned number, most significant byte first; 0 for a width of 0.
+    /// Most significant byte first; 0 for a width of 0.
     @inline(__always)
     mutating func big(_ width: Int) throws(ImageFault) -> Int {
         var value: UInt64 = 0
@@ -44,7 +39,7 @@ struct ByteReader {
         return try fitting(value)
     }
 
-    /// Reads an unsigned number, least significant byte first.
+    /// Least significant byte first.
     @inline(__always)
     mutating func little(_ width: Int) throws(ImageFault) -> Int {
         var value: UInt64 = 0
@@ -60,7 +55,7 @@ struct ByteReader {
         _ = try take(count)
     }
 
-    /// Returns a reader of the next bytes alone. If it runs out of bytes, the file is damaged.
+    /// If the part runs out of bytes, the file is damaged.
     mutating func part(_ count: Int, _ place: StaticString) throws(ImageFault) -> ByteReader {
         var part = ByteReader(try take(count), of: type, overrun: .damaged)
         part.place = place
@@ -75,7 +70,6 @@ struct ByteReader {
         return taken
     }
 
-    /// Moves to the next `byte`, or to the end.
     mutating func skip(to byte: UInt8) {
         offset = bytes.bindMemory(to: UInt8.self).place(of: byte, from: offset) ?? bytes.count
     }
@@ -112,7 +106,6 @@ struct ByteReader {
 
 /// A four-character code: the type of a PNG chunk, RIFF chunk or ISO box.
 struct FourCC: Equatable, ExpressibleByStringLiteral, CustomStringConvertible {
-    /// The four bytes, the first one highest.
     let value: UInt32
 
     init(value: UInt32) { self.value = value }

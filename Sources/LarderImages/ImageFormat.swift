@@ -1,8 +1,7 @@
 import LarderCore
 
-/// An image format: how its files are named, recognised and validated.
-///
-/// A format is one file that declares its row, and the row's place in ``all``.
+/// How the files of an image format are named, recognised and validated. A format is one file that
+/// declares its row, and the row's place in ``all``.
 package struct ImageFormat: Sendable {
     /// The formats that count as an icon, in the order in which they are tried.
     package static let all: [ImageFormat] = [
@@ -34,12 +33,10 @@ package struct ImageFormat: Sendable {
         self.recognises = recognises
     }
 
-    /// The format whose mark the bytes begin with.
     package static func of(_ bytes: UnsafeRawBufferPointer) -> ImageFormat? {
         all.first { $0.recognises(bytes) }
     }
 
-    /// The format of a media type.
     package static func of(mediaType: String?) -> ImageFormat? {
         guard let mediaType else { return nil }
         return all.first { $0.mediaType.rawValue.isSame(as: mediaType) }

@@ -12,10 +12,10 @@ extension ImageFormat {
 enum JPEGStructure {
     /// Walks the marker segments and scans for the end of every entropy-coded part.
     ///
-    /// Bytes after EOI are ignored, as every decoder does: cameras and phones put further
-    /// pictures and films there. So are bytes between segments, as libjpeg does: a comment or
-    /// profile whose length is too small leaves some there. The size is the stored one, whatever
-    /// the Exif orientation.
+    /// Bytes after EOI are ignored, as every decoder does: cameras and phones put further pictures
+    /// and films there. So are bytes between segments, as libjpeg does: a comment or profile whose
+    /// length is too small leaves some there. The size is the stored one, whatever the Exif
+    /// orientation.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
         var reader = ByteReader(bytes, of: .jpeg)
         try reader.skip(2)
@@ -78,7 +78,7 @@ enum JPEGStructure {
         }
     }
 
-    /// The next marker's second byte; any number of 0xFF may precede it as filling.
+    /// Any number of 0xFF may precede the marker's second byte.
     private static func nextMarker(_ reader: inout ByteReader) throws(ImageFault) -> Int {
         while true {
             reader.skip(to: 0xFF)
@@ -99,7 +99,7 @@ enum JPEGStructure {
         return try reader.part(length - 2, place)
     }
 
-    /// Moves to the marker that ends the scan, past stuffed zeros, filling and restart markers.
+    /// Moves past stuffed zeros, filling and restart markers.
     private static func skipScan(_ reader: inout ByteReader) throws(ImageFault) {
         let start = reader.offset
         var nextRestart = 0xD0

@@ -12,10 +12,9 @@ extension ImageFormat {
 
 /// WebP (RFC 9649): a RIFF file with one or several VP8 or VP8L pictures.
 enum WebPStructure {
-    /// Walks the chunks of the RIFF file, and those inside animation frames.
-    ///
-    /// Bytes after the RIFF file's stated length are ignored, as RFC 9649 §2.4 allows. So is
-    /// metadata behind the picture whose length is wrong, as libwebp does.
+    /// Walks the chunks of the RIFF file, and those inside animation frames. Bytes after its stated
+    /// length are ignored, as RFC 9649 §2.4 allows. So is metadata behind the picture whose length
+    /// is wrong, as libwebp does.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
         var reader = ByteReader(bytes, of: .webp)
         try reader.skip(4)
@@ -25,7 +24,6 @@ enum WebPStructure {
         }
         var file = try reader.part(length, "the RIFF file")
         try file.skip(4)
-
         var canvas: (width: Int, height: Int)?
         var picture: (width: Int, height: Int)?
         var frames = 0

@@ -26,12 +26,11 @@ package final class XMLReader {
     /// Creates a reader.
     ///
     /// - Parameters:
-    ///   - rules: the elements and limits of the document.
-    ///   - line: the line of the first byte. Default: 1.
-    ///   - bufferSize: the number of bytes that are read at once. Default: 64 KiB.
+    ///   - line: the line of the first byte.
+    ///   - bufferSize: the number of bytes that are read at once.
     ///   - read: fills a buffer with UTF-8 and returns the number of bytes, 0 at the end. It is
-    ///     called at least once for each `bufferSize` bytes of the document. If it throws an error,
-    ///     the reading ends, so it can stop a reader that is cancelled.
+    ///   called at least once for each `bufferSize` bytes of the document. If it throws an error,
+    ///   the reading ends, so it can stop a reader that is cancelled.
     /// - Throws: ``XMLError`` if libxml2 has no memory.
     package init(
         _ rules: XMLRules, line: Int = 1, bufferSize: Int = 64 << 10,
@@ -90,13 +89,13 @@ package final class XMLReader {
         }
     }
 
-    /// The place of the element's name in ``XMLRules/elements``; nil if it is not there.
+    /// The index in ``XMLRules/elements``; nil if the element is not there.
     package var element: Int? {
         let name = xmlTextReaderConstName(reader)
         return names.firstIndex { $0 == name }
     }
 
-    /// The element's name with its prefix. It is foreign text.
+    /// With its prefix. It is foreign text.
     package var name: String { xmlTextReaderConstName(reader).map { String(cString: $0) } ?? "" }
 
     /// Whether the element has no end tag, as in `<string/>`.
@@ -104,15 +103,13 @@ package final class XMLReader {
 
     package var depth: Int { Int(xmlTextReaderDepth(reader)) }
 
-    /// The text that the reader stands on. It is complete if it has at most
-    /// ``XMLRules/maximumTextBytes``, and cut somewhere beyond that if it is longer.
+    /// Complete up to ``XMLRules/maximumTextBytes``; a longer text is cut somewhere beyond that.
     package var text: String { xmlTextReaderConstValue(reader).map { String(cString: $0) } ?? "" }
 
     /// Whether a reference was replaced by ``XMLRules/forbiddenReference``.
     package var hasForbiddenReference: Bool { source.filter.hasForbiddenReference }
 
-    /// The line of the node that the reader stands on. If libxml2 does not know it, the line of the
-    /// white space before it.
+    /// The line of the current node. If libxml2 does not know it, of the white space before it.
     package var line: Int {
         let known = Int(larder_xml_line(reader))
         return source.filter.line(of: known > 0 ? known : lineOfBlanks) + linesBefore
@@ -164,13 +161,12 @@ package final class XMLReader {
 
 /// The elements that a document may have, and limits for the rest of it.
 package struct XMLRules: Sendable {
-    /// The names of the elements that the document may have. The first one must be the root. Names
-    /// have 1 to 7 bytes. Default: nil, any names.
+    /// The names of the permitted elements, with 1 to 7 bytes. The first one must be the root.
+    /// Default: nil, any names.
     package var elements: [String]?
     /// The ``elements`` that contain only elements, no text. Default: none.
     package var containers: [String] = []
-    /// The length in bytes up to which a text is passed on whole. A longer one is passed on with at
-    /// least this length, and its rest is left out.
+    /// The length in bytes up to which a text is passed on whole. A longer one is cut beyond that.
     package var maximumTextBytes: Int
     /// The maximum depth of elements. The root has depth 1. libxml2 has a fixed limit of 256.
     package var maximumDepth: Int
@@ -182,11 +178,10 @@ package struct XMLRules: Sendable {
     /// What is passed on for a reference to a character that XML forbids, such as `&#1;`. Default:
     /// nil, the reference itself, which libxml2 refuses.
     package var forbiddenReference: UInt8?
-    /// The maximum number of different names if any names are permitted. libxml2 keeps all names
-    /// and compares each new name with them.
+    /// The maximum number of different names if any are permitted. libxml2 keeps all names and
+    /// compares each new one with them.
     package var maximumNames: Int
 
-    /// Rules for a document.
     package init(
         elements: [String]? = nil, containers: [String] = [], maximumTextBytes: Int,
         maximumDepth: Int = 256,
@@ -223,10 +218,9 @@ struct XMLElements {
 
     func mayBeRoot(_ number: UInt64) -> Bool { root.map { $0 == number } ?? true }
 
-    /// Whether an element contains only elements.
     func isContainer(_ number: UInt64) -> Bool { containers.contains(number) }
 
-    /// A number for a name of less than eight bytes. Longer names have none: 0.
+    /// For a name of less than eight bytes. Longer names have none: 0.
     static func number(_ name: some Collection<UInt8>) -> UInt64 {
         guard name.count < 8 else { return 0 }
         var number: UInt64 = 0
@@ -241,13 +235,12 @@ struct XMLTag {
     let isEnd: Bool
     /// Whether the element has no end tag, as in `<string/>`.
     let isEmpty: Bool
-    /// The number of bytes from bracket to bracket.
+    /// In bytes, from bracket to bracket.
     let length: Int
     let hasAttributes: Bool
-    /// The number of the name (``XMLElements/number(_:)``).
     let number: UInt64
 
-    /// The beginning of the name, for messages. It is foreign text.
+    /// For messages. It is foreign text.
     var spelling: String { String(decoding: name.prefix(64), as: UTF8.self) }
 
     /// - Parameter bytes: from bracket to bracket, at least both of them; valid as long as the tag.
@@ -312,11 +305,11 @@ package struct XMLError: Error, Equatable {
         case otherElement(String)
     }
 
-    /// The kind of failure. A name in it is foreign text.
+    /// A name in it is foreign text.
     package let code: Code
-    /// The line, counted from 1. Nil if it is not known.
+    /// From 1; nil if it is not known.
     package let line: Int?
-    /// The reason in words. It may contain foreign text.
+    /// In words. It may contain foreign text.
     package let reason: String
 
     init(_ code: Code, line: Int?, _ reason: String = "") {
