@@ -71,8 +71,7 @@ enum BMPStructure {
             let isCore = length == 12
             width = try header.little(isCore ? 2 : 4)
             // A negative height means that rows run from the top.
-            let signedHeight = Int(
-                Int32(truncatingIfNeeded: try header.little(isCore ? 2 : 4)))
+            let signedHeight = Int(Int32(truncatingIfNeeded: try header.little(isCore ? 2 : 4)))
             height = abs(signedHeight)
             let planes = try header.little(2)
             bitsPerPixel = try header.little(2)
@@ -103,9 +102,7 @@ enum BMPStructure {
         }
     }
 
-    private static func skipRuns(
-        _ reader: inout ByteReader, isFourBit: Bool
-    ) throws(ImageFault) {
+    private static func skipRuns(_ reader: inout ByteReader, isFourBit: Bool) throws(ImageFault) {
         while true {
             let (count, value) = (try reader.big(1), try reader.big(1))
             switch (count, value) {

@@ -47,13 +47,9 @@ struct ByteReader {
         return try fitting(value)
     }
 
-    mutating func fourCC() throws(ImageFault) -> FourCC {
-        FourCC(value: UInt32(try big(4)))
-    }
+    mutating func fourCC() throws(ImageFault) -> FourCC { FourCC(value: UInt32(try big(4))) }
 
-    mutating func skip(_ count: Int) throws(ImageFault) {
-        _ = try take(count)
-    }
+    mutating func skip(_ count: Int) throws(ImageFault) { _ = try take(count) }
 
     /// If the part runs out of bytes, the file is damaged.
     mutating func part(_ count: Int, _ place: StaticString) throws(ImageFault) -> ByteReader {
@@ -114,9 +110,7 @@ struct FourCC: Equatable, ExpressibleByStringLiteral, CustomStringConvertible {
         value = text.withUTF8Buffer { $0.reduce(0) { $0 << 8 | UInt32($1) } }
     }
 
-    var isFourLetters: Bool {
-        bytes.allSatisfy { (0x41...0x5A).contains($0 & 0xDF) }
-    }
+    var isFourLetters: Bool { bytes.allSatisfy { (0x41...0x5A).contains($0 & 0xDF) } }
 
     /// The characters in quotes if all are printable, else the number.
     var description: String {

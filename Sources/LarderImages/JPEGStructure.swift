@@ -27,8 +27,7 @@ enum JPEGStructure {
             case 0xD9:
                 guard let frame, scans > 0 else { throw reader.damaged("has no picture") }
                 guard frame.width > 0, frame.height > 0 else {
-                    throw reader.damaged(
-                        "has an impossible size, \(frame.width) × \(frame.height)")
+                    throw reader.damaged("has an impossible size, \(frame.width) × \(frame.height)")
                 }
                 return ImageInfo(mediaType: .jpeg, width: frame.width, height: frame.height)
             case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:
@@ -72,8 +71,7 @@ enum JPEGStructure {
             height = try segment.big(2)
             width = try segment.big(2)
             let components = try segment.big(1)
-            guard (2...16).contains(precision), components > 0,
-                segment.remaining == 3 * components
+            guard (2...16).contains(precision), components > 0, segment.remaining == 3 * components
             else { throw segment.damaged("has an impossible frame header") }
         }
     }

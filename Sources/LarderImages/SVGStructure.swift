@@ -51,8 +51,7 @@ enum SVGStructure {
         guard let root = document.root, isSVG(root) else {
             let guess = ContentGuess.describe(file)
             let name = String(decoding: document.root?.name.prefix(40) ?? [], as: UTF8.self)
-            throw .notAnImage(
-                guess == ContentGuess.page ? guess : "an XML document (\(name))")
+            throw .notAnImage(guess == ContentGuess.page ? guess : "an XML document (\(name))")
         }
         let size = size(of: root)
         return ImageInfo(mediaType: .svg, width: size?.width, height: size?.height)

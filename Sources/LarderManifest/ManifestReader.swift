@@ -70,9 +70,7 @@ public struct ManifestReader: Sendable {
             isPart: first?.count == ManifestSurvey.mostKept, rules: rules)
     }
 
-    func read(
-        _ input: ByteInput, _ body: (ManifestItem) throws -> Void
-    ) throws -> ManifestSummary {
+    func read(_ input: ByteInput, _ body: (ManifestItem) throws -> Void) throws -> ManifestSummary {
         try withoutActuallyEscaping(body) { body in
             let recognition = ShapeRecognition(rules)
             let ignored = IgnoredMembers()

@@ -98,8 +98,7 @@ struct ManifestSurvey {
             if trial.isSound {
                 return ManifestSuggestion(
                     entries: entries, icon: icon, name: name, count: trial.found,
-                    isPart: isPart || trial.isCut,
-                    isRelative: trial.relative * 2 > trial.found)
+                    isPart: isPart || trial.isCut, isRelative: trial.relative * 2 > trial.found)
             }
         }
         return nil

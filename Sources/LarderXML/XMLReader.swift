@@ -29,8 +29,8 @@ package final class XMLReader {
     ///   - line: the line of the first byte.
     ///   - bufferSize: the number of bytes that are read at once.
     ///   - read: fills a buffer with UTF-8 and returns the number of bytes, 0 at the end. It is
-    ///   called at least once for each `bufferSize` bytes of the document. If it throws an error,
-    ///   the reading ends, so it can stop a reader that is cancelled.
+    ///     called at least once for each `bufferSize` bytes of the document. If it throws an error,
+    ///     the reading ends, so it can stop a reader that is cancelled.
     /// - Throws: ``XMLError`` if libxml2 has no memory.
     package init(
         _ rules: XMLRules, line: Int = 1, bufferSize: Int = 64 << 10,
@@ -184,10 +184,8 @@ package struct XMLRules: Sendable {
 
     package init(
         elements: [String]? = nil, containers: [String] = [], maximumTextBytes: Int,
-        maximumDepth: Int = 256,
-        maximumSkippedBytes: Int = 64 << 20,
-        permitsDocumentType: Bool = false, forbiddenReference: UInt8? = nil,
-        maximumNames: Int = 256
+        maximumDepth: Int = 256, maximumSkippedBytes: Int = 64 << 20,
+        permitsDocumentType: Bool = false, forbiddenReference: UInt8? = nil, maximumNames: Int = 256
     ) {
         self.elements = elements
         self.containers = containers

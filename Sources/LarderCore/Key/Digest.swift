@@ -20,9 +20,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
         guard bytes.count == Self.byteCount else { return nil }
         var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
         withUnsafeMutableBytes(of: &words) { $0.copyBytes(from: bytes) }
-        self.words = (
-            words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian
-        )
+        self.words = (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)
     }
 
     /// Takes 64 hexadecimal digits of either case; nil for anything else.
@@ -48,9 +46,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
     public var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 
     package func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        let ordered = (
-            words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian
-        )
+        let ordered = (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)
         return Swift.withUnsafeBytes(of: ordered, body)
     }
 

@@ -9,9 +9,7 @@ package enum UTCTime {
     }
 
     /// `20261121T061500Z`, for the name of a file.
-    package static func name(_ date: Date) -> String {
-        text(date, "%04d%02d%02dT%02d%02d%02dZ")
-    }
+    package static func name(_ date: Date) -> String { text(date, "%04d%02d%02dT%02d%02d%02dZ") }
 
     /// The years that have four digits: a foreign record may name any time.
     private static let bounds = -62_135_596_800.0...253_402_300_799
@@ -53,8 +51,7 @@ package enum HTTPDate {
         {
             return date(day: parts[2], month: parts[1], year: number(parts[6]), time: parts[3...5])
         }
-        guard matches(", ##-***-## ##:##:## GMT", bytes[name.endIndex...]),
-            6...9 ~= name.count
+        guard matches(", ##-***-## ##:##:## GMT", bytes[name.endIndex...]), 6...9 ~= name.count
         else { return nil }
         let thisYear = Calendar(identifier: .iso8601).component(.year, from: now)
         var year = thisYear / 100 * 100 + number(parts[3])

@@ -24,9 +24,7 @@ package struct JSONObject {
     }
 
     /// Three decimals: milliseconds, if the value is in seconds.
-    package mutating func set(_ key: String, _ value: Double?) {
-        set(key, value, per: 1000)
-    }
+    package mutating func set(_ key: String, _ value: Double?) { set(key, value, per: 1000) }
 
     /// Six decimals: microseconds, if the value is in seconds.
     package mutating func set(_ key: String, fine value: Double?) {

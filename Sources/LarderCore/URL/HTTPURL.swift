@@ -109,22 +109,16 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Whether their canonical spellings are equal.
-    public static func == (left: HTTPURL, right: HTTPURL) -> Bool {
-        left.string == right.string
-    }
+    public static func == (left: HTTPURL, right: HTTPURL) -> Bool { left.string == right.string }
 
     /// Feeds the canonical spelling alone.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(string)
-    }
+    public func hash(into hasher: inout Hasher) { hasher.combine(string) }
 }
 
 /// The WHATWG URL standard's basic URL parser (section 4.4), for `http` and `https`: these are the
 /// special schemes that have a host and a path of segments.
 extension HTTPURL {
-    static func parse(
-        _ text: String, relativeTo base: HTTPURL?
-    ) throws(ParseError) -> HTTPURL {
+    static func parse(_ text: String, relativeTo base: HTTPURL?) throws(ParseError) -> HTTPURL {
         let text = text.bytesOfURL
         // In every state that follows a special scheme, and in a reference, the first `#` ends all.
         var rest = text.prefix { $0 != UInt8(ascii: "#") }

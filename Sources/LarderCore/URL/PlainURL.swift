@@ -15,9 +15,7 @@ extension HTTPURL {
 }
 
 private enum PlainURL {
-    typealias Parts = (
-        scheme: HTTPURL.Scheme, host: Range<Int>, port: Int?, hasEscapes: Bool
-    )
+    typealias Parts = (scheme: HTTPURL.Scheme, host: Range<Int>, port: Int?, hasEscapes: Bool)
 
     static func parts(of text: UnsafeBufferPointer<UInt8>) -> Parts? {
         let isHTTP = text.starts(with: "http://".utf8)

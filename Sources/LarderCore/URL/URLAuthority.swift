@@ -52,12 +52,9 @@ package struct URLAuthority {
     }
 
     /// Percent-encoding may hide neither control characters nor bytes that are not text.
-    private static func decoded(
-        _ text: ArraySlice<UInt8>
-    ) throws(HTTPURL.ParseError) -> String {
+    private static func decoded(_ text: ArraySlice<UInt8>) throws(HTTPURL.ParseError) -> String {
         let bytes = text.percentDecoded
-        guard bytes.allSatisfy({ $0 >= 0x20 }),
-            let text = String(valid: bytes)
+        guard bytes.allSatisfy({ $0 >= 0x20 }), let text = String(valid: bytes)
         else { throw .malformed("the credentials are not text") }
         return text
     }

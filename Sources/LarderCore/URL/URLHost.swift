@@ -21,9 +21,7 @@ enum URLHost {
             throw .malformed("the host has an empty label")
         }
         if endsInNumber(name) {
-            guard let host = ipv4(name) else {
-                throw .malformed("the host is not an IPv4 address")
-            }
+            guard let host = ipv4(name) else { throw .malformed("the host is not an IPv4 address") }
             return host
         }
         return String(decoding: name, as: UTF8.self)
@@ -31,9 +29,7 @@ enum URLHost {
 
     private static func asciiName(_ name: [UInt8]) throws(HTTPURL.ParseError) -> [UInt8] {
         guard name.contains(where: { $0 >= 0x80 }) else { return name.lowercasedASCII }
-        guard let text = String(valid: name) else {
-            throw .malformed("the host is not UTF-8")
-        }
+        guard let text = String(valid: name) else { throw .malformed("the host is not UTF-8") }
         guard let convert = InternationalHosts.converter else {
             throw .malformed(
                 "the host has characters beyond ASCII, which this program cannot convert")
@@ -133,8 +129,7 @@ enum URLHost {
         }
         if let compression {
             guard pieces.count < 8 else { return nil }
-            pieces.insert(
-                contentsOf: repeatElement(0, count: 8 - pieces.count), at: compression)
+            pieces.insert(contentsOf: repeatElement(0, count: 8 - pieces.count), at: compression)
         }
         return pieces.count == 8 ? pieces : nil
     }

@@ -74,8 +74,7 @@ struct EntryDecoder {
                 return .inline(
                     InlineEntry(
                         name: entry.name, bytes: bytes, priority: entry.priority,
-                        expectedDigest: expectedDigest, expectedSize: expectedSize,
-                        key: entry.key))
+                        expectedDigest: expectedDigest, expectedSize: expectedSize, key: entry.key))
             }
         } catch {
             return .failed(error)
@@ -108,8 +107,7 @@ struct EntryDecoder {
             let matches = place.path.matches(in: element, limit: ManifestLimits.maximumIcons + 1)
             count += matches.count
             guard count <= ManifestLimits.maximumIcons else {
-                throw EntryError(
-                    .tooLarge, "has more than \(ManifestLimits.maximumIcons) icons")
+                throw EntryError(.tooLarge, "has more than \(ManifestLimits.maximumIcons) icons")
             }
             for match in matches where !match.value.isBlank { found.append((match, place)) }
         }

@@ -50,8 +50,7 @@ struct IconURLs {
             }
             guard bytes.count <= InlineEntry.maximumSize else {
                 throw EntryError(
-                    .tooLarge,
-                    "icon is a data: URL of more than \(InlineEntry.maximumSize) bytes")
+                    .tooLarge, "icon is a data: URL of more than \(InlineEntry.maximumSize) bytes")
             }
             return .inline(bytes)
         }

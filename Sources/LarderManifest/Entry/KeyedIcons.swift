@@ -27,7 +27,8 @@ final class KeyedIcons {
         case .skipped, .failed: return result
         }
         let icon = (
-            digest: UInt32(truncatingIfNeeded: digest), position: UInt32(clamping: position))
+            digest: UInt32(truncatingIfNeeded: digest), position: UInt32(clamping: position)
+        )
         let keyDigest = Self.digest(of: key)
         guard let first = icons[keyDigest] else {
             icons[keyDigest] = icon

@@ -63,7 +63,9 @@ package struct URLPlaceholders {
             let isClosed = end.count == braces && end.allSatisfy { $0 == UInt8(ascii: "}") }
             return isClosed ? text[..<end.endIndex] : nil
         case UInt8(ascii: "%"):
-            let word = text.dropFirst().prefix { 0x61...0x7A ~= $0 | 0x20 || $0 == UInt8(ascii: "_") }
+            let word = text.dropFirst().prefix {
+                0x61...0x7A ~= $0 | 0x20 || $0 == UInt8(ascii: "_")
+            }
             let end = word.endIndex
             // A percent sign and two hexadecimal digits are an escape (RFC 3986, section 2.1).
             guard !word.isEmpty, end < text.endIndex, text[end] == UInt8(ascii: "%"),

@@ -62,8 +62,7 @@ struct BinaryPlist {
         // The first comparison keeps the second one from overflowing.
         guard (1...8).contains(offsetSize), (1...8).contains(referenceSize),
             offsetTable >= UInt64(Self.header.count), offsetTable <= UInt64(trailer),
-            objectCount <= (UInt64(trailer) - offsetTable) / UInt64(offsetSize),
-            root < objectCount
+            objectCount <= (UInt64(trailer) - offsetTable) / UInt64(offsetSize), root < objectCount
         else {
             throw Damage(reason: "the binary plist is cut off or damaged: its trailer is wrong")
         }
@@ -116,8 +115,7 @@ struct BinaryPlist {
             return .string(run, isUTF16: false)
         case (0x6, _):
             let run = try run(reference, at: offset, low: low, unit: 2)
-            return .string(
-                References(offset: run.offset, count: run.count * 2), isUTF16: true)
+            return .string(References(offset: run.offset, count: run.count * 2), isUTF16: true)
         case (0x8, _):
             return .scalar(
                 .opaque("a UID"), size: try checked(reference, at: offset + 1, count: low + 1))
@@ -165,9 +163,7 @@ struct BinaryPlist {
     }
 
     /// The units of an object with a count: in its marker, or in an integer behind it.
-    private func run(
-        _ reference: Int, at marker: Int, low: Int, unit: Int
-    ) throws -> References {
+    private func run(_ reference: Int, at marker: Int, low: Int, unit: Int) throws -> References {
         var offset = marker + 1
         var count = UInt64(low)
         if low == 0xF {

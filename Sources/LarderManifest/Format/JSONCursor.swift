@@ -140,8 +140,7 @@ final class JSONCursor: ManifestCursor {
     }
 
     private var truncated: ManifestError {
-        window.error(
-            .malformed, at: window.count, "the file ends before its arrays and objects do")
+        window.error(.malformed, at: window.count, "the file ends before its arrays and objects do")
     }
 }
 
@@ -197,14 +196,11 @@ extension UInt8 {
     /// RS, which begins each text of a sequence (RFC 7464, section 2.2).
     static let recordSeparator: UInt8 = 0x1E
 
-    fileprivate var beginsJSONValue: Bool {
-        isDigit || "[{\"-tfn".utf8.contains(self)
-    }
+    fileprivate var beginsJSONValue: Bool { isDigit || "[{\"-tfn".utf8.contains(self) }
 }
 
 extension EntryError {
-    static let unfinishedLine = EntryError(
-        .unparsableLine, "the line ends before its object does")
+    static let unfinishedLine = EntryError(.unparsableLine, "the line ends before its object does")
 
     static func unparsableLine(column: Int, _ reason: String) -> EntryError {
         EntryError(.unparsableLine, "column \(column): \(reason)")

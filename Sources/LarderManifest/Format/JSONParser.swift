@@ -37,9 +37,7 @@ struct JSONParser {
     }
 
     /// Reads one value and the white space before it.
-    mutating func value() throws(Error) -> ManifestValue {
-        try value(depth: 1)
-    }
+    mutating func value() throws(Error) -> ManifestValue { try value(depth: 1) }
 
     mutating func key() throws(Error) -> String {
         guard try next() == UInt8(ascii: "\"") else { throw unexpected("a key in quotation marks") }
@@ -180,8 +178,7 @@ struct JSONParser {
         var isASCII = true
         position = start
         while true {
-            position = JSONText.endOfPlainText(
-                base, from: position, to: end, isASCII: &isASCII)
+            position = JSONText.endOfPlainText(base, from: position, to: end, isASCII: &isASCII)
             guard position < end else { throw .unfinished }
             if base[position] == UInt8(ascii: "\"") { break }
             if base[position] == UInt8(ascii: "\\") {
@@ -206,9 +203,7 @@ struct JSONParser {
         return isASCII ? (String(decoding: text, as: UTF8.self), true) : Self.decoded(text)
     }
 
-    private static func decoded(
-        _ bytes: some Collection<UInt8>
-    ) -> (text: String, isValid: Bool) {
+    private static func decoded(_ bytes: some Collection<UInt8>) -> (text: String, isValid: Bool) {
         if let text = String(validating: bytes, as: UTF8.self) { return (text, true) }
         return (String(decoding: bytes, as: UTF8.self), false)
     }

@@ -160,8 +160,7 @@ final class PlistCursor: ManifestCursor {
             return .opaque("a date")
         case .key: throw error(.malformed, "<key> outside of a dictionary's pairs")
         case .plist, nil:
-            throw error(
-                .malformed, "\(shownElement) is not an element of property lists")
+            throw error(.malformed, "\(shownElement) is not an element of property lists")
         }
     }
 
@@ -242,10 +241,7 @@ extension ManifestError {
                     "the document is a <\(name.sanitizedForTerminal)>, not a property list"
                 )
             case .otherElement(let name):
-                (
-                    .malformed,
-                    "<\(name.sanitizedForTerminal)> is not an element of property lists"
-                )
+                (.malformed, "<\(name.sanitizedForTerminal)> is not an element of property lists")
             }
         self.init(code, source: source, at: error.line.map { .line($0) }, words)
     }

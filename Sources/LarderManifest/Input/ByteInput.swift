@@ -50,8 +50,7 @@ package final class ByteInput {
         case .bytes(let bytes): return bytes.count
         case .packed: return nil
         case .descriptor(let descriptor, _):
-            guard let size = Self.fileSize(descriptor),
-                lseek(descriptor, 0, SEEK_CUR) == position
+            guard let size = Self.fileSize(descriptor), lseek(descriptor, 0, SEEK_CUR) == position
             else { return nil }
             return size
         }

@@ -60,9 +60,7 @@ final class ByteWindow {
         return .line(line, column: column)
     }
 
-    func error(
-        _ code: ManifestError.Code, at offset: Int = 0, _ reason: String
-    ) -> ManifestError {
+    func error(_ code: ManifestError.Code, at offset: Int = 0, _ reason: String) -> ManifestError {
         ManifestError(code, source: input.name, at: place(at: offset), reason)
     }
 }

@@ -79,9 +79,7 @@ final class Inflater {
     }
 
     /// Without a place: lines of packed bytes mean nothing.
-    private func failure(
-        _ code: ManifestError.Code, _ reason: String
-    ) -> ManifestError {
+    private func failure(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
         ManifestError(code, source: window.input.name, reason)
     }
 }

@@ -119,9 +119,7 @@ enum XMLEncoding {
     /// ISO-8859-1; of US-ASCII, which is a part of it, nothing else is taken.
     case latin1(isASCII: Bool)
 
-    var unitSize: Int {
-        if case .utf16 = self { 2 } else { 1 }
-    }
+    var unitSize: Int { if case .utf16 = self { 2 } else { 1 } }
 
     private static let longestDeclaration = 1 << 10
 

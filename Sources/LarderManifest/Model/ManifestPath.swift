@@ -225,8 +225,7 @@ extension ManifestPath {
         case (.members, .dictionary(let members)):
             for member in members {
                 let match = PathMatch(
-                    value: member.value, container: members, key: member.key,
-                    wildcard: member.key)
+                    value: member.value, container: members, key: member.key, wildcard: member.key)
                 collect(next, match, limit, &found)
             }
         case (.elements, .array(let elements)):

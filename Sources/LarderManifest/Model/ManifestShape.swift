@@ -65,8 +65,7 @@ extension ManifestShape {
                 icons: [
                     IconPlace(path: "icon", template: "icons/{}"),
                     IconPlace(path: "localized.*.icon", template: "{packageName}/{*}/{}"),
-                ],
-                base: "$.repo.address"),
+                ], base: "$.repo.address"),
             ManifestShape(
                 "F-Droid index v2", ["$.packages.*"], marks: ["metadata"],
                 names: ["metadata.name['en-US']", "metadata.name.*"],
@@ -100,8 +99,7 @@ extension ManifestShape {
                     "$", "$.shortcuts[*]", "$.widgets[*]", "$.shortcuts_localized.*[*]",
                     "$.widgets_localized.*[*]",
                 ], marks: ["icons[*].src", "icons_localized.*[*].src"],
-                names: ["name", "short_name"],
-                icons: ["icons[*].src", "icons_localized.*[*].src"]),
+                names: ["name", "short_name"], icons: ["icons[*].src", "icons_localized.*[*].src"]),
             .plain,
             ManifestShape(
                 "template list", ["$[*]", "$.templates[*]"], names: ["title", "name"],

@@ -76,8 +76,7 @@ extension ManifestError {
         guard let words = ManifestSuggestion.words(suggestions) else { return self }
         let advice = ": \(ManifestSuggestion.advice)"
         let isAdvice = reason.utf8.suffix(advice.utf8.count).elementsEqual(advice.utf8)
-        let reason =
-            isAdvice ? String(Substring(reason.utf8.dropLast(advice.utf8.count))) : reason
+        let reason = isAdvice ? String(Substring(reason.utf8.dropLast(advice.utf8.count))) : reason
         return ManifestError(
             code, source: source, at: place, "\(reason); \(words)", errorNumber: errorNumber)
     }

@@ -175,9 +175,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
 
     /// - Parameter depth: the levels to enter. What is deeper is taken whole, within an entry's
     ///   limits.
-    private func look(
-        at cursor: Cursor, _ place: [ManifestPath.Segment], depth: Int
-    ) throws {
+    private func look(at cursor: Cursor, _ place: [ManifestPath.Segment], depth: Int) throws {
         switch (try cursor.kind(), depth) {
         case (.array, 1...):
             try cursor.forEachElement {

@@ -81,8 +81,7 @@ final class ShapeRecognition {
     ) -> Int {
         if let found = shape(of: element, among: candidates) { return found }
         if case .success(.dictionary(let members)) = element {
-            let isFamiliar =
-                members.isEmpty || members.contains { EntryDecoder.hasMeaning($0.key) }
+            let isFamiliar = members.isEmpty || members.contains { EntryDecoder.hasMeaning($0.key) }
             if isFamiliar { hasFamiliar = true } else { hasStrange = true }
         }
         return plain ?? candidates.first ?? 0
@@ -134,9 +133,7 @@ final class ShapeRecognition {
         guard let settled else { return nil }
         let shape = shapes[settled]
         return ManifestPlaces(
-            shape: shape.name,
-            entries: used, names: shape.names, icons: shape.icons.map(\.path),
-            priority: shape.priority, integrity: shape.integrity,
-            base: base)
+            shape: shape.name, entries: used, names: shape.names, icons: shape.icons.map(\.path),
+            priority: shape.priority, integrity: shape.integrity, base: base)
     }
 }

@@ -69,8 +69,7 @@ final class UnreadIcons {
         switch value {
         case .string(let text):
             let isNamed = rank.map { $0 > 1 && $0 >= least } ?? (least == 0)
-            guard isNamed || rank == nil && isInList,
-                !known.contains(where: { $0.covers(path) }),
+            guard isNamed || rank == nil && isInList, !known.contains(where: { $0.covers(path) }),
                 IconLikeness.likeness(of: text, rank: rank) > 0
             else { return }
             if isNamed {
