@@ -16,9 +16,9 @@ enum BMPStructure {
                 Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 14, as: UInt32.self))))
     }
 
-    /// Checks the headers, and that the pixels are inside the file. Its length in the header is not
-    /// compared: many writers get it wrong, and no decoder looks at it. Bytes after the pixels,
-    /// such as colour profiles, are ignored.
+    /// Checks the headers, and that the pixels are inside the file. The file length in the header
+    /// is not compared: many writers get it wrong, and no decoder looks at it. Bytes after the
+    /// pixels, such as colour profiles, are ignored.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
         var reader = ByteReader(bytes, of: .bmp)
         try reader.skip(10)

@@ -31,7 +31,7 @@ struct ByteReader {
 
     mutating func rewind() { offset = 0 }
 
-    /// Most significant byte first; 0 for a width of 0.
+    /// Reads a number, most significant byte first; 0 for a width of 0.
     @inline(__always)
     mutating func big(_ width: Int) throws(ImageFault) -> Int {
         var value: UInt64 = 0
@@ -39,7 +39,7 @@ struct ByteReader {
         return try fitting(value)
     }
 
-    /// Least significant byte first.
+    /// Reads a number, least significant byte first.
     @inline(__always)
     mutating func little(_ width: Int) throws(ImageFault) -> Int {
         var value: UInt64 = 0
@@ -51,7 +51,7 @@ struct ByteReader {
 
     mutating func skip(_ count: Int) throws(ImageFault) { _ = try take(count) }
 
-    /// If the part runs out of bytes, the file is damaged.
+    /// Returns a reader of the next bytes alone. If it runs out of them, the file is damaged.
     mutating func part(_ count: Int, _ place: StaticString) throws(ImageFault) -> ByteReader {
         var part = ByteReader(try take(count), of: type, overrun: .damaged)
         part.place = place

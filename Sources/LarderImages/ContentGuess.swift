@@ -50,7 +50,7 @@ package enum ContentGuess {
         (0, Array("ID3".utf8), "an MP3 file"),
     ]
 
-    /// In lower case; nil if it is not text.
+    /// The content in lower case; nil if it is not text.
     private static func text(_ start: Slice<UnsafeRawBufferPointer>) -> [UInt8]? {
         let isUTF16 = start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF])
         // Of UTF-16, the bytes that stand for ASCII are enough to guess from.

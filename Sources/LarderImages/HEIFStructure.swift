@@ -298,7 +298,7 @@ struct HEIFMini {
     private let height: Int
     private let isTurned: Bool
 
-    /// Turned as the orientation says.
+    /// The size as shown: turned as the orientation says.
     var size: (width: Int, height: Int) { isTurned ? (height, width) : (width, height) }
 
     /// Checks that the box has as much data as it states. It may name another format than

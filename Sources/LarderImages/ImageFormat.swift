@@ -1,6 +1,6 @@
 import LarderCore
 
-/// How the files of an image format are named, recognised and validated. A format is one file that
+/// An image format: how its files are named, recognised and validated. A format is one file that
 /// declares its row, and the row's place in ``all``.
 package struct ImageFormat: Sendable {
     /// The formats that count as an icon, in the order in which they are tried.

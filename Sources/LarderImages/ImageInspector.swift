@@ -40,7 +40,7 @@ package struct ImageFault: Error, Sendable, Equatable, CustomStringConvertible {
     }
 
     package let code: Code
-    /// Nil if the content claims no format.
+    /// The format that the content claims to be; nil if there is none.
     package let mediaType: MediaType?
     /// The fault in words. It quotes nothing unprintable.
     package let message: String

@@ -76,7 +76,7 @@ enum JPEGStructure {
         }
     }
 
-    /// Any number of 0xFF may precede the marker's second byte.
+    /// The next marker's second byte; any number of 0xFF may precede it as filling.
     private static func nextMarker(_ reader: inout ByteReader) throws(ImageFault) -> Int {
         while true {
             reader.skip(to: 0xFF)

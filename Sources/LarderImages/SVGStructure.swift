@@ -12,7 +12,7 @@ extension ImageFormat {
 
 /// Uncompressed SVG: a well-formed XML document whose root is `svg`.
 enum SVGStructure {
-    /// In UTF-8 or UTF-16, whose byte order marks and zero bytes are skipped like white space.
+    /// Whether the bytes begin like XML. UTF-16's byte order marks and zero bytes are skipped.
     static func recognises(_ bytes: UnsafeRawBufferPointer) -> Bool {
         bytes.first {
             !$0.isMarkupBlank && ![0x00, 0xEF, 0xBB, 0xBF, 0xFE, 0xFF].contains($0)
@@ -106,7 +106,7 @@ enum SVGStructure {
         return (width, height)
     }
 
-    /// In px or without a unit, rounded.
+    /// A length in px or without a unit, rounded.
     private static func pixels(_ text: some Collection<UInt8>) -> Int? {
         var digits = text.filter { !$0.isSpace }
         if digits.suffix(2).elementsEqual("px".utf8) { digits.removeLast(2) }

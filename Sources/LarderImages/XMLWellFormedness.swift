@@ -89,7 +89,7 @@ struct XMLWellFormedness {
         try skip(past: "?>")
     }
 
-    /// Quotes and comments may hold any other mark.
+    /// Skips the document type, in which quotes and comments may hold any other mark.
     private mutating func skipDocumentType() throws(ImageFault) {
         var isInside = false
         while true {
@@ -263,7 +263,7 @@ struct XMLWellFormedness {
         return true
     }
 
-    /// In UTF-8, every character must be whole, too.
+    /// Checks that every character may be in a document, and, in UTF-8, is whole.
     func checkCharacters(isUTF8: Bool) throws(ImageFault) {
         var reader = reader
         reader.rewind()
@@ -279,7 +279,7 @@ struct XMLWellFormedness {
         }
     }
 
-    /// Of the UTF-8 character beyond ASCII that comes first; nil if there is none.
+    /// The length of the UTF-8 character beyond ASCII that comes first; nil if there is none.
     private static func characterLength(_ bytes: UnsafeRawBufferPointer) -> Int? {
         var bytes = bytes.prefix(4).makeIterator()
         var decoder = UTF8()

@@ -14,7 +14,8 @@ public struct ManifestReader: Sendable {
         self.rules = rules
     }
 
-    /// Hands over every icon in order, and every element without one, skipped or failed. It blocks.
+    /// Hands over every icon in order, and every element without one, skipped or failed.
+    /// Blocks: call it on a thread of its own.
     ///
     /// - Throws: ``ManifestError`` if the file cannot be read or is not a manifest, which may show
     ///   only after entries were handed over; and what `body` throws, which ends the reading.
@@ -22,8 +23,8 @@ public struct ManifestReader: Sendable {
         try read(opened: { _ in }, body)
     }
 
-    /// The same, until `isCancelled` returns true; it is asked for each item and each read. Also
-    /// throws `CancellationError`.
+    /// Reads until `isCancelled` returns true, which is asked for each item and each read of bytes.
+    /// Then throws `CancellationError`.
     package func read(
         unless isCancelled: () -> Bool, _ body: (ManifestItem) throws -> Void
     ) throws -> ManifestSummary {

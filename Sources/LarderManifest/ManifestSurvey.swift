@@ -3,14 +3,14 @@
 struct ManifestSurvey {
     private static let mostDepth = 12
     static let mostPlaces = 4_096
-    /// In bytes. The rest of the manifest is similar.
+    /// The number of bytes that are surveyed. The rest is similar.
     private static let mostBytes = 32 << 20
 
     let root = SurveyedPlace()
     private let limits: ManifestLimits
     private var room = Self.mostPlaces
 
-    /// A broken or cut source is surveyed up to there.
+    /// Surveys a source; a broken or cut one up to there.
     init(of source: ManifestSource, limits: ManifestLimits) {
         self.limits = limits
         try? survey(source)
@@ -146,7 +146,7 @@ struct ManifestSurvey {
 }
 
 extension SurveyCandidate {
-    /// For `--entries`, the shortest first; nil if the manifest's form tells.
+    /// The paths for `--entries`, the shortest first; nil if the manifest's form tells.
     fileprivate var entryPaths: [ManifestPath?] {
         guard let last = entries.last else { return [nil, ManifestPath(segments: [])] }
         let whole = ManifestPath.pasteable(entries)

@@ -16,10 +16,10 @@ final class SurveyedPlace {
     private(set) var texts = 0
     private(set) var icons = 0
     private(set) var likeness = 0
-    /// Beneath: elements, members, and the members of a map.
+    /// The places beneath: of elements, of members, and of the members of a map.
     private(set) var inner: [ManifestPath.Segment: SurveyedPlace] = [:]
     private var hasMappedValues = false
-    /// Here and beneath, as counted by ``settle()``.
+    /// The number of icons and places here and beneath, as counted by ``settle()``.
     private(set) var iconsBeneath = 0
     private var placesBeneath = 0
     private let rank: Int?

@@ -20,7 +20,7 @@ final class XMLFilter {
     private var depth = 0
     /// True between the elements of a container and around the root, where text means nothing.
     private var isBetweenElements = true
-    /// In bytes of the current text; a reference counts as one.
+    /// The number of bytes that were passed on of the current text. A reference counts as one.
     private var textLength = 0
     private let mostText: Int
     private var skippedBytes = 0
@@ -41,9 +41,9 @@ final class XMLFilter {
     private var end = 0
 
     private static let capacity = 64 << 10
-    /// Of a tag or a document type, in bytes.
+    /// The maximum number of bytes in a tag or a document type.
     private static let mostMarkup = 4 << 10
-    /// Of a reference that is kept whole, in bytes.
+    /// The maximum number of bytes in a reference that is kept whole.
     private static let mostReference = 16
     /// libxml2's reader parses 512 bytes at a time (`CHUNK_SIZE` in xmlreader.c), and drops the
     /// parsed ones only if no more than 512 others are in its buffer. If it got more at once, the
@@ -188,7 +188,7 @@ final class XMLFilter {
         pass(length)
     }
 
-    /// To a character that XML 1.0 forbids (section 2.2).
+    /// Whether it is a reference to a character that XML 1.0 forbids (section 2.2).
     private static func isForbidden(_ reference: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         guard reference.starts(with: "&#".utf8) else { return false }
         let digits = reference.dropFirst(2).dropLast()
@@ -325,7 +325,7 @@ final class XMLFilter {
         names.insert(name)
     }
 
-    /// Of a tag, or of a document type without declarations.
+    /// The length of a tag, or of a document type without declarations of its own.
     private func lengthOfMarkup(isDocumentType: Bool = false) throws -> Int {
         let bytes = input.unread
         var quote: UInt8?

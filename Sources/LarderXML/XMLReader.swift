@@ -95,7 +95,7 @@ package final class XMLReader {
         return names.firstIndex { $0 == name }
     }
 
-    /// With its prefix. It is foreign text.
+    /// The element's name with its prefix. It is foreign text.
     package var name: String { xmlTextReaderConstName(reader).map { String(cString: $0) } ?? "" }
 
     /// Whether the element has no end tag, as in `<string/>`.
@@ -103,7 +103,7 @@ package final class XMLReader {
 
     package var depth: Int { Int(xmlTextReaderDepth(reader)) }
 
-    /// Complete up to ``XMLRules/maximumTextBytes``; a longer text is cut somewhere beyond that.
+    /// The current text, complete up to ``XMLRules/maximumTextBytes`` and cut somewhere beyond.
     package var text: String { xmlTextReaderConstValue(reader).map { String(cString: $0) } ?? "" }
 
     /// Whether a reference was replaced by ``XMLRules/forbiddenReference``.
@@ -178,8 +178,8 @@ package struct XMLRules: Sendable {
     /// What is passed on for a reference to a character that XML forbids, such as `&#1;`. Default:
     /// nil, the reference itself, which libxml2 refuses.
     package var forbiddenReference: UInt8?
-    /// The maximum number of different names if any are permitted. libxml2 keeps all names and
-    /// compares each new one with them.
+    /// The maximum number of different names if any names are permitted. libxml2 keeps all names
+    /// and compares each new one with them.
     package var maximumNames: Int
 
     package init(
@@ -218,7 +218,7 @@ struct XMLElements {
 
     func isContainer(_ number: UInt64) -> Bool { containers.contains(number) }
 
-    /// For a name of less than eight bytes. Longer names have none: 0.
+    /// The number of a name of less than eight bytes. Longer names have none: 0.
     static func number(_ name: some Collection<UInt8>) -> UInt64 {
         guard name.count < 8 else { return 0 }
         var number: UInt64 = 0
@@ -233,12 +233,12 @@ struct XMLTag {
     let isEnd: Bool
     /// Whether the element has no end tag, as in `<string/>`.
     let isEmpty: Bool
-    /// In bytes, from bracket to bracket.
+    /// The number of bytes from bracket to bracket.
     let length: Int
     let hasAttributes: Bool
     let number: UInt64
 
-    /// For messages. It is foreign text.
+    /// The beginning of the name, for messages. It is foreign text.
     var spelling: String { String(decoding: name.prefix(64), as: UTF8.self) }
 
     /// - Parameter bytes: from bracket to bracket, at least both of them; valid as long as the tag.
@@ -303,11 +303,11 @@ package struct XMLError: Error, Equatable {
         case otherElement(String)
     }
 
-    /// A name in it is foreign text.
+    /// The kind of failure. A name in it is foreign text.
     package let code: Code
-    /// From 1; nil if it is not known.
+    /// The line, counted from 1; nil if it is not known.
     package let line: Int?
-    /// In words. It may contain foreign text.
+    /// The reason in words. It may contain foreign text.
     package let reason: String
 
     init(_ code: Code, line: Int?, _ reason: String = "") {

@@ -32,7 +32,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
         words = (first, second, third, fourth)
     }
 
-    /// Without an array of the digits: listings have millions.
+    /// Reads 16 digits without an array of them: listings have millions.
     private static func word(_ digits: inout some IteratorProtocol<UInt8>) -> UInt64? {
         var word: UInt64 = 0
         for _ in 0..<16 {

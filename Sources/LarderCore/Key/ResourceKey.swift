@@ -40,8 +40,8 @@ package enum ResourceKey {
         !key.starts(with: bytes.utf8) || key.elementsEqual(name(of: digest).utf8)
     }
 
-    /// Returns the URL of a resource as outputs have it. Without a URL, the key is one. With a key
-    /// of its own, a URL is signed or rotates, and its query is not shown.
+    /// Returns the URL of a resource as outputs have it. `url` is nil if the key is the URL. With a
+    /// key of its own, a URL is signed or rotates, and its query is not shown.
     package static func shownURL(_ url: String?, key: String?, hasCredentials: Bool) -> String? {
         let isKeyed = url != nil && (key.map(isSpelledOut) ?? true)
         let shown = isKeyed ? url?.maskingQuery : (url ?? key)?.maskingSecretsInQuery
@@ -79,8 +79,7 @@ package struct CacheKey: Hashable, Sendable {
 }
 
 extension String {
-    /// As an output shows it. With a key of its own, the URL is signed or rotates, and its query is
-    /// not shown.
+    /// A URL as outputs show it. With a key of its own, it is signed or rotates, and has no query.
     package func shown(asURLOf key: String) -> String {
         (ResourceKey.isApart(key, from: self) ? maskingQuery : self).shownAsURL
     }

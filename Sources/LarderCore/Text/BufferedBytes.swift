@@ -8,9 +8,9 @@ package final class BufferedBytes {
     private var end = 0
     /// Whether the input has no bytes beyond those in memory.
     package private(set) var isAtEnd = false
-    /// Of the next byte, from 1.
+    /// The line of the next byte, counted from 1.
     package private(set) var line: Int
-    /// Of the next byte, from 0.
+    /// The place of the next byte, counted from 0.
     package private(set) var offset = 0
     private var lineOffset = 0
 
@@ -26,14 +26,14 @@ package final class BufferedBytes {
 
     deinit { storage.deallocate() }
 
-    /// Valid until the next call that fills or consumes.
+    /// The bytes in memory; valid until the next call that fills or consumes.
     package var unread: UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: storage + start, count: count)
     }
 
     package var count: Int { end - start }
 
-    /// In bytes, from 1.
+    /// The column of the next byte in bytes, counted from 1.
     package var column: Int { offset - lineOffset + 1 }
 
     /// Reads until the buffer is full or the input ends; false if there was nothing more. After one

@@ -33,8 +33,8 @@ package enum UTCTime {
 
 /// Dates as HTTP writes them (RFC 9110, section 5.6.7): the preferred form and the two old ones.
 package enum HTTPDate {
-    /// Nil if `text` is not an HTTP date. Letters may be of either case. Everything else must
-    /// follow the grammar, because a date that does not means "stale" (RFC 9111, section 5.3).
+    /// Returns nil for what is not an HTTP date. Letters may be of either case. Everything else
+    /// must follow the grammar, because a date that does not means "stale" (RFC 9111, section 5.3).
     ///
     /// - Parameter now: decides the century of a year of two digits.
     package static func parse(_ text: String, now: Date = Date()) -> Date? {
@@ -105,7 +105,7 @@ package enum HTTPDate {
 
 /// Whole seconds as `max-age` and `Age` state them (RFC 9111, section 1.2.2).
 package enum DeltaSeconds {
-    /// 68 years.
+    /// 68 years, in seconds.
     static let maximum = 1 << 31
 
     package static func parse(_ text: some Collection<UInt8>) -> Int? {

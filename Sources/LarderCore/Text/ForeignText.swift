@@ -6,7 +6,7 @@ import Foundation
 // minute. Scripts/lint names what does so, where foreign text is read.
 
 extension StringProtocol {
-    /// Inlinable because every key of a manifest is compared with several names.
+    /// Whether both are the same bytes. Inlinable because all keys of manifests are compared.
     @inlinable
     package func isSame(as other: some StringProtocol) -> Bool {
         utf8.withContiguousStorageIfAvailable { own in
@@ -22,7 +22,7 @@ extension StringProtocol {
 }
 
 extension Collection<UInt8> {
-    /// In either case of ASCII; `word` is in lower case.
+    /// Whether it is `word`, which is in lower case, in either case of ASCII.
     @inlinable
     package func isWord(_ word: StaticString) -> Bool {
         word.withUTF8Buffer { word in
@@ -33,7 +33,7 @@ extension Collection<UInt8> {
     @inlinable
     package var lowercasedASCII: [UInt8] { map(\.lowercasedASCII) }
 
-    /// The standard library's search prepares tables first and takes up to 6 µs for a short text:
+    /// Whether `word` is in it. The standard library's search takes up to 6 µs for a short text:
     /// seconds for a megabyte of URLs, or of one URL's parameters.
     package func holds(_ word: StaticString) -> Bool {
         withContiguousStorageIfAvailable { word.isIn($0) }
@@ -98,7 +98,7 @@ extension StaticString {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// From `start` on. Much faster than the standard library's search.
+    /// The first index from `start` on. Much faster than the standard library's search.
     package func place(of byte: UInt8, from start: Int = 0) -> Int? {
         guard let base = baseAddress, start < count else { return nil }
         return memchr(base + start, Int32(byte), count - start).map {
@@ -108,7 +108,8 @@ extension UnsafeBufferPointer<UInt8> {
 }
 
 extension String {
-    /// Ten times faster than `String(decoding:as:)`. Surrogates without a partner read as U+FFFD.
+    /// Decodes UTF-16, with U+FFFD for lone surrogates. Ten times faster than
+    /// `String(decoding:as:)`.
     package static func decoding(
         utf16 bytes: UnsafeRawBufferPointer, isBigEndian: Bool
     ) -> (text: String, isValid: Bool) {

@@ -12,7 +12,7 @@ package struct JSONObject {
         if let value { quote(value) } else { members += "null" }
     }
 
-    /// With escapes for what could steer a terminal.
+    /// Sets a text, with escapes for what could steer a terminal.
     package mutating func set(_ key: String, exactly value: String) {
         begin(key)
         quote(value, escapingForTerminal: true)

@@ -46,8 +46,8 @@ extension String {
         return body(path + [0])
     }
 
-    /// As dirname(3): "." if the path has no other. `NSString.deletingLastPathComponent` of Swift
-    /// 6.3 traps on a name of one character.
+    /// The directory of a path, as dirname(3) has it: "." if there is none.
+    /// `NSString.deletingLastPathComponent` of Swift 6.3 traps on a name of one character.
     package var parentDirectory: String {
         var path = self[...]
         func dropSlashes() { while path.utf8.count > 1, path.last == "/" { path.removeLast() } }
@@ -58,7 +58,7 @@ extension String {
         return String(path)
     }
 
-    /// "" if the path ends with a slash.
+    /// The name behind the last slash; "" if the path ends with a slash.
     package var lastName: String {
         utf8.lastIndex(of: UInt8(ascii: "/")).map { String(self[index(after: $0)...]) } ?? self
     }

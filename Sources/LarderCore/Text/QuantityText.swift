@@ -21,7 +21,7 @@ package enum ByteText {
 }
 
 extension Int {
-    /// `1 object`, `2 objects`: `several` is by default `one` with an s.
+    /// A count for people: `1 object`, `2 objects`. `several` is by default `one` with an s.
     package func of(_ one: String, _ several: String? = nil) -> String {
         "\(self) \(self == 1 ? one : several ?? one + "s")"
     }

@@ -1,7 +1,7 @@
 extension String {
-    /// Everything is escaped that could steer a terminal or change how its neighbours read: control
-    /// characters, line breaks, direction marks and overrides, and invisible formatting. Printable
-    /// text of any script stays, and so do the joiners that Persian, Indic scripts and emoji need.
+    /// The text with everything escaped that could steer a terminal or change how its neighbours
+    /// read: control characters, line breaks, direction marks and overrides, invisible formatting.
+    /// Text of any script stays, and so do the joiners that Persian, Indic scripts and emoji need.
     package var sanitizedForTerminal: String {
         if utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return self }
         var result = ""
@@ -19,7 +19,7 @@ extension String {
         return result
     }
 
-    /// Sanitized, cut after `limit` characters, and in quotation marks.
+    /// The text in quotation marks: sanitized, and cut after `limit` characters.
     package func quoted(limit: Int = 80) -> String {
         // The cut comes first, so that an overlong text is not sanitized whole.
         let head = unicodeScalars.prefix(limit)
@@ -40,7 +40,7 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// One word of a shell's command: in quotation marks, unless it needs none.
+    /// The text as one word of a shell's command: in quotation marks, unless it needs none.
     package var shellQuoted: String {
         let isPlain = utf8.allSatisfy {
             $0.isASCIILetterOrDigit || "-_./:@%+,".utf8.contains($0)

@@ -184,7 +184,7 @@ extension HTTPURL {
         return (String(decoding: name, as: UTF8.self), name.count + 1)
     }
 
-    /// The path starts at `root` in `spelling`, which may have the base URL's folder already.
+    /// Appends to a path that starts at `root`, and may have the base URL's folder already.
     private static func append(
         pathAndQuery text: ArraySlice<UInt8>, to spelling: inout [UInt8], root: Int
     ) {
@@ -216,7 +216,7 @@ extension HTTPURL {
         append(query, to: &spelling, plain: URLBytes.query)
     }
 
-    /// Percent-encodes all but escapes and `plain` bytes.
+    /// Appends bytes, and percent-encodes all but escapes and `plain` ones.
     private static func append(
         _ bytes: ArraySlice<UInt8>, to spelling: inout [UInt8], plain: [Bool]
     ) {

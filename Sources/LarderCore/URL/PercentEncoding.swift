@@ -9,7 +9,7 @@ extension String {
         return String(decoding: encoded, as: UTF8.self)
     }
 
-    /// If the bytes are not UTF-8, those beyond ASCII are percent-encoded, as by the parser.
+    /// Decodes UTF-8. In other text, bytes beyond ASCII are percent-encoded, as by the parser.
     package init(urlBytes bytes: some Collection<UInt8>) {
         if let text = String(valid: bytes) {
             self = text
@@ -55,7 +55,7 @@ extension [UInt8] {
 }
 
 extension Collection<UInt8> {
-    /// A `%` that begins no escape stays.
+    /// The decoded bytes. A `%` that begins no escape stays.
     package var percentDecoded: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
@@ -84,7 +84,7 @@ enum URLBytes {
         (0...0xFF).map { isUnreserved(UInt8($0)) || others.utf8.contains(UInt8($0)) }
     }
 
-    /// RFC 3986, section 2.3.
+    /// Whether the byte is unreserved (RFC 3986, section 2.3).
     static func isUnreserved(_ byte: UInt8) -> Bool {
         byte.isASCIILetterOrDigit || "-._~".utf8.contains(byte)
     }

@@ -60,7 +60,7 @@ private enum PlainURL {
         return labels == 4 && isNumeric
     }
 
-    /// A number up to 255 in its only spelling.
+    /// Whether it is a number up to 255 in its only spelling.
     private static func isDecimalByte(_ label: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         guard label.count <= 3, label.count == 1 || label.first != UInt8(ascii: "0") else {
             return false
@@ -73,7 +73,7 @@ private enum PlainURL {
         return number <= 255
     }
 
-    /// Without leading zeros; `position` then is behind it.
+    /// The number after a colon, without leading zeros; `position` then is behind it.
     private static func number(
         _ text: UnsafeBufferPointer<UInt8>, after position: inout Int
     ) -> Int? {

@@ -8,7 +8,7 @@ package struct URLAuthority {
     package let host: String
     package let port: Int?
 
-    /// As the WHATWG URL standard does for special schemes.
+    /// Parses an authority as the WHATWG URL standard does for special schemes.
     package init(_ text: some Collection<UInt8>) throws(HTTPURL.ParseError) {
         let text = Array(text)
         var rest = text[...]

@@ -90,7 +90,7 @@ enum URLHost {
         return number
     }
 
-    /// The standard has no zones.
+    /// The pieces of an address. The standard has no zones.
     private static func ipv6(_ text: ArraySlice<UInt8>) -> [UInt16]? {
         var pieces: [UInt16] = []
         var compression: Int?
@@ -149,7 +149,7 @@ enum URLHost {
         return address
     }
 
-    /// In brackets, with `::` for the first of the longest runs of two zeros or more.
+    /// The spelling in brackets, with `::` for the first of the longest runs of two zeros or more.
     private static func serialized(_ pieces: [UInt16]) -> String {
         var longest = 0..<1
         var start = 0
@@ -169,7 +169,7 @@ enum URLHost {
 }
 
 extension String {
-    /// The dot makes a host's name absolute.
+    /// A host without the dot that makes its name absolute.
     package var withoutFinalDot: String {
         utf8.last == UInt8(ascii: ".") ? String(decoding: utf8.dropLast(), as: UTF8.self) : self
     }

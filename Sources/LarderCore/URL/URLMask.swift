@@ -16,20 +16,20 @@ package enum SecretParameter {
             "sig", "sign", "key", "auth", "oauth", "pwd", "pass", "jwt", "policy", "hdnts", "hdnea",
         ].map { Array($0.utf8) })
 
-    /// URLs within each other that are looked at; a parameter of a deeper one counts as a secret.
+    /// The depth of URLs within each other. A parameter of a deeper one counts as a secret.
     private static let deepest = 3
 
-    /// Both parts may be percent-encoded.
+    /// Whether a parameter is a secret. Both parts may be percent-encoded.
     package static func isOne(_ name: Substring.UTF8View, _ value: Substring.UTF8View) -> Bool {
         isOne(Array(name), value.percentDecoded)
     }
 
-    /// For a parameter without a name, which may be percent-encoded.
+    /// Whether a parameter without a name is a token. It may be percent-encoded.
     package static func isToken(_ text: Substring.UTF8View) -> Bool {
         isToken(text.percentDecoded)
     }
 
-    /// Also if the value is a URL with a secret in its query or fragment.
+    /// Whether a parameter is a secret, or its value is a URL with one in its query or fragment.
     package static func hasOne(_ name: Substring.UTF8View, _ value: Substring.UTF8View) -> Bool {
         hasOne(Array(name), Array(value), depth: 0)
     }
@@ -68,15 +68,15 @@ package enum SecretParameter {
             && (" +".utf8.contains(rest[rest.startIndex]) || rest.starts(with: "%20".utf8))
     }
 
-    /// A signed JSON Web Token: three parts in base64url, of which the first two are JSON objects
-    /// and so begin with `eyJ`.
+    /// Whether it is a signed JSON Web Token: three parts in base64url, of which the first two are
+    /// JSON objects and so begin with `eyJ`.
     private static func isWebToken(_ value: [UInt8]) -> Bool {
         let parts = value.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return (3...5).contains(parts.count) && parts[0].starts(with: "eyJ".utf8)
             && parts[0].count >= 16
     }
 
-    /// In lower case: three of `X-Amz-Signature`, two of `authKey`.
+    /// The words of a name in lower case: three of `X-Amz-Signature`, two of `authKey`.
     private static func words(of name: [UInt8]) -> [[UInt8]] {
         var words: [[UInt8]] = [[]]
         var isLower = false
@@ -105,8 +105,8 @@ extension String {
         return "\(self[...mark])***"
     }
 
-    /// With `***` for each value of the query that is a secret by its name or form, or a URL with
-    /// such a value. A parameter may be a value alone.
+    /// A URL with `***` for each value of its query that is a secret by its name or form, or is a
+    /// URL with such a value. A parameter may be a value alone.
     package var maskingSecretsInQuery: String {
         guard let mark = utf8.firstIndex(of: UInt8(ascii: "?")) else { return self }
         let query = self[index(after: mark)...].utf8
@@ -129,18 +129,19 @@ extension String {
         }
     }
 
-    /// Without the secrets that the query names, and sanitized.
+    /// A URL or key as outputs show it: without the secrets of its query, and sanitized.
     package var shownAsURL: String { maskingSecretsInQuery.sanitizedForTerminal }
 
-    /// With `***` for the query and for what may be the userinfo part, also if the text is no URL:
-    /// all between the scheme and the last `@`, since a password may hold what ends an authority.
+    /// The text with `***` for the query and for what may be the userinfo part, also if it is no
+    /// URL: all between the scheme and the last `@`, since a password may hold what ends an
+    /// authority.
     package var maskingSecrets: String {
         guard let at = utf8.lastIndex(of: UInt8(ascii: "@")) else { return maskingQuery }
         let start = authorityStart
         return (start <= at ? "\(self[..<start])***\(self[at...])" : self).maskingQuery
     }
 
-    /// Without the userinfo part of a URL, because no index may hold credentials.
+    /// A key without the userinfo part of a URL, because no index may hold credentials.
     package var removingUserinfo: String {
         guard let authority, let at = utf8[authority].lastIndex(of: UInt8(ascii: "@")) else {
             return self
@@ -161,7 +162,7 @@ extension String {
         return start..<(utf8[start...].firstIndex { "/?#".utf8.contains($0) } ?? endIndex)
     }
 
-    /// Behind the slashes at the beginning or after the first colon; else the beginning.
+    /// The index behind the slashes at the beginning or after the first colon; else the beginning.
     private var authorityStart: Index {
         func isSlash(_ byte: UInt8) -> Bool {
             byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\")

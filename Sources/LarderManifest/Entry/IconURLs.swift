@@ -92,8 +92,7 @@ struct IconURLs {
         return text.isSame(as: url.string) || (try? HTTPURL(text)) == url
     }
 
-    /// Whether any URL of an entry, icon or not, has a user or a password; true if it cannot be
-    /// told.
+    /// Whether any URL of an entry has a user or a password; true if it cannot be told.
     func findCredentials(in entry: RawEntry) -> Bool {
         guard case .success(let element) = entry.content else { return true }
         return element.contains(where: isWithCredentials)

@@ -3,7 +3,7 @@
 /// The cursor stands before a value, which must be taken, passed over or entered.
 protocol ManifestCursor {
     func kind() throws -> ValueKind
-    /// Nil in a binary plist.
+    /// The line of the value; nil in a binary plist.
     var line: Int? { get }
     /// The number of bytes that were read. Only differences are meaningful.
     var progress: Int { get }

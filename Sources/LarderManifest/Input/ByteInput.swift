@@ -9,7 +9,7 @@ package final class ByteInput {
     var whenRead: ((_ hasCredentials: Bool) throws -> Void)?
     /// The first ``keepsFirst`` bytes that were read.
     private(set) var first: [UInt8] = []
-    /// For a source that is read only once.
+    /// The number of first bytes to keep, for a source that is read only once.
     var keepsFirst = 0
     package var isCancelled: () -> Bool = { false }
     private let source: Source
@@ -125,7 +125,8 @@ package final class ByteInput {
 }
 
 extension ManifestSource {
-    /// Throws ``ManifestError``, and for a manifest at a URL `CacheError` and `CancellationError`.
+    /// Opens the source. Throws ``ManifestError``; of one at a URL `CacheError` and
+    /// `CancellationError`, too.
     func open() throws -> ByteInput {
         switch self {
         case .file(let path):

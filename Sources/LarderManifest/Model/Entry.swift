@@ -16,7 +16,7 @@ public struct Entry: Equatable, Sendable {
     /// never part of it.
     public let key: String?
 
-    /// ``spelling``, also if there is a key.
+    /// The ``spelling``, also if there is a key.
     package let writtenSpelling: String?
 
     /// The URL as the manifest spells it, if that is absolute, without credentials and not the
@@ -47,7 +47,7 @@ public struct Entry: Equatable, Sendable {
 
 /// One app of a manifest whose icon is in the manifest itself, as a `data:` URL.
 public struct InlineEntry: Equatable, Sendable {
-    /// In bytes. More would not fit into an entry of a lock, which has them as Base64.
+    /// The maximum number of bytes. More would not fit into an entry of a lock, as Base64.
     package static let maximumSize = 764 << 10
 
     /// The app's name; "" if it has none. Text from outside.

@@ -37,7 +37,7 @@ extension ManifestItem {
         }
     }
 
-    /// As an output shows it; nil if there is none, or the manifest holds the icon itself.
+    /// The icon's URL as outputs show it; nil if there is none.
     package var shownURL: String? {
         guard case .entry(let entry) = result else { return nil }
         return ResourceKey.shownURL(

@@ -13,7 +13,7 @@ public struct ManifestLimits: Equatable, Sendable {
     /// The maximum number of bytes of a URL or a `key`: more than most servers take. An icon with a
     /// longer URL fails, and a longer `key` is ignored. `data:` URLs have a limit of their own.
     public static let maximumURLSize = 8 << 10
-    /// The number of bytes that are kept of a name.
+    /// The maximum number of bytes of a name that are kept.
     public static let maximumNameSize = 1 << 10
     /// The maximum number of entries; one with several icons counts once for each. Default:
     /// 2,000,000.
@@ -23,7 +23,7 @@ public struct ManifestLimits: Equatable, Sendable {
     /// The maximum ratio of unpacked to packed bytes, beyond the first 16 MiB; lists that repeat
     /// themselves come to 60. Default: 200.
     public var maximumUnpackingRatio: Int
-    /// In bytes, whatever the ratio.
+    /// The number of bytes that a file of any length may unpack to.
     static let freelyUnpackedSize = 16 << 20
     /// The maximum number of bytes of a binary plist from a pipe, which is put into a temporary
     /// file. A file's size is not limited. Default: 64 MiB.

@@ -115,7 +115,7 @@ public struct ManifestPath: Equatable, Sendable {
         return segment
     }
 
-    /// In either kind of quotation marks; a backslash quotes the next character.
+    /// Takes a string in either kind of quotation marks; a backslash quotes the next character.
     private static func quoted(_ rest: inout Substring) -> String? {
         guard let mark = rest.first, mark == "'" || mark == "\"" else { return nil }
         var value = ""
@@ -154,7 +154,7 @@ extension ManifestPath: CustomStringConvertible {
 }
 
 extension ManifestPath: ExpressibleByStringLiteral {
-    /// Takes a path of the table of shapes, which is well formed.
+    /// Takes a path from code, which is known to be well formed.
     public init(stringLiteral text: String) {
         do {
             try self.init(text)

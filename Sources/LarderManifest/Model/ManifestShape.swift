@@ -1,7 +1,7 @@
 /// A form of manifests, as data: where the entries are, and where their parts are in each.
 struct ManifestShape: Equatable, Sendable {
     let name: String
-    /// From the root on; the root's own path is that of a manifest which is itself an entry.
+    /// The paths from the root; the root's own is that of a manifest which is itself an entry.
     var entries: [ManifestPath]
     /// An element with a value at one of these paths is of this shape.
     var marks: [ManifestPath]

@@ -28,7 +28,7 @@ public enum ManifestSource: Sendable {
         }
     }
 
-    /// Whether it can be opened a second time. A path may be a pipe's.
+    /// Whether it gives the same again when it is opened a second time. A path may be a pipe's.
     package var canBeReadAgain: Bool {
         switch self {
         case .file(let path):
@@ -39,7 +39,7 @@ public enum ManifestSource: Sendable {
         }
     }
 
-    /// Whether reading it again costs nothing else.
+    /// Whether it can be opened again, and costs nothing but the reading.
     var isOnDisk: Bool {
         if case .url = self { return false }
         return canBeReadAgain

@@ -28,7 +28,7 @@ public struct ManifestSuggestion: Equatable, Sendable {
         }.joined(separator: " ")
     }
 
-    /// As a part of a sentence; safe to print.
+    /// A part of a sentence; safe to print.
     var words: String {
         (isPart ? "at least " : "")
             + count.of("entry looks like an icon", "entries look like icons")
@@ -59,7 +59,7 @@ extension ManifestPath {
     /// With the marks that need no quoting between a shell's single ones.
     fileprivate var textForShell: String { text(quotedBy: "\"") }
 
-    /// Nil if the text cannot be printed, pasted and read again as the same path.
+    /// The path; nil if its text cannot be printed, pasted and read again as the same.
     static func pasteable(_ segments: [Segment]) -> ManifestPath? {
         let path = ManifestPath(segments: segments)
         let text = path.textForShell

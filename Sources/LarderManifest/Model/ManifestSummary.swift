@@ -110,7 +110,7 @@ public struct ManifestSummary: Equatable, Sendable {
         ).suggesting(suggestions)
     }
 
-    /// Nil also if an entry could not be read: it may have had an icon.
+    /// The same, but nil if an entry could not be read: it may have had an icon.
     package func refusalIfAllWereRead(of source: ManifestSource) -> ManifestError? {
         unreadable == 0 ? refusal(of: source) : nil
     }

@@ -3,7 +3,7 @@ import LarderImages
 
 /// How much a value of an unknown manifest looks like an icon, from its name and its text.
 enum IconLikeness {
-    /// High for `icon_url`, low for `screenshots`; nil if the name says nothing.
+    /// The rank that a name tells: high for `icon_url`, low for `screenshots`; nil if none.
     static func rank(of name: String) -> Int? {
         // No name that means something is longer.
         let name = name.utf8.prefix(64).lowercasedASCII
@@ -19,9 +19,9 @@ enum IconLikeness {
     static func isIcon(_ name: String) -> Bool { rank(of: name) == rankOfIcon }
 
     private static let rankOfIcon = 16
-    /// Of one more icon of an entry.
+    /// The least rank of one more icon of an entry.
     static let leastRankOfIcons = 12
-    /// Of an entry's only icon.
+    /// The least rank of an entry's only icon.
     static let leastRankOfLists = 8
 
     private static let screenshots: [StaticString] = [
@@ -37,7 +37,7 @@ enum IconLikeness {
         (8, ["image", "img", "picture", "cover", "poster", "photo"]),
     ]
 
-    /// 0 if the text does not look like an icon.
+    /// How much a text looks like an icon; 0 if it does not.
     static func likeness(of text: String, rank: Int?) -> Int {
         let text = text.utf8
         if text.prefix(11).isWord("data:image/") { return rank ?? 4 }
@@ -64,7 +64,7 @@ enum IconLikeness {
     private static let extensions = Set(
         (ImageFormat.all.flatMap(\.suffixes) + ["icns"]).map { Array($0.utf8) })
 
-    /// 0 if the name does not say that its text is the name of its entry.
+    /// How much a member's name says that it has the entry's name; 0 if it does not.
     static func nameRank(of name: String) -> Int {
         let name = name.utf8.prefix(64).lowercasedASCII
         guard let word = nameWords.first(where: { name.suffix($0.count).elementsEqual($0) }) else {

@@ -105,7 +105,7 @@ extension ManifestDocument {
         }
     }
 
-    /// If neither another value nor the end of the line follows, consumes the line.
+    /// The value; an error if the line goes on with something else, which is consumed.
     private func finish(_ value: ManifestValue) throws -> Result<ManifestValue, EntryError> {
         guard try !window.isBetweenValues() else { return .success(value) }
         let found = JSONText.character(window.unread, at: 0)

@@ -12,7 +12,7 @@ final class ShapeRecognition {
     /// What icons are relative to, if the manifest names it.
     var base: String?
     let unread = UnreadIcons()
-    /// For top-level arrays, and so for the lines of JSON Lines.
+    /// The shapes of elements of top-level arrays, and so of the lines of JSON Lines.
     let lineShapes: [Int]
     let mapShapes: [Int]
     private let plain: Int?
@@ -75,7 +75,7 @@ final class ShapeRecognition {
         return found
     }
 
-    /// For places where every element is an entry: the plain form before any shape was shown.
+    /// The shape if every element is an entry: the plain form before any was shown.
     func lenientShape(
         of element: Result<ManifestValue, EntryError>, among candidates: [Int]
     ) -> Int {
@@ -116,7 +116,7 @@ final class ShapeRecognition {
         return settled ?? 0
     }
 
-    /// Nil if the manifest is not an entry itself.
+    /// The shape of a manifest that is an entry itself; nil if it is not one.
     func rootShape(_ root: RootMembers, hasEntries: Bool) -> Int? {
         guard !isMap, settled != nil || !hasEntries else { return nil }
         let index = settled ?? shapes.firstIndex { isRoot($0) && $0.matches(root.value) }
