@@ -31,10 +31,8 @@ enum BMPStructure {
         try reader.skip(pixelOffset - reader.offset)
         reader.place = "its pixels"
         switch bitmap.compression {
-        case .none:
-            try reader.skip(bitmap.pixelLength)
-        case .runLength(let isFourBit):
-            try skipRuns(&reader, isFourBit: isFourBit)
+        case .none: try reader.skip(bitmap.pixelLength)
+        case .runLength(let isFourBit): try skipRuns(&reader, isFourBit: isFourBit)
         }
         return ImageInfo(mediaType: .bmp, width: bitmap.width, height: bitmap.height)
     }

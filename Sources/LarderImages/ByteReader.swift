@@ -28,7 +28,6 @@ struct ByteReader {
 
     @inline(__always)
     var next: UInt8? { remaining > 0 ? bytes[offset] : nil }
-
     mutating func rewind() { offset = 0 }
 
     /// Reads a number, most significant byte first; 0 for a width of 0.
@@ -48,7 +47,6 @@ struct ByteReader {
     }
 
     mutating func fourCC() throws(ImageFault) -> FourCC { FourCC(value: UInt32(try big(4))) }
-
     mutating func skip(_ count: Int) throws(ImageFault) { _ = try take(count) }
 
     /// Returns a reader of the next bytes alone. If it runs out of them, the file is damaged.

@@ -257,8 +257,7 @@ struct HEIFItems {
             case "ispe" where wanted.contains(index):
                 try box.content.skip(4)
                 size = (try box.content.big(4), try box.content.big(4))
-            case "irot" where wanted.contains(index):
-                isTurned = try box.content.big(1) & 1 == 1
+            case "irot" where wanted.contains(index): isTurned = try box.content.big(1) & 1 == 1
             default: break
             }
         }

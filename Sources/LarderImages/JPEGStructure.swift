@@ -54,8 +54,7 @@ enum JPEGStructure {
                 // Applications' data and comments: any length is skipped.
                 reader.place = "a segment"
                 try reader.skip(max(0, try reader.big(2) - 2))
-            case 0x01, 0xD0...0xD7:
-                break
+            case 0x01, 0xD0...0xD7: break
             default:
                 throw reader.damaged("has a marker out of place, 0x\(String(marker, radix: 16))")
             }
@@ -105,10 +104,8 @@ enum JPEGStructure {
             reader.skip(to: 0xFF)
             guard reader.remaining >= 2 else { throw .truncated(.jpeg, "ends before EOI") }
             switch Int(reader.bytes[reader.offset + 1]) {
-            case 0x00:
-                try reader.skip(2)
-            case 0xFF:
-                try reader.skip(1)
+            case 0x00: try reader.skip(2)
+            case 0xFF: try reader.skip(1)
             case 0xD0...0xD7:
                 guard reader.bytes[reader.offset + 1] == nextRestart else {
                     throw reader.damaged("has lost a part of its picture (restart markers)")

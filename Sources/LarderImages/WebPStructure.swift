@@ -43,8 +43,7 @@ enum WebPStructure {
                 frames += 1
             case _ where isFirst:
                 throw file.damaged("begins with an unexpected chunk \(chunk.type)")
-            default:
-                break
+            default: break
             }
             isFirst = false
         }

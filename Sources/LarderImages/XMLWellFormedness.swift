@@ -290,7 +290,6 @@ struct XMLWellFormedness {
     }
 
     private static let declared = ["amp", "lt", "gt", "quot", "apos"].map { Array($0.utf8) }
-
     private var isCut: ImageFault { .truncated(.svg, "ends before its root is closed") }
 
     private func damaged(_ message: String, at offset: Int? = nil) -> ImageFault {

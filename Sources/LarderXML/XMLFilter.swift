@@ -332,8 +332,7 @@ final class XMLFilter {
         for offset in 1..<max(1, min(bytes.count, Self.mostMarkup)) {
             let byte = bytes[offset]
             switch byte {
-            case UInt8(ascii: "<"):
-                throw error(.malformed, "'<' within a tag")
+            case UInt8(ascii: "<"): throw error(.malformed, "'<' within a tag")
             case UInt8(ascii: "\""), UInt8(ascii: "'"):
                 if quote == byte { quote = nil } else { quote = quote ?? byte }
             case UInt8(ascii: "[") where isDocumentType && quote == nil:

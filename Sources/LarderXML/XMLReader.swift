@@ -100,7 +100,6 @@ package final class XMLReader {
 
     /// Whether the element has no end tag, as in `<string/>`.
     package var isEmpty: Bool { xmlTextReaderIsEmptyElement(reader) == 1 }
-
     package var depth: Int { Int(xmlTextReaderDepth(reader)) }
 
     /// The current text, complete up to ``XMLRules/maximumTextBytes`` and cut somewhere beyond.
@@ -211,11 +210,8 @@ struct XMLElements {
     }
 
     var areAny: Bool { known == nil }
-
     func mayBe(_ number: UInt64) -> Bool { known?.contains(number) ?? true }
-
     func mayBeRoot(_ number: UInt64) -> Bool { root.map { $0 == number } ?? true }
-
     func isContainer(_ number: UInt64) -> Bool { containers.contains(number) }
 
     /// The number of a name of less than eight bytes. Longer names have none: 0.

@@ -61,7 +61,6 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
 
     /// The name of the directory of its object.
     package var firstByte: UInt8 { UInt8(words.0 >> 56) }
-
     package var leadingBits: UInt64 { words.0 }
 
     /// The order of the hexadecimal spelling.
@@ -82,7 +81,6 @@ package struct RunningDigest: Sendable {
     }
 
     package mutating func update(_ bytes: some DataProtocol) { hash.update(data: bytes) }
-
     package var digest: Digest { Digest(hash.finalize()) }
 }
 
@@ -94,7 +92,6 @@ extension String {
 
     /// SHA-1 of the text's UTF-8 (RFC 3174).
     package var sha1Hex: String { Self.hex(Insecure.SHA1.hash(data: Array(utf8))) }
-
     package var sha256Hex: String { Digest(of: Array(utf8)).hex }
 
     fileprivate static func hex(_ bytes: some Sequence<UInt8>) -> String {

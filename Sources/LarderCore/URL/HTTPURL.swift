@@ -154,8 +154,7 @@ extension HTTPURL {
         let pathEnd = whole[root...].firstIndex(of: UInt8(ascii: "?")) ?? whole.endIndex
         var spelling: [UInt8]
         switch reference.first {
-        case nil:
-            spelling = whole
+        case nil: spelling = whole
         case UInt8(ascii: "?"):
             spelling = Array(whole[..<pathEnd])
             append(query: reference.dropFirst(), to: &spelling)

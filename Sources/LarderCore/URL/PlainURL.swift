@@ -104,8 +104,7 @@ private enum PlainURL {
                 hasEscapes = true
             case UInt8(ascii: "."):
                 if last == UInt8(ascii: "/"), !isQuery { return nil }
-            case UInt8(ascii: "?"):
-                isQuery = true
+            case UInt8(ascii: "?"): isQuery = true
             default:
                 guard isQuery ? query[Int(byte)] : path[Int(byte)] else { return nil }
             }

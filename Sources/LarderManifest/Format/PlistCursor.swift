@@ -44,9 +44,7 @@ final class PlistCursor: ManifestCursor {
 
     var line: Int? { reader.line }
     var progress: Int { decoder.offset }
-
     var shownElement: String { "<\(reader.name.sanitizedForTerminal)>" }
-
     private var element: Element? { reader.element.map { Element.allCases[$0] } }
 
     /// Passes nodes of white space alone unless they are kept.

@@ -143,8 +143,7 @@ extension ManifestSource {
             return ByteInput(descriptor: STDIN_FILENO, isOwned: false, name: name)
         case .descriptor(let descriptor, _):
             return ByteInput(descriptor: descriptor, isOwned: false, name: name)
-        case .bytes(let bytes, _):
-            return ByteInput(bytes: bytes, name: name)
+        case .bytes(let bytes, _): return ByteInput(bytes: bytes, name: name)
         case .url(let url, let open):
             guard let open else {
                 throw ManifestError(
