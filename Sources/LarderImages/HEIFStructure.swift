@@ -19,8 +19,7 @@ extension ImageFormat {
 
 /// AVIF and HEIC: pictures in a HEIF file (ISO/IEC 23008-12) of boxes (ISO/IEC 14496-12).
 enum HEIFStructure {
-    /// The format that the file type box claims. A file that names only the container's own brands
-    /// passes as HEIC until its items are seen.
+    /// The format that the file type box claims. One with only the container's own brands is HEIC.
     static func recognise(_ bytes: UnsafeRawBufferPointer) -> MediaType? {
         var reader = ByteReader(bytes, of: .heic)
         guard let length = try? reader.big(4), let type = try? reader.fourCC(), type == "ftyp",
@@ -152,7 +151,6 @@ struct HEIFItems {
         self.dataLength = dataLength
     }
 
-    /// The format: as claimed, unless the coded items say otherwise.
     func codec(claimed: MediaType) throws(ImageFault) -> MediaType {
         var coding: FourCC?
         var reader = try itemEntries()
@@ -300,8 +298,7 @@ struct HEIFMini {
     /// The size as shown: turned as the orientation says.
     var size: (width: Int, height: Int) { isTurned ? (height, width) : (width, height) }
 
-    /// Checks that the box has as much data as it states. It may name another format than
-    /// `claimed`.
+    /// Checks the length of the data. The box may name another format than `claimed`.
     init(_ box: inout ByteReader, claimed: MediaType) throws(ImageFault) {
         box.place = "the mini box"
         var bits = BitReader(box)

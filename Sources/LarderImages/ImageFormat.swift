@@ -14,9 +14,7 @@ package struct ImageFormat: Sendable {
     /// Whether Xcode's `actool` compiles it as an image of an image set.
     package let isForAssetCatalogs: Bool
     package let isVector: Bool
-    /// Checks that a whole file is structurally complete.
     let inspect: @Sendable (UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo
-    /// Whether the first bytes claim this format.
     let recognises: @Sendable (UnsafeRawBufferPointer) -> Bool
 
     init(
@@ -43,7 +41,6 @@ package struct ImageFormat: Sendable {
     }
 }
 
-/// The registered media type of an image format.
 package struct MediaType: Equatable, Sendable {
     package let rawValue: String
     /// The format's name in a sentence.

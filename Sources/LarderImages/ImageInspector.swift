@@ -27,7 +27,6 @@ package struct ImageInfo: Sendable, Equatable {
     }
 }
 
-/// Why some bytes are not a whole image.
 package struct ImageFault: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
         case empty

@@ -92,8 +92,8 @@ enum WebPStructure {
         _ content: inout ByteReader, _ type: FourCC
     ) throws(ImageFault) -> (width: Int, height: Int) {
         if type == "VP8L" {
-            // A signature byte, then 14 bits each of width - 1 and height - 1, an alpha flag and
-            // three bits of version (RFC 9649 §3.4).
+            // A signature, 14 bits each of width - 1 and height - 1, alpha, and a version (RFC 9649
+            // §3.4).
             guard try content.big(1) == 0x2F else {
                 throw content.damaged("has a wrong lossless signature")
             }

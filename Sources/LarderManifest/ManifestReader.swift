@@ -23,8 +23,7 @@ public struct ManifestReader: Sendable {
         try read(opened: { _ in }, body)
     }
 
-    /// Reads until `isCancelled` returns true, which is asked for each item and each read of bytes.
-    /// Then throws `CancellationError`.
+    /// Reads until `isCancelled`, which is asked often; then throws `CancellationError`.
     package func read(
         unless isCancelled: () -> Bool, _ body: (ManifestItem) throws -> Void
     ) throws -> ManifestSummary {

@@ -1,5 +1,5 @@
-/// Finds the places of icons in a manifest of no known shape, in one pass and in bounded memory and
-/// time. Only places and counts are kept.
+/// A search for icons in a manifest of no known shape, in one pass and in bounded memory and time.
+/// Only places and counts are kept.
 struct ManifestSurvey {
     private static let mostDepth = 12
     static let mostPlaces = 4_096
@@ -66,8 +66,7 @@ struct ManifestSurvey {
     private static let mostTried = 8
     private static let mostSuggested = 3
 
-    /// Returns where the icons of a manifest may be that has none where `rules` say. Each place was
-    /// tried.
+    /// Returns places of icons in a manifest that has none where `rules` say. Each was tried.
     static func suggestions(
         for source: ManifestSource, isPart: Bool, rules: ManifestRules
     ) -> [ManifestSuggestion] {
@@ -112,8 +111,6 @@ struct ManifestSurvey {
         private var seen = 0
         private var isBroken = false
         var isCut: Bool { seen == ManifestSuggestion.mostEntries }
-
-        private struct Enough: Error {}
 
         init(of source: ManifestSource, _ rules: ManifestRules, isPart: Bool) {
             do {

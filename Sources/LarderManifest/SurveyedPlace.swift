@@ -1,9 +1,7 @@
-/// One place of an unknown manifest, with what is beneath it. Values are counted, and none is kept.
-/// The elements of an array are one place, and so are the members of a dictionary with very many: a
-/// map.
+/// One place of an unknown manifest. Values are counted, and none is kept. The elements of an array
+/// are one place beneath it, and so are the members of a map: a dictionary with very many.
 final class SurveyedPlace {
-    /// The maximum numbers of containers and of other values with places of their own in one
-    /// dictionary. One with more is a map.
+    /// The maximum numbers of members with places of their own. A dictionary with more is a map.
     private static let mostContainers = 16
     private static let mostValues = 128
     private static let longestName = 200
@@ -157,7 +155,6 @@ final class SurveyedPlace {
     }
 }
 
-/// A place of icons in an unknown manifest, and the place of their entries.
 struct SurveyCandidate {
     let entries: [ManifestPath.Segment]
     let icon: [ManifestPath.Segment]

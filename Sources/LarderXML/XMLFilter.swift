@@ -1,13 +1,11 @@
 import LarderCore
 
-/// A reduction of a document to what libxml2 may see: tags without attributes, and text, in UTF-8.
-/// The output has only one meaning.
+/// A reduction of a document to what libxml2 may see: tags without attributes, and text in UTF-8.
 ///
 /// libxml2 hangs in declarations of a document type, keeps every comment and processing instruction
 /// to the end, compares each attribute with all before it, keeps every name, takes any encoding,
 /// and keeps a text of any length. The filter leaves all of that out or refuses it.
 final class XMLFilter {
-    /// Whether a reference was replaced by ``XMLRules/forbiddenReference``.
     private(set) var hasForbiddenReference = false
     private let input: BufferedBytes
     private let rules: XMLRules
@@ -26,8 +24,7 @@ final class XMLFilter {
     private var skippedBytes = 0
     /// Lines that were left out and are not yet in `omissions`.
     private var owedLines = 0
-    /// The line of the next byte that is passed on, as libxml2 counts, and the lines left out
-    /// before it.
+    /// The next line to be passed on, as libxml2 counts, and the number of lines left out before.
     private var passedLine = 1
     private var omitted = 0
     /// The same for each line that libxml2 may still be asked about, from `firstOmission` on.
@@ -61,7 +58,6 @@ final class XMLFilter {
 
     deinit { due.deallocate() }
 
-    /// Reads on; 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         if start == end {
             if let failure { throw failure }
@@ -80,8 +76,7 @@ final class XMLFilter {
         return count
     }
 
-    /// The line in the document for a line of libxml2, which must not be less than in the call
-    /// before.
+    /// The line in the document for a line of libxml2, not less than in the call before.
     func line(of passed: Int) -> Int {
         while firstOmission < omissions.count, omissions[firstOmission].line <= passed {
             omittedBefore = omissions[firstOmission].omitted
@@ -97,7 +92,6 @@ final class XMLFilter {
     /// Passes one piece on, or leaves it out; false at the end.
     private func advance() throws -> Bool {
         if owedLines > 0, isBetweenElements {
-            // One line stands for all of them.
             put("\n")
             passedLine += 1
             omitted += owedLines - 1
@@ -228,8 +222,7 @@ final class XMLFilter {
         consumePassed(length)
     }
 
-    /// Counts the next bytes as text. Returns how many may be passed on: what there is room for,
-    /// without a part of a character.
+    /// Counts the next bytes as text. Returns the number that fits, without a part of a character.
     private func wholeCharacters(_ length: Int) -> Int {
         guard length > textRoom else {
             textLength += length

@@ -20,7 +20,6 @@ package final class XMLReader {
     private let linesBefore: Int
     /// The names of ``XMLRules/elements`` at their addresses in libxml2, which has each name once.
     private let names: [UnsafePointer<xmlChar>?]
-    /// The line that the latest white space ended on.
     private var lineOfBlanks = 1
 
     /// Creates a reader.
@@ -144,8 +143,7 @@ package final class XMLReader {
             do {
                 return Int32(try source.filter.read(into: .init(start: buffer, count: Int(length))))
             } catch {
-                // As if the document ended. After -1, libxml2 would drop what it has not parsed
-                // yet.
+                // As at the end. After -1, libxml2 would drop what it has not parsed.
                 source.error = error
                 return 0
             }
@@ -160,8 +158,7 @@ package final class XMLReader {
 
 /// The elements that a document may have, and limits for the rest of it.
 package struct XMLRules: Sendable {
-    /// The names of the permitted elements, with 1 to 7 bytes. The first one must be the root.
-    /// Default: nil, any names.
+    /// The permitted elements, the root first, with names of 1 to 7 bytes. Default: nil, any.
     package var elements: [String]?
     /// The ``elements`` that contain only elements, no text. Default: none.
     package var containers: [String] = []
@@ -177,8 +174,7 @@ package struct XMLRules: Sendable {
     /// What is passed on for a reference to a character that XML forbids, such as `&#1;`. Default:
     /// nil, the reference itself, which libxml2 refuses.
     package var forbiddenReference: UInt8?
-    /// The maximum number of different names if any names are permitted. libxml2 keeps all names
-    /// and compares each new one with them.
+    /// The maximum number of different names, which libxml2 keeps and compares with each other.
     package var maximumNames: Int
 
     package init(
@@ -223,7 +219,6 @@ struct XMLElements {
     }
 }
 
-/// A tag of a document. Only its name matters.
 struct XMLTag {
     let name: UnsafeBufferPointer<UInt8>
     let isEnd: Bool
@@ -282,7 +277,6 @@ struct XMLTag {
     }
 }
 
-/// Why a document cannot be read.
 package struct XMLError: Error, Equatable {
     package enum Code: Equatable, Sendable {
         /// The rules of XML are broken, or the document ends early.

@@ -70,7 +70,6 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
     public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
 }
 
-/// A digest of bytes that arrive in pieces.
 package struct RunningDigest: Sendable {
     private var hash = SHA256()
 

@@ -76,7 +76,6 @@ package final class BufferedBytes {
         offset += count
     }
 
-    /// The next byte, not consumed; nil at the end.
     package func peek() throws -> UInt8? {
         if start == end { guard try fill() else { return nil } }
         return storage[start]

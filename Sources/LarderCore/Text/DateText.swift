@@ -86,8 +86,7 @@ package enum HTTPDate {
         return Date(timeIntervalSince1970: Double(timegm(&parts)))
     }
 
-    /// Whether `bytes` have the form of `pattern`: `#` stands for a digit, `*` for a letter, and
-    /// letters for themselves in either case.
+    /// Whether `bytes` have a form: `#` is any digit, `*` a letter, and letters are of either case.
     private static func matches(_ pattern: StaticString, _ bytes: Part) -> Bool {
         pattern.withUTF8Buffer { pattern in
             bytes.count == pattern.count

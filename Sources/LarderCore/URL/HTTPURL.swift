@@ -254,8 +254,8 @@ extension HTTPURL {
 }
 
 extension String {
-    /// The bytes that a URL's parser does not ignore: none of the control characters and blanks
-    /// around the text, nor tabs and line breaks in it.
+    /// The bytes without what a URL's parser ignores: control characters and blanks around the
+    /// text, and tabs and line breaks in it.
     package var bytesOfURL: [UInt8] {
         var text = Array(utf8).drop { $0 <= 0x20 }
         while let last = text.last, last <= 0x20 { text.removeLast() }

@@ -1,5 +1,4 @@
-/// The fast path for URLs in canonical spelling, as nearly all are: one pass, in a fraction of the
-/// parser's time.
+/// The fast path for URLs in canonical spelling, as nearly all are: one pass, and far less time.
 extension HTTPURL {
     /// Nil unless the parser would return the same text.
     init?(plain text: String) {
@@ -87,8 +86,7 @@ private enum PlainURL {
         return position > start && text[start] != UInt8(ascii: "0") ? number : nil
     }
 
-    /// Whether a path, and perhaps a query, has escapes. Nil if a character does not stand for
-    /// itself, or a segment begins with a dot.
+    /// Whether a path and query have escapes. Nil for dot segments, and for what is not canonical.
     private static func escapes(in target: UnsafeBufferPointer<UInt8>) -> Bool? {
         guard target.first == UInt8(ascii: "/") else { return nil }
         let (path, query) = (URLBytes.path, URLBytes.query)

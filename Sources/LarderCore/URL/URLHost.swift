@@ -182,8 +182,7 @@ public enum InternationalHosts {
     /// Returns the ASCII form of a name; nil if the name is not valid.
     public typealias Converter = @Sendable (String) -> String?
 
-    /// Installs the converter of the process. The first one stays: equal texts have to be equal
-    /// URLs as long as the process runs.
+    /// Installs the converter. The first one stays: equal texts are equal URLs in one process.
     public static func install(_ converter: @escaping Converter) {
         lock.withLock { if installed == nil { installed = converter } }
     }

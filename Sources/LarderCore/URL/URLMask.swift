@@ -56,8 +56,7 @@ package enum SecretParameter {
             || value.holds("://") && value.contains(UInt8(ascii: "@"))
     }
 
-    /// Whether a value is a JSON Web Token (RFC 7519), or credentials as in the header field
-    /// `Authorization` (RFC 9110, section 11.4).
+    /// Whether a value is a JSON Web Token (RFC 7519) or credentials (RFC 9110, section 11.4).
     private static func isToken(_ value: [UInt8]) -> Bool {
         if isWebToken(value) { return true }
         let scheme = value.prefix(while: \.isASCIILetterOrDigit)
@@ -68,8 +67,7 @@ package enum SecretParameter {
             && (" +".utf8.contains(rest[rest.startIndex]) || rest.starts(with: "%20".utf8))
     }
 
-    /// Whether it is a signed JSON Web Token: three parts in base64url, of which the first two are
-    /// JSON objects and so begin with `eyJ`.
+    /// Whether it is a signed token: parts in base64url, the first a JSON object, hence `eyJ`.
     private static func isWebToken(_ value: [UInt8]) -> Bool {
         let parts = value.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return (3...5).contains(parts.count) && parts[0].starts(with: "eyJ".utf8)

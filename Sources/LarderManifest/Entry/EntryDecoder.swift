@@ -1,7 +1,6 @@
 import Foundation
 import LarderCore
 
-/// Decodes the members of an element as its shape says.
 struct EntryDecoder {
     /// The members of the plain form.
     static let keys = ["name", "icon", "priority", "integrity", "sha256", "size", "key"]
@@ -24,7 +23,6 @@ struct EntryDecoder {
         if case .dictionary(let own) = element {
             members = own
         } else if shape.icons.contains(where: \.path.segments.isEmpty) {
-            // The element is the icon.
             members = []
         } else {
             let reason =
@@ -240,7 +238,6 @@ struct EntryDecoder {
 }
 
 extension String {
-    /// The beginning of a long name, without null characters.
     fileprivate var shortenedName: String {
         if utf8.count <= ManifestLimits.maximumNameSize, !utf8.contains(0) { return self }
         var size = 0

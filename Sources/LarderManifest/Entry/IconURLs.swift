@@ -1,13 +1,11 @@
 import LarderCore
 
-/// Resolves the icons of a manifest to URLs.
 struct IconURLs {
     let baseURL: HTTPURL?
     /// Whether the manifest itself has credentials in what its icons are relative to.
     let hasCredentials: Bool
     private let iconSize: Int
     private let ipfsGateway: HTTPURL?
-    /// The unfilled placeholder in the manifest's base.
     private let basePlaceholder: String?
 
     /// - Parameter base: what the manifest says its icons are relative to.

@@ -21,8 +21,7 @@ struct BinaryPlist {
         let reason: String
     }
 
-    /// The number of objects that may still be looked up. Shared objects can unfold to any number
-    /// of values; a file usually names each of them once.
+    /// The number of objects that may still be looked up: shared ones can unfold to any number.
     private final class Budget {
         var left: Int
 

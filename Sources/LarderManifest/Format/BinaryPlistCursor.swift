@@ -1,10 +1,8 @@
-/// A binary property list, value by value, and no more of them than it may unfold to.
 final class BinaryPlistCursor: ManifestCursor {
     /// The next entry, for errors; nil before the first array.
     var position: Int?
     private(set) var progress = 0
-    /// Arrays that share an empty one unfold to no bytes, but to millions of elements. A dictionary
-    /// may have one key any number of times.
+    /// Arrays that share an empty one unfold to no bytes, but to millions of elements.
     private var elementsSeen = 0
     private static let elementWeight = 1024
     private let plist: BinaryPlist

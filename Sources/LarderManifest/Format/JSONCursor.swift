@@ -170,8 +170,7 @@ extension ByteWindow {
         }
     }
 
-    /// Consumes white space and the record separators of RFC 7464. Returns the next byte, not
-    /// consumed; nil at the end.
+    /// Consumes white space and RFC 7464's separators. Returns the next byte, not consumed.
     func peekBehindSeparators() throws -> UInt8? {
         while let byte = try peekBehindBlanks() {
             guard byte == .recordSeparator else { return byte }

@@ -36,7 +36,6 @@ struct JSONParser {
         self.isOfLines = isOfLines
     }
 
-    /// Reads one value and the white space before it.
     mutating func value() throws(Error) -> ManifestValue { try value(depth: 1) }
 
     mutating func key() throws(Error) -> String {

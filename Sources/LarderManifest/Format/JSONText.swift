@@ -29,8 +29,7 @@ enum JSONText {
         return end
     }
 
-    /// The text with its escapes replaced: an unknown one, and a surrogate without its partner, by
-    /// a byte that is not valid UTF-8.
+    /// The text without escapes. Unknown ones and lone surrogates become a byte that is not UTF-8.
     static func unescaped(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(text.count)
@@ -72,7 +71,6 @@ enum JSONText {
         return result
     }
 
-    /// The UTF-16 code unit that `\uXXXX` at `index` spells.
     private static func unit(_ text: UnsafeBufferPointer<UInt8>, at index: Int) -> UInt16? {
         guard index + 6 <= text.count, text[index] == UInt8(ascii: "\\"),
             text[index + 1] == UInt8(ascii: "u")
@@ -85,7 +83,6 @@ enum JSONText {
         return unit
     }
 
-    /// The character at `index`, as a message shows it.
     static func character(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> String {
         let window = bytes[index...].prefix(4)
         for length in 1...4 {

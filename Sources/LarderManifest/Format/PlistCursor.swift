@@ -28,7 +28,6 @@ final class PlistCursor: ManifestCursor {
         }
     }
 
-    /// Moves to the value; false if there is none.
     func begin() throws -> Bool {
         // The filter has refused any other document.
         try nextChild() && !reader.isEmpty && nextChild()

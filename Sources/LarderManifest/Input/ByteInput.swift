@@ -1,13 +1,11 @@
 import Foundation
 import LarderCore
 
-/// The bytes of a manifest in order, and at any place if the source allows it.
 package final class ByteInput {
     let name: String
     let baseURL: HTTPURL?
     /// See ``OpenedManifest/whenRead``.
     var whenRead: ((_ hasCredentials: Bool) throws -> Void)?
-    /// The first ``keepsFirst`` bytes that were read.
     private(set) var first: [UInt8] = []
     /// The number of first bytes to keep, for a source that is read only once.
     var keepsFirst = 0
@@ -125,8 +123,7 @@ package final class ByteInput {
 }
 
 extension ManifestSource {
-    /// Opens the source. Throws ``ManifestError``; of one at a URL `CacheError` and
-    /// `CancellationError`, too.
+    /// Throws ``ManifestError``; for a URL, `CacheError` and `CancellationError`, too.
     func open() throws -> ByteInput {
         switch self {
         case .file(let path):

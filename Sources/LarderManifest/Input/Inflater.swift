@@ -29,7 +29,6 @@ final class Inflater {
         bytes.starts(with: [0x1F, 0x8B])
     }
 
-    /// Reads on; 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         while true {
             guard try window.peek() != nil else {

@@ -13,7 +13,6 @@ final class TextDecoder {
     private(set) var offset = 0
     private let window: ByteWindow
     private let encoding: XMLEncoding
-    /// The rest of a character that did not fit.
     private var rest: [UInt8] = []
 
     init(_ window: ByteWindow, from encoding: XMLEncoding) {
@@ -21,7 +20,6 @@ final class TextDecoder {
         self.encoding = encoding
     }
 
-    /// Reads on; 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         var filled = min(rest.count, buffer.count)
         buffer.copyBytes(from: rest.prefix(filled))
@@ -37,7 +35,6 @@ final class TextDecoder {
             }
         }
         while filled < buffer.count {
-            // The number of bytes in the longest character.
             try window.fill(to: 4)
             let bytes = window.unread
             if bytes.isEmpty { break }
@@ -123,8 +120,7 @@ enum XMLEncoding {
 
     private static let longestDeclaration = 1 << 10
 
-    /// The encoding that the first bytes show, which say more than any declaration; else the
-    /// declared one.
+    /// The encoding that the first bytes show, else the declared one.
     static func of(_ window: ByteWindow) throws -> XMLEncoding {
         let bytes = window.unread
         func begins(_ beginnings: [UInt8]...) -> Bool {

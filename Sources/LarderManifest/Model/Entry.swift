@@ -23,8 +23,7 @@ public struct Entry: Equatable, Sendable {
     /// canonical spelling. Nil if the entry has a key: its bytes may be found only by that.
     public var spelling: String? { key == nil ? writtenSpelling : nil }
 
-    /// The URL as an app that reads the manifest has it: ``writtenSpelling``, else the canonical
-    /// one.
+    /// The URL as an app that reads the manifest has it.
     package var writtenURL: String { writtenSpelling ?? icon.string }
 
     /// What its icon is looked up by in a cache: a `ResourceKey`.
@@ -61,8 +60,7 @@ public struct InlineEntry: Equatable, Sendable {
     public let expectedDigest: Digest?
     /// The byte count that they must have, if the manifest names one.
     public let expectedSize: Int64?
-    /// A `ResourceKey`: the manifest's key, else the bytes' own name, `ni:///sha-256;<base64url>`
-    /// (RFC 6920).
+    /// A `ResourceKey`: the manifest's key, else `ni:///sha-256;<base64url>` (RFC 6920).
     public let resourceKey: String
 
     init(

@@ -1,6 +1,5 @@
 import LarderCore
 
-/// What an entry demands of its icon's bytes.
 package struct Expectation: Sendable {
     package let digest: Digest?
     package let size: Int64?

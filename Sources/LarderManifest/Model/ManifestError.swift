@@ -77,7 +77,6 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
             errorNumber: number)
     }
 
-    /// The error of a manifest that is looked up in a cache and is not there.
     package static func notCached(_ url: HTTPURL) -> ManifestError {
         ManifestError(
             .missing, source: "\(url)",

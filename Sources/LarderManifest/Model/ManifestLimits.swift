@@ -7,16 +7,14 @@ public struct ManifestLimits: Equatable, Sendable {
     /// texts and 8 for each value. A larger entry fails; libxml2 gets at most twice as much of a
     /// text. Default: 1 MiB.
     public var maximumEntrySize: Int
-    /// The maximum number of icons of an entry, each of which names it once more. One with more
-    /// fails.
+    /// The maximum number of icons of an entry. One with more fails.
     public static let maximumIcons = 1_000
     /// The maximum number of bytes of a URL or a `key`: more than most servers take. An icon with a
     /// longer URL fails, and a longer `key` is ignored. `data:` URLs have a limit of their own.
     public static let maximumURLSize = 8 << 10
     /// The maximum number of bytes of a name that are kept.
     public static let maximumNameSize = 1 << 10
-    /// The maximum number of entries; one with several icons counts once for each. Default:
-    /// 2,000,000.
+    /// The maximum number of entries, counted once for each icon. Default: 2,000,000.
     public var maximumEntries: Int
     /// The maximum number of bytes that a gzip file unpacks to. Default: 256 MiB.
     public var maximumUnpackedSize: Int64

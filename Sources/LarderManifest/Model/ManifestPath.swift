@@ -33,8 +33,8 @@ public struct ManifestPath: Equatable, Sendable {
             switch self {
             case .elements: hasher.combine(0)
             case .members: hasher.combine(1)
-            case .member(let name): for byte in name.utf8 { hasher.combine(byte) }
-            case .elementsWhere(let name, _): for byte in name.utf8 { hasher.combine(byte) }
+            case .member(let name), .elementsWhere(let name, _):
+                for byte in name.utf8 { hasher.combine(byte) }
             }
         }
     }
@@ -178,7 +178,6 @@ struct PathMatch {
     let value: ManifestValue
     /// The members of the dictionary that holds it, or that holds its array.
     let container: [ManifestValue.Member]
-    /// The name by which it was found last.
     let key: String
     /// The name that `.*` last stood for; nil if there was none.
     let wildcard: String?

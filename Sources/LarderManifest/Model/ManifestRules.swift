@@ -36,7 +36,6 @@ public struct ManifestRules: Equatable, Sendable {
         return parts.compactMap { part, path in path.map { (part, $0) } }
     }
 
-    /// The shapes that are tried, in this order.
     var shapes: [ManifestShape] {
         // If the place tells nothing, several shapes may have the icon; the plain one says most.
         let known = entries == nil ? ManifestShape.table : [.plain] + ManifestShape.table

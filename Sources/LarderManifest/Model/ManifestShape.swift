@@ -53,7 +53,6 @@ extension ManifestShape {
         names: ["name", "title"],
         icons: ["icon"], hasDigests: true, priority: "priority", key: "key")
 
-    /// A list of nothing but URLs.
     static let urls = ManifestShape("list of URLs", [], names: [], icons: ["@"])
 
     /// The most specific shapes come first. docs/manifests.md lists them.

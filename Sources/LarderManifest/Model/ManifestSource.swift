@@ -11,8 +11,7 @@ public enum ManifestSource: Sendable {
     case descriptor(Int32, name: String)
     /// Bytes in memory.
     case bytes([UInt8], name: String)
-    /// An http or https URL, and how its bytes are obtained. Default: nil, if a run downloads it or
-    /// a cache has it.
+    /// An http or https URL, and how it is opened. Default: nil, by a run or a cache.
     case url(HTTPURL, open: Opener? = nil)
 
     /// Obtains the bytes of a manifest at a URL.
@@ -51,8 +50,7 @@ public enum ManifestSource: Sendable {
         return .url(url, open: open)
     }
 
-    /// Returns the source, read from a cache if it is a URL. What the last prefetch has not stored
-    /// is missing.
+    /// Returns the source; if it is a URL, it is read from a cache or is missing.
     ///
     /// - Parameter find: Opens the cached manifest; nil if there is none.
     public func cached(

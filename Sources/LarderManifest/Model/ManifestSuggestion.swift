@@ -17,7 +17,6 @@ public struct ManifestSuggestion: Equatable, Sendable {
 
     /// The maximum number of entries to look at, with an icon or without.
     public static let mostEntries = 100_000
-    /// The advice for a manifest of no known shape without suggestions.
     static let advice = "name the places of its entries (--entries) and icons (--icon-key)"
 
     /// The options, as a shell takes them.
@@ -71,7 +70,6 @@ extension ManifestPath {
 }
 
 extension ManifestError {
-    /// The error with suggestions in place of the advice.
     func suggesting(_ suggestions: [ManifestSuggestion]) -> ManifestError {
         guard let words = ManifestSuggestion.words(suggestions) else { return self }
         let advice = ": \(ManifestSuggestion.advice)"

@@ -19,10 +19,8 @@ public struct ManifestSummary: Equatable, Sendable {
     /// Members of entries that were not used because they mean something else.
     public internal(set) var ignored: [IgnoredMember] = []
     private var unreadable = 0
-    /// The number of icons that can be fetched.
     private(set) var usable = 0
     private(set) var failed = 0
-    /// Icons whose entry demands a digest or a size.
     private var demands = 0
     /// Those whose entry also has a package, which the demand may describe.
     private var packages = 0

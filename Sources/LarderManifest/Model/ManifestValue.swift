@@ -19,7 +19,6 @@ enum ManifestValue: Equatable, Sendable {
         let value: ManifestValue
     }
 
-    /// Whether it is nothing, or a string of white space.
     var isBlank: Bool {
         switch self {
         case .null: true
@@ -59,7 +58,6 @@ enum ManifestValue: Equatable, Sendable {
 
 struct RawEntry {
     let line: Int?
-    /// Nil for an array's element.
     var key: String?
     let content: Result<ManifestValue, EntryError>
     var shape: Int

@@ -8,19 +8,10 @@ final class EntryWalk<Cursor: ManifestCursor> {
         let shape: Int
         let path: ManifestPath
         let isBase: Bool
-        private(set) var rest: ArraySlice<ManifestPath.Segment>
-
-        init(_ path: ManifestPath, of shape: Int, isBase: Bool = false) {
-            self.shape = shape
-            self.path = path
-            self.isBase = isBase
-            rest = path.segments[...]
-        }
+        let rest: ArraySlice<ManifestPath.Segment>
 
         var advanced: Trail {
-            var trail = self
-            trail.rest.removeFirst()
-            return trail
+            Trail(shape: shape, path: path, isBase: isBase, rest: rest.dropFirst())
         }
     }
 
@@ -52,9 +43,12 @@ final class EntryWalk<Cursor: ManifestCursor> {
     }
 
     func walk() throws {
-        let trails = recognition.shapes.enumerated().flatMap { index, shape in
-            shape.entries.map { Trail($0, of: index) }
-                + (shape.base.map { [Trail($0, of: index, isBase: true)] } ?? [])
+        let trails = recognition.shapes.enumerated().flatMap { (index, shape) -> [Trail] in
+            func trail(_ path: ManifestPath, isBase: Bool) -> Trail {
+                Trail(shape: index, path: path, isBase: isBase, rest: path.segments[...])
+            }
+            return shape.entries.map { trail($0, isBase: false) }
+                + (shape.base.map { [trail($0, isBase: true)] } ?? [])
         }
         if try cursor.kind() == .dictionary, !recognition.isExplicit {
             root.line = cursor.line
@@ -64,8 +58,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Decides whether the root is an entry itself, or a map. Returns whether there are entries, or
-    /// at least a place for them.
+    /// Decides whether the root is an entry itself or a map; false if there is no place of entries.
     func finish() throws -> Bool {
         if let shape = recognition.rootShape(root, hasEntries: hasEntries) {
             hasEntries = true
@@ -173,8 +166,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// - Parameter depth: the levels to enter. What is deeper is taken whole, within an entry's
-    ///   limits.
+    /// - Parameter depth: the levels to enter. What is deeper is taken whole.
     private func look(at cursor: Cursor, _ place: [ManifestPath.Segment], depth: Int) throws {
         switch (try cursor.kind(), depth) {
         case (.array, 1...):
@@ -194,8 +186,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Reads a place of entries of some shapes. It is none if the first element is of none of
-    /// these.
+    /// Reads a place of entries, unless its first element is of none of the shapes.
     private func readPlace(
         _ trails: [Trail], at place: [ManifestPath.Segment],
         _ forEach: (_ take: (String?) throws -> Void) throws -> Void
@@ -297,9 +288,8 @@ extension ValueKind {
     }
 }
 
-/// The members of a manifest's root that mean something in an entry: it may be one itself, as a web
-/// app manifest is, or the first of JSON Lines. Each is kept once, and all are no larger than an
-/// entry may be.
+/// The members of the root that mean something in an entry: it may be one itself, as a web app
+/// manifest is, or the first of JSON Lines. All are no larger than an entry may be.
 struct RootMembers {
     private let keys: Set<[UInt8]>
     var line: Int?

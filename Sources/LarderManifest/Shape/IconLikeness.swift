@@ -1,7 +1,6 @@
 import LarderCore
 import LarderImages
 
-/// How much a value of an unknown manifest looks like an icon, from its name and its text.
 enum IconLikeness {
     /// The rank that a name tells: high for `icon_url`, low for `screenshots`; nil if none.
     static func rank(of name: String) -> Int? {
@@ -10,8 +9,7 @@ enum IconLikeness {
         return ranks.first { _, words in words.contains { name.holds($0) } }?.rank
     }
 
-    /// The rank of a value named `own` within one of rank `outer`. A list of screenshots has only
-    /// icons that are named so.
+    /// The rank of a value within one of rank `outer`: in a list of screenshots only icons count.
     static func rank(_ own: Int?, beneath outer: Int?) -> Int? {
         outer == 1 && own != rankOfIcon ? 1 : own ?? outer
     }
@@ -77,7 +75,6 @@ enum IconLikeness {
 
     private static let nameWords = ["name", "title", "label"].map { Array($0.utf8) }
 
-    /// Words of names that are not the entry's.
     private static let others: [StaticString] = [
         "file", "user", "host", "class", "bundle", "domain", "developer", "author",
         "artist", "seller", "company", "genre", "category", "collection",

@@ -48,8 +48,7 @@ extension ManifestDocument {
         }
         walk.dropHeld()
         var first = walk.root.entry
-        // As one of several, it may be no larger than the others. Alone, it is a document, whose
-        // other members may be of any size.
+        // Alone, it is a document, whose other members may be of any size.
         if !isAlone {
             if let failure = walk.failure { first = .failure(failure) }
             if length > limits.maximumEntrySize { first = .failure(.tooLarge(limits)) }

@@ -6,7 +6,6 @@ final class ShapeRecognition {
     let isExplicit: Bool
     private let namesIcons: Bool
     private(set) var settled: Int?
-    /// The places of its shape that entries were found at.
     private(set) var used: [ManifestPath] = []
     private(set) var isMap = false
     /// What icons are relative to, if the manifest names it.

@@ -10,7 +10,6 @@ final class UnreadIcons {
     var count: Int { named + lists.reduce(0) { $0 + $1.count } }
     private var named = 0
     private var places: [Place] = []
-    /// Values in lists that no name tells of, by their places.
     private var unnamed: [Place] = []
     /// One image alone may be anything.
     private var lists: [Place] { unnamed.filter { $0.count > 1 } }
@@ -55,8 +54,8 @@ final class UnreadIcons {
         count(value, rank)
     }
 
-    /// Counts the icons in an entry that its shape does not read. If one is read (`hasIcon`),
-    /// images of other kinds do not count.
+    /// Counts the icons in an entry that are not read. If another one is (`hasIcon`), images of
+    /// other kinds do not count.
     func look(at entry: ManifestValue, reading icons: [ManifestPath], hasIcon: Bool) {
         (isOfEntry, known) = (true, icons)
         least = hasIcon ? IconLikeness.leastRankOfIcons : 0
