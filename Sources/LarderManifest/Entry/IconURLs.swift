@@ -54,8 +54,8 @@ struct IconURLs {
         }
         var text = value
         if let template = place.template { text = try Self.fill(template, value, match, entry) }
-        // Most texts are URLs as they are. What every parser ignores is no part of a spelling, nor of
-        // a placeholder.
+        // Most texts are URLs as they are. What parsers ignore is part of no spelling or
+        // placeholder.
         if text.utf8.contains(where: {
             $0 <= 0x20 || $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "%")
         }) {
