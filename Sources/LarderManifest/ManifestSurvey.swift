@@ -72,8 +72,8 @@ struct ManifestSurvey {
     ) -> [ManifestSuggestion] {
         let survey = ManifestSurvey(of: source, limits: rules.limits)
         var suggestions: [ManifestSuggestion] = []
-        for candidate in SurveyCandidate.all(in: survey).prefix(mostTried)
-        where suggestions.count < mostSuggested {
+        for candidate in SurveyCandidate.all(in: survey).prefix(mostTried) {
+            guard suggestions.count < mostSuggested else { break }
             let found = suggestion(for: candidate, source, isPart: isPart, rules)
             if let found { suggestions.append(found) }
         }
