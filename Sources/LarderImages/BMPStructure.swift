@@ -16,10 +16,9 @@ enum BMPStructure {
                 Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 14, as: UInt32.self))))
     }
 
-    /// Checks the headers, and that the pixels are inside the file.
-    ///
-    /// The file length in the header is not compared: many writers get it wrong, and no decoder
-    /// looks at it. Bytes after the pixels are ignored; colour profiles live there.
+    /// Checks the headers, and that the pixels are inside the file. The file length in the header
+    /// is not compared: many writers get it wrong, and no decoder looks at it. Bytes after the
+    /// pixels, such as colour profiles, are ignored.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
         var reader = ByteReader(bytes, of: .bmp)
         try reader.skip(10)
@@ -32,10 +31,8 @@ enum BMPStructure {
         try reader.skip(pixelOffset - reader.offset)
         reader.place = "its pixels"
         switch bitmap.compression {
-        case .none:
-            try reader.skip(bitmap.pixelLength)
-        case .runLength(let isFourBit):
-            try skipRuns(&reader, isFourBit: isFourBit)
+        case .none: try reader.skip(bitmap.pixelLength)
+        case .runLength(let isFourBit): try skipRuns(&reader, isFourBit: isFourBit)
         }
         return ImageInfo(mediaType: .bmp, width: bitmap.width, height: bitmap.height)
     }
@@ -72,8 +69,7 @@ enum BMPStructure {
             let isCore = length == 12
             width = try header.little(isCore ? 2 : 4)
             // A negative height means that rows run from the top.
-            let signedHeight = Int(
-                Int32(truncatingIfNeeded: try header.little(isCore ? 2 : 4)))
+            let signedHeight = Int(Int32(truncatingIfNeeded: try header.little(isCore ? 2 : 4)))
             height = abs(signedHeight)
             let planes = try header.little(2)
             bitsPerPixel = try header.little(2)
@@ -104,9 +100,7 @@ enum BMPStructure {
         }
     }
 
-    private static func skipRuns(
-        _ reader: inout ByteReader, isFourBit: Bool
-    ) throws(ImageFault) {
+    private static func skipRuns(_ reader: inout ByteReader, isFourBit: Bool) throws(ImageFault) {
         while true {
             let (count, value) = (try reader.big(1), try reader.big(1))
             switch (count, value) {

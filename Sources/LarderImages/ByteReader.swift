@@ -2,20 +2,17 @@ import CZlib
 import Foundation
 import LarderCore
 
-/// Reads forward through untrusted bytes.
-///
-/// Every access is checked here, because a release build does not check the pointer's own
-/// subscript. `0 <= offset <= bytes.count` always holds.
+/// A forward reader of untrusted bytes. Every access is checked here, because a release build does
+/// not check the pointer's own subscript. `0 <= offset <= bytes.count` always holds.
 struct ByteReader {
     let bytes: UnsafeRawBufferPointer
     private(set) var offset = 0
     let type: MediaType
     /// The part of the file that is read, for messages.
     var place: StaticString = "the header"
-    /// What it means to run out of bytes: the file was cut, or a part of it is too short.
+    /// Whether running out of bytes means that the file was cut, or that a part of it is too short.
     private let overrun: ImageFault.Code
 
-    /// Reads a whole file. If it runs out of bytes, the file was cut.
     init(_ bytes: UnsafeRawBufferPointer, of type: MediaType) {
         self.init(bytes, of: type, overrun: .truncated)
     }
@@ -27,16 +24,13 @@ struct ByteReader {
     }
 
     var remaining: Int { bytes.count - offset }
-
     var rest: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[offset...]) }
 
-    /// The next byte, not consumed; nil at the end.
     @inline(__always)
     var next: UInt8? { remaining > 0 ? bytes[offset] : nil }
-
     mutating func rewind() { offset = 0 }
 
-    /// Reads an unsigned number, most significant byte first; 0 for a width of 0.
+    /// Reads a number, most significant byte first; 0 for a width of 0.
     @inline(__always)
     mutating func big(_ width: Int) throws(ImageFault) -> Int {
         var value: UInt64 = 0
@@ -44,7 +38,7 @@ struct ByteReader {
         return try fitting(value)
     }
 
-    /// Reads an unsigned number, least significant byte first.
+    /// Reads a number, least significant byte first.
     @inline(__always)
     mutating func little(_ width: Int) throws(ImageFault) -> Int {
         var value: UInt64 = 0
@@ -52,15 +46,10 @@ struct ByteReader {
         return try fitting(value)
     }
 
-    mutating func fourCC() throws(ImageFault) -> FourCC {
-        FourCC(value: UInt32(try big(4)))
-    }
+    mutating func fourCC() throws(ImageFault) -> FourCC { FourCC(value: UInt32(try big(4))) }
+    mutating func skip(_ count: Int) throws(ImageFault) { _ = try take(count) }
 
-    mutating func skip(_ count: Int) throws(ImageFault) {
-        _ = try take(count)
-    }
-
-    /// Returns a reader of the next bytes alone. If it runs out of bytes, the file is damaged.
+    /// Returns a reader of the next bytes alone. If it runs out of them, the file is damaged.
     mutating func part(_ count: Int, _ place: StaticString) throws(ImageFault) -> ByteReader {
         var part = ByteReader(try take(count), of: type, overrun: .damaged)
         part.place = place
@@ -75,7 +64,6 @@ struct ByteReader {
         return taken
     }
 
-    /// Moves to the next `byte`, or to the end.
     mutating func skip(to byte: UInt8) {
         offset = bytes.bindMemory(to: UInt8.self).place(of: byte, from: offset) ?? bytes.count
     }
@@ -85,7 +73,7 @@ struct ByteReader {
         while offset < bytes.count, matches(bytes[offset]) { offset += 1 }
     }
 
-    /// Whether two ranges hold the same bytes; false for a range that is not inside `bytes`.
+    /// False for a range that is not inside `bytes`.
     func isSame(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
         guard let base = bytes.baseAddress, left.count == right.count,
             left.lowerBound >= 0, left.upperBound <= bytes.count,
@@ -112,7 +100,6 @@ struct ByteReader {
 
 /// A four-character code: the type of a PNG chunk, RIFF chunk or ISO box.
 struct FourCC: Equatable, ExpressibleByStringLiteral, CustomStringConvertible {
-    /// The four bytes, the first one highest.
     let value: UInt32
 
     init(value: UInt32) { self.value = value }
@@ -121,9 +108,7 @@ struct FourCC: Equatable, ExpressibleByStringLiteral, CustomStringConvertible {
         value = text.withUTF8Buffer { $0.reduce(0) { $0 << 8 | UInt32($1) } }
     }
 
-    var isFourLetters: Bool {
-        bytes.allSatisfy { (0x41...0x5A).contains($0 & 0xDF) }
-    }
+    var isFourLetters: Bool { bytes.allSatisfy { (0x41...0x5A).contains($0 & 0xDF) } }
 
     /// The characters in quotes if all are printable, else the number.
     var description: String {

@@ -1,6 +1,6 @@
 import LarderCore
 
-/// A guess at what bytes are that are not an image, to say so in a message.
+/// A guess at what bytes are that are no image, for a message.
 package enum ContentGuess {
     /// A noun phrase such as "an HTML page"; it quotes nothing of the content.
     package static func describe(_ bytes: UnsafeRawBufferPointer) -> String {
@@ -50,7 +50,7 @@ package enum ContentGuess {
         (0, Array("ID3".utf8), "an MP3 file"),
     ]
 
-    /// The start of the content as text, in lower case; nil if it is not text.
+    /// The content in lower case; nil if it is not text.
     private static func text(_ start: Slice<UnsafeRawBufferPointer>) -> [UInt8]? {
         let isUTF16 = start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF])
         // Of UTF-16, the bytes that stand for ASCII are enough to guess from.
@@ -72,7 +72,7 @@ package enum ContentGuess {
 
     private static func describe(text: [UInt8]) -> String {
         var text = text[...]
-        // The byte order mark, among spaces, as often as it comes.
+        // Byte order marks, among spaces.
         while true {
             text = text.drop(while: \.isSpace)
             guard text.starts(with: [0xEF, 0xBB, 0xBF]) else { break }

@@ -12,10 +12,10 @@ extension ImageFormat {
 enum GIFStructure {
     /// Walks the blocks and their sub-blocks to the trailer.
     ///
-    /// Bytes after the trailer are ignored, as every decoder does, and so are zero bytes before it.
-    /// The trailer itself may be missing after a whole picture, unless an extension announces
-    /// another picture or zeros follow, as in a file whose end was never written. If the logical
-    /// screen has no size, the first picture's is taken, as browsers do.
+    /// As in every decoder, bytes after the trailer are ignored, and so are zero bytes before it.
+    /// The trailer may be missing after a whole picture, unless an extension announces another
+    /// picture or zeros follow, as in a file whose end was never written. If the logical screen has
+    /// no size, the first picture's is taken, as browsers do.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
         var reader = ByteReader(bytes, of: .gif)
         let version = try reader.take(6)
@@ -27,7 +27,6 @@ enum GIFStructure {
         let flags = try reader.big(1)
         try reader.skip(2)
         try skipColourTable(&reader, flags)
-
         var pictures = 0
         var mayEnd = false
         while true {
@@ -78,7 +77,7 @@ enum GIFStructure {
         try reader.skip(3 << (flags & 7 + 1))
     }
 
-    /// Skips sub-blocks and the empty one that ends them; returns how many bytes they held.
+    /// Skips sub-blocks and the empty one that ends them; returns their length.
     private static func skipSubBlocks(_ reader: inout ByteReader) throws(ImageFault) -> Int {
         var total = 0
         while true {

@@ -19,9 +19,7 @@ extension ImageFormat {
 
 /// AVIF and HEIC: pictures in a HEIF file (ISO/IEC 23008-12) of boxes (ISO/IEC 14496-12).
 enum HEIFStructure {
-    /// The format that the file type box claims; nil if it claims no HEIF picture.
-    ///
-    /// A file that names only the container's own brands passes as HEIC until its items are seen.
+    /// The format that the file type box claims. One with only the container's own brands is HEIC.
     static func recognise(_ bytes: UnsafeRawBufferPointer) -> MediaType? {
         var reader = ByteReader(bytes, of: .heic)
         guard let length = try? reader.big(4), let type = try? reader.fourCC(), type == "ftyp",
@@ -49,12 +47,11 @@ enum HEIFStructure {
         }
     }
 
-    /// Walks the boxes and finds the primary item's size; checks that every picture's bytes are
-    /// inside the file.
+    /// Walks the boxes and finds the primary item's size, turned as its `irot` says; a clean
+    /// aperture is not looked at. Checks that every picture's bytes are inside the file.
     ///
-    /// The size is that of the primary item, turned as its `irot` says; a clean aperture is not
-    /// looked at. Image sequences need a still picture too, as their writers give them. What
-    /// follows a still picture and is not a box is ignored, as libavif and libheif do.
+    /// Image sequences need a still picture too, as their writers give them. What follows a still
+    /// picture and is not a box is ignored, as libavif and libheif do.
     static func inspect(
         _ bytes: UnsafeRawBufferPointer, as claimed: MediaType
     ) throws(ImageFault) -> ImageInfo {
@@ -154,7 +151,6 @@ struct HEIFItems {
         self.dataLength = dataLength
     }
 
-    /// The format: as claimed, unless the coded items say otherwise.
     func codec(claimed: MediaType) throws(ImageFault) -> MediaType {
         var coding: FourCC?
         var reader = try itemEntries()
@@ -170,7 +166,6 @@ struct HEIFItems {
         throw reader.damaged("has no coded picture")
     }
 
-    /// Whether an item is metadata, and no part of a picture.
     private func isMetadata(_ number: Int) throws(ImageFault) -> Bool {
         var reader = try itemEntries()
         while let item = try Self.nextItem(&reader) {
@@ -200,11 +195,10 @@ struct HEIFItems {
         return nil
     }
 
-    /// The maximum number of metadata items that may lie outside the file. Finding out that an item
-    /// is one takes time in proportion to the number of items.
+    /// The maximum number of metadata items outside the file. It takes time in proportion to the
+    /// number of items to find out that one is metadata.
     private static let lostMetadataLimit = 16
 
-    /// Checks that every picture's bytes are inside the file, and that the primary item has some.
     func checkLocations(fileLength: Int) throws(ImageFault) {
         var reader = locations
         reader.place = "the item locations"
@@ -225,8 +219,7 @@ struct HEIFItems {
             let isElsewhere = try reader.big(2) != 0 || method > 1
             let base = try reader.big(baseWidth)
             let extents = try reader.big(2)
-            // Those that take no bytes are all the same; else a small file could ask for endless
-            // work.
+            // Those that take no bytes are all alike, and a small file could ask for endless work.
             let areAlike = indexWidth + offsetWidth + lengthWidth == 0
             for _ in 0..<(areAlike ? min(extents, 1) : extents) {
                 try reader.skip(indexWidth)
@@ -262,8 +255,7 @@ struct HEIFItems {
             case "ispe" where wanted.contains(index):
                 try box.content.skip(4)
                 size = (try box.content.big(4), try box.content.big(4))
-            case "irot" where wanted.contains(index):
-                isTurned = try box.content.big(1) & 1 == 1
+            case "irot" where wanted.contains(index): isTurned = try box.content.big(1) & 1 == 1
             default: break
             }
         }
@@ -303,12 +295,10 @@ struct HEIFMini {
     private let height: Int
     private let isTurned: Bool
 
-    /// The size as shown: the stored one, turned as the orientation says.
+    /// The size as shown: turned as the orientation says.
     var size: (width: Int, height: Int) { isTurned ? (height, width) : (width, height) }
 
-    /// Reads the description, and checks that the box has as much data as it states.
-    ///
-    /// - Parameter claimed: The format that the file type box names. The box may name another.
+    /// Checks the length of the data. The box may name another format than `claimed`.
     init(_ box: inout ByteReader, claimed: MediaType) throws(ImageFault) {
         box.place = "the mini box"
         var bits = BitReader(box)
@@ -355,7 +345,6 @@ struct HEIFMini {
             try bits.skipLight()
             if hasGainMap { try bits.skipLight() }
         }
-
         let hasMetadata = hasICC || hasExif || hasXMP || hasGainMap
         let metadataWidth = hasMetadata ? try bits.flag() ? 20 : 10 : 10
         let configurationWidth = try bits.flag() ? 12 : 3
@@ -385,7 +374,7 @@ struct HEIFMini {
     }
 }
 
-/// Reads numbers of any width up to 32 bits, the most significant bit first.
+/// A reader of numbers of up to 32 bits, the most significant bit first.
 private struct BitReader {
     private var bytes: ByteReader
     private var current = 0
@@ -393,7 +382,6 @@ private struct BitReader {
 
     init(_ bytes: ByteReader) { self.bytes = bytes }
 
-    /// The number of bytes after the one that was begun.
     var remainingBytes: Int { bytes.remaining }
 
     mutating func next(_ width: Int) throws(ImageFault) -> Int {

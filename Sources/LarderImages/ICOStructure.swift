@@ -10,9 +10,7 @@ extension ImageFormat {
 
 /// Windows icons: a directory of bitmaps and PNGs.
 enum ICOStructure {
-    /// Checks every picture of the directory; the size is the largest picture's.
-    ///
-    /// Several entries may share a picture. It is checked once.
+    /// Checks every picture of the directory once; entries may share one. The size is the largest.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
         var reader = ByteReader(bytes, of: .ico)
         reader.place = "its directory"
@@ -33,8 +31,7 @@ enum ICOStructure {
                 throw .truncated(.ico, "ends inside a picture")
             }
             guard checked.insert(offset..<offset + length).inserted else { continue }
-            // Entries may also differ in the length of a picture that they share. A bound, or a
-            // small file could ask for endless work.
+            // Entries may differ in the length of a shared picture, and ask for endless work.
             total += length
             guard total <= 4 * bytes.count else { throw reader.damaged("has overlapping pictures") }
             let size = try pictureSize(
@@ -58,8 +55,7 @@ enum ICOStructure {
         var whole = ByteReader(picture, of: .ico)
         var reader = try whole.part(picture.count, "a picture")
         let bitmap = try BMPStructure.Bitmap(&reader)
-        // The header counts the rows of the picture and of its mask. The mask itself is not
-        // asked for: some writers leave it out if the pixels have an alpha channel.
+        // The header also counts the rows of the mask, which some writers leave out.
         let height = bitmap.height / 2
         let colourTable = bitmap.headerLength == 12 ? 3 : 4
         let pixels = bitmap.pixelLength / bitmap.height * height

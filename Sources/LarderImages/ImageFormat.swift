@@ -1,8 +1,7 @@
 import LarderCore
 
-/// An image format: how its files are named, recognised and validated.
-///
-/// A format is one file that declares its row, and the row's place in ``all``.
+/// An image format: how its files are named, recognised and validated. A format is one file that
+/// declares its row, and the row's place in ``all``.
 package struct ImageFormat: Sendable {
     /// The formats that count as an icon, in the order in which they are tried.
     package static let all: [ImageFormat] = [
@@ -15,9 +14,7 @@ package struct ImageFormat: Sendable {
     /// Whether Xcode's `actool` compiles it as an image of an image set.
     package let isForAssetCatalogs: Bool
     package let isVector: Bool
-    /// Checks that a whole file is structurally complete.
     let inspect: @Sendable (UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo
-    /// Whether the first bytes claim this format.
     let recognises: @Sendable (UnsafeRawBufferPointer) -> Bool
 
     init(
@@ -34,19 +31,16 @@ package struct ImageFormat: Sendable {
         self.recognises = recognises
     }
 
-    /// The format whose mark the bytes begin with.
     package static func of(_ bytes: UnsafeRawBufferPointer) -> ImageFormat? {
         all.first { $0.recognises(bytes) }
     }
 
-    /// The format of a media type.
     package static func of(mediaType: String?) -> ImageFormat? {
         guard let mediaType else { return nil }
         return all.first { $0.mediaType.rawValue.isSame(as: mediaType) }
     }
 }
 
-/// The registered media type of an image format.
 package struct MediaType: Equatable, Sendable {
     package let rawValue: String
     /// The format's name in a sentence.

@@ -1,13 +1,8 @@
 /// Tells a whole image from everything else: a server's error page with status 200, a cut file.
 package enum ImageInspector {
-    /// Recognises an image by its content, never by a name or a Content-Type, and checks that it
-    /// is structurally whole.
-    ///
-    /// The whole structure is walked and every checksum that a format has is compared; pixels are
-    /// not decoded. Bytes after a format's own end mark are ignored if decoders ignore them.
-    ///
-    /// - Parameter bytes: the whole file.
-    /// - Throws: `ImageFault` if the bytes are not an image, or not a whole one.
+    /// Recognises an image by its content, never by a name or a Content-Type, and checks that it is
+    /// whole: all of its structure, and every checksum that its format has. Pixels are not decoded.
+    /// Bytes after a format's own end mark are ignored if decoders ignore them.
     package static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
         guard !bytes.isEmpty else {
             throw ImageFault(code: .empty, mediaType: nil, message: "0 bytes")
@@ -19,10 +14,9 @@ package enum ImageInspector {
     }
 }
 
-/// A whole image.
 package struct ImageInfo: Sendable, Equatable {
     package let mediaType: MediaType
-    /// The size in pixels; nil if the file states none, as an SVG may.
+    /// In pixels; nil if the file states no size, as an SVG may.
     package let width: Int?
     package let height: Int?
 
@@ -33,7 +27,6 @@ package struct ImageInfo: Sendable, Equatable {
     }
 }
 
-/// Why some bytes are not a whole image.
 package struct ImageFault: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
         case empty
@@ -46,7 +39,7 @@ package struct ImageFault: Error, Sendable, Equatable, CustomStringConvertible {
     }
 
     package let code: Code
-    /// The format that the content claims to be; nil if it claims none.
+    /// The format that the content claims to be; nil if there is none.
     package let mediaType: MediaType?
     /// The fault in words. It quotes nothing unprintable.
     package let message: String

@@ -12,10 +12,10 @@ extension ImageFormat {
 enum JPEGStructure {
     /// Walks the marker segments and scans for the end of every entropy-coded part.
     ///
-    /// Bytes after EOI are ignored, as every decoder does: cameras and phones put further
-    /// pictures and films there. So are bytes between segments, as libjpeg does: a comment or
-    /// profile whose length is too small leaves some there. The size is the stored one, whatever
-    /// the Exif orientation.
+    /// Bytes after EOI are ignored, as every decoder does: cameras and phones put further pictures
+    /// and films there. So are bytes between segments, as libjpeg does: a comment or profile whose
+    /// length is too small leaves some there. The size is the stored one, whatever the Exif
+    /// orientation.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
         var reader = ByteReader(bytes, of: .jpeg)
         try reader.skip(2)
@@ -27,8 +27,7 @@ enum JPEGStructure {
             case 0xD9:
                 guard let frame, scans > 0 else { throw reader.damaged("has no picture") }
                 guard frame.width > 0, frame.height > 0 else {
-                    throw reader.damaged(
-                        "has an impossible size, \(frame.width) × \(frame.height)")
+                    throw reader.damaged("has an impossible size, \(frame.width) × \(frame.height)")
                 }
                 return ImageInfo(mediaType: .jpeg, width: frame.width, height: frame.height)
             case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:
@@ -55,8 +54,7 @@ enum JPEGStructure {
                 // Applications' data and comments: any length is skipped.
                 reader.place = "a segment"
                 try reader.skip(max(0, try reader.big(2) - 2))
-            case 0x01, 0xD0...0xD7:
-                break
+            case 0x01, 0xD0...0xD7: break
             default:
                 throw reader.damaged("has a marker out of place, 0x\(String(marker, radix: 16))")
             }
@@ -72,8 +70,7 @@ enum JPEGStructure {
             height = try segment.big(2)
             width = try segment.big(2)
             let components = try segment.big(1)
-            guard (2...16).contains(precision), components > 0,
-                segment.remaining == 3 * components
+            guard (2...16).contains(precision), components > 0, segment.remaining == 3 * components
             else { throw segment.damaged("has an impossible frame header") }
         }
     }
@@ -99,7 +96,7 @@ enum JPEGStructure {
         return try reader.part(length - 2, place)
     }
 
-    /// Moves to the marker that ends the scan, past stuffed zeros, filling and restart markers.
+    /// Moves past stuffed zeros, filling and restart markers.
     private static func skipScan(_ reader: inout ByteReader) throws(ImageFault) {
         let start = reader.offset
         var nextRestart = 0xD0
@@ -107,10 +104,8 @@ enum JPEGStructure {
             reader.skip(to: 0xFF)
             guard reader.remaining >= 2 else { throw .truncated(.jpeg, "ends before EOI") }
             switch Int(reader.bytes[reader.offset + 1]) {
-            case 0x00:
-                try reader.skip(2)
-            case 0xFF:
-                try reader.skip(1)
+            case 0x00: try reader.skip(2)
+            case 0xFF: try reader.skip(1)
             case 0xD0...0xD7:
                 guard reader.bytes[reader.offset + 1] == nextRestart else {
                     throw reader.damaged("has lost a part of its picture (restart markers)")

@@ -14,11 +14,9 @@ extension ImageFormat {
 enum PNGStructure {
     static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
-    /// Walks the chunks from the signature to IEND and checks the CRC of each one that has a part
-    /// of the picture.
-    ///
-    /// Bytes after IEND are ignored, as every decoder does: real icons carry padding there. An
-    /// ancillary chunk with a wrong CRC is ignored, as libpng does by default.
+    /// Walks the chunks from the signature to IEND, and checks the CRC of each that has a part of
+    /// the picture. An ancillary chunk with a wrong CRC is ignored, as libpng does by default. So
+    /// are bytes after IEND, as in every decoder: real icons carry padding there.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
         var reader = ByteReader(bytes, of: .png)
         reader.place = "the signature"
@@ -26,15 +24,12 @@ enum PNGStructure {
             throw reader.damaged("signature is damaged, as by a conversion of line endings")
         }
         var chunk = try nextChunk(&reader)
-        if chunk.type == "CgBI" {
-            // Xcode's variant, found in app bundles, puts a chunk of its own first.
-            chunk = try nextChunk(&reader)
-        }
+        // Xcode's variant in app bundles puts a chunk of its own first.
+        if chunk.type == "CgBI" { chunk = try nextChunk(&reader) }
         guard chunk.type == "IHDR" else {
             throw reader.damaged("does not begin with IHDR but with \(chunk.type)")
         }
         let header = try Header(&chunk.content)
-
         var hasPalette = false
         var dataLength = 0
         var previous = chunk.type
@@ -124,10 +119,9 @@ enum PNGStructure {
         return (type, content)
     }
 
-    /// Whether the picture is whole without a chunk of this type.
-    ///
-    /// An animation's chunks have ancillary names, although they hold its frames. The type of a
-    /// critical chunk in other letters, as a flipped bit leaves it, is not an ancillary type.
+    /// Whether the picture is whole without a chunk of this type. An animation's chunks have
+    /// ancillary names, although they hold its frames. The type of a critical chunk in other
+    /// letters, as a flipped bit leaves it, is not an ancillary type.
     private static func isExpendable(_ type: FourCC) -> Bool {
         let isAncillary = type.value & ancillaryBit != 0
         return isAncillary && !["acTL", "fcTL", "fdAT"].contains(type)

@@ -12,18 +12,16 @@ extension ImageFormat {
 
 /// Uncompressed SVG: a well-formed XML document whose root is `svg`.
 enum SVGStructure {
-    /// Whether the bytes begin like XML in UTF-8 or UTF-16, so that it is worth a look.
+    /// Whether the bytes begin like XML. UTF-16's byte order marks and zero bytes are skipped.
     static func recognises(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        // UTF-16's byte-order marks and zero bytes are stepped over like white space.
         bytes.first {
             !$0.isMarkupBlank && ![0x00, 0xEF, 0xBB, 0xBF, 0xFE, 0xFF].contains($0)
         } == UInt8(ascii: "<")
     }
 
-    /// Goes through the document to its end.
-    ///
-    /// A root without a namespace is accepted, as native decoders do. The size is `width` and
-    /// `height` if both are in px or without a unit, else that of the `viewBox`.
+    /// Goes through the document to its end. A root without a namespace is accepted, as native
+    /// decoders do. The size is `width` and `height` if both are in px or without a unit, else that
+    /// of the `viewBox`.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
         guard let isBigEndian = isBigEndianUTF16(bytes) else {
             return try inspect(bytes, of: bytes)
@@ -53,17 +51,15 @@ enum SVGStructure {
         guard let root = document.root, isSVG(root) else {
             let guess = ContentGuess.describe(file)
             let name = String(decoding: document.root?.name.prefix(40) ?? [], as: UTF8.self)
-            throw .notAnImage(
-                guess == ContentGuess.page ? guess : "an XML document (\(name))")
+            throw .notAnImage(guess == ContentGuess.page ? guess : "an XML document (\(name))")
         }
         let size = size(of: root)
         return ImageInfo(mediaType: .svg, width: size?.width, height: size?.height)
     }
 
-    /// A document in UTF-16 is looked at in a copy in UTF-8, which must not take much memory.
+    /// In bytes. The copy in UTF-8 must not take much memory.
     private static let utf16Limit = 2 << 20
 
-    /// The byte order of a document in UTF-16; nil if it is in another encoding.
     private static func isBigEndianUTF16(_ bytes: UnsafeRawBufferPointer) -> Bool? {
         if bytes.count < 2 { return nil }
         if bytes[0] == 0 || bytes.starts(with: [0xFE, 0xFF]) { return true }
@@ -110,7 +106,7 @@ enum SVGStructure {
         return (width, height)
     }
 
-    /// A length in px or without a unit, rounded; nil for anything else.
+    /// A length in px or without a unit, rounded.
     private static func pixels(_ text: some Collection<UInt8>) -> Int? {
         var digits = text.filter { !$0.isSpace }
         if digits.suffix(2).elementsEqual("px".utf8) { digits.removeLast(2) }

@@ -12,10 +12,9 @@ extension ImageFormat {
 
 /// WebP (RFC 9649): a RIFF file with one or several VP8 or VP8L pictures.
 enum WebPStructure {
-    /// Walks the chunks of the RIFF file, and those inside animation frames.
-    ///
-    /// Bytes after the RIFF file's stated length are ignored, as RFC 9649 §2.4 allows. So is
-    /// metadata behind the picture whose length is wrong, as libwebp does.
+    /// Walks the chunks of the RIFF file, and those inside animation frames. Bytes after its stated
+    /// length are ignored, as RFC 9649 §2.4 allows. So is metadata behind the picture whose length
+    /// is wrong, as libwebp does.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
         var reader = ByteReader(bytes, of: .webp)
         try reader.skip(4)
@@ -25,7 +24,6 @@ enum WebPStructure {
         }
         var file = try reader.part(length, "the RIFF file")
         try file.skip(4)
-
         var canvas: (width: Int, height: Int)?
         var picture: (width: Int, height: Int)?
         var frames = 0
@@ -45,8 +43,7 @@ enum WebPStructure {
                 frames += 1
             case _ where isFirst:
                 throw file.damaged("begins with an unexpected chunk \(chunk.type)")
-            default:
-                break
+            default: break
             }
             isFirst = false
         }
@@ -95,8 +92,8 @@ enum WebPStructure {
         _ content: inout ByteReader, _ type: FourCC
     ) throws(ImageFault) -> (width: Int, height: Int) {
         if type == "VP8L" {
-            // A signature byte, then 14 bits each of width - 1 and height - 1, an alpha flag and
-            // three bits of version (RFC 9649 §3.4).
+            // A signature, 14 bits each of width - 1 and height - 1, alpha, and a version (RFC 9649
+            // §3.4).
             guard try content.big(1) == 0x2F else {
                 throw content.damaged("has a wrong lossless signature")
             }

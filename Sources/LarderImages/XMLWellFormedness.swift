@@ -1,12 +1,11 @@
 import LarderCore
 
 /// A pass over an XML document that checks its shape (XML 1.0, without what entities stand for) and
-/// keeps its root's attributes.
+/// keeps its root's attributes. Nothing is loaded from elsewhere and no entity is expanded.
 ///
 /// Why not libxml2: the bytes come from anyone. Its time grows with the square of a tag's
 /// attributes, of a declaration's names and of the document's different names, so that 16 MB can
-/// keep it busy for many minutes; here every byte is looked at a fixed number of times. Nothing is
-/// loaded from elsewhere and no entity is expanded.
+/// keep it busy for many minutes; here every byte is looked at a fixed number of times.
 struct XMLWellFormedness {
     struct Element {
         let name: [UInt8]
@@ -14,10 +13,8 @@ struct XMLWellFormedness {
         let attributes: [[UInt8]: [UInt8]]
     }
 
-    /// The root, once the pass has come to it.
     private(set) var root: Element?
     private var reader: ByteReader
-    /// Where the names of the open elements are.
     private var open: [Range<Int>] = []
     private var hasDocumentType = false
 
@@ -25,8 +22,7 @@ struct XMLWellFormedness {
     private static let depthLimit = 256
     /// Each attribute is compared with all others of its tag.
     private static let attributeLimit = 256
-    /// An attribute's value in bytes: pictures within a drawing have millions. libxml2 has the same
-    /// limit.
+    /// In bytes: pictures within a drawing have millions. libxml2 has the same limit.
     private static let valueLimit = 10_000_000
     /// What is kept of the root is looked at again: a size, a namespace.
     private static let keptLimit = 1024
@@ -78,7 +74,7 @@ struct XMLWellFormedness {
         }
     }
 
-    /// `<?xml version="1.0" …?>`, which some documents have and only the start may have.
+    /// `<?xml version="1.0" …?>`, which only the start may have.
     private mutating func skipDeclaration() throws(ImageFault) {
         guard reader.rest.starts(with: "<?xml".utf8), reader.remaining > 5,
             reader.rest[5].isMarkupBlank
@@ -93,7 +89,7 @@ struct XMLWellFormedness {
         try skip(past: "?>")
     }
 
-    /// The document type with what it declares; quotes and comments may hold any other mark.
+    /// Skips the document type, in which quotes and comments may hold any other mark.
     private mutating func skipDocumentType() throws(ImageFault) {
         var isInside = false
         while true {
@@ -247,7 +243,6 @@ struct XMLWellFormedness {
         return reader.offset > start
     }
 
-    /// Moves behind the next `mark`.
     private mutating func skip(past mark: StaticString) throws(ImageFault) {
         while reader.remaining > 0 {
             reader.skip(to: mark.utf8Start.pointee)
@@ -295,13 +290,10 @@ struct XMLWellFormedness {
     }
 
     private static let declared = ["amp", "lt", "gt", "quot", "apos"].map { Array($0.utf8) }
-
     private var isCut: ImageFault { .truncated(.svg, "ends before its root is closed") }
 
-    private func damaged(_ message: String) -> ImageFault { damaged(message, at: reader.offset) }
-
-    private func damaged(_ message: String, at offset: Int) -> ImageFault {
-        let line = reader.bytes[..<offset].count { $0 == 0x0A } + 1
+    private func damaged(_ message: String, at offset: Int? = nil) -> ImageFault {
+        let line = reader.bytes[..<(offset ?? reader.offset)].count { $0 == 0x0A } + 1
         return reader.damaged("\(message), line \(line)")
     }
 }

@@ -4,10 +4,9 @@ public struct ManifestKeys {
     private let rules: ManifestRules
     private let mustBeUsable: Bool
 
-    /// - Parameters:
-    ///   - sources: the manifests.
-    ///   - rules: how manifests are read. Default: as their content tells.
-    ///   - mustBeUsable: whether one entry that cannot be used is an error. Default: false.
+    /// Takes manifests and how to read them.
+    ///
+    /// - Parameter mustBeUsable: whether an entry that cannot be used is an error. Default: false.
     public init(
         _ sources: [ManifestSource], rules: ManifestRules = .init(), mustBeUsable: Bool = false
     ) {
@@ -19,10 +18,9 @@ public struct ManifestKeys {
     /// Hands over the key of every entry that has one, duplicates included. Entries that cannot be
     /// used name nothing: no prefetch has stored anything for them.
     ///
-    /// - Throws: ``ManifestError``, also if an entry's URL is relative and there is nothing to
-    ///   resolve it against, or of ipfs without a gateway: a prefetch may have had either. If no
-    ///   entry has shown a shape, since a prefetch may have had the place of its icons named. If
-    ///   all must be usable, for the first that is not. And what `body` throws.
+    /// - Throws: ``ManifestError``, also for what only an earlier prefetch may have known: the base
+    ///   of a relative URL, the gateway of an ipfs URL, and the places of icons in an unknown
+    ///   shape. If all must be usable, for the first that is not. And what `body` throws.
     public func forEach(_ body: (String) throws -> Void) throws {
         for source in sources {
             let summary = try ManifestReader(source: source, rules: rules).read { item in
@@ -40,7 +38,6 @@ public struct ManifestKeys {
         }
     }
 
-    /// Why an entry that cannot be used is an error; nil if it names nothing.
     private func refusal(of error: EntryError) -> String? {
         if error.code == .relativeURL {
             return "the URL is relative: say which base URL (--base-url) it was prefetched with"

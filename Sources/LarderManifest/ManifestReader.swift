@@ -8,28 +8,22 @@ public struct ManifestReader: Sendable {
     private let rules: ManifestRules
     private var limits: ManifestLimits { rules.limits }
 
-    /// - Parameters:
-    ///   - source: where the manifest is.
-    ///   - rules: what the caller says about it. Default: nothing, its content tells.
+    /// Takes a manifest, and what the caller says about it. Default: nothing, its content tells.
     public init(source: ManifestSource, rules: ManifestRules = .init()) {
         self.source = source
         self.rules = rules
     }
 
-    /// Hands every icon over in order, and every element without one, be it skipped or failed.
-    ///
-    /// Blocks while it reads: call it on a thread of its own.
+    /// Hands over every icon in order, and every element without one, skipped or failed.
+    /// Blocks: call it on a thread of its own.
     ///
     /// - Throws: ``ManifestError`` if the file cannot be read or is not a manifest, which may show
-    ///   only after entries were handed over; and whatever `body` throws, which ends the reading.
+    ///   only after entries were handed over; and what `body` throws, which ends the reading.
     public func read(_ body: (ManifestItem) throws -> Void) throws -> ManifestSummary {
         try read(opened: { _ in }, body)
     }
 
-    /// The same, until `isCancelled` returns true. It is asked for each item, and for each part of
-    /// the manifest that is read into memory.
-    ///
-    /// - Throws: `CancellationError`, too.
+    /// Reads until `isCancelled`, which is asked often; then throws `CancellationError`.
     package func read(
         unless isCancelled: () -> Bool, _ body: (ManifestItem) throws -> Void
     ) throws -> ManifestSummary {
@@ -46,7 +40,6 @@ public struct ManifestReader: Sendable {
         }
     }
 
-    /// - Parameter opened: receives the input when it is open.
     package func read(
         opened: (ByteInput) -> Void, _ body: (ManifestItem) throws -> Void
     ) throws -> ManifestSummary {
@@ -77,10 +70,7 @@ public struct ManifestReader: Sendable {
             isPart: first?.count == ManifestSurvey.mostKept, rules: rules)
     }
 
-    /// Reads an open manifest, without suggestions.
-    func read(
-        _ input: ByteInput, _ body: (ManifestItem) throws -> Void
-    ) throws -> ManifestSummary {
+    func read(_ input: ByteInput, _ body: (ManifestItem) throws -> Void) throws -> ManifestSummary {
         try withoutActuallyEscaping(body) { body in
             let recognition = ShapeRecognition(rules)
             let ignored = IgnoredMembers()

@@ -1,16 +1,16 @@
-/// Finds the places of icons in a manifest of no known shape, in one pass and in bounded memory and
-/// time. Only places and counts are kept.
+/// A search for icons in a manifest of no known shape, in one pass and in bounded memory and time.
+/// Only places and counts are kept.
 struct ManifestSurvey {
     private static let mostDepth = 12
     static let mostPlaces = 4_096
-    /// The number of bytes that are surveyed. The rest of the manifest is similar.
+    /// The number of bytes that are surveyed. The rest is similar.
     private static let mostBytes = 32 << 20
 
     let root = SurveyedPlace()
     private let limits: ManifestLimits
     private var room = Self.mostPlaces
 
-    /// Surveys a source. A broken or cut one is surveyed up to there.
+    /// Surveys a source; a broken or cut one up to there.
     init(of source: ManifestSource, limits: ManifestLimits) {
         self.limits = limits
         try? survey(source)
@@ -29,7 +29,6 @@ struct ManifestSurvey {
             try survey(BinaryPlistCursor(window, limits: limits), at: root, depth: 1)
         case .json, .jsonLines:
             let cursor = JSONCursor(window, limits: limits)
-            // In JSON Lines more than one.
             while try window.peekBehindSeparators() != nil {
                 try survey(cursor, at: root, depth: 1)
             }
@@ -61,18 +60,13 @@ struct ManifestSurvey {
             }
         }
     }
-}
 
-extension ManifestSurvey {
     /// The number of bytes that are kept of a source that is read only once.
     static let mostKept = 1 << 20
     private static let mostTried = 8
     private static let mostSuggested = 3
 
-    /// Where the icons of a manifest may be that has none where `rules` say: what was tried, and
-    /// found them.
-    ///
-    /// - Parameter isPart: whether the source is the beginning of a manifest.
+    /// Returns places of icons in a manifest that has none where `rules` say. Each was tried.
     static func suggestions(
         for source: ManifestSource, isPart: Bool, rules: ManifestRules
     ) -> [ManifestSuggestion] {
@@ -103,16 +97,14 @@ extension ManifestSurvey {
             if trial.isSound {
                 return ManifestSuggestion(
                     entries: entries, icon: icon, name: name, count: trial.found,
-                    isPart: isPart || trial.isCut,
-                    isRelative: trial.relative * 2 > trial.found)
+                    isPart: isPart || trial.isCut, isRelative: trial.relative * 2 > trial.found)
             }
         }
         return nil
     }
 
     private struct Trial {
-        /// The number of entries with an icon, and of those whose first icon is relative to
-        /// nothing.
+        /// Entries with an icon, and those whose first icon is relative to nothing.
         private(set) var found = 0
         private(set) var relative = 0
         private var failed = 0
@@ -120,9 +112,6 @@ extension ManifestSurvey {
         private var isBroken = false
         var isCut: Bool { seen == ManifestSuggestion.mostEntries }
 
-        private struct Enough: Error {}
-
-        /// - Parameter isPart: whether the source ends early, which tells enough.
         init(of source: ManifestSource, _ rules: ManifestRules, isPart: Bool) {
             do {
                 try read(source, rules)
@@ -149,13 +138,12 @@ extension ManifestSurvey {
             }
         }
 
-        /// Whether nearly everything there is an entry.
         var isSound: Bool { !isBroken && found > 0 && failed * 10 <= found }
     }
 }
 
 extension SurveyCandidate {
-    /// The paths that `--entries` may have, the shortest first; nil if the manifest's form tells.
+    /// The paths for `--entries`, the shortest first; nil if the manifest's form tells.
     fileprivate var entryPaths: [ManifestPath?] {
         guard let last = entries.last else { return [nil, ManifestPath(segments: [])] }
         let whole = ManifestPath.pasteable(entries)

@@ -1,24 +1,20 @@
-/// What lies at one place of an unknown manifest, and beneath it: values are counted there, and
-/// none is kept. Of what a place has beneath it, elements of an array are one place, and so are the
-/// members of a dictionary with very many: a map.
+/// One place of an unknown manifest. Values are counted, and none is kept. The elements of an array
+/// are one place beneath it, and so are the members of a map: a dictionary with very many.
 final class SurveyedPlace {
-    /// So many arrays and dictionaries, or other values, have places of their own in one
-    /// dictionary; if there are more, it is a map.
+    /// The maximum numbers of members with places of their own. A dictionary with more is a map.
     private static let mostContainers = 16
     private static let mostValues = 128
     private static let longestName = 200
     private static let usualInnerNames = ["label", "en", "en-US", "value", "text"]
 
-    /// The number of values, and how many of them are dictionaries, dictionaries or arrays, short
-    /// texts, and icons.
+    /// The number of values, and of the dictionaries, containers, short texts and icons among them.
     private(set) var count = 0
     private(set) var dictionaries = 0
     private var containers = 0
     private(set) var texts = 0
     private(set) var icons = 0
-    /// The sum over all icons.
     private(set) var likeness = 0
-    /// The places beneath: of the elements of arrays, of members, and of the members of a map.
+    /// The places beneath: of elements, of members, and of the members of a map.
     private(set) var inner: [ManifestPath.Segment: SurveyedPlace] = [:]
     private var hasMappedValues = false
     /// The number of icons and places here and beneath, as counted by ``settle()``.
@@ -44,10 +40,8 @@ final class SurveyedPlace {
         }
     }
 
-    /// The place of an array's elements; nil if there is no room for it.
     func element(_ room: inout Int) -> SurveyedPlace? { place(.elements, rank, &room) }
 
-    /// The place of a dictionary's member; nil if there is no room for it.
     func member(_ name: String, isContainer: Bool, _ room: inout Int) -> SurveyedPlace? {
         if let found = inner[.member(name)] { return found }
         if isContainer || hasMappedValues, let map = inner[.members] { return map }
@@ -105,9 +99,7 @@ final class SurveyedPlace {
     }
 
     /// All members as one place, if they are alike: a dictionary of entries by id, or of lists of
-    /// them.
-    ///
-    /// - Parameter room: how many places may be merged yet.
+    /// them. `room` is the number of places that may still be merged.
     func map(_ room: inout Int) -> SurveyedPlace? {
         if let map = inner[.members] { return map }
         room -= placesBeneath
@@ -143,7 +135,6 @@ final class SurveyedPlace {
         members.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }
 
-    /// Where the entries that are there have their name; nil if nowhere.
     var namePath: [ManifestPath.Segment]? {
         var best: (rank: Int, path: [ManifestPath.Segment])?
         func offer(_ rank: Int, _ place: SurveyedPlace, _ path: [ManifestPath.Segment]) {
@@ -164,22 +155,17 @@ final class SurveyedPlace {
     }
 }
 
-/// A place of icons in an unknown manifest, and the place of their entries.
 struct SurveyCandidate {
-    /// The path from the root.
     let entries: [ManifestPath.Segment]
-    /// The path from an entry.
     let icon: [ManifestPath.Segment]
     let name: [ManifestPath.Segment]?
     let score: Int
-    /// Whether it is a place of screenshots, banners and the like, which come after all icons,
-    /// however many there are.
+    /// Whether it is a place of screenshots, banners and the like, which come after all icons.
     private let isScreenshot: Bool
     private let icons: Int
 
     private static let most = 256
 
-    /// The candidates of a survey, the likeliest first.
     static func all(in survey: ManifestSurvey) -> [SurveyCandidate] {
         var found: [SurveyCandidate] = []
         var room = 25 * ManifestSurvey.mostPlaces
@@ -208,9 +194,6 @@ struct SurveyCandidate {
             }
     }
 
-    /// - Parameters:
-    ///   - places: those on the way along `path`, the root and the last included.
-    ///   - room: how many places may be merged yet.
     private static func collect(
         at path: [ManifestPath.Segment], _ places: [SurveyedPlace], _ room: inout Int,
         _ found: inout [SurveyCandidate]
@@ -228,7 +211,7 @@ struct SurveyCandidate {
         for (name, member) in place.inOrder { go(to: member, by: .member(name)) }
     }
 
-    /// The entry is what is there several times and has a name, the innermost; else the outermost
+    /// The entry is the innermost that is there several times and has a name; else the outermost
     /// dictionary that is there several times; else the value itself if that is; else the
     /// dictionary around it.
     private init(_ path: [ManifestPath.Segment], _ places: [SurveyedPlace]) {

@@ -1,13 +1,11 @@
 import LarderCore
 
-/// Reduces a document to what libxml2 may see: tags without attributes, and text, in UTF-8.
+/// A reduction of a document to what libxml2 may see: tags without attributes, and text in UTF-8.
 ///
 /// libxml2 hangs in declarations of a document type, keeps every comment and processing instruction
 /// to the end, compares each attribute with all before it, keeps every name, takes any encoding,
-/// and keeps a text of any length. The filter leaves all of that out or refuses it. Its output has
-/// only one meaning.
+/// and keeps a text of any length. The filter leaves all of that out or refuses it.
 final class XMLFilter {
-    /// Whether a reference was replaced by ``XMLRules/forbiddenReference``.
     private(set) var hasForbiddenReference = false
     private let input: BufferedBytes
     private let rules: XMLRules
@@ -18,36 +16,34 @@ final class XMLFilter {
     private var hasDocumentType = false
     private var isInCDATA = false
     private var depth = 0
-    /// Whether text means nothing here: between the elements of a container, and around the root.
+    /// True between the elements of a container and around the root, where text means nothing.
     private var isBetweenElements = true
     /// The number of bytes that were passed on of the current text. A reference counts as one.
     private var textLength = 0
     private let mostText: Int
     private var skippedBytes = 0
-    /// Lines that were left out and not yet accounted for in `omissions`.
+    /// Lines that were left out and are not yet in `omissions`.
     private var owedLines = 0
-    /// The line of the next byte that is passed on, as libxml2 counts, …
+    /// The next line to be passed on, as libxml2 counts, and the number of lines left out before.
     private var passedLine = 1
-    /// … the number of lines that were left out before it, …
     private var omitted = 0
-    /// … and the same for each line that libxml2 may still be asked about, from `firstOmission` on.
+    /// The same for each line that libxml2 may still be asked about, from `firstOmission` on.
     private var omissions: [(line: Int, omitted: Int)] = []
     private var firstOmission = 0
     private var omittedBefore = 0
-    /// An error behind the bytes that have not been handed over.
+    /// An error after the bytes that wait to be handed over.
     private var failure: (any Error)?
     private let due: UnsafeMutablePointer<UInt8>
     private var start = 0
     private var end = 0
 
-    /// The number of bytes that may wait to be handed over.
     private static let capacity = 64 << 10
     /// The maximum number of bytes in a tag or a document type.
     private static let mostMarkup = 4 << 10
     /// The maximum number of bytes in a reference that is kept whole.
     private static let mostReference = 16
-    /// libxml2's reader parses 512 bytes at a time (`CHUNK_SIZE` in xmlreader.c). It drops the
-    /// parsed ones only if no more than 512 others are in its buffer. If it got more at once, its
+    /// libxml2's reader parses 512 bytes at a time (`CHUNK_SIZE` in xmlreader.c), and drops the
+    /// parsed ones only if no more than 512 others are in its buffer. If it got more at once, the
     /// buffer would grow by megabytes.
     private static let mostHandedOver = 512
 
@@ -62,7 +58,6 @@ final class XMLFilter {
 
     deinit { due.deallocate() }
 
-    /// Reads on; 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         if start == end {
             if let failure { throw failure }
@@ -81,8 +76,7 @@ final class XMLFilter {
         return count
     }
 
-    /// The line in the document for a line that libxml2 has counted. It must not be less than in
-    /// the call before.
+    /// The line in the document for a line of libxml2, not less than in the call before.
     func line(of passed: Int) -> Int {
         while firstOmission < omissions.count, omissions[firstOmission].line <= passed {
             omittedBefore = omissions[firstOmission].omitted
@@ -98,7 +92,6 @@ final class XMLFilter {
     /// Passes one piece on, or leaves it out; false at the end.
     private func advance() throws -> Bool {
         if owedLines > 0, isBetweenElements {
-            // One line stands for all of them.
             put("\n")
             passedLine += 1
             omitted += owedLines - 1
@@ -129,10 +122,8 @@ final class XMLFilter {
         return true
     }
 
-    // MARK: - Text
-
-    /// Passes on unchanged text, and tags without attributes that have a known name. That is nearly
-    /// everything in most documents. Returns false if there is none.
+    /// Passes on unchanged text and known tags without attributes, which is nearly everything in
+    /// most documents. Returns false if there is none.
     private func passPlainly() -> Bool {
         let bytes = UnsafeBufferPointer(rebasing: input.unread.prefix(Self.capacity - end))
         var length = 0
@@ -155,7 +146,6 @@ final class XMLFilter {
         return length > 0
     }
 
-    /// The number of bytes of the current text that may still be passed on.
     private var textRoom: Int { mostText - textLength }
 
     private func passText() throws {
@@ -232,8 +222,7 @@ final class XMLFilter {
         consumePassed(length)
     }
 
-    /// Counts the next bytes as text, and returns how many of them may be passed on: no more than
-    /// there is room for, and then without a part of a character.
+    /// Counts the next bytes as text. Returns the number that fits, without a part of a character.
     private func wholeCharacters(_ length: Int) -> Int {
         guard length > textRoom else {
             textLength += length
@@ -247,7 +236,6 @@ final class XMLFilter {
         return whole
     }
 
-    /// Leaves out the rest of a text that is too long.
     private func cut(_ length: Int) throws {
         if isBetweenElements {
             let blanks = input.unread.prefix(length).prefix { $0.isMarkupBlank }.count
@@ -260,8 +248,6 @@ final class XMLFilter {
             leaveOut(length)
         }
     }
-
-    // MARK: - Markup
 
     private func passMarkup() throws {
         // Then all that has to be seen whole is in memory.
@@ -332,15 +318,14 @@ final class XMLFilter {
         names.insert(name)
     }
 
-    /// The number of bytes in a tag, or in a document type without declarations of its own.
+    /// The length of a tag, or of a document type without declarations of its own.
     private func lengthOfMarkup(isDocumentType: Bool = false) throws -> Int {
         let bytes = input.unread
         var quote: UInt8?
         for offset in 1..<max(1, min(bytes.count, Self.mostMarkup)) {
             let byte = bytes[offset]
             switch byte {
-            case UInt8(ascii: "<"):
-                throw error(.malformed, "'<' within a tag")
+            case UInt8(ascii: "<"): throw error(.malformed, "'<' within a tag")
             case UInt8(ascii: "\""), UInt8(ascii: "'"):
                 if quote == byte { quote = nil } else { quote = quote ?? byte }
             case UInt8(ascii: "[") where isDocumentType && quote == nil:
@@ -355,8 +340,6 @@ final class XMLFilter {
         guard bytes.count >= Self.mostMarkup else { throw endsEarly }
         throw error(.tooLarge, "a tag of more than \(Self.mostMarkup) bytes")
     }
-
-    // MARK: - Output
 
     private func pass(_ count: Int) {
         put(UnsafeBufferPointer(rebasing: input.unread.prefix(count)))
@@ -385,7 +368,7 @@ final class XMLFilter {
         owedLines += input.line - line
     }
 
-    /// Leaves out the next bytes and everything up to an ending whose last byte is `>`.
+    /// Leaves out everything up to an ending whose last byte is `>`.
     private func leaveOut(_ count: Int, to ending: String) throws {
         try self.count(skipped: count)
         leaveOut(count)
@@ -402,7 +385,7 @@ final class XMLFilter {
                     return leaveOut(from)
                 }
             }
-            // The last bytes may be the beginning of the ending, so they are searched again.
+            // The last bytes may begin the ending.
             let passed = max(0, input.count - (length - 1))
             try self.count(skipped: passed)
             leaveOut(passed)

@@ -20,15 +20,13 @@ package final class XMLReader {
     private let linesBefore: Int
     /// The names of ``XMLRules/elements`` at their addresses in libxml2, which has each name once.
     private let names: [UnsafePointer<xmlChar>?]
-    /// The line that the latest white space ended on.
     private var lineOfBlanks = 1
 
     /// Creates a reader.
     ///
     /// - Parameters:
-    ///   - rules: the elements and limits of the document.
-    ///   - line: the line of the first byte. Default: 1.
-    ///   - bufferSize: the number of bytes that are read at once. Default: 64 KiB.
+    ///   - line: the line of the first byte.
+    ///   - bufferSize: the number of bytes that are read at once.
     ///   - read: fills a buffer with UTF-8 and returns the number of bytes, 0 at the end. It is
     ///     called at least once for each `bufferSize` bytes of the document. If it throws an error,
     ///     the reading ends, so it can stop a reader that is cancelled.
@@ -90,7 +88,7 @@ package final class XMLReader {
         }
     }
 
-    /// The place of the element's name in ``XMLRules/elements``; nil if it is not there.
+    /// The index in ``XMLRules/elements``; nil if the element is not there.
     package var element: Int? {
         let name = xmlTextReaderConstName(reader)
         return names.firstIndex { $0 == name }
@@ -101,18 +99,15 @@ package final class XMLReader {
 
     /// Whether the element has no end tag, as in `<string/>`.
     package var isEmpty: Bool { xmlTextReaderIsEmptyElement(reader) == 1 }
-
     package var depth: Int { Int(xmlTextReaderDepth(reader)) }
 
-    /// The text that the reader stands on. It is complete if it has at most
-    /// ``XMLRules/maximumTextBytes``, and cut somewhere beyond that if it is longer.
+    /// The current text, complete up to ``XMLRules/maximumTextBytes`` and cut somewhere beyond.
     package var text: String { xmlTextReaderConstValue(reader).map { String(cString: $0) } ?? "" }
 
     /// Whether a reference was replaced by ``XMLRules/forbiddenReference``.
     package var hasForbiddenReference: Bool { source.filter.hasForbiddenReference }
 
-    /// The line of the node that the reader stands on. If libxml2 does not know it, the line of the
-    /// white space before it.
+    /// The line of the current node. If libxml2 does not know it, of the white space before it.
     package var line: Int {
         let known = Int(larder_xml_line(reader))
         return source.filter.line(of: known > 0 ? known : lineOfBlanks) + linesBefore
@@ -148,8 +143,7 @@ package final class XMLReader {
             do {
                 return Int32(try source.filter.read(into: .init(start: buffer, count: Int(length))))
             } catch {
-                // As if the document ended. After -1, libxml2 would drop what it has not parsed
-                // yet.
+                // As at the end. After -1, libxml2 would drop what it has not parsed.
                 source.error = error
                 return 0
             }
@@ -164,13 +158,11 @@ package final class XMLReader {
 
 /// The elements that a document may have, and limits for the rest of it.
 package struct XMLRules: Sendable {
-    /// The names of the elements that the document may have. The first one must be the root. Names
-    /// have 1 to 7 bytes. Default: nil, any names.
+    /// The permitted elements, the root first, with names of 1 to 7 bytes. Default: nil, any.
     package var elements: [String]?
     /// The ``elements`` that contain only elements, no text. Default: none.
     package var containers: [String] = []
-    /// The length in bytes up to which a text is passed on whole. A longer one is passed on with at
-    /// least this length, and its rest is left out.
+    /// The length in bytes up to which a text is passed on whole. A longer one is cut beyond that.
     package var maximumTextBytes: Int
     /// The maximum depth of elements. The root has depth 1. libxml2 has a fixed limit of 256.
     package var maximumDepth: Int
@@ -182,17 +174,13 @@ package struct XMLRules: Sendable {
     /// What is passed on for a reference to a character that XML forbids, such as `&#1;`. Default:
     /// nil, the reference itself, which libxml2 refuses.
     package var forbiddenReference: UInt8?
-    /// The maximum number of different names if any names are permitted. libxml2 keeps all names
-    /// and compares each new name with them.
+    /// The maximum number of different names, which libxml2 keeps and compares with each other.
     package var maximumNames: Int
 
-    /// Rules for a document.
     package init(
         elements: [String]? = nil, containers: [String] = [], maximumTextBytes: Int,
-        maximumDepth: Int = 256,
-        maximumSkippedBytes: Int = 64 << 20,
-        permitsDocumentType: Bool = false, forbiddenReference: UInt8? = nil,
-        maximumNames: Int = 256
+        maximumDepth: Int = 256, maximumSkippedBytes: Int = 64 << 20,
+        permitsDocumentType: Bool = false, forbiddenReference: UInt8? = nil, maximumNames: Int = 256
     ) {
         self.elements = elements
         self.containers = containers
@@ -218,15 +206,11 @@ struct XMLElements {
     }
 
     var areAny: Bool { known == nil }
-
     func mayBe(_ number: UInt64) -> Bool { known?.contains(number) ?? true }
-
     func mayBeRoot(_ number: UInt64) -> Bool { root.map { $0 == number } ?? true }
-
-    /// Whether an element contains only elements.
     func isContainer(_ number: UInt64) -> Bool { containers.contains(number) }
 
-    /// A number for a name of less than eight bytes. Longer names have none: 0.
+    /// The number of a name of less than eight bytes. Longer names have none: 0.
     static func number(_ name: some Collection<UInt8>) -> UInt64 {
         guard name.count < 8 else { return 0 }
         var number: UInt64 = 0
@@ -235,7 +219,6 @@ struct XMLElements {
     }
 }
 
-/// A tag of a document. Only its name matters.
 struct XMLTag {
     let name: UnsafeBufferPointer<UInt8>
     let isEnd: Bool
@@ -244,7 +227,6 @@ struct XMLTag {
     /// The number of bytes from bracket to bracket.
     let length: Int
     let hasAttributes: Bool
-    /// The number of the name (``XMLElements/number(_:)``).
     let number: UInt64
 
     /// The beginning of the name, for messages. It is foreign text.
@@ -295,7 +277,6 @@ struct XMLTag {
     }
 }
 
-/// Why a document cannot be read.
 package struct XMLError: Error, Equatable {
     package enum Code: Equatable, Sendable {
         /// The rules of XML are broken, or the document ends early.
@@ -314,7 +295,7 @@ package struct XMLError: Error, Equatable {
 
     /// The kind of failure. A name in it is foreign text.
     package let code: Code
-    /// The line, counted from 1. Nil if it is not known.
+    /// The line, counted from 1; nil if it is not known.
     package let line: Int?
     /// The reason in words. It may contain foreign text.
     package let reason: String

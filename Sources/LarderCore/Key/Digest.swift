@@ -10,20 +10,17 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
     fileprivate init(_ digest: SHA256.Digest) {
-        // It has 32 bytes.
         self = digest.withUnsafeBytes { Digest(bytes: $0)! }
     }
 
     package init(of bytes: some DataProtocol) { self.init(SHA256.hash(data: bytes)) }
 
-    /// Takes the 32 bytes of a digest; nil for any other count.
+    /// Takes 32 bytes; nil for any other count.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == Self.byteCount else { return nil }
         var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
         withUnsafeMutableBytes(of: &words) { $0.copyBytes(from: bytes) }
-        self.words = (
-            words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian
-        )
+        self.words = (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)
     }
 
     /// Takes 64 hexadecimal digits of either case; nil for anything else.
@@ -35,7 +32,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
         words = (first, second, third, fourth)
     }
 
-    /// The next 16 digits, without an array of them: listings have millions.
+    /// Reads 16 digits without an array of them: listings have millions.
     private static func word(_ digits: inout some IteratorProtocol<UInt8>) -> UInt64? {
         var word: UInt64 = 0
         for _ in 0..<16 {
@@ -49,9 +46,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
     public var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 
     package func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        let ordered = (
-            words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian
-        )
+        let ordered = (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)
         return Swift.withUnsafeBytes(of: ordered, body)
     }
 
@@ -66,7 +61,6 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
 
     /// The name of the directory of its object.
     package var firstByte: UInt8 { UInt8(words.0 >> 56) }
-
     package var leadingBits: UInt64 { words.0 }
 
     /// The order of the hexadecimal spelling.
@@ -76,7 +70,6 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
     public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
 }
 
-/// A digest of bytes that arrive in pieces.
 package struct RunningDigest: Sendable {
     private var hash = SHA256()
 
@@ -87,23 +80,19 @@ package struct RunningDigest: Sendable {
     }
 
     package mutating func update(_ bytes: some DataProtocol) { hash.update(data: bytes) }
-
     package var digest: Digest { Digest(hash.finalize()) }
 }
 
-// Names that other programs give their files, in lower-case hexadecimal digits. Nothing's safety
-// rests on MD5 or SHA-1 here: what these names stand for is compared by SHA-256.
+// Names that other programs give their files. Nothing's safety rests on MD5 or SHA-1 here: what
+// these names stand for is compared by SHA-256.
 extension String {
     /// MD5 of the text's UTF-8 (RFC 1321).
     package var md5Hex: String { Self.hex(Insecure.MD5.hash(data: Array(utf8))) }
 
     /// SHA-1 of the text's UTF-8 (RFC 3174).
     package var sha1Hex: String { Self.hex(Insecure.SHA1.hash(data: Array(utf8))) }
-
-    /// SHA-256 of the text's UTF-8 (FIPS 180-4).
     package var sha256Hex: String { Digest(of: Array(utf8)).hex }
 
-    /// The bytes in lower-case hexadecimal digits.
     fileprivate static func hex(_ bytes: some Sequence<UInt8>) -> String {
         String(unsafeUninitializedCapacity: 2 * Digest.byteCount) { buffer in
             func digit(_ nibble: UInt8) -> UInt8 { nibble < 10 ? 0x30 + nibble : 0x57 + nibble }

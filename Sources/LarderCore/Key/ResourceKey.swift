@@ -12,7 +12,7 @@ package enum ResourceKey {
 
     package static func named(_ key: String) -> String { own + key }
 
-    /// The manifest's `key` in a key that ``named(_:)`` returned; nil for all other keys.
+    /// The inverse of ``named(_:)``; nil for all other keys.
     package static func name(in key: String) -> String? {
         // In bytes: a combining mark behind the colon would make another character of it.
         guard key.utf8.starts(with: own.utf8) else { return nil }
@@ -30,7 +30,7 @@ package enum ResourceKey {
         [own, bytes].contains { text.utf8.starts(with: $0.utf8) }
     }
 
-    /// Whether a resource's key is neither its URL nor the key of that.
+    /// Whether a key is neither the URL nor the URL's key.
     package static func isApart(_ key: String, from url: String) -> Bool {
         isSpelledOut(key) && !key.isSame(as: url)
     }
@@ -38,6 +38,14 @@ package enum ResourceKey {
     /// Whether bytes with a digest may be found by a key: the name of other bytes lies.
     package static func mayName(_ digest: Digest, _ key: some Sequence<UInt8>) -> Bool {
         !key.starts(with: bytes.utf8) || key.elementsEqual(name(of: digest).utf8)
+    }
+
+    /// Returns the URL of a resource as outputs have it. `url` is nil if the key is the URL. With a
+    /// key of its own, a URL is signed or rotates, and its query is not shown.
+    package static func shownURL(_ url: String?, key: String?, hasCredentials: Bool) -> String? {
+        let isKeyed = url != nil && (key.map(isSpelledOut) ?? true)
+        let shown = isKeyed ? url?.maskingQuery : (url ?? key)?.maskingSecretsInQuery
+        return hasCredentials ? shown?.showingMask : shown
     }
 }
 
@@ -70,22 +78,8 @@ package struct CacheKey: Hashable, Sendable {
     }
 }
 
-extension ResourceKey {
-    /// Returns the URL of a resource as outputs have it.
-    ///
-    /// - Parameters:
-    ///   - url: Nil if it is the key. With a key of its own, a URL is signed or rotates, and its
-    ///     query is not shown.
-    package static func shownURL(_ url: String?, key: String?, hasCredentials: Bool) -> String? {
-        let isKeyed = url != nil && (key.map(isSpelledOut) ?? true)
-        let shown = isKeyed ? url?.maskingQuery : (url ?? key)?.maskingSecretsInQuery
-        return hasCredentials ? shown?.showingMask : shown
-    }
-}
-
 extension String {
-    /// A resource's URL as an output shows it. With a key of its own, the URL is signed or rotates,
-    /// and its query is not shown.
+    /// A URL as outputs show it. With a key of its own, it is signed or rotates, and has no query.
     package func shown(asURLOf key: String) -> String {
         (ResourceKey.isApart(key, from: self) ? maskingQuery : self).shownAsURL
     }

@@ -1,5 +1,5 @@
-/// The part of an input that is in memory: contiguous bytes that are not yet consumed, refilled on
-/// demand. Memory is the initial capacity, or twice what a caller leaves unconsumed while filling.
+/// The part of an input that is in memory: contiguous bytes, refilled on demand. Memory is the
+/// initial capacity, or twice what a caller leaves unconsumed while filling.
 package final class BufferedBytes {
     private let read: (UnsafeMutableRawBufferPointer) throws -> Int
     private var storage: UnsafeMutablePointer<UInt8>
@@ -10,14 +10,11 @@ package final class BufferedBytes {
     package private(set) var isAtEnd = false
     /// The line of the next byte, counted from 1.
     package private(set) var line: Int
-    /// The place of the next byte in the input, counted from 0.
+    /// The place of the next byte, counted from 0.
     package private(set) var offset = 0
     private var lineOffset = 0
 
-    /// - Parameters:
-    ///   - capacity: the number of bytes that are read at once.
-    ///   - line: the line of the first byte.
-    ///   - read: fills a buffer and returns the number of bytes, 0 at the end.
+    /// Reads `capacity` bytes at a time with `read`, which returns 0 at the end.
     package init(
         capacity: Int, line: Int, _ read: @escaping (UnsafeMutableRawBufferPointer) throws -> Int
     ) {
@@ -39,10 +36,8 @@ package final class BufferedBytes {
     /// The column of the next byte in bytes, counted from 1.
     package var column: Int { offset - lineOffset + 1 }
 
-    /// Reads until the buffer is full or the input ends; false if there was nothing more.
-    ///
-    /// A caller that starts over after each fill would do quadratic work on a slow pipe if one
-    /// `read` was enough.
+    /// Reads until the buffer is full or the input ends; false if there was nothing more. After one
+    /// `read` alone, a caller that starts over would do quadratic work on a slow pipe.
     package func fill() throws -> Bool {
         guard !isAtEnd else { return false }
         let had = count
@@ -67,10 +62,8 @@ package final class BufferedBytes {
         return end > had
     }
 
-    /// Fills until that many bytes are in memory, or the input ends.
     package func fill(to count: Int) throws { while self.count < count, try fill() {} }
 
-    /// Drops the first bytes, and counts their lines.
     package func consume(_ count: Int) {
         let consumed = UnsafeBufferPointer(rebasing: unread.prefix(count))
         var next = 0
@@ -83,7 +76,6 @@ package final class BufferedBytes {
         offset += count
     }
 
-    /// The next byte, not consumed; nil at the end.
     package func peek() throws -> UInt8? {
         if start == end { guard try fill() else { return nil } }
         return storage[start]

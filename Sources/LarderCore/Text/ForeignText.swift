@@ -1,16 +1,12 @@
 import Foundation
 
-// Text from outside is compared, searched and taken apart as the bytes that it is: by its `utf8`,
-// and by what is here.
-//
-// `String` and `Character` are equal if they mean the same to a reader (canonical equivalence).
-// To find that out, each run of combining marks is sorted, in a time that grows with the square of
-// its length: a field of 80 kB takes half a minute. Scripts/lint names what does so, where foreign
-// text is read.
+// Text from outside is compared, searched and taken apart as bytes: by its `utf8`, and by what is
+// here. `String` and `Character` compare by canonical equivalence, which sorts each run of
+// combining marks in a time that grows with the square of its length: a field of 80 kB takes half a
+// minute. Scripts/lint names what does so, where foreign text is read.
 
 extension StringProtocol {
-    /// Whether both are the same bytes. Inlinable because every key of a manifest is compared with
-    /// several names.
+    /// Whether both are the same bytes. Inlinable because all keys of manifests are compared.
     @inlinable
     package func isSame(as other: some StringProtocol) -> Bool {
         utf8.withContiguousStorageIfAvailable { own in
@@ -26,7 +22,7 @@ extension StringProtocol {
 }
 
 extension Collection<UInt8> {
-    /// Whether it is that word, letters of ASCII in either case; `word` is in lower case.
+    /// Whether it is `word`, which is in lower case, in either case of ASCII.
     @inlinable
     package func isWord(_ word: StaticString) -> Bool {
         word.withUTF8Buffer { word in
@@ -36,10 +32,16 @@ extension Collection<UInt8> {
 
     @inlinable
     package var lowercasedASCII: [UInt8] { map(\.lowercasedASCII) }
+
+    /// Whether `word` is in it. The standard library's search takes up to 6 µs for a short text:
+    /// seconds for a megabyte of URLs, or of one URL's parameters.
+    package func holds(_ word: StaticString) -> Bool {
+        withContiguousStorageIfAvailable { word.isIn($0) }
+            ?? Array(self).withUnsafeBufferPointer { word.isIn($0) }
+    }
 }
 
 extension BidirectionalCollection<UInt8> where SubSequence: BidirectionalCollection<UInt8> {
-    /// Without the spaces and tabs at both ends.
     @inlinable
     package var trimmingBlanks: SubSequence {
         let start = drop { $0.isBlank }
@@ -49,7 +51,6 @@ extension BidirectionalCollection<UInt8> where SubSequence: BidirectionalCollect
 }
 
 extension UInt8 {
-    /// A letter of ASCII in lower case; every other byte itself.
     @inlinable
     package var lowercasedASCII: UInt8 { 0x41...0x5A ~= self ? self | 0x20 : self }
 
@@ -68,7 +69,6 @@ extension UInt8 {
     @inlinable
     package var isASCIILetterOrDigit: Bool { isDigit || 0x61...0x7A ~= self | 0x20 }
 
-    /// The value of a hexadecimal digit; nil for any other byte.
     package var hexDigit: UInt8? {
         switch self {
         case 0x30...0x39: self - 0x30
@@ -77,20 +77,8 @@ extension UInt8 {
         }
     }
 
-    /// Whether it is white space in ASCII.
     @inlinable
     package var isSpace: Bool { self == 0x20 || 0x09...0x0D ~= self }
-}
-
-extension Collection<UInt8> {
-    /// Whether `word` is somewhere in it, byte by byte.
-    ///
-    /// The standard library's search prepares tables first and takes up to 6 µs for a short text:
-    /// seconds for a megabyte of URLs, or of one URL's parameters.
-    package func holds(_ word: StaticString) -> Bool {
-        withContiguousStorageIfAvailable { word.isIn($0) }
-            ?? Array(self).withUnsafeBufferPointer { word.isIn($0) }
-    }
 }
 
 extension StaticString {
@@ -108,8 +96,7 @@ extension StaticString {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// The index of the first such byte from `start` on; nil if there is none. Much faster than the
-    /// standard library's search.
+    /// The first index from `start` on. Much faster than the standard library's search.
     package func place(of byte: UInt8, from start: Int = 0) -> Int? {
         guard let base = baseAddress, start < count else { return nil }
         return memchr(base + start, Int32(byte), count - start).map {
@@ -119,8 +106,7 @@ extension UnsafeBufferPointer<UInt8> {
 }
 
 extension String {
-    /// Decodes UTF-16, ten times faster than `String(decoding:as:)`. Surrogates without a partner
-    /// read as U+FFFD.
+    /// Decodes UTF-16, with U+FFFD for lone surrogates, ten times faster than the standard library.
     package static func decoding(
         utf16 bytes: UnsafeRawBufferPointer, isBigEndian: Bool
     ) -> (text: String, isValid: Bool) {

@@ -1,13 +1,10 @@
-/// Writes one JSON object, member by member, in the order given (RFC 8259).
-///
-/// By hand, because a report has a line for each of a million entries and `JSONEncoder` takes
-/// twenty times as long for one.
+/// One JSON object (RFC 8259), member by member. Written by hand, because a report has a line for
+/// each of a million entries and `JSONEncoder` takes twenty times as long for one.
 package struct JSONObject {
     private var members = ""
 
     package init() {}
 
-    /// The object's text without a line end.
     package var text: String { "{" + members + "}" }
 
     package mutating func set(_ key: String, _ value: String?) {
@@ -15,7 +12,7 @@ package struct JSONObject {
         if let value { quote(value) } else { members += "null" }
     }
 
-    /// A text that will be read back, with escapes for what could steer a terminal.
+    /// Sets a text, with escapes for what could steer a terminal.
     package mutating func set(_ key: String, exactly value: String) {
         begin(key)
         quote(value, escapingForTerminal: true)
@@ -27,9 +24,7 @@ package struct JSONObject {
     }
 
     /// Three decimals: milliseconds, if the value is in seconds.
-    package mutating func set(_ key: String, _ value: Double?) {
-        set(key, value, per: 1000)
-    }
+    package mutating func set(_ key: String, _ value: Double?) { set(key, value, per: 1000) }
 
     /// Six decimals: microseconds, if the value is in seconds.
     package mutating func set(_ key: String, fine value: Double?) {

@@ -1,14 +1,11 @@
-/// Paths that need not be UTF-8.
-///
-/// To Linux a name is bytes, and `String` replaces bytes that are not UTF-8. Here each of them is
-/// one character for private use instead, U+10FF00 plus the byte. If a path has such a character
-/// itself, its bytes are written in the same way, so that different paths stay different.
+/// Paths that need not be UTF-8: to Linux a name is bytes. Each byte that is not UTF-8 is one
+/// character for private use, U+10FF00 plus the byte. If a path has such a character itself, its
+/// bytes are written in the same way, so that different paths stay different.
 extension String {
     private static let firstEscape: UInt32 = 0x10_FF00
     /// The first byte of each escape in UTF-8.
     private static let escapeLead: UInt8 = 0xF4
 
-    /// A path as the system has it.
     package init(path: UnsafePointer<CChar>) {
         if let text = String(validatingCString: path), !text.utf8.contains(Self.escapeLead) {
             self = text
@@ -36,7 +33,6 @@ extension String {
         return length
     }
 
-    /// Calls `body` with the path as the system has it.
     package func withPath<Value>(_ body: (UnsafePointer<CChar>) -> Value) -> Value {
         guard utf8.contains(Self.escapeLead) else { return withCString(body) }
         var path: [CChar] = []
@@ -49,12 +45,9 @@ extension String {
         }
         return body(path + [0])
     }
-}
 
-extension String {
-    /// The directory that a path's last name lies in; "." if the path has no other, as
-    /// dirname(3) has it. `NSString.deletingLastPathComponent` of Swift 6.3 traps on a name of one
-    /// character.
+    /// The directory of a path, as dirname(3) has it: "." if there is none.
+    /// `NSString.deletingLastPathComponent` of Swift 6.3 traps on a name of one character.
     package var parentDirectory: String {
         var path = self[...]
         func dropSlashes() { while path.utf8.count > 1, path.last == "/" { path.removeLast() } }
@@ -65,7 +58,7 @@ extension String {
         return String(path)
     }
 
-    /// What follows the last slash of a path: a file's name, or "" if the path ends with a slash.
+    /// The name behind the last slash; "" if the path ends with a slash.
     package var lastName: String {
         utf8.lastIndex(of: UInt8(ascii: "/")).map { String(self[index(after: $0)...]) } ?? self
     }

@@ -21,15 +21,12 @@ package enum ByteText {
 }
 
 extension Int {
-    /// A count for people: `1 object`, `2 objects`.
-    ///
-    /// - Parameter several: what more than one are. Default: the same with an s.
+    /// A count for people: `1 object`, `2 objects`. `several` is by default `one` with an s.
     package func of(_ one: String, _ several: String? = nil) -> String {
         "\(self) \(self == 1 ? one : several ?? one + "s")"
     }
 }
 
-/// Durations for people.
 package enum DurationText {
     /// `0.4 s`, `59 s`, `3 min 20 s`, `2 h 5 min`, `30 d 4 h`.
     package static func describe(_ seconds: Double) -> String {

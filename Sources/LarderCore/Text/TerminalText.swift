@@ -1,8 +1,7 @@
 extension String {
-    /// The text with everything escaped that could steer a terminal or change how its
-    /// neighbours read: control characters, line breaks, direction marks and overrides, and
-    /// invisible formatting. Printable text of any script stays, and so do the joiners that
-    /// Persian, Indic scripts and emoji need.
+    /// The text with everything escaped that could steer a terminal or change how its neighbours
+    /// read: control characters, line breaks, direction marks and overrides, invisible formatting.
+    /// Text of any script stays, and so do the joiners that Persian, Indic scripts and emoji need.
     package var sanitizedForTerminal: String {
         if utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return self }
         var result = ""
@@ -20,7 +19,7 @@ extension String {
         return result
     }
 
-    /// The text in quotation marks for a message: sanitized, and cut after `limit` characters.
+    /// The text in quotation marks: sanitized, and cut after `limit` characters.
     package func quoted(limit: Int = 80) -> String {
         // The cut comes first, so that an overlong text is not sanitized whole.
         let head = unicodeScalars.prefix(limit)

@@ -109,22 +109,16 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Whether their canonical spellings are equal.
-    public static func == (left: HTTPURL, right: HTTPURL) -> Bool {
-        left.string == right.string
-    }
+    public static func == (left: HTTPURL, right: HTTPURL) -> Bool { left.string == right.string }
 
     /// Feeds the canonical spelling alone.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(string)
-    }
+    public func hash(into hasher: inout Hasher) { hasher.combine(string) }
 }
 
 /// The WHATWG URL standard's basic URL parser (section 4.4), for `http` and `https`: these are the
 /// special schemes that have a host and a path of segments.
 extension HTTPURL {
-    static func parse(
-        _ text: String, relativeTo base: HTTPURL?
-    ) throws(ParseError) -> HTTPURL {
+    static func parse(_ text: String, relativeTo base: HTTPURL?) throws(ParseError) -> HTTPURL {
         let text = text.bytesOfURL
         // In every state that follows a special scheme, and in a reference, the first `#` ends all.
         var rest = text.prefix { $0 != UInt8(ascii: "#") }
@@ -160,8 +154,7 @@ extension HTTPURL {
         let pathEnd = whole[root...].firstIndex(of: UInt8(ascii: "?")) ?? whole.endIndex
         var spelling: [UInt8]
         switch reference.first {
-        case nil:
-            spelling = whole
+        case nil: spelling = whole
         case UInt8(ascii: "?"):
             spelling = Array(whole[..<pathEnd])
             append(query: reference.dropFirst(), to: &spelling)
@@ -179,7 +172,7 @@ extension HTTPURL {
             host: base.host, port: base.port)
     }
 
-    /// The scheme in lower case, and its length with the colon; nil if the text begins with none.
+    /// The scheme in lower case, and its length with the colon.
     private static func explicitScheme(of text: ArraySlice<UInt8>) -> (String, Int)? {
         guard let first = text.first, first.isASCIILetterOrDigit, first > 0x39,
             let colon = text.firstIndex(where: {
@@ -190,10 +183,7 @@ extension HTTPURL {
         return (String(decoding: name, as: UTF8.self), name.count + 1)
     }
 
-    /// Appends a path and perhaps a query.
-    ///
-    /// - Parameter root: The start of the path in `spelling`, which may have the folder of the base
-    ///   URL already.
+    /// Appends to a path that starts at `root`, and may have the base URL's folder already.
     private static func append(
         pathAndQuery text: ArraySlice<UInt8>, to spelling: inout [UInt8], root: Int
     ) {
@@ -225,7 +215,7 @@ extension HTTPURL {
         append(query, to: &spelling, plain: URLBytes.query)
     }
 
-    /// Appends bytes and percent-encodes all but escapes and `plain` ones.
+    /// Appends bytes, and percent-encodes all but escapes and `plain` ones.
     private static func append(
         _ bytes: ArraySlice<UInt8>, to spelling: inout [UInt8], plain: [Bool]
     ) {
@@ -240,8 +230,7 @@ extension HTTPURL {
         }
     }
 
-    /// The number of dots in a segment of one or two dots, percent-encoded or not. 0 for all other
-    /// segments.
+    /// The number of dots in a segment of one or two, percent-encoded or not; else 0.
     private static func dots(in segment: ArraySlice<UInt8>) -> Int {
         guard let first = segment.first, first == UInt8(ascii: ".") || first == UInt8(ascii: "%")
         else { return 0 }
@@ -265,8 +254,8 @@ extension HTTPURL {
 }
 
 extension String {
-    /// The bytes that a URL's parser does not ignore: those without control characters and blanks
-    /// around the text, and without tabs and line breaks in it.
+    /// The bytes without what a URL's parser ignores: control characters and blanks around the
+    /// text, and tabs and line breaks in it.
     package var bytesOfURL: [UInt8] {
         var text = Array(utf8).drop { $0 <= 0x20 }
         while let last = text.last, last <= 0x20 { text.removeLast() }

@@ -1,5 +1,4 @@
 extension String {
-    /// The text with `%` and two digits in place of each byte that is not plain.
     package func percentEncoding(except isPlain: (UInt8) -> Bool) -> String {
         // Grown in place: an array for each byte would take nearly all of the time.
         var encoded: [UInt8] = []
@@ -10,8 +9,7 @@ extension String {
         return String(decoding: encoded, as: UTF8.self)
     }
 
-    /// The text of a URL's bytes. If they are not UTF-8, the bytes beyond ASCII are
-    /// percent-encoded, as the parser does with them. None is replaced.
+    /// Decodes UTF-8. In other text, bytes beyond ASCII are percent-encoded, as by the parser.
     package init(urlBytes bytes: some Collection<UInt8>) {
         if let text = String(valid: bytes) {
             self = text
@@ -24,10 +22,9 @@ extension String {
         self.init(decoding: encoded, as: UTF8.self)
     }
 
-    /// A canonical spelling in which escapes have upper-case digits, and unreserved characters are
-    /// not escaped (RFC 3986, sections 6.2.2.1 and 6.2.2.2).
-    ///
-    /// No dot segment appears by that, because the parser resolves segments with escaped dots, too.
+    /// A canonical spelling with upper-case digits in escapes, and without escapes of unreserved
+    /// characters (RFC 3986, sections 6.2.2.1 and 6.2.2.2). No dot segment appears by that, because
+    /// the parser resolves segments with escaped dots, too.
     var normalizingEscapes: String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(utf8.count)
@@ -58,7 +55,7 @@ extension [UInt8] {
 }
 
 extension Collection<UInt8> {
-    /// The bytes after percent-decoding. A `%` that begins no escape stays.
+    /// The decoded bytes. A `%` that begins no escape stays.
     package var percentDecoded: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
@@ -87,13 +84,12 @@ enum URLBytes {
         (0...0xFF).map { isUnreserved(UInt8($0)) || others.utf8.contains(UInt8($0)) }
     }
 
-    /// Whether it is a letter, a digit or one of `-._~` (RFC 3986, section 2.3).
+    /// Whether the byte is unreserved (RFC 3986, section 2.3).
     static func isUnreserved(_ byte: UInt8) -> Bool {
         byte.isASCIILetterOrDigit || "-._~".utf8.contains(byte)
     }
 
-    /// The value of two hexadecimal digits at the start of `text`; nil if it does not begin with
-    /// them.
+    /// The value of the two hexadecimal digits that `text` begins with.
     static func escaped(_ text: some Collection<UInt8>) -> UInt8? {
         var digits = text.prefix(2).makeIterator()
         guard let high = digits.next()?.hexDigit, let low = digits.next()?.hexDigit else {
@@ -101,11 +97,10 @@ enum URLBytes {
         }
         return high << 4 | low
     }
-
 }
 
 extension String {
-    /// The text of bytes; nil if they are not UTF-8. (`String(validating:as:)` needs iOS 18.)
+    /// Nil if the bytes are not UTF-8. (`String(validating:as:)` needs iOS 18.)
     init?(valid bytes: some Collection<UInt8>) {
         self.init(decoding: bytes, as: UTF8.self)
         guard utf8.elementsEqual(bytes) else { return nil }

@@ -1,5 +1,4 @@
-/// The fast path for URLs that are in canonical spelling already, as nearly all are: one pass, in a
-/// fraction of the time that the parser takes.
+/// The fast path for URLs in canonical spelling, as nearly all are: one pass, and far less time.
 extension HTTPURL {
     /// Nil unless the parser would return the same text.
     init?(plain text: String) {
@@ -15,9 +14,7 @@ extension HTTPURL {
 }
 
 private enum PlainURL {
-    typealias Parts = (
-        scheme: HTTPURL.Scheme, host: Range<Int>, port: Int?, hasEscapes: Bool
-    )
+    typealias Parts = (scheme: HTTPURL.Scheme, host: Range<Int>, port: Int?, hasEscapes: Bool)
 
     static func parts(of text: UnsafeBufferPointer<UInt8>) -> Parts? {
         let isHTTP = text.starts(with: "http://".utf8)
@@ -45,7 +42,7 @@ private enum PlainURL {
         isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
     }
 
-    /// Whether it is a name in lower case whose last label begins with a letter, so that it is no
+    /// Whether it is a lower-case name whose last label begins with a letter, so that it is no
     /// number in disguise, or four decimal numbers.
     private static func isHost(_ host: UnsafeBufferPointer<UInt8>) -> Bool {
         var labels = 0
@@ -89,8 +86,7 @@ private enum PlainURL {
         return position > start && text[start] != UInt8(ascii: "0") ? number : nil
     }
 
-    /// Whether a path, and perhaps a query, has escapes. Nil if it has characters that do not stand
-    /// for themselves, or a segment that begins with a dot.
+    /// Whether a path and query have escapes. Nil for dot segments, and for what is not canonical.
     private static func escapes(in target: UnsafeBufferPointer<UInt8>) -> Bool? {
         guard target.first == UInt8(ascii: "/") else { return nil }
         let (path, query) = (URLBytes.path, URLBytes.query)
@@ -106,8 +102,7 @@ private enum PlainURL {
                 hasEscapes = true
             case UInt8(ascii: "."):
                 if last == UInt8(ascii: "/"), !isQuery { return nil }
-            case UInt8(ascii: "?"):
-                isQuery = true
+            case UInt8(ascii: "?"): isQuery = true
             default:
                 guard isQuery ? query[Int(byte)] : path[Int(byte)] else { return nil }
             }

@@ -46,39 +46,32 @@ package struct URLAuthority {
         _ text: ArraySlice<UInt8>
     ) throws(HTTPURL.ParseError) -> Credentials? {
         let colon = text.firstIndex(of: UInt8(ascii: ":")) ?? text.endIndex
-        let credentials = Credentials(
-            user: try decoded(text[..<colon]), password: try decoded(text[colon...].dropFirst()))
-        return credentials.isEmpty ? nil : credentials
+        let user = try decoded(text[..<colon])
+        let password = try decoded(text[colon...].dropFirst())
+        return user.isEmpty && password.isEmpty ? nil : Credentials(user: user, password: password)
     }
 
     /// Percent-encoding may hide neither control characters nor bytes that are not text.
-    private static func decoded(
-        _ text: ArraySlice<UInt8>
-    ) throws(HTTPURL.ParseError) -> String {
+    private static func decoded(_ text: ArraySlice<UInt8>) throws(HTTPURL.ParseError) -> String {
         let bytes = text.percentDecoded
-        guard bytes.allSatisfy({ $0 >= 0x20 }),
-            let text = String(valid: bytes)
+        guard bytes.allSatisfy({ $0 >= 0x20 }), let text = String(valid: bytes)
         else { throw .malformed("the credentials are not text") }
         return text
     }
 }
 
-/// A user's name and password, for basic authentication (RFC 7617).
-///
-/// Neither is shown by `print` or string interpolation.
+/// A user's name and password (RFC 7617). Neither is shown by `print` or string interpolation.
 public struct Credentials: Hashable, Sendable {
     /// The name; empty if only a password was given.
     public var user: String
     /// The password; empty if only a name was given.
     public var password: String
 
-    /// Credentials as they are, without any encoding.
+    /// Takes a name and a password as they are, without any encoding.
     public init(user: String, password: String) {
         self.user = user
         self.password = password
     }
-
-    var isEmpty: Bool { user.isEmpty && password.isEmpty }
 }
 
 extension Credentials: CustomStringConvertible, CustomReflectable {
@@ -90,7 +83,7 @@ extension Credentials: CustomStringConvertible, CustomReflectable {
 }
 
 /// Encrypts credentials for the plan's file, which a killed run leaves behind. The random key is
-/// only in the memory of this process.
+/// only in this process's memory.
 package struct CredentialSeal: Sendable {
     private let key = SymmetricKey(size: .bits256)
 

@@ -5,12 +5,11 @@ import Foundation
 /// A number in any notation that `inet_aton` takes becomes four decimal numbers, so that no address
 /// passes for a name.
 enum URLHost {
-    /// The serialized host of a text that may be percent-encoded.
     static func parse(_ text: ArraySlice<UInt8>) throws(HTTPURL.ParseError) -> String {
         if text.first == UInt8(ascii: "[") {
-            guard text.last == UInt8(ascii: "]"), let host = ipv6(text.dropFirst().dropLast())
+            guard text.last == UInt8(ascii: "]"), let pieces = ipv6(text.dropFirst().dropLast())
             else { throw .malformed("the host is not an IPv6 address") }
-            return host
+            return serialized(pieces)
         }
         let name = try asciiName(text.percentDecoded)
         guard !name.isEmpty else { throw .malformed("no host") }
@@ -22,20 +21,15 @@ enum URLHost {
             throw .malformed("the host has an empty label")
         }
         if endsInNumber(name) {
-            guard let host = ipv4(name) else {
-                throw .malformed("the host is not an IPv4 address")
-            }
+            guard let host = ipv4(name) else { throw .malformed("the host is not an IPv4 address") }
             return host
         }
         return String(decoding: name, as: UTF8.self)
     }
 
-    /// A domain name in lower case, in its ASCII form.
     private static func asciiName(_ name: [UInt8]) throws(HTTPURL.ParseError) -> [UInt8] {
         guard name.contains(where: { $0 >= 0x80 }) else { return name.lowercasedASCII }
-        guard let text = String(valid: name) else {
-            throw .malformed("the host is not UTF-8")
-        }
+        guard let text = String(valid: name) else { throw .malformed("the host is not UTF-8") }
         guard let convert = InternationalHosts.converter else {
             throw .malformed(
                 "the host has characters beyond ASCII, which this program cannot convert")
@@ -51,9 +45,7 @@ enum URLHost {
         byte <= 0x20 || byte == 0x7F || "#%/:<>?@[\\]^|".utf8.contains(byte)
     }
 
-    // MARK: IPv4
-
-    /// Whether the last label is a number, the dot at the end disregarded.
+    /// Whether the last label is a number, a dot at the end disregarded.
     private static func endsInNumber(_ name: [UInt8]) -> Bool {
         let labels = labels(of: name)
         guard let last = labels.last, !last.isEmpty else { return false }
@@ -98,14 +90,8 @@ enum URLHost {
         return number
     }
 
-    // MARK: IPv6
-
-    /// The serialized address, in brackets. The standard has no zones.
-    private static func ipv6(_ text: ArraySlice<UInt8>) -> String? {
-        ipv6Pieces(text).map(serialized)
-    }
-
-    private static func ipv6Pieces(_ text: ArraySlice<UInt8>) -> [UInt16]? {
+    /// The pieces of an address. The standard has no zones.
+    private static func ipv6(_ text: ArraySlice<UInt8>) -> [UInt16]? {
         var pieces: [UInt16] = []
         var compression: Int?
         var rest = text
@@ -143,13 +129,12 @@ enum URLHost {
         }
         if let compression {
             guard pieces.count < 8 else { return nil }
-            pieces.insert(
-                contentsOf: repeatElement(0, count: 8 - pieces.count), at: compression)
+            pieces.insert(contentsOf: repeatElement(0, count: 8 - pieces.count), at: compression)
         }
         return pieces.count == 8 ? pieces : nil
     }
 
-    /// The address at the end of an IPv6 address: four decimal numbers without leading zeros.
+    /// Four decimal numbers without leading zeros, at the end of an IPv6 address.
     private static func decimalIPv4(_ text: ArraySlice<UInt8>) -> UInt32? {
         let labels = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard labels.count == 4 else { return nil }
@@ -164,7 +149,7 @@ enum URLHost {
         return address
     }
 
-    /// With `::` for the first of the longest runs of two zeros or more.
+    /// The spelling in brackets, with `::` for the first of the longest runs of two zeros or more.
     private static func serialized(_ pieces: [UInt16]) -> String {
         var longest = 0..<1
         var start = 0
@@ -190,16 +175,14 @@ extension String {
     }
 }
 
-/// How this process converts the name of a host with characters beyond ASCII to its ASCII form
-/// (`xn--`, UTS #46). Without a converter, ``HTTPURL`` refuses such hosts.
-///
-/// `larder` uses libcurl's (`CurlHosts`), and an app with LarderIcons Foundation's.
+/// How this process converts a host with characters beyond ASCII to its ASCII form (`xn--`, UTS
+/// #46): `larder` with libcurl (`CurlHosts`), an app with LarderIcons with Foundation. Without a
+/// converter, ``HTTPURL`` refuses such hosts.
 public enum InternationalHosts {
     /// Returns the ASCII form of a name; nil if the name is not valid.
     public typealias Converter = @Sendable (String) -> String?
 
-    /// Installs the converter of the process. The first one stays: equal texts have to be equal
-    /// URLs as long as the process runs.
+    /// Installs the converter. The first one stays: equal texts are equal URLs in one process.
     public static func install(_ converter: @escaping Converter) {
         lock.withLock { if installed == nil { installed = converter } }
     }

@@ -16,8 +16,7 @@ package enum SecretParameter {
             "sig", "sign", "key", "auth", "oauth", "pwd", "pass", "jwt", "policy", "hdnts", "hdnea",
         ].map { Array($0.utf8) })
 
-    /// The maximum number of URLs within each other that are looked at. A parameter of a deeper one
-    /// counts as a secret.
+    /// The depth of URLs within each other. A parameter of a deeper one counts as a secret.
     private static let deepest = 3
 
     /// Whether a parameter is a secret. Both parts may be percent-encoded.
@@ -57,8 +56,7 @@ package enum SecretParameter {
             || value.holds("://") && value.contains(UInt8(ascii: "@"))
     }
 
-    /// Whether a value is a JSON Web Token (RFC 7519), or credentials as in the header field
-    /// `Authorization` (RFC 9110, section 11.4).
+    /// Whether a value is a JSON Web Token (RFC 7519) or credentials (RFC 9110, section 11.4).
     private static func isToken(_ value: [UInt8]) -> Bool {
         if isWebToken(value) { return true }
         let scheme = value.prefix(while: \.isASCIILetterOrDigit)
@@ -69,8 +67,7 @@ package enum SecretParameter {
             && (" +".utf8.contains(rest[rest.startIndex]) || rest.starts(with: "%20".utf8))
     }
 
-    /// Whether a value has the form of a signed JSON Web Token: three parts in base64url, of which
-    /// the first two are JSON objects and so begin with `eyJ`.
+    /// Whether it is a signed token: parts in base64url, the first a JSON object, hence `eyJ`.
     private static func isWebToken(_ value: [UInt8]) -> Bool {
         let parts = value.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return (3...5).contains(parts.count) && parts[0].starts(with: "eyJ".utf8)
@@ -96,20 +93,18 @@ package enum SecretParameter {
 }
 
 extension String {
-    /// A URL's text with `***` where its credentials were.
     package var showingMask: String {
         guard let authority = utf8.firstRange(of: "://".utf8)?.upperBound else { return self }
         return "\(self[..<authority])***@\(self[authority...])"
     }
 
-    /// A URL's text with `***` in place of its query, whatever that holds.
     package var maskingQuery: String {
         guard let mark = utf8.firstIndex(of: UInt8(ascii: "?")) else { return self }
         return "\(self[...mark])***"
     }
 
-    /// A URL's text with `***` for each value in its query that is a secret by its name or form, or
-    /// is a URL with such a value. A parameter may be a value alone.
+    /// A URL with `***` for each value of its query that is a secret by its name or form, or is a
+    /// URL with such a value. A parameter may be a value alone.
     package var maskingSecretsInQuery: String {
         guard let mark = utf8.firstIndex(of: UInt8(ascii: "?")) else { return self }
         let query = self[index(after: mark)...].utf8
@@ -131,13 +126,11 @@ extension String {
             rest = rest[rest.index(after: end)...]
         }
     }
-}
 
-extension String {
-    /// A URL or key as an output shows it: without the secrets that its query names, and sanitized.
+    /// A URL or key as outputs show it: without the secrets of its query, and sanitized.
     package var shownAsURL: String { maskingSecretsInQuery.sanitizedForTerminal }
 
-    /// What may be the userinfo part of a URL or its query reads `***`, also if the text is no
+    /// The text with `***` for the query and for what may be the userinfo part, also if it is no
     /// URL: all between the scheme and the last `@`, since a password may hold what ends an
     /// authority.
     package var maskingSecrets: String {
@@ -146,8 +139,7 @@ extension String {
         return (start <= at ? "\(self[..<start])***\(self[at...])" : self).maskingQuery
     }
 
-    /// A key without the userinfo part of a URL, because no index may hold credentials. Any other
-    /// text stays as it is.
+    /// A key without the userinfo part of a URL, because no index may hold credentials.
     package var removingUserinfo: String {
         guard let authority, let at = utf8[authority].lastIndex(of: UInt8(ascii: "@")) else {
             return self
@@ -168,8 +160,7 @@ extension String {
         return start..<(utf8[start...].firstIndex { "/?#".utf8.contains($0) } ?? endIndex)
     }
 
-    /// The index behind the slashes at the beginning or behind the first colon; otherwise the
-    /// beginning.
+    /// The index behind the slashes at the beginning or after the first colon; else the beginning.
     private var authorityStart: Index {
         func isSlash(_ byte: UInt8) -> Bool {
             byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\")

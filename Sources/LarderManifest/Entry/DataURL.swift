@@ -5,7 +5,6 @@ import LarderCore
 struct DataURL {
     private let content: ArraySlice<UInt8>
 
-    /// Nil if the text has another scheme.
     init?(_ text: String) {
         // Most texts are other URLs, and need no copy.
         guard let first = text.utf8.first(where: { $0 > 0x20 }), first | 0x20 == UInt8(ascii: "d")
@@ -15,7 +14,6 @@ struct DataURL {
         content = bytes.dropFirst(5).prefix { $0 != UInt8(ascii: "#") }
     }
 
-    /// Nil if the content cannot be decoded.
     var bytes: [UInt8]? {
         guard let comma = content.firstIndex(of: UInt8(ascii: ",")) else { return nil }
         let body = content[(comma + 1)...].percentDecoded

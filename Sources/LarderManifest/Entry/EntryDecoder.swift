@@ -1,7 +1,6 @@
 import Foundation
 import LarderCore
 
-/// Decodes the members of an element as its shape says.
 struct EntryDecoder {
     /// The members of the plain form.
     static let keys = ["name", "icon", "priority", "integrity", "sha256", "size", "key"]
@@ -24,7 +23,6 @@ struct EntryDecoder {
         if case .dictionary(let own) = element {
             members = own
         } else if shape.icons.contains(where: \.path.segments.isEmpty) {
-            // The element is the icon.
             members = []
         } else {
             let reason =
@@ -74,8 +72,7 @@ struct EntryDecoder {
                 return .inline(
                     InlineEntry(
                         name: entry.name, bytes: bytes, priority: entry.priority,
-                        expectedDigest: expectedDigest, expectedSize: expectedSize,
-                        key: entry.key))
+                        expectedDigest: expectedDigest, expectedSize: expectedSize, key: entry.key))
             }
         } catch {
             return .failed(error)
@@ -108,8 +105,7 @@ struct EntryDecoder {
             let matches = place.path.matches(in: element, limit: ManifestLimits.maximumIcons + 1)
             count += matches.count
             guard count <= ManifestLimits.maximumIcons else {
-                throw EntryError(
-                    .tooLarge, "has more than \(ManifestLimits.maximumIcons) icons")
+                throw EntryError(.tooLarge, "has more than \(ManifestLimits.maximumIcons) icons")
             }
             for match in matches where !match.value.isBlank { found.append((match, place)) }
         }
@@ -174,8 +170,6 @@ struct EntryDecoder {
         return .null
     }
 
-    /// The digest of Subresource Integrity's `integrity` or of `sha256` in hexadecimal digits; nil
-    /// if there is neither.
     private func digest(
         integrity: ManifestValue, sha256: ManifestValue
     ) throws(EntryError) -> Digest? {
@@ -192,8 +186,7 @@ struct EntryDecoder {
     }
 
     /// W3C Subresource Integrity, section 3.5: `<algorithm>-<base64>[?<options>]`, separated by
-    /// white space. Nil for an empty list. If SRI takes any of several digests of one
-    /// algorithm, an entry can have just one.
+    /// white space. Nil for an empty list. Unlike there, an entry has just one SHA-256 digest.
     private func digest(integrity value: ManifestValue) throws(EntryError) -> Digest? {
         guard value != .null else { return nil }
         guard case .string(let list) = value else {
@@ -221,8 +214,7 @@ struct EntryDecoder {
         return found
     }
 
-    /// Nil if it is no byte count: many lists have the app's size there, as in "10.8M", or the
-    /// icon's in pixels.
+    /// Nil if it is no byte count: many lists have the size of the app or of the image there.
     private func size(_ value: ManifestValue) -> Int64? {
         guard value != .null else { return nil }
         guard let size = value.exactInteger, size >= 0 else {
@@ -246,10 +238,8 @@ struct EntryDecoder {
 }
 
 extension String {
-    /// The beginning of a long name, without null characters.
     fileprivate var shortenedName: String {
-        let isPlain = utf8.count <= ManifestLimits.maximumNameSize && !utf8.contains(0)
-        guard !isPlain else { return self }
+        if utf8.count <= ManifestLimits.maximumNameSize, !utf8.contains(0) { return self }
         var size = 0
         let beginning = unicodeScalars.prefix { scalar in
             size += UTF8.width(scalar)

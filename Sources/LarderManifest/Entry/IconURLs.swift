@@ -1,19 +1,14 @@
 import LarderCore
 
-/// Resolves the icons of a manifest to URLs.
 struct IconURLs {
     let baseURL: HTTPURL?
     /// Whether the manifest itself has credentials in what its icons are relative to.
     let hasCredentials: Bool
     private let iconSize: Int
     private let ipfsGateway: HTTPURL?
-    /// The placeholder in the manifest's base that nothing fills; nil if there is none.
     private let basePlaceholder: String?
 
-    /// - Parameters:
-    ///   - rules: what the caller has said.
-    ///   - base: what the manifest says its icons are relative to.
-    ///   - origin: where the manifest came from.
+    /// - Parameter base: what the manifest says its icons are relative to.
     init(_ rules: ManifestRules, base: String?, origin: HTTPURL?) {
         iconSize = rules.iconSize
         ipfsGateway = rules.ipfsGateway
@@ -53,15 +48,14 @@ struct IconURLs {
             }
             guard bytes.count <= InlineEntry.maximumSize else {
                 throw EntryError(
-                    .tooLarge,
-                    "icon is a data: URL of more than \(InlineEntry.maximumSize) bytes")
+                    .tooLarge, "icon is a data: URL of more than \(InlineEntry.maximumSize) bytes")
             }
             return .inline(bytes)
         }
         var text = value
         if let template = place.template { text = try Self.fill(template, value, match, entry) }
-        // Most texts are URLs as they are. What every parser ignores is no part of a spelling, nor of
-        // a placeholder.
+        // Most texts are URLs as they are. What parsers ignore is part of no spelling or
+        // placeholder.
         if text.utf8.contains(where: {
             $0 <= 0x20 || $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "%")
         }) {
@@ -96,8 +90,7 @@ struct IconURLs {
         return text.isSame(as: url.string) || (try? HTTPURL(text)) == url
     }
 
-    /// Whether an entry has a user or a password in anything that is a URL, wanted as an icon or
-    /// not; true if it cannot be told.
+    /// Whether any URL of an entry has a user or a password; true if it cannot be told.
     func findCredentials(in entry: RawEntry) -> Bool {
         guard case .success(let element) = entry.content else { return true }
         return element.contains(where: isWithCredentials)
@@ -112,7 +105,6 @@ struct IconURLs {
         return url.credentials != nil && !url.inheritsCredentials
     }
 
-    /// Fills the wanted size into a URL.
     private func filled(_ text: String) throws(EntryError) -> String {
         // A text of megabytes is refused whatever it holds.
         guard text.utf8.count <= ManifestLimits.maximumURLSize else { return text }
@@ -125,8 +117,7 @@ struct IconURLs {
         return filled.text
     }
 
-    /// The gateway's URL for `ipfs://CID/path`. What the gateway has as a query, such as a token,
-    /// stays one.
+    /// The gateway's URL for `ipfs://CID/path`, with the gateway's own query, such as a token.
     private func gatewayURL(_ text: String) throws(EntryError) -> String {
         guard let ipfsGateway else {
             throw EntryError(
@@ -150,7 +141,6 @@ struct IconURLs {
     ) throws(EntryError) -> String {
         guard !value.utf8.holds("://") else { return value }
         var text = ""
-        // A shape's own, or the user's.
         var rest = template[...]
         while let open = rest.utf8.firstIndex(of: UInt8(ascii: "{")),
             let close = rest.utf8[open...].firstIndex(of: UInt8(ascii: "}"))
@@ -200,7 +190,6 @@ struct IconURLs {
 }
 
 extension String {
-    /// Whether it begins with a scheme, in either case.
     func begins(with scheme: StaticString) -> Bool {
         utf8.prefix(scheme.utf8CodeUnitCount).isWord(scheme)
     }

@@ -5,17 +5,10 @@ import LarderCore
 /// Only digests are kept, about 32 bytes for each entry with a key. They are seeded at random, so
 /// that no manifest can be made to have two equal ones.
 final class KeyedIcons {
-    private struct Icon {
-        let digest: UInt32
-        let position: UInt32
-    }
-
-    private var icons: [UInt64: Icon] = [:]
+    private var icons: [UInt64: (digest: UInt32, position: UInt32)] = [:]
 
     /// Returns the result, or the error of an entry whose key stands for another URL or other bytes
     /// in an earlier entry: which of the two is meant cannot be told.
-    ///
-    /// - Parameter position: The place of the entry in the manifest.
     func checked(_ result: ManifestItem.Result, at position: Int) -> ManifestItem.Result {
         let key: String
         let digest: UInt64
@@ -33,8 +26,9 @@ final class KeyedIcons {
             digest = Self.value(of: hasher)
         case .skipped, .failed: return result
         }
-        let icon = Icon(
-            digest: UInt32(truncatingIfNeeded: digest), position: UInt32(clamping: position))
+        let icon = (
+            digest: UInt32(truncatingIfNeeded: digest), position: UInt32(clamping: position)
+        )
         let keyDigest = Self.digest(of: key)
         guard let first = icons[keyDigest] else {
             icons[keyDigest] = icon

@@ -3,22 +3,18 @@ import LarderCore
 /// A URL's text with a size in its placeholders.
 package struct URLPlaceholders {
     /// The placeholders for a size. `{w}` and `{h}` are Apple's.
-    private static let sizes = ["{size}", "{width}", "{height}", "{w}", "{h}"].map {
-        Array($0.utf8)
-    }
-    /// Placeholders that are never part of a URL: Apple's for the crop and the format, and others
-    /// for a size.
-    private static let known = ["{c}", "{f}", "%size%", "%width%", "%height%"].map {
-        Array($0.utf8)
-    }
+    private static let sizes = ["{size}", "{width}", "{height}", "{w}", "{h}"]
+        .map { Array($0.utf8) }
+    /// Placeholders that are never part of a URL: Apple's for crop and format, others for a size.
+    private static let known = ["{c}", "{f}", "%size%", "%width%", "%height%"]
+        .map { Array($0.utf8) }
 
     package let text: String
-    /// The first placeholder that is left and that no server would understand; nil if there is
-    /// none. Other braces are left to the URL's parser, unless a size was filled in: then all of
-    /// them are placeholders.
+    /// The first placeholder that is left and that no server would understand. Other braces are
+    /// left to the URL's parser, unless a size was filled in: then all of them are placeholders.
     package let unfilled: String?
 
-    /// - Parameter size: the number that replaces a placeholder for a size, in pixels.
+    /// - Parameter size: in pixels.
     package init(_ text: String, size: Int) {
         let bytes = Array(text.utf8)
         var filled: [UInt8] = []
@@ -56,8 +52,8 @@ package struct URLPlaceholders {
         }
     }
 
-    /// Returns the placeholder that `text` begins with: `{…}`, `{{…}}` or `%word%`. It looks no
-    /// further than to the next brace or percent sign, which keeps the time linear.
+    /// Returns the placeholder that `text` begins with: `{…}`, `{{…}}` or `%word%`. It stops at the
+    /// next brace or percent sign, which keeps the time linear.
     private static func placeholder(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         switch text.first {
         case UInt8(ascii: "{"):
@@ -67,7 +63,9 @@ package struct URLPlaceholders {
             let isClosed = end.count == braces && end.allSatisfy { $0 == UInt8(ascii: "}") }
             return isClosed ? text[..<end.endIndex] : nil
         case UInt8(ascii: "%"):
-            let word = text.dropFirst().prefix { $0.isLetter || $0 == UInt8(ascii: "_") }
+            let word = text.dropFirst().prefix {
+                0x61...0x7A ~= $0 | 0x20 || $0 == UInt8(ascii: "_")
+            }
             let end = word.endIndex
             // A percent sign and two hexadecimal digits are an escape (RFC 3986, section 2.1).
             guard !word.isEmpty, end < text.endIndex, text[end] == UInt8(ascii: "%"),
@@ -82,8 +80,4 @@ package struct URLPlaceholders {
         let digits = text.dropFirst().prefix(2)
         return digits.count == 2 && digits.allSatisfy { $0.hexDigit != nil }
     }
-}
-
-extension UInt8 {
-    fileprivate var isLetter: Bool { 0x61...0x7A ~= self | 0x20 }
 }

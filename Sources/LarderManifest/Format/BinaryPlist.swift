@@ -21,9 +21,7 @@ struct BinaryPlist {
         let reason: String
     }
 
-    /// How many objects may still be looked up. Usually a file names each of its arrays and
-    /// dictionaries once, so that there are no more values than references; if they are shared,
-    /// there may be any number.
+    /// The number of objects that may still be looked up: shared ones can unfold to any number.
     private final class Budget {
         var left: Int
 
@@ -63,8 +61,7 @@ struct BinaryPlist {
         // The first comparison keeps the second one from overflowing.
         guard (1...8).contains(offsetSize), (1...8).contains(referenceSize),
             offsetTable >= UInt64(Self.header.count), offsetTable <= UInt64(trailer),
-            objectCount <= (UInt64(trailer) - offsetTable) / UInt64(offsetSize),
-            root < objectCount
+            objectCount <= (UInt64(trailer) - offsetTable) / UInt64(offsetSize), root < objectCount
         else {
             throw Damage(reason: "the binary plist is cut off or damaged: its trailer is wrong")
         }
@@ -72,7 +69,7 @@ struct BinaryPlist {
         self.objectCount = Int(objectCount)
         self.root = Int(root)
         self.offsetTable = Int(offsetTable)
-        // A value is looked up twice or three times; and an entry that is too large costs no other.
+        // A value is looked up two or three times, and an entry that is too large costs no other.
         budget = Budget(4 * (bytes.count / referenceSize) + 1 << 18)
     }
 
@@ -110,15 +107,14 @@ struct BinaryPlist {
             return .scalar(
                 .opaque("a date"), size: try checked(reference, at: offset + 1, count: 8))
         case (0x4, _):
-            let run = try run(reference, at: offset, low: low, unit: 1)
-            return .scalar(.opaque("data"), size: run.count)
+            let size = try run(reference, at: offset, low: low, unit: 1).count
+            return .scalar(.opaque("data"), size: size)
         case (0x5, _):
             let run = try run(reference, at: offset, low: low, unit: 1)
             return .string(run, isUTF16: false)
         case (0x6, _):
             let run = try run(reference, at: offset, low: low, unit: 2)
-            return .string(
-                References(offset: run.offset, count: run.count * 2), isUTF16: true)
+            return .string(References(offset: run.offset, count: run.count * 2), isUTF16: true)
         case (0x8, _):
             return .scalar(
                 .opaque("a UID"), size: try checked(reference, at: offset + 1, count: low + 1))
@@ -166,9 +162,7 @@ struct BinaryPlist {
     }
 
     /// The units of an object with a count: in its marker, or in an integer behind it.
-    private func run(
-        _ reference: Int, at marker: Int, low: Int, unit: Int
-    ) throws -> References {
+    private func run(_ reference: Int, at marker: Int, low: Int, unit: Int) throws -> References {
         var offset = marker + 1
         var count = UInt64(low)
         if low == 0xF {
@@ -188,7 +182,7 @@ struct BinaryPlist {
         return References(offset: offset, count: Int(count))
     }
 
-    /// The count, if that many bytes lie within the part of the file that objects are in.
+    /// The count, if that many bytes lie within the part of the file that has objects.
     private func checked(_ reference: Int, at offset: Int, count: Int) throws -> Int {
         guard offset + count <= offsetTable else {
             throw Damage(reason: "object \(reference) reaches beyond the objects")
@@ -197,18 +191,15 @@ struct BinaryPlist {
     }
 }
 
-/// A binary plist's bytes at any offset, in bounded memory: a file is read in blocks, and what
-/// comes out of a pipe is put into one first.
-///
-/// Not mapped into memory: a file that another process truncates would end this one, and its
-/// pages would count as this process's memory.
+/// A binary plist's bytes at any offset, in bounded memory: a file is read in blocks, and a pipe is
+/// copied into a file first. Mapped memory would count as this process's, and would end it if
+/// another process truncated the file.
 final class BinaryPlistBytes {
     let count: Int
     private let input: ByteInput
     private let blocks: UnsafeMutableRawBufferPointer
     /// The number of the block in each place of `blocks`; -1 for none.
     private let held: UnsafeMutablePointer<Int>
-    /// The buffer for bytes that cross blocks.
     private var scratch: UnsafeMutableRawBufferPointer
 
     private static let blockSize = 4 << 10

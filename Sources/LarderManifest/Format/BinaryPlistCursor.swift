@@ -1,16 +1,12 @@
-/// A binary property list, value by value, and no more of them than it may unfold to.
 final class BinaryPlistCursor: ManifestCursor {
     /// The next entry, for errors; nil before the first array.
     var position: Int?
-    /// The number of bytes that were unfolded.
     private(set) var progress = 0
-    /// Arrays that share an array of empty ones unfold to no bytes at all, and to millions of
-    /// elements; a dictionary may have one key any number of times.
+    /// Arrays that share an empty one unfold to no bytes, but to millions of elements.
     private var elementsSeen = 0
     private static let elementWeight = 1024
     private let plist: BinaryPlist
     private let limits: ManifestLimits
-    /// The maximum number of bytes that the whole may unfold to.
     private let limit: Int
     private let name: String
     private var reference: Int
@@ -93,7 +89,6 @@ final class BinaryPlistCursor: ManifestCursor {
         ManifestError(code, source: name, reason)
     }
 
-    /// Reads a value within the limits of an entry, and charges what it unfolds to.
     private func unfold<Value>(
         _ read: (inout Int) throws -> Value
     ) throws -> Result<Value, EntryError> {

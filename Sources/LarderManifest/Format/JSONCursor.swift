@@ -1,8 +1,6 @@
-/// A JSON document, value by value.
 final class JSONCursor: ManifestCursor {
     /// The line of the last byte taken that is not blank.
     private(set) var lastLine: Int
-    /// Whether the values may turn out to be those of JSON Lines.
     var mayBeLines: () -> Bool = { false }
     private let window: ByteWindow
     private let limits: ManifestLimits
@@ -14,7 +12,6 @@ final class JSONCursor: ManifestCursor {
     }
 
     var line: Int? { window.line }
-
     var progress: Int { window.offset }
 
     func kind() throws -> ValueKind {
@@ -25,8 +22,7 @@ final class JSONCursor: ManifestCursor {
         }
     }
 
-    /// Takes one value. One that is too large or too deep is skipped, and all that is checked of it
-    /// is that its brackets balance.
+    /// A value that is too large or too deep is skipped, and only its brackets are checked.
     func take() throws -> Result<ManifestValue, EntryError> {
         try parse { parser throws(JSONParser.Error) in try parser.value() }
     }
@@ -83,7 +79,6 @@ final class JSONCursor: ManifestCursor {
         lastLine = window.line
     }
 
-    /// The next byte behind white space, not consumed.
     private func next() throws -> UInt8 {
         guard let byte = try window.peekBehindBlanks() else { throw truncated }
         return byte
@@ -145,16 +140,14 @@ final class JSONCursor: ManifestCursor {
     }
 
     private var truncated: ManifestError {
-        window.error(
-            .malformed, at: window.count, "the file ends before its arrays and objects do")
+        window.error(.malformed, at: window.count, "the file ends before its arrays and objects do")
     }
 }
 
 extension ByteWindow {
-    /// Parses the next value in the window. If the window ends within it, the window is filled and
-    /// the value is parsed again from its beginning, so the parser never has to stop and resume.
-    ///
-    /// The value is consumed, but nothing after a failure.
+    /// Parses and consumes the next value in the window; after a failure, nothing is consumed. If
+    /// the window ends within the value, it is filled and the value is parsed again from its
+    /// beginning, so the parser never has to stop and resume.
     func parse<Value>(
         _ limits: ManifestLimits, isOfLines: Bool,
         _ read: (inout JSONParser) throws(JSONParser.Error) -> Value
@@ -177,8 +170,7 @@ extension ByteWindow {
         }
     }
 
-    /// Consumes what may be between two JSON values: white space, and the record separators of
-    /// RFC 7464. Returns the byte behind it, not consumed; nil at the end.
+    /// Consumes white space and RFC 7464's separators. Returns the next byte, not consumed.
     func peekBehindSeparators() throws -> UInt8? {
         while let byte = try peekBehindBlanks() {
             guard byte == .recordSeparator else { return byte }
@@ -203,14 +195,11 @@ extension UInt8 {
     /// RS, which begins each text of a sequence (RFC 7464, section 2.2).
     static let recordSeparator: UInt8 = 0x1E
 
-    fileprivate var beginsJSONValue: Bool {
-        isDigit || "[{\"-tfn".utf8.contains(self)
-    }
+    fileprivate var beginsJSONValue: Bool { isDigit || "[{\"-tfn".utf8.contains(self) }
 }
 
 extension EntryError {
-    static let unfinishedLine = EntryError(
-        .unparsableLine, "the line ends before its object does")
+    static let unfinishedLine = EntryError(.unparsableLine, "the line ends before its object does")
 
     static func unparsableLine(column: Int, _ reason: String) -> EntryError {
         EntryError(.unparsableLine, "column \(column): \(reason)")

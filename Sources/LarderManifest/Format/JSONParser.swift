@@ -3,10 +3,10 @@ import LarderCore
 /// A parser of JSON values in contiguous bytes, strict by RFC 8259 but for what is in strings.
 ///
 /// Members with the same key are all kept, and the last one counts (section 4 leaves the choice). A
-/// string that is not valid UTF-8, or has an escaped surrogate without its partner (section 8.2), a
-/// control character or an unknown escape (section 7), reads as ``ManifestValue/invalidText``, so
-/// that it spoils no other. A key with one of these is none of the known keys. Integers beyond
-/// `Int` become doubles. Recursion is bounded by `maximumDepth`.
+/// string with invalid UTF-8, an unpaired escaped surrogate (section 8.2), a control character or
+/// an unknown escape (section 7) reads as ``ManifestValue/invalidText``, so that it spoils no
+/// other. A key with one of these is none of the known keys. Integers beyond `Int` become doubles.
+/// Recursion is bounded by `maximumDepth`.
 struct JSONParser {
     private let base: UnsafePointer<UInt8>?
     private let end: Int
@@ -24,8 +24,7 @@ struct JSONParser {
 
     /// - Parameters:
     ///   - isWhole: whether a number may end where the bytes end.
-    ///   - isOfLines: whether a string that has a line break is a broken value, because the next
-    ///     line is another one. Default: false.
+    ///   - isOfLines: whether a line break ends a string, because the next line is another value.
     init(
         _ bytes: UnsafeBufferPointer<UInt8>, isWhole: Bool, maximumDepth: Int,
         isOfLines: Bool = false
@@ -37,10 +36,7 @@ struct JSONParser {
         self.isOfLines = isOfLines
     }
 
-    /// Reads one value and the white space before it.
-    mutating func value() throws(Error) -> ManifestValue {
-        try value(depth: 1)
-    }
+    mutating func value() throws(Error) -> ManifestValue { try value(depth: 1) }
 
     mutating func key() throws(Error) -> String {
         guard try next() == UInt8(ascii: "\"") else { throw unexpected("a key in quotation marks") }
@@ -104,7 +100,6 @@ struct JSONParser {
         }
     }
 
-    /// The next byte behind white space; `position` is there afterwards.
     private mutating func next() throws(Error) -> UInt8 {
         guard let base else { throw .unfinished }
         while position < end {
@@ -182,8 +177,7 @@ struct JSONParser {
         var isASCII = true
         position = start
         while true {
-            position = JSONText.endOfPlainText(
-                base, from: position, to: end, isASCII: &isASCII)
+            position = JSONText.endOfPlainText(base, from: position, to: end, isASCII: &isASCII)
             guard position < end else { throw .unfinished }
             if base[position] == UInt8(ascii: "\"") { break }
             if base[position] == UInt8(ascii: "\\") {
@@ -193,8 +187,7 @@ struct JSONParser {
                 // An escaped control character is seen as one.
                 if base[position] < 0x20 { continue }
             } else {
-                let isLineEnd = base[position] == 0x0A || base[position] == 0x0D
-                if isLineEnd, isOfLines {
+                if isOfLines, base[position] == 0x0A || base[position] == 0x0D {
                     throw .syntax(at: position, "the line ends within a string")
                 }
                 hasControls = true
@@ -209,9 +202,7 @@ struct JSONParser {
         return isASCII ? (String(decoding: text, as: UTF8.self), true) : Self.decoded(text)
     }
 
-    private static func decoded(
-        _ bytes: some Collection<UInt8>
-    ) -> (text: String, isValid: Bool) {
+    private static func decoded(_ bytes: some Collection<UInt8>) -> (text: String, isValid: Bool) {
         if let text = String(validating: bytes, as: UTF8.self) { return (text, true) }
         return (String(decoding: bytes, as: UTF8.self), false)
     }

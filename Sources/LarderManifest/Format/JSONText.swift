@@ -1,6 +1,6 @@
 enum JSONText {
-    /// The first place from `start` on that holds a quotation mark, a backslash or a control
-    /// character; `end` if there is none. Clears `isASCII` if it passes other bytes.
+    /// The first quotation mark, backslash or control character from `start` on; else `end`. Clears
+    /// `isASCII` if it passes other bytes.
     static func endOfPlainText(
         _ base: UnsafePointer<UInt8>, from start: Int, to end: Int, isASCII: inout Bool
     ) -> Int {
@@ -29,8 +29,7 @@ enum JSONText {
         return end
     }
 
-    /// The bytes of the text with its escapes replaced. An unknown escape, and an escaped surrogate
-    /// without its partner, become a byte that is not valid UTF-8.
+    /// The text without escapes. Unknown ones and lone surrogates become a byte that is not UTF-8.
     static func unescaped(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(text.count)
@@ -72,7 +71,6 @@ enum JSONText {
         return result
     }
 
-    /// The UTF-16 code unit that `\uXXXX` at `index` spells.
     private static func unit(_ text: UnsafeBufferPointer<UInt8>, at index: Int) -> UInt16? {
         guard index + 6 <= text.count, text[index] == UInt8(ascii: "\\"),
             text[index + 1] == UInt8(ascii: "u")
@@ -85,7 +83,6 @@ enum JSONText {
         return unit
     }
 
-    /// The character that begins at `index`, as a message shows it.
     static func character(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> String {
         let window = bytes[index...].prefix(4)
         for length in 1...4 {

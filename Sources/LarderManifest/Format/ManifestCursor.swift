@@ -1,23 +1,19 @@
-/// One value after another of a manifest, in the order of the file: what the formats have in
-/// common.
+/// One value after another of a manifest of any format, in the order of the file.
 ///
 /// The cursor stands before a value, which must be taken, passed over or entered.
 protocol ManifestCursor {
     func kind() throws -> ValueKind
-    /// The line that it begins on; nil in a binary plist.
+    /// The line of the value; nil in a binary plist.
     var line: Int? { get }
     /// The number of bytes that were read. Only differences are meaningful.
     var progress: Int { get }
     /// Takes the value, within the limits of an entry.
     func take() throws -> Result<ManifestValue, EntryError>
-    /// Passes over the value. Returns what is wrong with it, if the format tells.
+    /// Returns what is wrong with the value, if the format tells.
     @discardableResult func skip() throws -> EntryError?
-    /// Passes over the value, and lets it be read on the way, if that changes nothing about
-    /// whether the rest can be read.
-    ///
-    /// - Parameter body: takes or passes over the value with a cursor that stands before it.
+    /// Passes over the value, which `body` may take or pass over if it cannot break the rest.
     func skip(lookingOver body: (Self) throws -> Void) throws
-    /// Enters a dictionary, and hands over each key; what comes next then is the value.
+    /// Enters a dictionary, and hands over each key; its value comes next.
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws
     /// Enters an array; before each call an element comes next.
     func forEachElement(_ body: () throws -> Void) throws

@@ -2,7 +2,6 @@ import LarderCore
 import LarderImages
 
 extension ManifestFormat {
-    /// Unpacks an input if it is a gzip file, and recognises its format by the first bytes.
     static func open(
         _ input: ByteInput, limits: ManifestLimits
     ) throws -> (ManifestFormat, ByteWindow) {

@@ -1,14 +1,11 @@
 import LarderCore
 import LarderXML
 
-/// An XML property list, value by value.
 final class PlistCursor: ManifestCursor {
-    /// The elements of a property list.
     private enum Element: String, CaseIterable {
         case plist, dict, key, string, array, integer, real, `true`, `false`, data, date
     }
 
-    /// The manifest's name.
     let source: String
     private let reader: XMLReader
     private let decoder: TextDecoder
@@ -31,14 +28,12 @@ final class PlistCursor: ManifestCursor {
         }
     }
 
-    /// Moves to the property list's value; false if it has none.
     func begin() throws -> Bool {
         // The filter has refused any other document.
         try nextChild() && !reader.isEmpty && nextChild()
     }
 
-    /// Checks that nothing follows the value. What must not follow the list shows only at the end
-    /// of the document.
+    /// What must not follow the list shows only at the end of the document.
     func finish() throws {
         guard try !nextChild() else {
             throw error(.malformed, "more than one value in the property list")
@@ -47,15 +42,11 @@ final class PlistCursor: ManifestCursor {
     }
 
     var line: Int? { reader.line }
-
     var progress: Int { decoder.offset }
-
-    /// The element as a message shows it.
     var shownElement: String { "<\(reader.name.sanitizedForTerminal)>" }
-
     private var element: Element? { reader.element.map { Element.allCases[$0] } }
 
-    /// Moves to the next node of interest, past nodes of white space alone unless they are kept.
+    /// Passes nodes of white space alone unless they are kept.
     private func advance(keepingBlanks: Bool = false) throws -> XMLReader.Node {
         try Self.located(in: source) { try reader.advance(keepingBlanks: keepingBlanks) }
     }
@@ -127,7 +118,6 @@ final class PlistCursor: ManifestCursor {
         ManifestError(code, source: source, at: .line(reader.line), reason)
     }
 
-    /// Moves to the next element within the current one; false at its end.
     private func nextChild() throws -> Bool {
         switch try advance() {
         case .start: return true
@@ -167,8 +157,7 @@ final class PlistCursor: ManifestCursor {
             return .opaque("a date")
         case .key: throw error(.malformed, "<key> outside of a dictionary's pairs")
         case .plist, nil:
-            throw error(
-                .malformed, "\(shownElement) is not an element of property lists")
+            throw error(.malformed, "\(shownElement) is not an element of property lists")
         }
     }
 
@@ -200,7 +189,6 @@ final class PlistCursor: ManifestCursor {
         return key
     }
 
-    /// Reads the text of the current element, to its end.
     private func text(_ size: inout Int) throws -> String {
         guard !reader.isEmpty else { return "" }
         var text = ""
@@ -250,10 +238,7 @@ extension ManifestError {
                     "the document is a <\(name.sanitizedForTerminal)>, not a property list"
                 )
             case .otherElement(let name):
-                (
-                    .malformed,
-                    "<\(name.sanitizedForTerminal)> is not an element of property lists"
-                )
+                (.malformed, "<\(name.sanitizedForTerminal)> is not an element of property lists")
             }
         self.init(code, source: source, at: error.line.map { .line($0) }, words)
     }

@@ -1,18 +1,14 @@
 import Foundation
 import LarderCore
 
-/// The bytes of a manifest in order, and at any place if the source allows it.
 package final class ByteInput {
     let name: String
-    /// Where it came from; nil if that is not on the network.
     let baseURL: HTTPURL?
     /// See ``OpenedManifest/whenRead``.
     var whenRead: ((_ hasCredentials: Bool) throws -> Void)?
-    /// The first ``keepsFirst`` bytes that were read.
     private(set) var first: [UInt8] = []
     /// The number of first bytes to keep, for a source that is read only once.
     var keepsFirst = 0
-    /// Whether to stop. Called before each read in order.
     package var isCancelled: () -> Bool = { false }
     private let source: Source
     private var position = 0
@@ -36,7 +32,6 @@ package final class ByteInput {
         source = .bytes(bytes)
     }
 
-    /// The content of the gzip file in a window.
     init(unpacking window: ByteWindow, limits: ManifestLimits) throws {
         name = window.input.name
         baseURL = window.input.baseURL
@@ -47,15 +42,13 @@ package final class ByteInput {
         if case .descriptor(let descriptor, isOwned: true) = source { close(descriptor) }
     }
 
-    /// The whole size, if the source is a file read from its beginning; then `read(into:at:)`
-    /// works.
+    /// Nil unless the source is a file read from its beginning; then `read(into:at:)` works.
     var seekableSize: Int? {
         switch source {
         case .bytes(let bytes): return bytes.count
         case .packed: return nil
         case .descriptor(let descriptor, _):
-            guard let size = Self.fileSize(descriptor),
-                lseek(descriptor, 0, SEEK_CUR) == position
+            guard let size = Self.fileSize(descriptor), lseek(descriptor, 0, SEEK_CUR) == position
             else { return nil }
             return size
         }
@@ -130,8 +123,7 @@ package final class ByteInput {
 }
 
 extension ManifestSource {
-    /// Throws ``ManifestError`` with the code `missing`, `unreadable`, or `tooLarge`; of one at a
-    /// URL `CacheError` and `CancellationError`, too.
+    /// Throws ``ManifestError``; for a URL, `CacheError` and `CancellationError`, too.
     func open() throws -> ByteInput {
         switch self {
         case .file(let path):
@@ -148,8 +140,7 @@ extension ManifestSource {
             return ByteInput(descriptor: STDIN_FILENO, isOwned: false, name: name)
         case .descriptor(let descriptor, _):
             return ByteInput(descriptor: descriptor, isOwned: false, name: name)
-        case .bytes(let bytes, _):
-            return ByteInput(bytes: bytes, name: name)
+        case .bytes(let bytes, _): return ByteInput(bytes: bytes, name: name)
         case .url(let url, let open):
             guard let open else {
                 throw ManifestError(
@@ -164,7 +155,7 @@ extension ManifestSource {
     }
 }
 
-/// A temporary file without a name, which only this process has. The creator closes the descriptor.
+/// A temporary file without a name. The creator closes the descriptor.
 package struct UnnamedFile {
     package let descriptor: Int32
 
@@ -178,7 +169,7 @@ package struct UnnamedFile {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }
 
-    /// Appends bytes; returns an error number, 0 if there is none.
+    /// Returns an error number, 0 if there is none.
     package func append(_ bytes: UnsafeRawBufferPointer) -> Int32 {
         var rest = bytes[...]
         while !rest.isEmpty {

@@ -1,6 +1,5 @@
 import LarderCore
 
-/// The part of a manifest that is in memory.
 final class ByteWindow {
     let input: ByteInput
     private let bytes: BufferedBytes
@@ -21,7 +20,7 @@ final class ByteWindow {
     func consume(_ count: Int) { bytes.consume(count) }
     func peek() throws -> UInt8? { try bytes.peek() }
 
-    /// Consumes JSON's white space and returns the byte behind it, not consumed; nil at the end.
+    /// Returns the next byte that is not white space, not consumed; nil at the end.
     func peekBehindBlanks() throws -> UInt8? {
         repeat {
             consume(unread.prefix { $0.isMarkupBlank }.count)
@@ -43,7 +42,6 @@ final class ByteWindow {
         }
     }
 
-    /// Consumes the rest of the current line with its line feed.
     func skipLine() throws {
         repeat {
             if let found = unread.place(of: 0x0A) { return consume(found + 1) }
@@ -62,10 +60,7 @@ final class ByteWindow {
         return .line(line, column: column)
     }
 
-    /// An error of the manifest at a byte in memory.
-    func error(
-        _ code: ManifestError.Code, at offset: Int = 0, _ reason: String
-    ) -> ManifestError {
+    func error(_ code: ManifestError.Code, at offset: Int = 0, _ reason: String) -> ManifestError {
         ManifestError(code, source: input.name, at: place(at: offset), reason)
     }
 }

@@ -1,7 +1,7 @@
 import CZlib
 
-/// What a gzip file holds (RFC 1952), unpacked while it is read. Several members one after another
-/// read as one; what follows them, such as padding, is ignored.
+/// The content of a gzip file (RFC 1952), unpacked while it is read. Several members one after
+/// another read as one; what follows them, such as padding, is ignored.
 final class Inflater {
     // On the heap because zlib remembers the address.
     private let stream: UnsafeMutablePointer<z_stream>
@@ -25,12 +25,10 @@ final class Inflater {
         stream.deallocate()
     }
 
-    /// Whether bytes begin as a gzip file does.
     static func isGzip(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         bytes.starts(with: [0x1F, 0x8B])
     }
 
-    /// Reads on; 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         while true {
             guard try window.peek() != nil else {
@@ -64,7 +62,6 @@ final class Inflater {
         }
     }
 
-    /// Checks that so much may be unpacked from so much.
     private func checkLength() throws {
         let most = limits.maximumUnpackedSize
         guard unpacked <= most else {
@@ -81,9 +78,7 @@ final class Inflater {
     }
 
     /// Without a place: lines of packed bytes mean nothing.
-    private func failure(
-        _ code: ManifestError.Code, _ reason: String
-    ) -> ManifestError {
+    private func failure(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
         ManifestError(code, source: window.input.name, reason)
     }
 }

@@ -6,16 +6,13 @@ import LarderCore
 /// ``invalid``: libxml2 would stop at the first of them, and U+FFFD would make another URL of a
 /// damaged one.
 final class TextDecoder {
-    /// Stands for a byte, or a unit of UTF-16, that is no character, and for a forbidden character.
-    /// DEL is in no real text.
+    /// Stands for what is no character or forbidden. DEL is in no real text.
     static let invalid: UInt8 = 0x7F
 
     private(set) var hasInvalid = false
-    /// The number of bytes that were read from this decoder.
     private(set) var offset = 0
     private let window: ByteWindow
     private let encoding: XMLEncoding
-    /// The rest of a character that did not fit.
     private var rest: [UInt8] = []
 
     init(_ window: ByteWindow, from encoding: XMLEncoding) {
@@ -23,7 +20,6 @@ final class TextDecoder {
         self.encoding = encoding
     }
 
-    /// Reads on; 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         var filled = min(rest.count, buffer.count)
         buffer.copyBytes(from: rest.prefix(filled))
@@ -39,7 +35,6 @@ final class TextDecoder {
             }
         }
         while filled < buffer.count {
-            // The number of bytes in the longest character.
             try window.fill(to: 4)
             let bytes = window.unread
             if bytes.isEmpty { break }
@@ -109,28 +104,23 @@ extension UnsafeBufferPointer<UInt8> {
 }
 
 extension Unicode.Scalar {
-    /// Whether no document may have it, not even as a reference (XML 1.0, section 2.2).
+    /// XML 1.0, section 2.2: not even as a reference.
     fileprivate var isForbiddenInXML: Bool {
         value < 0x20 ? ![0x09, 0x0A, 0x0D].contains(value) : 0xFFFE...0xFFFF ~= value
     }
 }
 
-/// The encodings of XML that are read.
 enum XMLEncoding {
     case utf8
     case utf16(isBigEndian: Bool)
     /// ISO-8859-1; of US-ASCII, which is a part of it, nothing else is taken.
     case latin1(isASCII: Bool)
 
-    var unitSize: Int {
-        if case .utf16 = self { 2 } else { 1 }
-    }
+    var unitSize: Int { if case .utf16 = self { 2 } else { 1 } }
 
-    /// The maximum number of bytes in an XML declaration.
     private static let longestDeclaration = 1 << 10
 
-    /// The encoding that the first bytes show, which says more than any declaration. Otherwise the
-    /// declared one.
+    /// The encoding that the first bytes show, else the declared one.
     static func of(_ window: ByteWindow) throws -> XMLEncoding {
         let bytes = window.unread
         func begins(_ beginnings: [UInt8]...) -> Bool {

@@ -13,20 +13,17 @@ public struct Entry: Equatable, Sendable {
     /// The byte count that the icon must have, if the manifest names one.
     public let expectedSize: Int64?
     /// The resource's identity if the URL is signed or rotates; nil means the URL. Credentials are
-    /// never part of it: entries that differ in them alone are one resource.
+    /// never part of it.
     public let key: String?
 
-    /// The icon's URL as the manifest spells it, if that is an absolute URL without credentials
-    /// and not the canonical spelling.
+    /// The ``spelling``, also if there is a key.
     package let writtenSpelling: String?
 
-    /// The icon's URL as the manifest spells it, if that is an absolute URL without credentials
-    /// and not the canonical spelling. Nil if the entry has a key, because its bytes may be found
-    /// only by the key.
+    /// The URL as the manifest spells it, if that is absolute, without credentials and not the
+    /// canonical spelling. Nil if the entry has a key: its bytes may be found only by that.
     public var spelling: String? { key == nil ? writtenSpelling : nil }
 
-    /// The URL as an app has it that reads the manifest: exactly as the manifest spells it if it is
-    /// absolute and has no credentials, else in canonical spelling.
+    /// The URL as an app that reads the manifest has it.
     package var writtenURL: String { writtenSpelling ?? icon.string }
 
     /// What its icon is looked up by in a cache: a `ResourceKey`.
@@ -49,7 +46,7 @@ public struct Entry: Equatable, Sendable {
 
 /// One app of a manifest whose icon is in the manifest itself, as a `data:` URL.
 public struct InlineEntry: Equatable, Sendable {
-    /// More would not fit into an entry of a lock, which has them as Base64, in bytes.
+    /// The maximum number of bytes. More would not fit into an entry of a lock, as Base64.
     package static let maximumSize = 764 << 10
 
     /// The app's name; "" if it has none. Text from outside.
@@ -58,13 +55,12 @@ public struct InlineEntry: Equatable, Sendable {
     public let bytes: [UInt8]
     /// Higher is stored first. Default: 0.
     public let priority: Int
-    /// The digest that the bytes must have: what the manifest names; else their own, if there is
-    /// a key, which may have been another icon's before.
+    /// The digest that the bytes must have: the manifest's; else their own, if there is a key,
+    /// which may have been another icon's before.
     public let expectedDigest: Digest?
     /// The byte count that they must have, if the manifest names one.
     public let expectedSize: Int64?
-    /// What the icon is looked up by in a cache, a `ResourceKey`: of the manifest's key, else the
-    /// bytes' own name, `ni:///sha-256;<base64url>` (RFC 6920).
+    /// A `ResourceKey`: the manifest's key, else `ni:///sha-256;<base64url>` (RFC 6920).
     public let resourceKey: String
 
     init(
@@ -114,7 +110,6 @@ package enum PriorityName: String, CaseIterable {
     /// From -8 to 8.
     package var value: Int { 4 * (Self.allCases.firstIndex(of: self)! - 2) }
 
-    /// The name of exactly this priority, if it has one.
     package init?(of priority: Int) {
         guard let name = Self.allCases.first(where: { $0.value == priority }) else { return nil }
         self = name

@@ -1,6 +1,5 @@
 import LarderCore
 
-/// What an entry demands of its icon's bytes.
 package struct Expectation: Sendable {
     package let digest: Digest?
     package let size: Int64?
@@ -12,8 +11,7 @@ package struct Expectation: Sendable {
 
     var isDemanding: Bool { digest != nil || size != nil }
 
-    /// Returns why bytes are not the demanded ones: a code of docs/output.md, and a message. Nil if
-    /// they are.
+    /// Returns why bytes are not the demanded ones: a code of docs/output.md, and a message.
     package func mismatch(
         digest actual: Digest, size actualSize: Int64
     ) -> (code: String, message: String)? {
@@ -30,7 +28,6 @@ package struct Expectation: Sendable {
 }
 
 extension ManifestItem {
-    /// What its icon is looked up by in a cache; nil if it has none that can be used.
     package var resourceKey: String? {
         switch result {
         case .entry(let entry): entry.resourceKey
@@ -39,7 +36,7 @@ extension ManifestItem {
         }
     }
 
-    /// Its icon's URL as an output shows it; nil if it has none, or holds the icon itself.
+    /// The icon's URL as outputs show it; nil if there is none.
     package var shownURL: String? {
         guard case .entry(let entry) = result else { return nil }
         return ResourceKey.shownURL(
@@ -50,7 +47,6 @@ extension ManifestItem {
 }
 
 extension ManifestItem.Result {
-    /// What it demands of its icon's bytes.
     package var expectation: Expectation {
         switch self {
         case .entry(let entry):

@@ -15,8 +15,7 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
         case notAManifest = "not-a-manifest"
         /// The format's own rules are broken, or the file ends early.
         case malformed
-        /// The document type has declarations of its own, such as of entities, which are never
-        /// read.
+        /// The document type has declarations, which are never read.
         case entityDeclared = "entity-declared"
         /// XML that nests deeper than can be skipped.
         case tooDeep = "too-deep"
@@ -64,13 +63,12 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
         self.errorNumber = errorNumber
     }
 
-    /// Source, place and reason, as in `apps.jsonl: line 17: unexpected ','`; safe to print.
+    /// Source, place and reason: `apps.jsonl: line 17: unexpected ','`; safe to print.
     public var description: String {
         let parts = [source.sanitizedForTerminal, place?.description, reason]
         return parts.compactMap(\.self).joined(separator: ": ")
     }
 
-    /// A call of the system has failed with `number`.
     package static func system(_ number: Int32, _ doing: String, source: String) -> ManifestError {
         let isMissing = number == ENOENT || number == ENOTDIR
         let words = String(cString: strerror(number))
@@ -79,7 +77,6 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
             errorNumber: number)
     }
 
-    /// The error of a manifest that is looked up in a cache and is not there.
     package static func notCached(_ url: HTTPURL) -> ManifestError {
         ManifestError(
             .missing, source: "\(url)",

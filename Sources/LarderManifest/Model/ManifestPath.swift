@@ -33,8 +33,8 @@ public struct ManifestPath: Equatable, Sendable {
             switch self {
             case .elements: hasher.combine(0)
             case .members: hasher.combine(1)
-            case .member(let name): for byte in name.utf8 { hasher.combine(byte) }
-            case .elementsWhere(let name, _): for byte in name.utf8 { hasher.combine(byte) }
+            case .member(let name), .elementsWhere(let name, _):
+                for byte in name.utf8 { hasher.combine(byte) }
             }
         }
     }
@@ -49,8 +49,8 @@ public struct ManifestPath: Equatable, Sendable {
 
     init(segments: [Segment]) { self.segments = segments }
 
-    /// Whether it selects elements by what they have: entries cannot be found by such a path, since
-    /// an element is not held to be looked at.
+    /// Whether it selects elements by what they have. Entries cannot be found by such a path, since
+    /// elements are not held to be looked at.
     public var isFilter: Bool {
         segments.contains { if case .elementsWhere = $0 { true } else { false } }
     }
@@ -154,7 +154,7 @@ extension ManifestPath: CustomStringConvertible {
 }
 
 extension ManifestPath: ExpressibleByStringLiteral {
-    /// For the table of shapes, whose paths are known to be well formed.
+    /// Takes a path from code, which is known to be well formed.
     public init(stringLiteral text: String) {
         do {
             try self.init(text)
@@ -178,16 +178,17 @@ struct PathMatch {
     let value: ManifestValue
     /// The members of the dictionary that holds it, or that holds its array.
     let container: [ManifestValue.Member]
-    /// The name by which it was found last.
     let key: String
     /// The name that `.*` last stood for; nil if there was none.
     let wildcard: String?
+
+    fileprivate func element(_ value: ManifestValue) -> PathMatch {
+        PathMatch(value: value, container: container, key: key, wildcard: wildcard)
+    }
 }
 
 extension ManifestPath {
-    /// Every value that the path leads to from `value`, in order.
-    ///
-    /// - Parameter limit: no more are looked for.
+    /// The values that the path leads to, in order, and no more than `limit`.
     func matches(in value: ManifestValue, limit: Int) -> [PathMatch] {
         var found: [PathMatch] = []
         Self.collect(
@@ -196,8 +197,7 @@ extension ManifestPath {
         return found
     }
 
-    /// The first value that the path leads to and that is something: neither null nor a blank
-    /// string.
+    /// The first value that is neither null nor a blank string.
     func first(in value: ManifestValue) -> ManifestValue? {
         if segments.count == 1, case .member(let key) = segments[0],
             case .dictionary(let members) = value
@@ -224,8 +224,7 @@ extension ManifestPath {
         case (.members, .dictionary(let members)):
             for member in members {
                 let match = PathMatch(
-                    value: member.value, container: members, key: member.key,
-                    wildcard: member.key)
+                    value: member.value, container: members, key: member.key, wildcard: member.key)
                 collect(next, match, limit, &found)
             }
         case (.elements, .array(let elements)):
@@ -239,12 +238,6 @@ extension ManifestPath {
             }
         default: return
         }
-    }
-}
-
-extension PathMatch {
-    fileprivate func element(_ value: ManifestValue) -> PathMatch {
-        PathMatch(value: value, container: container, key: key, wildcard: wildcard)
     }
 }
 

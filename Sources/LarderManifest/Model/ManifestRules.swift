@@ -1,20 +1,18 @@
 import LarderCore
 
-/// How manifests are read: what relative URLs are resolved against, and, for a manifest of no known
-/// shape, the places of entries and of their parts.
+/// How manifests are read. All of it has defaults: as a manifest's content tells.
 public struct ManifestRules: Equatable, Sendable {
-    /// What relative icon URLs are resolved against. Default: nil, the address that the manifest's
-    /// shape names, else the URL that the manifest itself came from; without that they fail.
+    /// What relative icon URLs are resolved against. Default: nil, the address that the manifest
+    /// names, else the URL that it came from; without that they fail.
     public var baseURL: HTTPURL?
-    /// Where the entries are. Default: nil, if the manifest's shape has them. A path that ends
-    /// at an array stands for its elements; one that is a filter (``ManifestPath/isFilter``) finds
-    /// none.
+    /// Where the entries are. A path to an array stands for its elements; a filter
+    /// (``ManifestPath/isFilter``) finds none. Default: nil, as the shape has it.
     public var entries: ManifestPath?
     /// Where an entry's name is. Default: nil, as the shape has it.
     public var nameKey: ManifestPath?
     /// Where an entry's icons are. Default: empty, as the shape has it.
     public var iconKeys: [ManifestPath] = []
-    /// Where an entry's priority is. Default: nil, `priority` in the plain form, and nowhere else.
+    /// Where an entry's priority is. Default: nil, `priority` in the plain form alone.
     public var priorityKey: ManifestPath?
     /// Where an entry's digest is, as in Subresource Integrity or in 64 hexadecimal digits.
     /// Default: nil, beside the icon where the shape has digests.
@@ -29,9 +27,7 @@ public struct ManifestRules: Equatable, Sendable {
     /// What it may cost to read a manifest. Default: the limits' own defaults.
     public var limits = ManifestLimits()
 
-    /// The defaults.
-    ///
-    /// - Parameter baseURL: what relative icon URLs are resolved against.
+    /// Rules with defaults for all else.
     public init(baseURL: HTTPURL? = nil) { self.baseURL = baseURL }
 
     var namedParts: [(part: ManifestSummary.NamedPart, path: ManifestPath)] {
@@ -40,7 +36,6 @@ public struct ManifestRules: Equatable, Sendable {
         return parts.compactMap { part, path in path.map { (part, $0) } }
     }
 
-    /// The shapes that a manifest may have by these rules, in the order in which they are tried.
     var shapes: [ManifestShape] {
         // If the place tells nothing, several shapes may have the icon; the plain one says most.
         let known = entries == nil ? ManifestShape.table : [.plain] + ManifestShape.table

@@ -1,23 +1,18 @@
-/// A form that manifests are found in, as data: where the entries are, and where their parts are in
-/// each.
+/// A form of manifests, as data: where the entries are, and where their parts are in each.
 struct ManifestShape: Equatable, Sendable {
-    /// The name in `--explain`.
     let name: String
-    /// Where its entries are, from the root on; the root's own path is that of a manifest which is
-    /// itself an entry.
+    /// The paths from the root; the root's own is that of a manifest which is itself an entry.
     var entries: [ManifestPath]
     /// An element with a value at one of these paths is of this shape.
     var marks: [ManifestPath]
-    /// The places of an entry's name. The first that exists counts.
     var names: [ManifestPath]
     var icons: [IconPlace]
-    /// Where the address is that icons are relative to, from the root on. It has to come before the
+    /// The path from the root to the address that icons are relative to. It has to come before the
     /// entries, and a manifest without it is of another shape.
     var base: ManifestPath?
     /// Whether `integrity`, `sha256` and `size` beside an icon are about the icon's bytes.
     var hasDigests = false
     var priority: ManifestPath?
-    /// The place of the digest, if it is not beside the icon.
     var integrity: ManifestPath?
     var key: ManifestPath?
 
@@ -51,9 +46,6 @@ extension ManifestShape.IconPlace: ExpressibleByStringLiteral {
     init(stringLiteral path: String) { self.init(path: ManifestPath(stringLiteral: path)) }
 }
 
-// The shapes that are recognised, in the order in which they are tried. docs/manifests.md lists
-// them.
-
 extension ManifestShape {
     /// Larder's own form, which has more members than the others.
     static let plain = ManifestShape(
@@ -61,10 +53,9 @@ extension ManifestShape {
         names: ["name", "title"],
         icons: ["icon"], hasDigests: true, priority: "priority", key: "key")
 
-    /// A list of nothing but URLs.
     static let urls = ManifestShape("list of URLs", [], names: [], icons: ["@"])
 
-    /// All shapes. The most specific ones come first.
+    /// The most specific shapes come first. docs/manifests.md lists them.
     static let table: [ManifestShape] =
         [
             ManifestShape(
@@ -73,8 +64,7 @@ extension ManifestShape {
                 icons: [
                     IconPlace(path: "icon", template: "icons/{}"),
                     IconPlace(path: "localized.*.icon", template: "{packageName}/{*}/{}"),
-                ],
-                base: "$.repo.address"),
+                ], base: "$.repo.address"),
             ManifestShape(
                 "F-Droid index v2", ["$.packages.*"], marks: ["metadata"],
                 names: ["metadata.name['en-US']", "metadata.name.*"],
@@ -108,8 +98,7 @@ extension ManifestShape {
                     "$", "$.shortcuts[*]", "$.widgets[*]", "$.shortcuts_localized.*[*]",
                     "$.widgets_localized.*[*]",
                 ], marks: ["icons[*].src", "icons_localized.*[*].src"],
-                names: ["name", "short_name"],
-                icons: ["icons[*].src", "icons_localized.*[*].src"]),
+                names: ["name", "short_name"], icons: ["icons[*].src", "icons_localized.*[*].src"]),
             .plain,
             ManifestShape(
                 "template list", ["$[*]", "$.templates[*]"], names: ["title", "name"],

@@ -11,10 +11,7 @@ public enum ManifestSource: Sendable {
     case descriptor(Int32, name: String)
     /// Bytes in memory.
     case bytes([UInt8], name: String)
-    /// An http or https URL, and how its bytes are obtained.
-    ///
-    /// - Parameter open: Default: nil. The manifest can then be read by a run, which downloads it,
-    ///   and by what reads a cache.
+    /// An http or https URL, and how it is opened. Default: nil, by a run or a cache.
     case url(HTTPURL, open: Opener? = nil)
 
     /// Obtains the bytes of a manifest at a URL.
@@ -47,16 +44,15 @@ public enum ManifestSource: Sendable {
         return canBeReadAgain
     }
 
-    /// Returns the same source, in which a manifest at a URL is opened by `open`.
+    /// Returns the source with another opener, if it is a URL.
     public func opened(by open: @escaping Opener) -> ManifestSource {
         guard case .url(let url, _) = self else { return self }
         return .url(url, open: open)
     }
 
-    /// Returns the same source, in which a manifest at a URL is not downloaded: a cache has it from
-    /// the last prefetch, or it is missing.
+    /// Returns the source; if it is a URL, it is read from a cache or is missing.
     ///
-    /// - Parameter find: Opens the manifest that the cache has; nil if it has none.
+    /// - Parameter find: Opens the cached manifest; nil if there is none.
     public func cached(
         _ find: @escaping @Sendable (HTTPURL) throws -> (descriptor: Int32, baseURL: HTTPURL)?
     ) -> ManifestSource {
@@ -73,8 +69,7 @@ public struct OpenedManifest {
     public let descriptor: Int32
     /// Where redirects have led: what relative URLs in the manifest are resolved against.
     public let baseURL: HTTPURL
-    /// Called when all of it was read as a manifest, with whether its URLs have credentials.
-    /// Default: nil.
+    /// Called when all of it was read, with whether its URLs have credentials. Default: nil.
     public var whenRead: ((_ hasCredentials: Bool) throws -> Void)?
 
     /// Describes an open file.

@@ -10,15 +10,13 @@ public struct ManifestSuggestion: Equatable, Sendable {
     public let name: ManifestPath?
     /// How many entries have an icon there.
     public let count: Int
-    /// Whether there may be more: no more than ``mostEntries`` were looked at, or the beginning of
-    /// a manifest that could be read only once.
+    /// Whether there may be more: only ``mostEntries``, or the beginning of a manifest, were read.
     public let isPart: Bool
     /// Whether these are relative, and need a base URL.
     public let isRelative: Bool
 
-    /// The maximum number of entries that are looked at, with an icon or without.
+    /// The maximum number of entries to look at, with an icon or without.
     public static let mostEntries = 100_000
-    /// The advice for a manifest of no known shape without suggestions.
     static let advice = "name the places of its entries (--entries) and icons (--icon-key)"
 
     /// The options, as a shell takes them.
@@ -29,7 +27,7 @@ public struct ManifestSuggestion: Equatable, Sendable {
         }.joined(separator: " ")
     }
 
-    /// Number and options in words, as a part of a sentence; safe to print.
+    /// A part of a sentence; safe to print.
     var words: String {
         (isPart ? "at least " : "")
             + count.of("entry looks like an icon", "entries look like icons")
@@ -60,7 +58,7 @@ extension ManifestPath {
     /// With the marks that need no quoting between a shell's single ones.
     fileprivate var textForShell: String { text(quotedBy: "\"") }
 
-    /// The path if its text can be printed, pasted and read again as the same; nil otherwise.
+    /// The path; nil if its text cannot be printed, pasted and read again as the same.
     static func pasteable(_ segments: [Segment]) -> ManifestPath? {
         let path = ManifestPath(segments: segments)
         let text = path.textForShell
@@ -72,13 +70,11 @@ extension ManifestPath {
 }
 
 extension ManifestError {
-    /// The same with where icons may be instead of the advice to name the places.
     func suggesting(_ suggestions: [ManifestSuggestion]) -> ManifestError {
         guard let words = ManifestSuggestion.words(suggestions) else { return self }
         let advice = ": \(ManifestSuggestion.advice)"
         let isAdvice = reason.utf8.suffix(advice.utf8.count).elementsEqual(advice.utf8)
-        let reason =
-            isAdvice ? String(Substring(reason.utf8.dropLast(advice.utf8.count))) : reason
+        let reason = isAdvice ? String(Substring(reason.utf8.dropLast(advice.utf8.count))) : reason
         return ManifestError(
             code, source: source, at: place, "\(reason); \(words)", errorNumber: errorNumber)
     }

@@ -10,27 +10,21 @@ public struct ManifestSummary: Equatable, Sendable {
     public internal(set) var places: ManifestPlaces?
     /// The parts that the rules name a place for, but no entry has.
     public internal(set) var unmet: [NamedPart] = []
-    /// Where icons may be if no entry has shown a shape or no icon can be used, the likeliest
-    /// first.
+    /// Where icons may be if no entry shows a shape or no icon can be used, the likeliest first.
     public internal(set) var suggestions: [ManifestSuggestion] = []
-    /// The number of values that look like icons and were not read, for example in a second list.
-    /// Default: 0.
+    /// Values that look like icons and were not read, for example in a second list. Default: 0.
     public internal(set) var unread = 0
     /// Where the first of these are.
     public internal(set) var unreadPlaces: [UnreadPlace] = []
     /// Members of entries that were not used because they mean something else.
     public internal(set) var ignored: [IgnoredMember] = []
-    /// The number of entries that could not be read at all.
     private var unreadable = 0
-    /// The number of icons that can be fetched.
     private(set) var usable = 0
     private(set) var failed = 0
-    /// The number of icons whose entry demands a digest or a size.
     private var demands = 0
-    /// The number of these whose entry also has a package, which the demand may describe.
+    /// Those whose entry also has a package, which the demand may describe.
     private var packages = 0
-    /// The number of icons that demand a digest or a size, if most of their entries also have a
-    /// package. Otherwise 0.
+    /// ``demands`` if most of their entries also have a package, else 0.
     package var ambiguousDemands: Int { packages * 2 > demands ? demands : 0 }
 
     /// A part of an entry whose place may be named, by the option that names it.
@@ -50,8 +44,7 @@ public struct ManifestSummary: Equatable, Sendable {
         public let count: Int
     }
 
-    /// A member of entries that is ignored, because its type or form shows that it is not about
-    /// the icon.
+    /// A member of entries that is ignored: its type or form shows that it is not about the icon.
     public struct IgnoredMember: Equatable, Sendable {
         /// The members that describe an icon in the plain form.
         public enum Name: String, Sendable {
@@ -103,8 +96,6 @@ public struct ManifestSummary: Equatable, Sendable {
     }
 
     /// Returns the error of a manifest whose entries have no icon value at all; nil for others.
-    ///
-    /// - Parameter source: The manifest that was read.
     public func refusal(of source: ManifestSource) -> ManifestError? {
         guard entries > 0, places == nil || usable == 0 && failed == 0 && unreadable == 0 else {
             return nil
@@ -117,15 +108,13 @@ public struct ManifestSummary: Equatable, Sendable {
         ).suggesting(suggestions)
     }
 
-    /// The same, but nil if an entry could not be read: it may have had one.
+    /// The same, but nil if an entry could not be read: it may have had an icon.
     package func refusalIfAllWereRead(of source: ManifestSource) -> ManifestError? {
         unreadable == 0 ? refusal(of: source) : nil
     }
 
     /// Returns lines about icons that are probably wanted and were not read, and about places that
     /// were named in vain: a digest that is not found is not checked.
-    ///
-    /// - Parameter source: the manifest that was read.
     public func warnings(of source: ManifestSource) -> [String] {
         guard places != nil else { return [] }
         var warnings = unmet.map(\.warning)
@@ -143,8 +132,6 @@ public struct ManifestSummary: Equatable, Sendable {
     }
 
     /// Returns a line for each kind of member that is not used.
-    ///
-    /// - Parameter source: the manifest that was read.
     public func notes(of source: ManifestSource) -> [String] {
         ignored.map { member in
             "\(source.name.sanitizedForTerminal): '\(member.name.rawValue)' is"
@@ -156,8 +143,6 @@ public struct ManifestSummary: Equatable, Sendable {
     }
 
     /// Returns a line for a manifest in which no icon has the demanded digest or size.
-    ///
-    /// - Parameter source: the manifest that was read.
     public func remedyForDemands(of source: ManifestSource) -> String {
         let icon = places?.icons.first.map { "\($0)".shellQuoted } ?? "icon"
         return

@@ -1,4 +1,3 @@
-/// A value of a manifest of any format.
 enum ManifestValue: Equatable, Sendable {
     case null
     case bool(Bool)
@@ -11,8 +10,8 @@ enum ManifestValue: Equatable, Sendable {
     /// In the file's order; of members with the same key the last one counts.
     case dictionary([Member])
 
-    /// A string whose bytes are not valid text, or that has what its format forbids. It is never
-    /// replaced, because a URL or a digest would become another one.
+    /// Text that is not valid or that its format forbids. It is never replaced, because a URL or a
+    /// digest would become another one.
     static let invalidText = ManifestValue.opaque("invalid text")
 
     struct Member: Equatable, Sendable {
@@ -20,7 +19,6 @@ enum ManifestValue: Equatable, Sendable {
         let value: ManifestValue
     }
 
-    /// Whether it is nothing, or a string of white space.
     var isBlank: Bool {
         switch self {
         case .null: true
@@ -32,8 +30,7 @@ enum ManifestValue: Equatable, Sendable {
         }
     }
 
-    /// Whether any text in it is wanted: at any depth, keys included. Text that is not valid may
-    /// always be.
+    /// Whether any text in it is wanted, keys included. Invalid text may always be.
     func contains(where isWanted: (String) -> Bool) -> Bool {
         switch self {
         case .string(let text): isWanted(text)
@@ -61,9 +58,7 @@ enum ManifestValue: Equatable, Sendable {
 
 struct RawEntry {
     let line: Int?
-    /// Its name in a dictionary; nil for an array's element.
     var key: String?
     let content: Result<ManifestValue, EntryError>
-    /// The index of its shape.
     var shape: Int
 }

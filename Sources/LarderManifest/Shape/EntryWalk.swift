@@ -1,33 +1,23 @@
-/// Finds the entries of a manifest in one pass: walks down the paths that shapes have entries at,
-/// and passes over everything else.
+/// Finds the entries of a manifest in one pass: follows the paths that shapes have entries at, and
+/// passes over everything else.
 ///
-/// Held back is only what may turn out to be an entry: the root's own members, and the first
-/// members of what may be a map, neither larger than an entry may be.
+/// Only what may be an entry is held back: the root's own members, and the first members of what
+/// may be a map, neither larger than an entry may be.
 final class EntryWalk<Cursor: ManifestCursor> {
     private struct Trail {
         let shape: Int
         let path: ManifestPath
         let isBase: Bool
-        private(set) var rest: ArraySlice<ManifestPath.Segment>
-
-        init(_ path: ManifestPath, of shape: Int, isBase: Bool = false) {
-            self.shape = shape
-            self.path = path
-            self.isBase = isBase
-            rest = path.segments[...]
-        }
+        let rest: ArraySlice<ManifestPath.Segment>
 
         var advanced: Trail {
-            var trail = self
-            trail.rest.removeFirst()
-            return trail
+            Trail(shape: shape, path: path, isBase: isBase, rest: rest.dropFirst())
         }
     }
 
     private(set) var hasEntries = false
     /// Whether the root has members that mean nothing in an entry.
     private(set) var hasStrangeMembers = false
-    /// What was wrong with a value that was only passed over.
     private(set) var failure: EntryError?
     private(set) var root: RootMembers
     private let cursor: Cursor
@@ -52,11 +42,13 @@ final class EntryWalk<Cursor: ManifestCursor> {
         root = RootMembers(recognition, limits: limits)
     }
 
-    /// Walks over the value that comes next, the manifest's root.
     func walk() throws {
-        let trails = recognition.shapes.enumerated().flatMap { index, shape in
-            shape.entries.map { Trail($0, of: index) }
-                + (shape.base.map { [Trail($0, of: index, isBase: true)] } ?? [])
+        let trails = recognition.shapes.enumerated().flatMap { (index, shape) -> [Trail] in
+            func trail(_ path: ManifestPath, isBase: Bool) -> Trail {
+                Trail(shape: index, path: path, isBase: isBase, rest: path.segments[...])
+            }
+            return shape.entries.map { trail($0, isBase: false) }
+                + (shape.base.map { [trail($0, isBase: true)] } ?? [])
         }
         if try cursor.kind() == .dictionary, !recognition.isExplicit {
             root.line = cursor.line
@@ -66,10 +58,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Decides at the manifest's end what was left open: whether the root is an entry itself, or a
-    /// map.
-    ///
-    /// - Returns: whether there are entries, if only a place for them.
+    /// Decides whether the root is an entry itself or a map; false if there is no place of entries.
     func finish() throws -> Bool {
         if let shape = recognition.rootShape(root, hasEntries: hasEntries) {
             hasEntries = true
@@ -94,8 +83,6 @@ final class EntryWalk<Cursor: ManifestCursor> {
         kindOfApps.map { "'apps' is \($0), not an array: \(ManifestSuggestion.advice)" }
             ?? recognition.refusal
     }
-
-    // MARK: - On the way down
 
     private func walkRoot(_ trails: [Trail]) throws {
         try cursor.forEachMember { key in
@@ -179,11 +166,8 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// - Parameter depth: how many levels may be entered. What is deeper is taken as a whole, if it
-    ///   is no larger than an entry may be.
-    private func look(
-        at cursor: Cursor, _ place: [ManifestPath.Segment], depth: Int
-    ) throws {
+    /// - Parameter depth: the levels to enter. What is deeper is taken whole.
+    private func look(at cursor: Cursor, _ place: [ManifestPath.Segment], depth: Int) throws {
         switch (try cursor.kind(), depth) {
         case (.array, 1...):
             try cursor.forEachElement {
@@ -202,10 +186,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    // MARK: - Entries
-
-    /// Reads a place that some shapes have entries at. If the first element is of none of these, it
-    /// is not a place of entries.
+    /// Reads a place of entries, unless its first element is of none of the shapes.
     private func readPlace(
         _ trails: [Trail], at place: [ManifestPath.Segment],
         _ forEach: (_ take: (String?) throws -> Void) throws -> Void
@@ -277,7 +258,6 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Drops held members that are not entries.
     func dropHeld() {
         for member in heldMembers {
             guard case .success(let value) = member.content, let key = member.key else { continue }
@@ -299,7 +279,6 @@ final class EntryWalk<Cursor: ManifestCursor> {
 }
 
 extension ValueKind {
-    /// What was found instead of an array; nil if it is one.
     fileprivate var refusal: String? {
         switch self {
         case .array: nil
@@ -309,9 +288,8 @@ extension ValueKind {
     }
 }
 
-/// The members of a manifest's outermost dictionary that mean something in an entry: it may be one
-/// itself, as a web app manifest is, or the first of JSON Lines. Each is kept once, and all are no
-/// larger than an entry may be.
+/// The members of the root that mean something in an entry: it may be one itself, as a web app
+/// manifest is, or the first of JSON Lines. All are no larger than an entry may be.
 struct RootMembers {
     private let keys: Set<[UInt8]>
     var line: Int?
@@ -338,9 +316,7 @@ struct RootMembers {
     }
 
     var isEmpty: Bool { members.isEmpty }
-
     func isKept(_ key: String) -> Bool { keys.contains(Array(key.utf8)) }
-
     var value: ManifestValue { .dictionary(members) }
 
     /// Whether they make an entry of a list.

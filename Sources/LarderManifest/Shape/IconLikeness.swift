@@ -1,18 +1,15 @@
 import LarderCore
 import LarderImages
 
-/// How much a value of an unknown manifest looks like an icon, from its name and its text.
 enum IconLikeness {
-    /// What a member's name says of its value: high for `icon_url`, low for `screenshots`; nil if
-    /// nothing.
+    /// The rank that a name tells: high for `icon_url`, low for `screenshots`; nil if none.
     static func rank(of name: String) -> Int? {
         // No name that means something is longer.
         let name = name.utf8.prefix(64).lowercasedASCII
         return ranks.first { _, words in words.contains { name.holds($0) } }?.rank
     }
 
-    /// The rank of a value whose name has the rank `own`, within one of the rank `outer`. What is
-    /// in a list of screenshots is none but an icon that is named so.
+    /// The rank of a value within one of rank `outer`: in a list of screenshots only icons count.
     static func rank(_ own: Int?, beneath outer: Int?) -> Int? {
         outer == 1 && own != rankOfIcon ? 1 : own ?? outer
     }
@@ -20,26 +17,25 @@ enum IconLikeness {
     static func isIcon(_ name: String) -> Bool { rank(of: name) == rankOfIcon }
 
     private static let rankOfIcon = 16
-    /// The least rank of a value that is one more icon of an entry.
+    /// The least rank of one more icon of an entry.
     static let leastRankOfIcons = 12
-    /// The least rank of a value that is the icon of an entry.
+    /// The least rank of an entry's only icon.
     static let leastRankOfLists = 8
+
+    private static let screenshots: [StaticString] = [
+        "screenshot", "banner", "background", "header", "hero", "preview", "splash",
+        "feature", "promo", "wallpaper", "gallery", "news",
+    ]
 
     /// The first that fits counts: a screenshot is an image, too.
     private static let ranks: [(rank: Int, words: [StaticString])] = [
-        (
-            1,
-            [
-                "screenshot", "banner", "background", "header", "hero", "preview", "splash",
-                "feature", "promo", "wallpaper", "gallery", "news",
-            ]
-        ),
+        (1, screenshots),
         (rankOfIcon, ["icon", "logo"]),
         (12, ["artwork", "avatar", "thumb"]),
         (8, ["image", "img", "picture", "cover", "poster", "photo"]),
     ]
 
-    /// How much a text with a name of that rank looks like an icon; 0 if it does not.
+    /// How much a text looks like an icon; 0 if it does not.
     static func likeness(of text: String, rank: Int?) -> Int {
         let text = text.utf8
         if text.prefix(11).isWord("data:image/") { return rank ?? 4 }
@@ -66,7 +62,7 @@ enum IconLikeness {
     private static let extensions = Set(
         (ImageFormat.all.flatMap(\.suffixes) + ["icns"]).map { Array($0.utf8) })
 
-    /// How much a member's name says that its text is the name of its entry; 0 if it does not.
+    /// How much a member's name says that it has the entry's name; 0 if it does not.
     static func nameRank(of name: String) -> Int {
         let name = name.utf8.prefix(64).lowercasedASCII
         guard let word = nameWords.first(where: { name.suffix($0.count).elementsEqual($0) }) else {
@@ -79,7 +75,6 @@ enum IconLikeness {
 
     private static let nameWords = ["name", "title", "label"].map { Array($0.utf8) }
 
-    /// Words of names that are not the entry's.
     private static let others: [StaticString] = [
         "file", "user", "host", "class", "bundle", "domain", "developer", "author",
         "artist", "seller", "company", "genre", "category", "collection",

@@ -2,11 +2,10 @@ import LarderCore
 
 /// A manifest that begins with `[` or `{`: a JSON document, or JSON Lines.
 ///
-/// Read in one pass without looking ahead, so that a pipe works and a document of one long line
-/// takes no memory. Which of the two it is shows when the first object ends: if it has no place of
-/// entries, it is the first of JSON Lines, whether or not others follow. White space between tokens
-/// has no meaning (RFC 8259, section 2). A document that another value follows is refused, because
-/// half of its icons would be missing.
+/// It is read in one pass without looking ahead, so that a pipe works and a long line takes no
+/// memory. If the first object has no place of entries, it is the first of JSON Lines, whether or
+/// not others follow. White space between tokens has no meaning (RFC 8259, section 2). A document
+/// that another value follows is refused, because half of its icons would be missing.
 extension ManifestDocument {
     func readJSON(_ emit: @escaping (RawEntry) throws -> Void) throws -> ManifestFormat {
         let isObject = try window.peekBehindSeparators() == UInt8(ascii: "{")
@@ -49,8 +48,7 @@ extension ManifestDocument {
         }
         walk.dropHeld()
         var first = walk.root.entry
-        // As one of several, it may be no larger than the others. Alone, it is a document, whose
-        // other members may be of any size.
+        // Alone, it is a document, whose other members may be of any size.
         if !isAlone {
             if let failure = walk.failure { first = .failure(failure) }
             if length > limits.maximumEntrySize { first = .failure(.tooLarge(limits)) }
@@ -63,11 +61,8 @@ extension ManifestDocument {
         return .jsonLines
     }
 
-    /// Reads JSON values one behind the other: JSON Lines, what `jq` prints, and JSON text sequences
-    /// (RFC 7464). Each value is an entry.
-    ///
-    /// A broken value spoils no other. Line ends matter only there: they tell where the next value
-    /// begins.
+    /// Reads JSON Lines, what `jq` prints, and JSON text sequences (RFC 7464). Each value is an
+    /// entry. A broken value spoils no other: the next one begins on a later line.
     private func readLines(_ emit: (RawEntry) throws -> Void, _ first: Int) throws {
         var lastLine = 0
         while try window.peekBehindSeparators() != nil {
@@ -88,7 +83,7 @@ extension ManifestDocument {
         }
     }
 
-    /// - Parameter indentation: the number of blanks before the value on its line.
+    /// - Parameter indentation: the blanks before the value on its line.
     private func take(_ indentation: Int) throws -> Result<ManifestValue, EntryError> {
         let result = try window.parse(limits, isOfLines: true) { parser throws(JSONParser.Error) in
             try parser.value()
@@ -109,7 +104,7 @@ extension ManifestDocument {
         }
     }
 
-    /// The value if another one, or the end of the line, follows; otherwise consumes the line.
+    /// The value; an error if the line goes on with something else, which is consumed.
     private func finish(_ value: ManifestValue) throws -> Result<ManifestValue, EntryError> {
         guard try !window.isBetweenValues() else { return .success(value) }
         let found = JSONText.character(window.unread, at: 0)
@@ -135,8 +130,6 @@ extension ManifestDocument {
 
     /// Consumes the line of a broken value. If the error is on a later line, also consumes all
     /// lines up to the next line with a brace at the same indentation.
-    ///
-    /// - Parameter offset: the place of the error.
     private func skip(_ indentation: Int, pastErrorAt offset: Int) throws {
         let before = UnsafeBufferPointer(rebasing: window.unread.prefix(offset))
         let isWithinLine = before.place(of: 0x0A) == nil
@@ -153,9 +146,8 @@ extension ManifestDocument {
             && bytes.prefix(indentation).allSatisfy { $0 == 0x20 || $0 == 0x09 }
     }
 
-    /// What is wrong with the first of JSON Lines, consumed to its end; throws `error` if the file
-    /// is not JSON Lines. That it is shows in the next line, which begins with a brace where no
-    /// JSON document has one.
+    /// Consumes the broken first of JSON Lines, and throws `error` if the file is not JSON Lines:
+    /// the next line of those begins with a brace where no JSON document has one.
     private func firstLineFailure(
         _ error: ManifestError, _ first: Int, _ cursor: JSONCursor
     ) throws -> EntryError {

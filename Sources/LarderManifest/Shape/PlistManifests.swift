@@ -2,9 +2,7 @@ struct ManifestDocument {
     let window: ByteWindow
     let limits: ManifestLimits
     let recognition: ShapeRecognition
-}
 
-extension ManifestDocument {
     func readXMLPlist(_ emit: @escaping (RawEntry) throws -> Void) throws {
         let cursor = try PlistCursor(window, limits: limits)
         guard try cursor.begin() else {
@@ -24,13 +22,9 @@ extension ManifestDocument {
                 .notAManifest, source: cursor.source, at: line.map { .line($0) }, walk.refusal)
         }
     }
-}
 
-/// A manifest in a binary property list.
-///
-/// Objects may be shared, so that a small file can name more values than any memory holds: an
-/// entry is bounded by what it unfolds to, and so is the sum of all.
-extension ManifestDocument {
+    /// Objects may be shared, so that a small file can name more values than any memory holds: an
+    /// entry is bounded by what it unfolds to, and so is the sum of all.
     func readBinaryPlist(_ emit: @escaping (RawEntry) throws -> Void) throws {
         let name = window.input.name
         var cursor: BinaryPlistCursor?

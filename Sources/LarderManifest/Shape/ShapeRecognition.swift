@@ -1,29 +1,23 @@
 import LarderCore
 
-/// Which of the known shapes a manifest has: decided by the first element that shows it, and kept.
+/// The shape of a manifest: decided by the first element that shows one, and kept.
 final class ShapeRecognition {
     let shapes: [ManifestShape]
-    /// Whether `--entries` is given.
     let isExplicit: Bool
     private let namesIcons: Bool
-    /// The shape that was decided on, by its place among all.
     private(set) var settled: Int?
-    /// The places that entries were found at, of those that the shape has.
     private(set) var used: [ManifestPath] = []
-    /// Whether the entries are the members of the root.
     private(set) var isMap = false
     /// What icons are relative to, if the manifest names it.
     var base: String?
-    /// The values that look like icons and are not read.
     let unread = UnreadIcons()
-    /// The shapes that the elements of a top-level array may have, and so the lines of JSON Lines.
+    /// The shapes of elements of top-level arrays, and so of the lines of JSON Lines.
     let lineShapes: [Int]
     let mapShapes: [Int]
     private let plain: Int?
     private var hasFamiliar = false
     private var hasStrange = false
 
-    /// Why a manifest has no entries.
     var refusal: String {
         switch (isExplicit, namesIcons) {
         case (true, _) where !hasStrange: "there is nothing where --entries says"
@@ -56,7 +50,6 @@ final class ShapeRecognition {
         return shapes.count - 1
     }
 
-    /// Notes that entries were found at a place.
     func use(_ place: ManifestPath) {
         if !used.contains(place) { used.append(place) }
     }
@@ -69,11 +62,9 @@ final class ShapeRecognition {
         }
     }
 
-    /// Whether every element at a place is an entry, whatever it holds: it is at the places of the
-    /// plain form, and at those named by hand.
+    /// Whether every element is an entry: at places of the plain form, and at those named by hand.
     func isLenient(_ candidates: [Int]) -> Bool { plain.map(candidates.contains) ?? false }
 
-    /// The shape of an element, which decides the manifest's; nil if it shows none.
     func shape(of element: Result<ManifestValue, EntryError>, among candidates: [Int]) -> Int? {
         if let settled { return settled }
         guard case .success(let element) = element,
@@ -83,14 +74,13 @@ final class ShapeRecognition {
         return found
     }
 
-    /// The same if every element is an entry: that of the plain form before any was shown.
+    /// The shape if every element is an entry: the plain form before any was shown.
     func lenientShape(
         of element: Result<ManifestValue, EntryError>, among candidates: [Int]
     ) -> Int {
         if let found = shape(of: element, among: candidates) { return found }
         if case .success(.dictionary(let members)) = element {
-            let isFamiliar =
-                members.isEmpty || members.contains { EntryDecoder.hasMeaning($0.key) }
+            let isFamiliar = members.isEmpty || members.contains { EntryDecoder.hasMeaning($0.key) }
             if isFamiliar { hasFamiliar = true } else { hasStrange = true }
         }
         return plain ?? candidates.first ?? 0
@@ -112,13 +102,11 @@ final class ShapeRecognition {
         }
     }
 
-    /// Whether an element may be one of a map's.
     func isOfMap(_ element: RawEntry) -> Bool {
         guard case .success(let value) = element.content else { return false }
         return mapShapes.contains { shapes[$0].matches(value) }
     }
 
-    /// Decides for the shape of the first element that shows one.
     func settleMap(_ elements: [RawEntry]) -> Int {
         isMap = true
         for element in elements where settled == nil {
@@ -140,14 +128,11 @@ final class ShapeRecognition {
         !isExplicit && shape.entries.contains { $0.segments.isEmpty }
     }
 
-    /// Where the manifest's entries were found; nil if nothing has shown a shape.
     func places(base: HTTPURL?) -> ManifestPlaces? {
         guard let settled else { return nil }
         let shape = shapes[settled]
         return ManifestPlaces(
-            shape: shape.name,
-            entries: used, names: shape.names, icons: shape.icons.map(\.path),
-            priority: shape.priority, integrity: shape.integrity,
-            base: base)
+            shape: shape.name, entries: used, names: shape.names, icons: shape.icons.map(\.path),
+            priority: shape.priority, integrity: shape.integrity, base: base)
     }
 }

@@ -1,18 +1,15 @@
 /// Counts the values of a manifest that look like icons and are not read, such as a second list.
 /// Only counts and the first few paths are kept.
 final class UnreadIcons {
-    /// The number of paths that are kept.
     private static let mostPlaces = 16
-    /// The number of names whose rank is kept, because the entries of a list share theirs.
+    /// Names whose rank is kept: the entries of a list share theirs.
     private static let mostNames = 1_024
 
     private typealias Place = (path: ManifestPath, isOfEntry: Bool, count: Int)
 
     var count: Int { named + lists.reduce(0) { $0 + $1.count } }
-    /// The number of those whose names say that they are icons.
     private var named = 0
     private var places: [Place] = []
-    /// Values in lists that no name tells of, by their places.
     private var unnamed: [Place] = []
     /// One image alone may be anything.
     private var lists: [Place] { unnamed.filter { $0.count > 1 } }
@@ -31,7 +28,7 @@ final class UnreadIcons {
         }
     }
 
-    /// Counts what `body` looks at. A single icon in a dictionary that is named so itself, such as
+    /// Counts what `body` looks at. A single icon in a dictionary with an icon's name, such as
     /// `"icon": {"url": …}` in the root, is the manifest's own.
     func count(_ place: [ManifestPath.Segment], _ kind: ValueKind, _ body: () throws -> Void)
         rethrows
@@ -45,7 +42,6 @@ final class UnreadIcons {
         }
     }
 
-    /// Counts the icons in a value that no shape reads.
     func look(at value: ManifestValue, _ place: [ManifestPath.Segment]) {
         (isOfEntry, known) = (false, [])
         // Banners and screenshots are no icons.
@@ -58,10 +54,8 @@ final class UnreadIcons {
         count(value, rank)
     }
 
-    /// Counts the icons in an entry that its shape does not read.
-    ///
-    /// - Parameter hasIcon: whether another icon of the entry is read. An entry usually has images
-    ///   of other kinds as well; without an icon, any image may be meant.
+    /// Counts the icons in an entry that are not read. If another one is (`hasIcon`), images of
+    /// other kinds do not count.
     func look(at entry: ManifestValue, reading icons: [ManifestPath], hasIcon: Bool) {
         (isOfEntry, known) = (true, icons)
         least = hasIcon ? IconLikeness.leastRankOfIcons : 0
@@ -74,8 +68,7 @@ final class UnreadIcons {
         switch value {
         case .string(let text):
             let isNamed = rank.map { $0 > 1 && $0 >= least } ?? (least == 0)
-            guard isNamed || rank == nil && isInList,
-                !known.contains(where: { $0.covers(path) }),
+            guard isNamed || rank == nil && isInList, !known.contains(where: { $0.covers(path) }),
                 IconLikeness.likeness(of: text, rank: rank) > 0
             else { return }
             if isNamed {
