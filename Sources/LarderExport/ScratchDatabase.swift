@@ -27,14 +27,12 @@ extension DatabaseQueue {
         }
     }
 
-    /// Whether a query that takes one value has a row.
     func hasRow(_ sql: String, _ value: some SQLiteValue) throws -> Bool {
         try read { try PreparedStatement($0, sql).firstInteger(value) != nil }
     }
 
-    /// Calls `body` with one page after the other. `body` can use the database.
-    ///
-    /// - Parameter page: Reads the rows that follow the given one.
+    /// Calls `body` with one page after the other. `page` reads the rows that follow the given one.
+    /// `body` can use the database.
     func forEachPage<Row>(
         _ page: (Database, Row?) throws -> [Row], _ body: ([Row]) throws -> Void
     ) throws {
@@ -46,7 +44,6 @@ extension DatabaseQueue {
         } while last != nil
     }
 
-    /// Calls `body` with one row after the other. `body` can use the database.
     func forEachRow<Row>(
         _ page: (Database, Row?) throws -> [Row], _ body: (Row) throws -> Void
     ) throws {

@@ -105,8 +105,6 @@ extension ConnectionHandler {
 
     /// Has the next piece made on the pool, and writes it. The next one is made when the client has
     /// taken it.
-    ///
-    /// - Parameter left: The number of bytes that follow.
     private func sendNext(of source: any ChunkSource, left: Int64, isLast: Bool) {
         guard let loop = context?.eventLoop else { return }
         let handler = NIOLoopBound(self, eventLoop: loop)

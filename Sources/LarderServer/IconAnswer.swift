@@ -84,9 +84,7 @@ struct IconAnswer: Sendable {
         }
     }
 
-    /// Answers that an icon is missing.
-    ///
-    /// - Parameter url: The URL to note; nil to note none.
+    /// Answers that an icon is missing, and notes its URL if there is one.
     func missing(_ url: String?) -> Response {
         if let url { missing?.note(url) }
         let absent = absent()

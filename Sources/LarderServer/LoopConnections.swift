@@ -7,12 +7,10 @@ final class LoopConnections {
     private var second: time_t = 0
     /// The `Date` line of this second, with its end.
     private(set) var dateLine: [UInt8] = []
-    /// Whether connections end with the response in progress.
     private(set) var isDraining = false
 
     init() { renewDate() }
 
-    /// The number of connections, and of those that have a response in progress.
     var counts: (open: Int, busy: Int) {
         (handlers.count, handlers.values.count(where: \.isBusy))
     }

@@ -18,7 +18,6 @@ struct OwnNames: Sendable {
     ///   - host: The name or number that it was told to listen on.
     ///   - address: The number that it listens on.
     ///   - isLoopback: Whether only this machine reaches it.
-    ///   - isMirror: Whether it answers for other servers' URLs.
     init(
         host: String, address: String, port: Int, publicURL: String? = nil, isLoopback: Bool,
         isMirror: Bool = false
@@ -40,7 +39,6 @@ struct OwnNames: Sendable {
         host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
     }
 
-    /// Returns the host of a URL, with its port if it has one.
     private static func authority(of url: String) -> String {
         let parts = url.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: true)
         return parts.count > 1 ? String(Substring(parts[1])) : ""
@@ -89,7 +87,6 @@ struct OwnNames: Sendable {
 }
 
 extension OwnNames {
-    /// - Parameter address: The address that the server listens on.
     init(_ configuration: ServerConfiguration, listeningOn address: SocketAddress?) {
         let number = address?.ipAddress ?? configuration.host
         self.init(

@@ -20,11 +20,8 @@ struct RequestAnswerer: Sendable {
     let pool: NIOThreadPool
     let log: ServerLog
 
-    /// Answers a request.
-    ///
-    /// - Parameter done: Takes the response on a thread of the pool, unless it is returned. It is
-    ///   not called once the client is gone.
-    /// - Returns: The response if that takes no waiting.
+    /// Returns the response if that takes no waiting. Otherwise, `done` takes it on a thread of the
+    /// pool, unless the client is gone.
     func answer(
         _ request: ServerRequest, _ done: @escaping @Sendable (Response) -> Void
     ) -> Response? {
@@ -98,8 +95,6 @@ struct RequestAnswerer: Sendable {
         }
     }
 
-    // MARK: - Icons
-
     private func ofIcon(_ request: RoutedRequest) throws -> Response {
         guard let query = request.query?.utf8,
             let value = query.split(separator: UInt8(ascii: "&"))
@@ -138,8 +133,6 @@ struct RequestAnswerer: Sendable {
             request.key, fields: fields ?? icon.changing, for: request.request.client, lookUp
         ).map { icon.found($0, request.request) }
     }
-
-    // MARK: - Manifests and metrics
 
     private func ofManifest(_ request: RoutedRequest) throws -> Response {
         guard let name = PercentDecoding.text(request.path.utf8.dropFirst(Route.manifests.count)),
@@ -196,8 +189,6 @@ struct AccessEntry {
     }
 
     /// Returns one JSON object with a line end. Nothing in it can end the line or steer a terminal.
-    ///
-    /// - Parameter bytes: The number of bytes of the body.
     func line(status: Int, bytes: Int64) -> String {
         var object = JSONObject()
         object.set("time", UTCTime.timestamp(Date()))

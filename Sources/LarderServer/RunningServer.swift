@@ -63,15 +63,13 @@ final class RunningServer: Sendable {
         }
     }
 
-    /// Records the use of objects, and missing icons.
     private func recordAll() {
         icons.recordUse()
         missing?.save(icons.cache, log)
     }
 
-    /// Stops listening, waits for responses, and closes everything.
-    ///
-    /// - Returns: false if a response was cut off.
+    /// Stops listening, waits for responses, and closes everything. Returns false if one was cut
+    /// off.
     func stop(grace: Duration) async -> Bool {
         try? await listener.close()
         for (loop, connections) in loops {

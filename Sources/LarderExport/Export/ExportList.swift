@@ -121,8 +121,7 @@ final class ExportList {
         }
     }
 
-    /// Calls `body` with pages of the icons that have a name, sorted by it, and those of one name
-    /// in their order.
+    /// Calls `body` with pages of the icons that have a stem, sorted by stem and place.
     func forEachPage(_ body: ([ExportedIcon]) throws -> Void) throws {
         try database.forEachPage(
             { db, last in

@@ -11,11 +11,9 @@ final class ExportTree: Sendable {
     private static let temporaryStart = ".larder-"
     private static let temporaryEnd = ".partial"
 
-    /// Makes missing directories, and removes leftovers of killed exports.
+    /// Makes missing directories, and removes leftovers of killed exports. Links in `path` are
+    /// followed unless they are another user's.
     ///
-    /// - Parameters:
-    ///   - path: A path of the user's own. Links in it are followed unless they are another user's.
-    ///   - folders: The layout's directories in it, from the outermost.
     /// - Throws: ``CacheError``, `.unusable` if it lies in the cache, or the cache in it, `.locked`
     ///   if another export writes it.
     init(_ path: String, folders: [String], outside cache: Cache) throws(CacheError) {
@@ -35,17 +33,13 @@ final class ExportTree: Sendable {
             throw CacheError(
                 .locked, subject: self.path, message: "another export writes into it")
         }
-        try sweep()
-    }
-
-    deinit { flock(folder.raw, LOCK_UN) }
-
-    /// Removes the unfinished files of exports that have ended: this one holds their lock.
-    private func sweep() throws(CacheError) {
+        // Unfinished files are of exports that have ended: this one holds their lock.
         try folder.forEachName { (name) throws(CacheError) in
             if Self.isTemporary(name) { unlinkat(folder.raw, name, 0) }
         }
     }
+
+    deinit { flock(folder.raw, LOCK_UN) }
 
     static func isTemporary(_ name: String) -> Bool {
         guard name.utf8.starts(with: temporaryStart.utf8) else { return false }
@@ -55,13 +49,10 @@ final class ExportTree: Sendable {
             && rest.dropFirst(serial.count).elementsEqual(temporaryEnd.utf8)
     }
 
-    /// The name of an unfinished file, by its number.
     static func temporary(_ serial: Int) -> String { "\(temporaryStart)\(serial)\(temporaryEnd)" }
 
-    /// Makes an unfinished file.
-    ///
-    /// - Parameter serial: The last number that was used. Numbers whose names are taken, for
-    ///   example by a directory, are skipped.
+    /// Makes an unfinished file. Numbers whose names are taken, for example by a directory, are
+    /// skipped.
     func newFile(
         after serial: inout Int
     ) throws(CacheError) -> (name: String, file: FileDescriptor) {
@@ -91,8 +82,6 @@ extension FileDescriptor {
     }
 
     /// Opens a directory in this one, made if it is not there.
-    ///
-    /// - Throws: ``CacheError``, `.unusable` if something else is there.
     func folder(_ name: String) throws(CacheError) -> FileDescriptor {
         do throws(CacheError) {
             return try directory(name, create: true)
@@ -104,8 +93,6 @@ extension FileDescriptor {
     }
 
     /// Returns the status of a file's place; nil if the place is free.
-    ///
-    /// - Throws: ``CacheError``, `.obstructed` if no file can be there.
     func statusOfFile(_ name: String) throws(CacheError) -> stat? {
         do throws(CacheError) {
             guard let status = try status(of: name) else { return nil }
@@ -153,9 +140,8 @@ extension FileDescriptor {
         return try status(of: String(decoding: swapped, as: UTF8.self)) != nil
     }
 
-    /// Sets the date of last modification, and that of the last access to now.
-    ///
-    /// - Returns: false if it is another user's file.
+    /// Sets the date of last modification, and that of the last access to now. Returns false if it
+    /// is another user's file.
     func setDates(modified: Date) throws(CacheError) -> Bool {
         let seconds = time_t(modified.timeIntervalSince1970)
         var times = [

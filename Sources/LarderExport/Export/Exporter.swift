@@ -15,10 +15,7 @@ package struct Exporter {
     private let isCancelled: () -> Bool
     private let onProgress: (ObjectProgress) -> Void
 
-    /// - Parameters:
-    ///   - cache: Is only read.
-    ///   - isCancelled: Is asked often: true ends the export. Finished files stay. Default: never.
-    ///   - onProgress: Is called for each icon.
+    /// - Parameter isCancelled: Is asked often: true ends the export. Finished files stay.
     package init(
         _ cache: Cache, _ configuration: ExportConfiguration,
         isCancelled: @escaping () -> Bool = { false },
@@ -35,7 +32,7 @@ package struct Exporter {
     /// - Throws: ``CacheError``, `ManifestError`: then nothing more is written.
     package func export(_ manifests: [ManifestSource]?) throws -> ExportReport {
         let start = ContinuousClock.now
-        let library = configuration.library
+        let library = configuration.layout.library(in: configuration.folder)
         do {
             let tree = try ExportTree(
                 configuration.directory, folders: library?.folders ?? [], outside: cache)
@@ -80,7 +77,7 @@ package struct Exporter {
                 if let library {
                     try KeyedFiles(library, writer)
                 } else if configuration.layout == .assetCatalog {
-                    ImageSets(writer)
+                    ImageSets(writer: writer)
                 } else {
                     try NamedFiles(writer)
                 }
@@ -182,8 +179,6 @@ package struct ExportConfiguration: Sendable {
     /// Whether every file is a copy, even if it could be a clone or a hard link. Default: false.
     package var copiesAll = false
     package var manifestRules = ManifestRules()
-
-    var library: (any KeyedLayout)? { layout.library(in: folder) }
 
     package init(layout: ExportLayout, directory: String) {
         self.layout = layout

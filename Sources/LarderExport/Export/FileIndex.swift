@@ -11,7 +11,7 @@ struct FileIndex {
     /// The longest line that is read, in bytes. An entry's name and URL are shorter, even escaped.
     private static let longestLine = 128 << 10
     private static let mostLines = 4_000_000
-    /// The maximum number of bytes that are read. ``stat/plausibleBytes`` is another limit.
+    /// The maximum number of bytes that are read, besides ``stat/plausibleBytes``.
     private static let mostBytes: Int64 = 2 << 30
 
     struct Line {
@@ -79,17 +79,13 @@ struct FileIndex {
     private let directory: FileDescriptor
     private let name: String
 
-    /// The list in a directory, which need not exist.
     init(in directory: FileDescriptor, _ name: String = file) {
         self.directory = directory
         self.name = name
     }
 
     /// Calls `body` with the lines that can be read, and their text, a page at a time. Everything
-    /// else in the file is ignored.
-    ///
-    /// - Parameter goOn: Is called often. An error that it throws ends the reading.
-    /// - Returns: Whether the list exists.
+    /// else in the file is ignored. Returns whether the list exists.
     @discardableResult
     func forEachPage(
         _ goOn: () throws -> Void, _ body: ([(line: Line, text: String)]) throws -> Void
@@ -139,7 +135,6 @@ private struct MemberReader {
 
     init(_ text: some Collection<UInt8>) { rest = Array(text)[...] }
 
-    /// Skips these characters; false if others come.
     mutating func skip(_ text: StaticString) -> Bool {
         let isNext = text.withUTF8Buffer { rest.starts(with: $0) }
         if isNext { rest = rest.dropFirst(text.utf8CodeUnitCount) }

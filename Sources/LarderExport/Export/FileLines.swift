@@ -26,8 +26,6 @@ struct FileLines {
     }
 
     /// Adds lines of the last export. Of several for the same bytes of one file, the first stays.
-    ///
-    /// - Parameter arePending: Whether its list does not have them.
     func addEarlier(_ lines: [(line: FileIndex.Line, text: String)], arePending: Bool) throws {
         try database.run(
             "INSERT OR IGNORE INTO earlier VALUES (?, ?, ?, ?, ?, ?, ?, ?)", for: lines

@@ -33,9 +33,7 @@ final class GalleryFiles: GalleryPlace {
     private static let partsFolder = "gallery"
 
     /// Writes the icons first, then their descriptions, then the page.
-    func write(
-        _ gallery: Gallery, onProgress: @escaping (ObjectProgress) -> Void
-    ) throws {
+    func write(_ gallery: Gallery, onProgress: @escaping (ObjectProgress) -> Void) throws {
         let start = ContinuousClock.now
         var progress = ObjectProgress()
         try gallery.write(to: self) { item in
@@ -109,8 +107,7 @@ final class GalleryFiles: GalleryPlace {
         }
     }
 
-    /// Removes icons that are no longer exported, and their descriptions. Files with other names
-    /// stay.
+    /// Removes icons that are no longer exported, and their descriptions.
     func removeOthers() throws {
         try pictures.forEachEntry { name in
             try writer.goOn()

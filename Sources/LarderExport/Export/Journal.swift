@@ -28,13 +28,8 @@ final class Journal {
             """)
     }
 
-    // MARK: - Reading
-
-    /// Reads the journal in a directory.
-    ///
-    /// A journal that the library would refuse counts as empty. The library would delete all files.
-    ///
-    /// - Parameter goOn: Called often. An error that it throws ends the reading.
+    /// Reads the journal in a directory. One that the library would refuse counts as empty, because
+    /// the library would delete all files.
     func read(in directory: FileDescriptor, _ goOn: () throws -> Void) throws {
         var name = JournalForm.file
         if try directory.status(of: name) == nil { name = JournalForm.backup }
@@ -52,13 +47,12 @@ final class Journal {
             var lines = (rest + bytes).split(
                 separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             rest = Array(lines.removeLast())
-            guard rest.count <= Self.longestLine, try take(lines) else { return try forgetAll() }
+            guard rest.count <= Self.longestLine, try take(lines) else {
+                try database.writeWithoutTransaction { try $0.execute(sql: "DELETE FROM entries") }
+                last = 0
+                return
+            }
         }
-    }
-
-    private func forgetAll() throws {
-        try database.writeWithoutTransaction { try $0.execute(sql: "DELETE FROM entries") }
-        last = 0
     }
 
     /// Returns whether the library would accept all lines.
@@ -117,11 +111,8 @@ final class Journal {
         (1...18).contains(word.count) && word.allSatisfy(\.isDigit)
     }
 
-    // MARK: - Editing
-
-    /// Removes the entries that were being written when the app ended, as the library does.
-    ///
-    /// - Parameter body: Removes the files of an entry.
+    /// Removes the entries that were being written when the app ended, as the library does. `body`
+    /// removes their files.
     func dropDirty(_ body: (_ stem: String) throws -> Void) throws {
         try database.forEachRow(
             { db, last in
@@ -135,9 +126,8 @@ final class Journal {
         }
     }
 
-    /// Adds entries whose files are complete: behind all others, or where they are.
-    ///
-    /// - Parameter entries: The sizes of the files with the bytes. All other files are empty.
+    /// Adds entries whose files are complete: behind all others, or where they are. Each size is
+    /// that of the last file, and the others are empty.
     func add(_ entries: [(stem: String, size: Int64)]) throws {
         let empty = String(repeating: " 0", count: form.valueCount - 1)
         try database.run(
@@ -153,9 +143,8 @@ final class Journal {
         }
     }
 
-    /// Calls `body` with the entries that can be read, the least recently used first.
-    ///
-    /// - Parameter body: Takes the sizes of the files with a space before each.
+    /// Calls `body` with the entries that can be read, the least recently used first. The sizes
+    /// have a space before each.
     func forEach(_ body: (_ stem: String, _ sizes: String) throws -> Void) throws {
         try database.forEachRow { db, last in
             try PreparedStatement(

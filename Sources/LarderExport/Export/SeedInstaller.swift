@@ -20,7 +20,6 @@ package struct SeedInstaller: Sendable {
     ///   - directory: The directory that was exported to. The app's bundle has a folder of its
     ///     name.
     ///   - folder: The name that the export gave the library's directory. Default: nil.
-    ///   - isCancelled: Is asked often: true ends it. Default: never.
     /// - Returns: nil if the layout has no ``ExportLayout/hasInstaller``, or if it was cancelled.
     /// - Throws: ``CacheError``.
     package init?(
@@ -36,11 +35,8 @@ package struct SeedInstaller: Sendable {
         self.fingerprint = fingerprint
     }
 
-    /// Returns a digest of the names and bytes of the files in a directory, hidden ones left out.
-    /// It does not depend on the order in which the file system lists them.
-    ///
-    /// - Returns: nil if it was cancelled.
-    /// - Throws: ``CacheError``, `.unusable` if a file is sparse. Reading it would take too long.
+    /// Returns a digest of the names and bytes of the files in a directory, in any order and
+    /// without hidden ones; nil if it was cancelled. Refuses sparse files, which take too long.
     private static func fingerprint(
         of directory: String, isCancelled: () -> Bool
     ) throws -> Digest? {
@@ -106,11 +102,6 @@ package struct SeedInstaller: Sendable {
             """
     }
 
-    /// A condition: the library would still use the file at `file`.
-    private var isUsable: String {
-        seed.dates == .expiry ? " try modified(file) > Date()," : ""
-    }
-
     private var modified: String {
         guard seed.dates == .expiry else { return "" }
         return """
@@ -125,6 +116,8 @@ package struct SeedInstaller: Sendable {
 
     package var source: String {
         let library = seed.library
+        // A condition: the library would still use the file at `file`.
+        let isUsable = seed.dates == .expiry ? " try modified(file) > Date()," : ""
         let folder = folders.joined(separator: "/").swiftLiteral
         return """
             // Made by larder export --installer. Do not edit it: make it anew with each export.

@@ -32,10 +32,8 @@ package struct Gallery {
     /// Writes the icons, a thousand at a time, and then the description that names their files. The
     /// same icons give the same files.
     ///
-    /// - Parameters:
-    ///   - isNamedByContent: Whether the name of each file of icons has a digest of its bytes, so
-    ///     that a file of this name never changes. Default: false.
-    ///   - onItem: Takes each item. An error that it throws ends the writing.
+    /// - Parameter isNamedByContent: Whether the name of each file of icons has a digest of its
+    ///   bytes, so that a file of this name never changes. Default: false.
     /// - Throws: `ManifestError`, `CacheError`, or an error of the place or of a closure.
     @discardableResult
     package func write(
@@ -71,7 +69,7 @@ package struct Gallery {
         }
         try flush()
         var description = JSONObject()
-        description.set("version", Self.format)
+        description.set("version", 1)
         description.set("received", newest?.timeIntervalSince1970)
         description.set("objects", place.objects)
         description.set("files", files)
@@ -81,8 +79,6 @@ package struct Gallery {
         try place.write(script(GalleryFile.catalogue, "larder.begin(\(description.text))"))
         return report
     }
-
-    private static let format = 1
 
     private func script(_ path: String, _ text: String) -> GalleryFile {
         GalleryFile(path: path, mediaType: GalleryFile.script, bytes: Array((text + "\n").utf8))

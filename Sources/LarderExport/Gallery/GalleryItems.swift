@@ -8,11 +8,9 @@ extension Gallery {
     private static let batchBytes = 1 << 20
 
     /// Calls `body` with the icons that manifests name, in their order, and then with the others of
-    /// the cache.
+    /// the cache. Returns the number of icons.
     ///
     /// - Parameter isWhole: Whether an object's bytes are those of its digest.
-    /// - Returns: The number of icons.
-    /// - Throws: `ManifestError`, `CacheError`, or an error of a closure.
     func forEachItem(
         isWhole: (StoredObject) throws -> Bool, _ body: (GalleryItem) throws -> Void
     ) throws -> Int {
@@ -62,7 +60,6 @@ extension Gallery {
         return count
     }
 
-    /// The resource of an icon, or its last failure.
     private typealias Found = (resource: Resource?, failure: PastFailure?)
 
     private func lookUp(_ keys: [String?]) throws -> [Found] {
@@ -203,7 +200,6 @@ package enum GalleryState: String, CaseIterable, Sendable {
 /// An icon that a gallery shows, or does not show.
 package enum GalleryItem: Sendable {
     case icon(GalleryIcon)
-    /// An entry that has no icon.
     case withoutIcon(name: String, reason: String)
     /// An icon beyond ``GalleryLimits/icons``.
     case excess

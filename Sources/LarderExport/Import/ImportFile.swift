@@ -14,9 +14,8 @@ struct ImportFile {
     /// One budget for all files: the cache would store the holes of sparse files as bytes.
     let sparse = SparseBudget()
 
-    /// Stages the bytes of a file, if they are as expected.
+    /// Stages the bytes of a file, if they are as expected. Nil if the file does not exist.
     ///
-    /// - Returns: nil if the file does not exist.
     /// - Throws: ``ImportError``; ``CacheError`` if the cache fails.
     func stage(_ place: ImportPlace, _ expectation: Expectation) throws -> StagedObject? {
         guard let file = try open(place.name) else { return nil }
@@ -112,8 +111,7 @@ struct ImportFile {
     /// The file is empty if there was no answer, else its first line is the status: Coil 3.5.0,
     /// CacheNetworkResponse.kt; that of 304 is stored behind the body that it confirms
     /// (DefaultCacheStrategy.kt).
-    ///
-    /// - Returns: false if there is no such file.
+    /// Returns false if there is no such file.
     private func isThere(_ name: String, hasStatus: Bool) throws -> Bool {
         guard let file = try open(name) else { return false }
         guard hasStatus else { return true }
@@ -160,7 +158,6 @@ struct ImportFile {
     }
 }
 
-/// The reason for which a file is not imported.
 struct ImportError: Error {
     let code: ImportCode
     let message: String

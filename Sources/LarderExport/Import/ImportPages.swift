@@ -100,10 +100,8 @@ struct ImportPages {
         return nil
     }
 
-    /// Adds a resource to the store's batch.
-    ///
-    /// Nobody knows the origin's validators. It is stale from the beginning, so that the next
-    /// prefetch asks the origin.
+    /// Adds a resource to the store's batch. It is stale from the beginning, because the origin's
+    /// validators are unknown: the next prefetch asks the origin.
     private func add(_ object: StagedObject, key: String, url: String) {
         let now = Date()
         let accepted = DispatchSemaphore(value: 0)
@@ -123,8 +121,6 @@ struct ImportPages {
     }
 
     /// Commits the staged objects, and counts those that are durable.
-    ///
-    /// - Throws: ``CacheError`` if the cache cannot go on.
     mutating func settle() throws {
         store.flush()
         for outcome in outcomes.take() {
@@ -151,7 +147,6 @@ struct ImportPages {
     }
 }
 
-/// The outcomes of deposits that nobody has taken yet.
 private final class StoreOutcomes: Depositor, Sendable {
     private let outcomes = Mutex<[Store.Outcome]>([])
 

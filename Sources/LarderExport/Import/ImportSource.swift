@@ -37,9 +37,6 @@ enum ImportSource {
 struct ListedFiles {
     private let database: DatabaseQueue
 
-    /// Reads the list of a directory.
-    ///
-    /// - Parameter goOn: Is called often. An error that it throws ends the reading.
     init(in directory: FileDescriptor, _ goOn: () throws -> Void) throws {
         database = try .scratch(
             """

@@ -14,10 +14,7 @@ package struct Importer {
     private let isCancelled: () -> Bool
     private let onProgress: (ObjectProgress) -> Void
 
-    /// - Parameters:
-    ///   - isCancelled: Is asked for each icon: true ends the import. Stored icons stay. Default:
-    ///     never.
-    ///   - onProgress: Is called for each icon.
+    /// - Parameter isCancelled: Is asked for each icon: true ends the import. Stored icons stay.
     package init(
         _ cache: Cache, _ configuration: ImportConfiguration,
         isCancelled: @escaping () -> Bool = { false },
@@ -158,11 +155,9 @@ package struct ImportReport: Sendable {
     package let layout: ExportLayout
     /// The directory that has the layout's files.
     package let directory: String
-    /// The number of icons of all manifests.
     package internal(set) var icons = 0
     /// Icons that were stored, and are durable.
     package internal(set) var imported = 0
-    /// Icons that the cache had already.
     package internal(set) var present = 0
     /// Icons that the directory has no file for.
     package internal(set) var missing = 0
@@ -171,11 +166,6 @@ package struct ImportReport: Sendable {
     package internal(set) var problems = IconFailures<ImportCode>()
     package internal(set) var isInterrupted = false
     package internal(set) var seconds: Double = 0
-
-    init(layout: ExportLayout, directory: String) {
-        self.layout = layout
-        self.directory = directory
-    }
 
     package var skipped: Int { problems.skipped }
     package var failed: Int { problems.failed }

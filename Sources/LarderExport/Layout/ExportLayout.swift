@@ -6,9 +6,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
     case nuke, sdwebimage, kingfisher, kingfisher7, coil, coil2, glide
     /// Files with readable names, and a list of them.
     case files
-    /// Xcode's asset catalog.
     case assetCatalog = "asset-catalog"
-    /// A web page with all icons.
     case gallery
 
     /// The rules of the library that reads the directory; nil if none does.
@@ -53,7 +51,6 @@ package enum ExportLayout: String, CaseIterable, Sendable {
             && name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") }
     }
 
-    /// The names of the layouts that have a property, for help and messages.
     package static func names(where has: (ExportLayout) -> Bool) -> String {
         allCases.filter(has).map(\.rawValue).joined(separator: ", ")
     }
@@ -69,8 +66,6 @@ protocol KeyedLayout: Sendable {
     func stem(of url: String) -> String
     /// Returns the stem of a file's name; nil if the library would give no file that name.
     func stem(ofFile name: String) -> String?
-
-    // These have defaults.
 
     /// The names under which the library looks for a URL's bytes, in its order. Default: the stem.
     func names(of url: String) -> [String]
@@ -108,7 +103,6 @@ struct AppSeed {
         case expiry
     }
 
-    /// The name of the library.
     let library: String
     /// When an app must have called the installer.
     let moment: String

@@ -11,11 +11,9 @@ enum ImageSet {
 
     /// The author of the sets that an export has made, and may remove.
     private static let author = "larder"
-
     /// The largest description that is read, in bytes. An export's are smaller.
     static let longestContents = 4096
 
-    /// The description of a catalog.
     static var catalogContents: String {
         """
         {
@@ -85,7 +83,6 @@ enum ImageSet {
     }
 }
 
-/// The extensions of image files, and the types that Xcode accepts.
 enum ImageFile {
     /// The usual extension of a media type; `bin` if it is not an image.
     static func suffix(of mediaType: String?) -> String {

@@ -110,7 +110,6 @@ enum PathExtension {
         ofPath(Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
-    /// A file's name without its extension and the dot before it.
     static func without(_ file: String) -> String {
         let suffix = ofText(file)
         guard !suffix.isEmpty else { return file }

@@ -13,7 +13,6 @@ final class KnownIcon: Sendable {
     let entityTag: String
     /// Lines of the head of each answer, with their ends.
     let fields: [UInt8]
-    /// The line of its media type.
     let typeField: [UInt8]
     /// Its bytes, if they are kept in memory.
     let body: ByteBuffer?
@@ -68,7 +67,6 @@ struct HotIcons {
 
     init(limit: Int) { self.limit = limit }
 
-    /// The memory that all of them take, in bytes.
     var cost: Int { youngCost + oldCost }
     var count: Int { young.count + old.count }
 
@@ -82,18 +80,13 @@ struct HotIcons {
         }
     }
 
-    /// Keeps an icon as a young one.
-    ///
-    /// - Returns: The icons that were dropped. Freeing them takes milliseconds, so do it without a
-    ///   lock.
+    /// Keeps an icon as a young one. Returns the icons that were dropped. Freeing them takes
+    /// milliseconds, so do it without a lock.
     @discardableResult
     mutating func insert(_ icon: KnownIcon, for key: CacheKey) -> [CacheKey: KnownIcon] {
-        let cost = icon.cost
         if let replaced = old.removeValue(forKey: key) { oldCost -= replaced.cost }
-        if let replaced = young.updateValue(icon, forKey: key) {
-            youngCost -= replaced.cost
-        }
-        youngCost += cost
+        if let replaced = young.updateValue(icon, forKey: key) { youngCost -= replaced.cost }
+        youngCost += icon.cost
         guard youngCost > limit / 2 else { return [:] }
         let dropped = old
         (old, oldCost) = (young, youngCost)

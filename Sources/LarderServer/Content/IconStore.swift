@@ -53,7 +53,6 @@ final class IconStore: Sendable {
         try cache.open()
     }
 
-    /// The size of the icons in memory in bytes, and their number.
     var memory: (bytes: Int, count: Int) { state.withLock { ($0.hot.cost, $0.hot.count) } }
 
     /// Checks whether the cache has changed. Then everything is looked up again. Called every
@@ -77,8 +76,6 @@ final class IconStore: Sendable {
         }
     }
 
-    // MARK: - Icons
-
     /// Returns the icon that a target has led to, without blocking. Nil if it may lead to another,
     /// or if its bytes are not in memory.
     func iconAtOnce(_ key: CacheKey) -> FoundIcon? {
@@ -96,13 +93,8 @@ final class IconStore: Sendable {
         return FoundIcon(icon: icon, bytes: bytes)
     }
 
-    /// Returns an icon; nil if it is not cached.
+    /// Returns an icon, which is found by `key` next time; nil if it is not cached.
     ///
-    /// - Parameters:
-    ///   - key: By which it is found next time.
-    ///   - fields: Lines of the head of its answers.
-    ///   - client: The client that waits for it.
-    ///   - lookUp: Finds its object.
     /// - Throws: `CacheError`; `.corrupt` if its bytes are damaged. ``ObjectReadings/Busy``.
     func icon(
         _ key: CacheKey, fields: [UInt8], for client: Client,
@@ -184,11 +176,9 @@ final class IconStore: Sendable {
         if isNew { log.problem("\(error); larder verify --repair fetches it again") }
     }
 
-    // MARK: - Files
-
     /// Returns the file of an object. Unless it is known, it is compared with the digest.
     ///
-    /// - Parameter client: The client that waits for it. Default: nil, the calling thread.
+    /// - Parameter client: The client that waits for it; nil: the calling thread.
     /// - Throws: `CacheError`; ``ObjectReadings/Busy`` if another thread reads the file for other
     ///   clients; `CancellationError` if all clients have disconnected.
     func file(
@@ -241,8 +231,6 @@ final class IconStore: Sendable {
         state.withLock { if $0.open.count < Self.mostOpen { $0.open[digest] = file } }
         return file
     }
-
-    // MARK: - Use
 
     private func noteUse(of object: StoredObject) {
         guard ObjectUse.isDue(object.usedAt) else { return }

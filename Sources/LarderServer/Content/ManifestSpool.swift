@@ -16,7 +16,6 @@ final class ManifestSpool: Sendable {
     fileprivate let marks: Int
     /// The number of entries that cannot be used.
     let unusable: Int
-    /// Identifies the spool.
     fileprivate let name = UInt64.random(in: .min ... .max)
     private let file: LarderCache.FileDescriptor
 
@@ -113,10 +112,8 @@ final class ManifestText: ChunkSource {
         self.base = Array(base.utf8)
     }
 
-    /// The number of bytes of the whole text.
     var length: Int64 { spool.size + Int64(spool.marks * (base.count - 1)) }
 
-    /// Differs for each text.
     var entityTag: String {
         // FNV-1a: nobody gains by two URLs with the same tag.
         let hash = base.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {

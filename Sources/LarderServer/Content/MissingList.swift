@@ -8,7 +8,6 @@ import Synchronization
 final class MissingList: Sendable {
     private struct Item {
         let url: String
-        /// Its place among the others.
         let number: Int
         /// Whether a client has asked for it since the server was started.
         var isAsked: Bool
@@ -50,7 +49,6 @@ final class MissingList: Sendable {
     /// Two calls of ``save(_:_:)`` may overlap when the server ends.
     private let saving = Mutex<Void>(())
 
-    /// - Throws: An error of ``MissingListOutput``.
     init(_ output: MissingListOutput) throws {
         self.output = output
         let last = try output.load()
@@ -65,9 +63,7 @@ final class MissingList: Sendable {
     /// Notes a URL as it was asked for, unless it cannot be fetched, or has a secret of the client
     /// in it. If there is no room, URLs are dropped that no client has asked for since the server
     /// was started, the oldest first.
-    func note(_ url: String) { note(url, isAsked: true) }
-
-    private func note(_ url: String, isAsked: Bool) {
+    func note(_ url: String, isAsked: Bool = true) {
         guard MissingListOutput.isKept(url), !TargetMask.hasSecret(url) else { return }
         state.withLock { state in
             let bytes = Array(url.utf8)
@@ -141,9 +137,7 @@ final class MissingList: Sendable {
 
 /// The place where the list of missing icons is kept.
 package struct MissingListOutput: Sendable {
-    /// The maximum number of URLs of a list.
     static let maximumURLs = 10_000
-    /// The maximum number of bytes of all URLs of a list.
     static let maximumBytes = 2 << 20
     /// The size of the longest text of a list, in bytes. A byte of a URL becomes up to six, and
     /// each URL has a line.
@@ -163,7 +157,6 @@ package struct MissingListOutput: Sendable {
         self.store = store
     }
 
-    /// Returns a list's text.
     package static func text(of urls: [String]) -> String {
         let lines = urls.map { url in
             var entry = JSONObject()

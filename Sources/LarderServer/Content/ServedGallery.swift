@@ -27,9 +27,8 @@ final class ServedGallery: Sendable {
     private let newest: Rebuilt<GallerySources, GalleryBuild>
     private let kept = Mutex<[Kept]>([])
 
-    /// - Parameters:
-    ///   - leastLifetime: Descriptions are shown for at least this time.
-    ///   - lifetimeFactor: And for this multiple of the time that it took to make them.
+    /// Descriptions are shown for at least `leastLifetime`, and for `lifetimeFactor` times the time
+    /// that it took to make them.
     init(
         _ icons: IconStore, _ configuration: ServerConfiguration,
         leastLifetime: TimeAmount = .seconds(10), lifetimeFactor: Int = 20, log: ServerLog
@@ -77,8 +76,6 @@ final class ServedGallery: Sendable {
     }
 
     /// Manifests may be long, so that this would keep one of the few threads of the pool.
-    ///
-    /// - Parameter sources: As they were before.
     private func start(_ sources: GallerySources) {
         let start = NIODeadline.now()
         let hasThread = HelperThread.start { [self] in
@@ -139,7 +136,6 @@ final class GalleryBuild: Sendable {
     private let file: LentFile
     private let parts: [[UInt8]: Part]
 
-    /// Makes them, which takes seconds for many icons.
     init(_ icons: IconStore, _ configuration: ServerConfiguration) throws {
         let place = try icons.cache.using { cache in
             let place = try Place(icons)
@@ -194,12 +190,10 @@ final class GalleryBuild: Sendable {
     }
 }
 
-/// A script of the gallery, as it is sent.
 struct GalleryText: Sendable {
     let body: Response.Body
     /// The digest of the bytes; nil if the file will soon have others.
     let digest: Digest?
-    /// Whether a file of this name never changes.
     let isUnchanging: Bool
 
     init(_ body: Response.Body, digest: Digest?, isUnchanging: Bool) {

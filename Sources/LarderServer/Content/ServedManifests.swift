@@ -6,7 +6,6 @@ import Synchronization
 
 /// The manifests that are served. Each is read again once its file has changed.
 final class ServedManifests: Sendable {
-    /// The state of a manifest's source.
     private enum Identity: Equatable {
         /// Of a file; nil if it is gone.
         case file(FileIdentity?)
@@ -23,10 +22,7 @@ final class ServedManifests: Sendable {
     /// of the pool.
     private let isReading = Atomic<Bool>(false)
 
-    /// Reads all of them.
-    ///
     /// - Parameter cache: Has the manifests at URLs.
-    /// - Throws: `ManifestError` if one cannot be read.
     init(
         _ manifests: [ServedManifest], rules: ManifestRules, _ cache: LiveCache, log: ServerLog
     ) throws {

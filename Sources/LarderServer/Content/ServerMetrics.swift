@@ -18,7 +18,6 @@ final class ServerMetrics: Sendable {
     let connections = Atomic<Int>(0)
     let openConnections = Atomic<Int>(0)
 
-    /// The counters in Prometheus' text format.
     func prometheus(memory: (bytes: Int, count: Int)) -> String {
         var text = PrometheusText()
         func add(_ name: String, _ help: String, _ value: Int, _ type: String = "counter") {

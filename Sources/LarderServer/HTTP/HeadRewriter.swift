@@ -33,15 +33,12 @@ final class HeadRewriter: ChannelInboundHandler {
         context.fireChannelRead(wrapInboundOut(buffer))
     }
 
-    /// Rewrites the next bytes of the connection.
     func rewrite(_ buffer: inout ByteBuffer) {
         let encoded = buffer.withUnsafeMutableReadableBytes { rewrite($0) }
         if let encoded { buffer = ByteBuffer(bytes: encoded) }
     }
 
-    /// Replaces bytes.
-    ///
-    /// - Returns: All bytes if some were encoded, else nil.
+    /// Replaces bytes. Returns all bytes if some were encoded, else nil.
     private func rewrite(_ bytes: UnsafeMutableRawBufferPointer) -> [UInt8]? {
         var encoded: [UInt8]?
         /// The number of bytes that are in `encoded`.

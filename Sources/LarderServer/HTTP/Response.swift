@@ -72,7 +72,6 @@ protocol ChunkSource: Sendable {
 enum HeadLine {
     private static let ok = status(200, "OK")
 
-    /// The first line of a response, with its end.
     static func status(_ status: Int) -> [UInt8] {
         status == 200
             ? ok : self.status(status, HTTPResponseStatus(statusCode: status).reasonPhrase)

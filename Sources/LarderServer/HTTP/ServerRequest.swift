@@ -117,9 +117,6 @@ enum RequestedRange: Equatable {
     /// Nothing: the range begins after the end.
     case none
 
-    /// - Parameters:
-    ///   - field: The value of `Range`; nil if there is none.
-    ///   - size: The size of the body in bytes.
     init(_ field: String?, size: Int64) {
         self = field.map { Self.parse($0.utf8, size) } ?? .whole
     }

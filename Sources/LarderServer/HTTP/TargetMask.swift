@@ -72,9 +72,7 @@ struct TargetMask {
         }
     }
 
-    /// Masks the values of secret parameters.
-    ///
-    /// - Returns: false if there are too many.
+    /// Masks the values of secret parameters. Returns false if there are too many.
     private mutating func maskParameters() -> Bool {
         guard let first = text.utf8.firstIndex(where: Self.isMark) else { return true }
         var result = String(text[..<first])
