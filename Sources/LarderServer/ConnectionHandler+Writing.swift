@@ -65,8 +65,7 @@ extension ConnectionHandler {
         if case .bytes(let bytes) = response.body, bytes.readableBytes <= Self.smallBody {
             small = bytes.readableBytes
         }
-        var head = context.channel.allocator.buffer(
-            capacity: 256 + response.fields.count + small)
+        var head = context.channel.allocator.buffer(capacity: 256 + response.fields.count + small)
         head.writeBytes(HeadLine.status(response.status))
         head.writeBytes(connections.dateLine)
         head.writeBytes(response.fields)
@@ -85,8 +84,7 @@ extension ConnectionHandler {
     }
 
     private func send(
-        _ file: NIOFileHandle, _ range: Range<Int64>, isLast: Bool,
-        _ context: ChannelHandlerContext
+        _ file: NIOFileHandle, _ range: Range<Int64>, isLast: Bool, _ context: ChannelHandlerContext
     ) {
         activity = .sending
         let region = FileRegion(
@@ -96,9 +94,7 @@ extension ConnectionHandler {
             try? file.close()
             // The next response begins now: written bytes are not sent yet.
             let isWhole = (try? result.get()) != nil
-            if isWhole {
-                handler.value.answerer.metrics.bytes.add(range.count, ordering: .relaxed)
-            }
+            if isWhole { handler.value.answerer.metrics.bytes.add(range.count, ordering: .relaxed) }
             handler.value.sent(isWhole: isWhole, isLast: isLast)
         }
     }

@@ -130,9 +130,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         context.read()
     }
 
-    private var mayRead: Bool {
-        isEnding || queue.isEmpty && context?.channel.isWritable ?? false
-    }
+    private var mayRead: Bool { isEnding || queue.isEmpty && context?.channel.isWritable ?? false }
 
     private func leave() {
         guard context != nil else { return }

@@ -33,8 +33,7 @@ struct IconAnswer: Sendable {
         self.metrics = metrics
         fallback = configuration.fallback
         func lines(_ cacheControl: String) -> [UInt8] {
-            Response.lines(
-                [("Cache-Control", cacheControl)] + Self.harmless + (allowed ?? []))
+            Response.lines([("Cache-Control", cacheControl)] + Self.harmless + (allowed ?? []))
         }
         changing = lines("no-cache")
         unchanging = lines("public, max-age=31536000, immutable")

@@ -11,9 +11,7 @@ final class LoopConnections {
 
     init() { renewDate() }
 
-    var counts: (open: Int, busy: Int) {
-        (handlers.count, handlers.values.count(where: \.isBusy))
-    }
+    var counts: (open: Int, busy: Int) { (handlers.count, handlers.values.count(where: \.isBusy)) }
 
     func add(_ handler: ConnectionHandler) { handlers[ObjectIdentifier(handler)] = handler }
 

@@ -53,9 +53,7 @@ struct RequestAnswerer: Sendable {
         }
     }
 
-    private func submit(
-        _ request: RoutedRequest, _ done: @escaping @Sendable (Response) -> Void
-    ) {
+    private func submit(_ request: RoutedRequest, _ done: @escaping @Sendable (Response) -> Void) {
         let client = request.request.client
         pool.submit { state in
             // The pool is shutting down, or the client has disconnected.
@@ -151,8 +149,7 @@ struct RequestAnswerer: Sendable {
         {
             return Response(412, text: "The manifest has another entity tag.")
         }
-        if let tags = request.request.ifNoneMatch,
-            EntityTagList(tags).matchesWeakly(text.entityTag)
+        if let tags = request.request.ifNoneMatch, EntityTagList(tags).matchesWeakly(text.entityTag)
         {
             return .notModified(fields: Response.lines(fields))
         }

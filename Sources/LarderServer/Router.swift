@@ -75,8 +75,7 @@ struct Router: Sendable {
         let target = request.target
         let isPath = target.utf8.first == UInt8(ascii: "/")
         if request.hostCount == 0, request.isOld {
-            return isPath
-                ? local(request, target[...], host: names.authority) : absolute(request)
+            return isPath ? local(request, target[...], host: names.authority) : absolute(request)
         }
         // RFC 9112, section 3.2: also if the target has a host of its own.
         guard request.hostCount == 1, let host = request.host, OwnNames.isAuthority(host.utf8)

@@ -30,8 +30,7 @@ final class ExportTree: Sendable {
             throw CacheError(.unusable, subject: self.path, message: "has the cache in it")
         }
         guard flock(folder.raw, LOCK_EX | LOCK_NB) == 0 else {
-            throw CacheError(
-                .locked, subject: self.path, message: "another export writes into it")
+            throw CacheError(.locked, subject: self.path, message: "another export writes into it")
         }
         // Unfinished files are of exports that have ended: this one holds their lock.
         try folder.forEachName { (name) throws(CacheError) in

@@ -147,8 +147,7 @@ final class ExportWriter {
     }
 
     func write(
-        as name: String, in directory: FileDescriptor? = nil,
-        _ body: (GeneratedFile) throws -> Void
+        as name: String, in directory: FileDescriptor? = nil, _ body: (GeneratedFile) throws -> Void
     ) throws {
         let directory = directory ?? tree.folder
         let (temporary, file) = try newFile()
@@ -206,9 +205,8 @@ final class ExportWriter {
     ///   - file: nil for a hard link, which has the dates of the cache's file and is durable.
     ///   - fill: Returns false if that file is to stay.
     private func publish(
-        _ temporary: String, _ file: FileDescriptor?, as name: String,
-        in directory: FileDescriptor, before body: () throws -> Void = {},
-        filling fill: () throws -> Bool
+        _ temporary: String, _ file: FileDescriptor?, as name: String, in directory: FileDescriptor,
+        before body: () throws -> Void = {}, filling fill: () throws -> Bool
     ) throws {
         // If both are names of one file, nothing is renamed (rename(2)).
         defer { unlinkat(tree.folder.raw, temporary, 0) }

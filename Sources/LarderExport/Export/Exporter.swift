@@ -131,8 +131,7 @@ package struct Exporter {
             if let last, last.stem.isSame(as: stem) {
                 if last.digest != object.digest {
                     report.problems.note(
-                        icon.failure(
-                            .ambiguous, "another icon has the same name, and other bytes"))
+                        icon.failure(.ambiguous, "another icon has the same name, and other bytes"))
                 } else if let (code, message) = failure {
                     report.problems.note(icon.failure(code, message))
                 } else {

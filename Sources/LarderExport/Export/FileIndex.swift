@@ -53,8 +53,7 @@ struct FileIndex {
         /// Reads a line that an export has written; nil for any other.
         init?(_ text: some Collection<UInt8>) {
             var members = MemberReader(text)
-            guard members.skip("{"),
-                let name = members.text("name"), members.skip(","),
+            guard members.skip("{"), let name = members.text("name"), members.skip(","),
                 let url = members.textOrNull("url"), members.skip(","),
                 let file = members.text("file"), members.skip(","), Self.isPlain(file),
                 let size = members.integer("bytes"), members.skip(","),
@@ -141,9 +140,7 @@ private struct MemberReader {
         return isNext
     }
 
-    private mutating func skip(key: StaticString) -> Bool {
-        skip("\"") && skip(key) && skip("\":")
-    }
+    private mutating func skip(key: StaticString) -> Bool { skip("\"") && skip(key) && skip("\":") }
 
     mutating func text(_ key: StaticString) -> String? {
         guard skip(key: key) else { return nil }

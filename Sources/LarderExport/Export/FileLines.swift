@@ -145,9 +145,7 @@ struct FileLines {
         try database.forEachRow { db, last in
             try PreparedStatement(
                 db, "SELECT file, line FROM current WHERE file > ? ORDER BY file LIMIT 256"
-            ).rows(last?.file ?? "") {
-                (file: try $0.requireText(), line: try $0.requireText())
-            }
+            ).rows(last?.file ?? "") { (file: try $0.requireText(), line: try $0.requireText()) }
         } _: {
             try body($0.line)
         }

@@ -61,8 +61,7 @@ struct ImageSets: ExportedFiles {
         else { return false }
         if try list.hasLike(stem), try folder.mindsNoCase(of: name) { return false }
         // A set that only another user may read stays.
-        guard let set = try? folder.directory(name),
-            try holdsImage(set) || isUnfinished(set, stem)
+        guard let set = try? folder.directory(name), try holdsImage(set) || isUnfinished(set, stem)
         else { return false }
         // A set with foreign files in it stays.
         let names = try set.names().filter { !$0.isSame(as: ImageSet.contentsFile) }

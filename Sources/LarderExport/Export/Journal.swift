@@ -93,8 +93,7 @@ final class Journal {
             """
         ).run(
             key, last,
-            isClean
-                ? words[2...].map { " " + String(decoding: $0, as: UTF8.self) }.joined() : nil,
+            isClean ? words[2...].map { " " + String(decoding: $0, as: UTF8.self) }.joined() : nil,
             isDirty)
         return true
     }
@@ -117,8 +116,7 @@ final class Journal {
         try database.forEachRow(
             { db, last in
                 try PreparedStatement(
-                    db,
-                    "SELECT key FROM entries WHERE is_dirty AND key > ? ORDER BY key LIMIT 500"
+                    db, "SELECT key FROM entries WHERE is_dirty AND key > ? ORDER BY key LIMIT 500"
                 ).rows(last ?? "") { try $0.requireText() }
             }, body)
         try database.writeWithoutTransaction {

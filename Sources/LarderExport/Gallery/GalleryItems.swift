@@ -92,8 +92,7 @@ extension Gallery {
             let mismatch = item.result.expectation.mismatch(
                 digest: object.digest, size: object.size)
         {
-            return icon(
-                url, .missing, "other bytes are cached: \(mismatch.message)", mismatch.code)
+            return icon(url, .missing, "other bytes are cached: \(mismatch.message)", mismatch.code)
         }
         if let resource = found.resource {
             let (state, note) = try state(of: resource, isWhole: isWhole)
@@ -159,8 +158,7 @@ package struct GalleryIcon: Sendable {
     private static func name(in url: String?) -> String? {
         guard let url else { return nil }
         let path = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
-        guard let last = path.split(separator: UInt8(ascii: "/")).last,
-            let text = String(last)
+        guard let last = path.split(separator: UInt8(ascii: "/")).last, let text = String(last)
         else { return nil }
         return text.removingPercentEncoding ?? text
     }

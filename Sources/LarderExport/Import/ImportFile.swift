@@ -130,9 +130,7 @@ struct ImportFile {
         return true
     }
 
-    private var tooLarge: ImportError {
-        ImportError(.tooLarge, "more than \(maximumBytes) bytes")
-    }
+    private var tooLarge: ImportError { ImportError(.tooLarge, "more than \(maximumBytes) bytes") }
 
     private func body(of file: FileDescriptor) throws -> StagedBody {
         do {

@@ -22,8 +22,7 @@ struct ImportPages {
     private var lastNumber = 0
 
     init(
-        _ cache: Cache, _ store: Store, source: ImportSource, file: ImportFile,
-        report: ImportReport
+        _ cache: Cache, _ store: Store, source: ImportSource, file: ImportFile, report: ImportReport
     ) {
         self.cache = cache
         self.store = store

@@ -87,8 +87,7 @@ struct SDWebImageLayout: KeyedLayout {
     func stem(ofFile name: String) -> String? {
         let digest = String(decoding: name.utf8.prefix(32), as: UTF8.self)
         let rest = name.utf8.dropFirst(32)
-        guard digest.isHex(32),
-            rest.isEmpty || rest.first == UInt8(ascii: ".") && rest.count > 1
+        guard digest.isHex(32), rest.isEmpty || rest.first == UInt8(ascii: ".") && rest.count > 1
         else { return nil }
         return name
     }

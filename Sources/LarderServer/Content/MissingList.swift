@@ -93,9 +93,7 @@ final class MissingList: Sendable {
         saving.withLock { _ in
             // Before the look-up: the next call sees later changes.
             let generation = cache.refresh()
-            if state.withLock({ $0.generation != generation }) {
-                removeCached(cache, generation)
-            }
+            if state.withLock({ $0.generation != generation }) { removeCached(cache, generation) }
             do { try write() } catch { log.problem("the list of missing icons: \(error)") }
         }
     }
@@ -184,9 +182,7 @@ package struct MissingListOutput: Sendable {
         return urls
     }
 
-    private struct Line: Decodable {
-        let icon: String
-    }
+    private struct Line: Decodable { let icon: String }
 
     /// Whether a URL may be on a list: it can be fetched, and has no user or password.
     static func isKept(_ url: String) -> Bool {

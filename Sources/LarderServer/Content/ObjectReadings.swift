@@ -8,9 +8,7 @@ import Synchronization
 /// seconds, so one thread of the pool is always left for quick requests.
 final class ObjectReadings: Sendable {
     /// The object cannot be read on this thread now.
-    struct Busy: Error {
-        let digest: Digest
-    }
+    struct Busy: Error { let digest: Digest }
 
     private struct Waiter {
         let digest: Digest
@@ -52,8 +50,7 @@ final class ObjectReadings: Sendable {
     /// Calls `retry` once the object can be read, at once if that is now.
     func wait(for busy: Busy, _ client: Client, _ retry: @escaping @Sendable () -> Void) {
         let isFree = state.withLock { state in
-            let isFree =
-                state.reading.count < Self.limit && !state.reading.contains(busy.digest)
+            let isFree = state.reading.count < Self.limit && !state.reading.contains(busy.digest)
             if !isFree {
                 state.waiting.append(Waiter(digest: busy.digest, client: client, retry: retry))
             }

@@ -49,8 +49,7 @@ final class ServerMetrics: Sendable {
 /// of the time.
 final class CachedStatus: Sendable {
     private let cache: LiveCache
-    private let status = Rebuilt<Bool, String>(
-        .init(least: .seconds(5), factor: 20, most: .zero))
+    private let status = Rebuilt<Bool, String>(.init(least: .seconds(5), factor: 20, most: .zero))
 
     init(_ cache: LiveCache) { self.cache = cache }
 

@@ -117,9 +117,7 @@ enum RequestedRange: Equatable {
     /// Nothing: the range begins after the end.
     case none
 
-    init(_ field: String?, size: Int64) {
-        self = field.map { Self.parse($0.utf8, size) } ?? .whole
-    }
+    init(_ field: String?, size: Int64) { self = field.map { Self.parse($0.utf8, size) } ?? .whole }
 
     private static func parse(_ field: String.UTF8View, _ size: Int64) -> RequestedRange {
         guard let equals = field.firstIndex(of: UInt8(ascii: "=")), field[..<equals].isWord("bytes")
@@ -141,9 +139,7 @@ enum RequestedRange: Equatable {
     private static func number(_ digits: Substring.UTF8View) -> Int64? {
         guard !digits.isEmpty, digits.allSatisfy(\.isDigit) else { return nil }
         var number: Int64 = 0
-        for digit in digits {
-            number = min(number, Int64.max / 16) * 10 + Int64(digit - 0x30)
-        }
+        for digit in digits { number = min(number, Int64.max / 16) * 10 + Int64(digit - 0x30) }
         return number
     }
 }
