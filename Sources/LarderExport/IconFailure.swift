@@ -8,7 +8,6 @@ package protocol FailureCode: RawRepresentable<String>, CaseIterable, Hashable, 
     var isSkip: Bool { get }
 }
 
-/// An icon of a report that was skipped or has failed.
 package struct IconFailure<Code: FailureCode>: Sendable, Equatable {
     package let code: Code
     /// The entry's name; text from outside.
@@ -52,7 +51,6 @@ package struct IconFailures<Code: FailureCode>: Sendable {
 
 package typealias ExportFailure = IconFailure<ExportCode>
 
-/// The reason for which an icon was not exported.
 package enum ExportCode: String, FailureCode {
     // Skipped: nothing is wrong.
     case noIcon = "no-icon"
@@ -61,7 +59,6 @@ package enum ExportCode: String, FailureCode {
     case notAnImage = "not-an-image"
     /// Xcode does not accept images of that type.
     case unsupportedType = "unsupported-type"
-    /// A gallery shows no more icons.
     case notShown = "not-shown"
 
     // Failed.

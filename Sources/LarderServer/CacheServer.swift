@@ -6,11 +6,6 @@ import NIOPosix
 import Synchronization
 
 /// A cache over HTTP, offline: it never opens a connection to another server.
-///
-///     let server = CacheServer(ServerConfiguration(cache: path))
-///     let url = try await server.start()
-///     …
-///     let isWhole = await server.stop()
 package final class CacheServer: Sendable {
     /// The size of each connection's send buffer, in bytes. The kernel's own limit would be
     /// megabytes for each slow client.
@@ -94,10 +89,8 @@ package final class CacheServer: Sendable {
         }
     }
 
-    /// Stops listening, lets responses in progress end, and closes everything.
-    ///
-    /// - Returns: false if one was cut off because it took longer than
-    ///   ``ServerConfiguration/grace``.
+    /// Stops listening, lets responses in progress end, and closes everything. Returns false if one
+    /// took longer than ``ServerConfiguration/grace`` and was cut off.
     @discardableResult
     package func stop() async -> Bool {
         let server = running.withLock { running in

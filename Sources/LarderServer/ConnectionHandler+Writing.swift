@@ -99,8 +99,7 @@ extension ConnectionHandler {
         }
     }
 
-    /// Has the next piece made on the pool, and writes it. The next one is made when the client has
-    /// taken it.
+    /// Makes the next piece on the pool, and writes it. The client has taken the last one.
     private func sendNext(of source: any ChunkSource, left: Int64, isLast: Bool) {
         guard let loop = context?.eventLoop else { return }
         let handler = NIOLoopBound(self, eventLoop: loop)

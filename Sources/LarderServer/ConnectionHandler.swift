@@ -15,7 +15,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     enum Activity {
         case idle
-        /// Another thread answers the request.
         case answering
         case sending
     }
@@ -123,11 +122,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     func read(context: ChannelHandlerContext) {
-        guard mayRead else {
-            isReadWithheld = true
-            return
-        }
-        context.read()
+        if mayRead { context.read() } else { isReadWithheld = true }
     }
 
     private var mayRead: Bool { isEnding || queue.isEmpty && context?.channel.isWritable ?? false }
@@ -143,7 +138,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     // MARK: - Requests
 
-    /// Begins as many requests as possible.
     func advance() {
         guard !isAdvancing, let context else { return }
         isAdvancing = true

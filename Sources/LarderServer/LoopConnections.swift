@@ -25,7 +25,6 @@ final class LoopConnections {
         for handler in Array(handlers.values) { handler.checkTime(now, isCrowded: isFull) }
     }
 
-    /// Ends idle connections at once, and the others with their response.
     func drain() {
         isDraining = true
         for handler in Array(handlers.values) { handler.drain() }

@@ -14,10 +14,8 @@ struct OwnNames: Sendable {
     /// Whether unknown names are those of other servers.
     private let isMirror: Bool
 
-    /// - Parameters:
-    ///   - host: The name or number that it was told to listen on.
-    ///   - address: The number that it listens on.
-    ///   - isLoopback: Whether only this machine reaches it.
+    /// `host` is the name or number that it was told to listen on, `address` the number that it
+    /// listens on.
     init(
         host: String, address: String, port: Int, publicURL: String? = nil, isLoopback: Bool,
         isMirror: Bool = false

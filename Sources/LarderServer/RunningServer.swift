@@ -68,8 +68,7 @@ final class RunningServer: Sendable {
         missing?.save(icons.cache, log)
     }
 
-    /// Stops listening, waits for responses, and closes everything. Returns false if one was cut
-    /// off.
+    /// Stops listening, and closes everything. Returns false if a response was cut off.
     func stop(grace: Duration) async -> Bool {
         try? await listener.close()
         for (loop, connections) in loops {

@@ -82,8 +82,7 @@ struct ExportCollection {
         return "Xcode takes no \(object.mediaType ?? "unknown type")"
     }
 
-    /// Adds all images of the cache, under their URLs and, for a library, under each spelling that
-    /// a manifest had.
+    /// Adds all images of the cache; for a library, also under each spelling that a manifest had.
     mutating func addAll() throws {
         try cache.forEachResource { resource in
             if isCancelled() { throw CancellationError() }

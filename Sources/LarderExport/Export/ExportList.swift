@@ -69,8 +69,7 @@ final class ExportList {
         }
     }
 
-    /// Gives each icon a readable name that no other has: the first its plain one, others one that
-    /// tells them apart by their URL.
+    /// Names each icon. The first of a name has it plainly, others with a digest of their URL.
     func nameAll() throws {
         try database.writeWithoutTransaction {
             try $0.execute(sql: "CREATE INDEX main.by_base ON o (folded, id)")

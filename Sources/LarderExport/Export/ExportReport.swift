@@ -4,7 +4,6 @@ package struct ExportReport: Sendable {
     package let layout: ExportLayout
     /// The directory that has the layout's files.
     package let directory: String
-    /// The number of icons of all manifests, or of the cache.
     package internal(set) var icons = 0
     package internal(set) var linked = 0
     package internal(set) var cloned = 0
@@ -14,7 +13,6 @@ package struct ExportReport: Sendable {
     package internal(set) var duplicates = 0
     /// The sum of the sizes of linked, cloned and copied files.
     package internal(set) var bytes: Int64 = 0
-    /// Removed files of icons that are no longer exported.
     package internal(set) var pruned = 0
     package internal(set) var problems = IconFailures<ExportCode>()
     package internal(set) var isInterrupted = false

@@ -50,8 +50,7 @@ final class ExportTree: Sendable {
 
     static func temporary(_ serial: Int) -> String { "\(temporaryStart)\(serial)\(temporaryEnd)" }
 
-    /// Makes an unfinished file. Numbers whose names are taken, for example by a directory, are
-    /// skipped.
+    /// Makes an unfinished file. Numbers whose names are taken are skipped.
     func newFile(
         after serial: inout Int
     ) throws(CacheError) -> (name: String, file: FileDescriptor) {
@@ -80,7 +79,6 @@ extension FileDescriptor {
         if let failure { throw failure }
     }
 
-    /// Opens a directory in this one, made if it is not there.
     func folder(_ name: String) throws(CacheError) -> FileDescriptor {
         do throws(CacheError) {
             return try directory(name, create: true)
@@ -121,9 +119,8 @@ extension FileDescriptor {
     }
 
     /// Whether two names may be those of one file in this directory: both fold to the same, and the
-    /// file system ignores case. Then removing one would remove the other.
-    ///
-    /// - Parameter name: The name of an existing file, with a letter of ASCII in it.
+    /// file system ignores case. Then removing one would remove the other. `name` is that of an
+    /// existing file, with a letter of ASCII in it.
     func mayHave(_ name: String, for other: String) throws(CacheError) -> Bool {
         guard SafeName.folded(name).isSame(as: SafeName.folded(other)) else { return false }
         if name.isSame(as: other) { return true }

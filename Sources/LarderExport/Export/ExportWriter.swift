@@ -83,11 +83,8 @@ final class ExportWriter {
         _ object: StoredObject, unlessIn directory: FileDescriptor, _ name: String
     ) throws {
         let (file, identity) = try cache.open(object)
-        if let status = try directory.status(of: name),
-            FileIdentity(status).isSameContent(as: identity)
-        {
-            return
-        }
+        let status = try directory.status(of: name)
+        if let status, FileIdentity(status).isSameContent(as: identity) { return }
         try confirm(file, is: object)
     }
 
@@ -199,11 +196,8 @@ final class ExportWriter {
         try tree.newFile(after: &serial)
     }
 
-    /// Fills an unfinished file and gives it its name. If that fails, removes it.
-    ///
-    /// - Parameters:
-    ///   - file: nil for a hard link, which has the dates of the cache's file and is durable.
-    ///   - fill: Returns false if that file is to stay.
+    /// Fills an unfinished file and gives it its name, unless `fill` returns false. If that fails,
+    /// removes it. A hard link has no `file`: its dates are those of the cache's, and it is durable.
     private func publish(
         _ temporary: String, _ file: FileDescriptor?, as name: String, in directory: FileDescriptor,
         before body: () throws -> Void = {}, filling fill: () throws -> Bool
@@ -281,8 +275,7 @@ extension ExportWriter {
         return nil
     }
 
-    /// Returns another name of an object's file, if that is the file that was read; nil if that is
-    /// not possible.
+    /// Returns a new hard link to the file that was read, or nil if that is not possible.
     private func link(_ object: StoredObject, _ read: FileIdentity) throws -> String? {
         var temporary: String
         var number: Int32?

@@ -142,10 +142,7 @@ private struct MemberReader {
 
     private mutating func skip(key: StaticString) -> Bool { skip("\"") && skip(key) && skip("\":") }
 
-    mutating func text(_ key: StaticString) -> String? {
-        guard skip(key: key) else { return nil }
-        return text()
-    }
+    mutating func text(_ key: StaticString) -> String? { skip(key: key) ? text() : nil }
 
     mutating func textOrNull(_ key: StaticString) -> (text: String?, Void)? {
         guard skip(key: key) else { return nil }

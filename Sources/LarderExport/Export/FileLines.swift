@@ -86,8 +86,7 @@ struct FileLines {
         let isSure: Bool
     }
 
-    /// Calls `body` with the files of the last export that this one has not written, once for each
-    /// of the bytes that they may have.
+    /// Calls `body` with these files, once for each of the bytes that they may have.
     func forEachEarlier(_ body: (Earlier) throws -> Void) throws {
         try database.forEachRow(
             { db, last in
@@ -114,10 +113,8 @@ struct FileLines {
             }, body)
     }
 
-    var hasPending: Bool {
-        get throws {
-            try database.hasRow("SELECT 1 FROM earlier WHERE is_pending AND ? LIMIT 1", true)
-        }
+    func hasPending() throws -> Bool {
+        try database.hasRow("SELECT 1 FROM earlier WHERE is_pending AND ? LIMIT 1", true)
     }
 
     /// Calls `body` with the lines that no list has yet, sorted by file.
@@ -140,7 +137,6 @@ struct FileLines {
         }
     }
 
-    /// Calls `body` with all lines of this export, sorted by file.
     func forEachLine(_ body: (String) throws -> Void) throws {
         try database.forEachRow { db, last in
             try PreparedStatement(

@@ -107,7 +107,6 @@ final class GalleryFiles: GalleryPlace {
         }
     }
 
-    /// Removes icons that are no longer exported, and their descriptions.
     func removeOthers() throws {
         try pictures.forEachEntry { name in
             try writer.goOn()
@@ -133,7 +132,6 @@ final class GalleryFiles: GalleryPlace {
     }
 
     private func remove(_ name: String, in directory: FileDescriptor) throws -> Bool {
-        guard try directory.status(of: name)?.isRegularFile == true else { return false }
-        return try writer.remove(name, in: directory)
+        try directory.status(of: name)?.isRegularFile == true && writer.remove(name, in: directory)
     }
 }

@@ -86,7 +86,6 @@ struct ImageSets: ExportedFiles {
     }
 
     private func isFile(_ name: String, of stem: String, in set: FileDescriptor) throws -> Bool {
-        guard ImageSet.isImage(name, of: stem) else { return false }
-        return try set.status(of: name)?.isRegularFile == true
+        try ImageSet.isImage(name, of: stem) && set.status(of: name)?.isRegularFile == true
     }
 }

@@ -64,7 +64,7 @@ struct NamedFiles: ExportedFiles {
     }
 
     private func writePending() throws {
-        if try lines.hasPending { try write(FileIndex.pendingFile, lines.forEachPending) }
+        if try lines.hasPending() { try write(FileIndex.pendingFile, lines.forEachPending) }
     }
 
     private func write(

@@ -14,14 +14,12 @@ package struct SeedInstaller: Sendable {
     private let directory: String
     private let fingerprint: Digest
 
-    /// Reads all files of an export.
+    /// Reads all files of an export. Nil if the layout has no ``ExportLayout/hasInstaller``, or if
+    /// it was cancelled.
     ///
     /// - Parameters:
-    ///   - directory: The directory that was exported to. The app's bundle has a folder of its
-    ///     name.
+    ///   - directory: The directory that was exported to. The bundle has a folder of its name.
     ///   - folder: The name that the export gave the library's directory. Default: nil.
-    /// - Returns: nil if the layout has no ``ExportLayout/hasInstaller``, or if it was cancelled.
-    /// - Throws: ``CacheError``.
     package init?(
         _ report: ExportReport, directory: String, folder: String? = nil,
         isCancelled: () -> Bool = { false }

@@ -132,7 +132,6 @@ package struct GalleryFile: Sendable {
 
     package static let script = "text/javascript; charset=utf-8"
 
-    /// The path of the description of all icons.
     package static let catalogue = "gallery/icons.js"
 
     /// The answer while the description is being made: the page asks again.

@@ -131,7 +131,6 @@ package struct GalleryIcon: Sendable {
     /// entry has none that could be read.
     let url: String?
     let host: String?
-    /// The index of the manifest that names it.
     let manifest: Int?
     let resource: Resource?
     let state: GalleryState

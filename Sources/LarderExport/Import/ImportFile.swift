@@ -115,12 +115,7 @@ struct ImportFile {
     private func isThere(_ name: String, hasStatus: Bool) throws -> Bool {
         guard let file = try open(name) else { return false }
         guard hasStatus else { return true }
-        let head: [UInt8]
-        do {
-            head = try file.read(atMost: 32)
-        } catch {
-            throw ImportError(.unreadable, "\(error)")
-        }
+        let head = try readable { try file.read(atMost: 32) }
         let line = head.prefix { $0 != UInt8(ascii: "\n") }
         let status = Int(String(decoding: line, as: UTF8.self))
         guard head.isEmpty || status.map({ 200..<300 ~= $0 || $0 == 304 }) == true else {
@@ -130,23 +125,18 @@ struct ImportFile {
         return true
     }
 
+    private func readable<Value>(_ read: () throws -> Value) throws -> Value {
+        do { return try read() } catch { throw ImportError(.unreadable, "\(error)") }
+    }
+
     private var tooLarge: ImportError { ImportError(.tooLarge, "more than \(maximumBytes) bytes") }
 
     private func body(of file: FileDescriptor) throws -> StagedBody {
-        do {
-            _ = try sparse.take(file.status(), of: file.subject)
-        } catch {
-            throw ImportError(.unreadable, "\(error)")
-        }
+        _ = try readable { try sparse.take(file.status(), of: file.subject) }
         return try store.newBody { append in
             var left = maximumBytes
             while true {
-                let bytes: [UInt8]
-                do {
-                    bytes = try file.read(atMost: 64 << 10)
-                } catch {
-                    throw ImportError(.unreadable, "\(error)")
-                }
+                let bytes = try readable { try file.read(atMost: 64 << 10) }
                 if bytes.isEmpty { return }
                 left -= Int64(bytes.count)
                 guard left >= 0 else { throw tooLarge }

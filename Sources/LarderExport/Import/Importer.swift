@@ -26,8 +26,6 @@ package struct Importer {
         self.onProgress = onProgress
     }
 
-    /// Imports the icons that manifests name.
-    ///
     /// - Precondition: the layout ``ExportLayout/isImportable``.
     /// - Throws: ``CacheError``: also as ``ImportConfiguration/check(besideCacheAt:)``, and
     ///   `.missing` if the directory has no list; `ManifestError`.
@@ -116,7 +114,6 @@ package struct ImportConfiguration: Sendable {
 
     /// Checks that the directory exists, before a cache is made for its icons.
     ///
-    /// - Parameter path: The cache's directory, which need not exist.
     /// - Throws: `CacheError`, `.missing` if it does not, `.unusable` if it is the cache, or has it
     ///   among the library's files.
     package func check(besideCacheAt path: String) throws(CacheError) {
@@ -161,7 +158,6 @@ package struct ImportReport: Sendable {
     package internal(set) var present = 0
     /// Icons that the directory has no file for.
     package internal(set) var missing = 0
-    /// The sum of the sizes of imported icons.
     package internal(set) var bytes: Int64 = 0
     package internal(set) var problems = IconFailures<ImportCode>()
     package internal(set) var isInterrupted = false

@@ -23,9 +23,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         }
     }
 
-    /// The same, with the name that an app has given the library's directory.
-    ///
-    /// - Parameter folder: A name that ``isFolder(_:)``; nil is the library's own.
+    /// The same, with the name that an app has given the library's directory; nil is its own.
     func library(in folder: String?) -> (any KeyedLayout)? {
         var library = library
         if let folder {

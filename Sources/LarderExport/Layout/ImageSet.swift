@@ -26,7 +26,6 @@ enum ImageSet {
         """
     }
 
-    /// The description of a set of one image for every device and scale.
     static func contents(of file: String, mediaType: String?) -> String {
         var properties = ""
         if ImageFormat.of(mediaType: mediaType)?.isVector ?? false {

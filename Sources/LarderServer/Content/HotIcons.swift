@@ -14,7 +14,6 @@ final class KnownIcon: Sendable {
     /// Lines of the head of each answer, with their ends.
     let fields: [UInt8]
     let typeField: [UInt8]
-    /// Its bytes, if they are kept in memory.
     let body: ByteBuffer?
     /// The file that was compared with the digest.
     let file: FileIdentity

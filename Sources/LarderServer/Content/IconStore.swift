@@ -55,8 +55,7 @@ final class IconStore: Sendable {
 
     var memory: (bytes: Int, count: Int) { state.withLock { ($0.hot.cost, $0.hot.count) } }
 
-    /// Checks whether the cache has changed. Then everything is looked up again. Called every
-    /// second.
+    /// Has everything looked up again if the cache has changed. Called every second.
     func refresh() {
         let last = cache.opened
         let generation = cache.refresh()

@@ -19,7 +19,6 @@ final class ManifestSpool: Sendable {
     fileprivate let name = UInt64.random(in: .min ... .max)
     private let file: LarderCache.FileDescriptor
 
-    /// - Throws: `ManifestError` if it cannot be read; `CacheError` if it cannot be written.
     init(_ manifest: ServedManifest, rules: ManifestRules) throws {
         let file = try LarderCache.FileDescriptor.unnamed()
         var writer = SpoolWriter(file)

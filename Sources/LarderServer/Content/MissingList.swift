@@ -133,7 +133,6 @@ final class MissingList: Sendable {
     }
 }
 
-/// The place where the list of missing icons is kept.
 package struct MissingListOutput: Sendable {
     static let maximumURLs = 10_000
     static let maximumBytes = 2 << 20

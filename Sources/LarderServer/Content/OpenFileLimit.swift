@@ -8,8 +8,7 @@ package enum OpenFileLimit {
     #else
         private static let resource = RLIMIT_NOFILE
     #endif
-    /// The number of open files besides connections and the files that are sent, with room to
-    /// spare.
+    /// Open files besides connections and the files that are sent, with room to spare.
     private static let reserve = 48
 
     static var current: Int {

@@ -9,8 +9,7 @@ final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
         var least = TimeAmount.zero
         /// A value is used for at least this multiple of the time that its build took.
         var factor = 0
-        /// A value is used for at most this time, even if its source has not changed. Nil: no
-        /// limit.
+        /// A value is used for at most this time, even if its source is the same. Nil: no limit.
         var most: TimeAmount?
         /// Whether a build that failed is tried again although its source has not changed.
         var retriesFailures = true

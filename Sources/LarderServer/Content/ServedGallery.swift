@@ -119,7 +119,6 @@ struct GallerySources: Sendable, Equatable {
     private let generation: Int
     private let manifests: [FileIdentity?]
 
-    /// The state of the cache, which also has the manifests at URLs, and of files.
     init(_ cache: LiveCache, _ manifests: [ServedManifest]) {
         generation = cache.generation
         self.manifests = manifests.map { manifest in

@@ -22,7 +22,6 @@ final class ServedManifests: Sendable {
     /// of the pool.
     private let isReading = Atomic<Bool>(false)
 
-    /// - Parameter cache: Has the manifests at URLs.
     init(
         _ manifests: [ServedManifest], rules: ManifestRules, _ cache: LiveCache, log: ServerLog
     ) throws {

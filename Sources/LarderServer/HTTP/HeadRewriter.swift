@@ -41,7 +41,6 @@ final class HeadRewriter: ChannelInboundHandler {
     /// Replaces bytes. Returns all bytes if some were encoded, else nil.
     private func rewrite(_ bytes: UnsafeMutableRawBufferPointer) -> [UInt8]? {
         var encoded: [UInt8]?
-        /// The number of bytes that are in `encoded`.
         var done = 0
         var index = 0
         while index < bytes.count {
@@ -61,7 +60,6 @@ final class HeadRewriter: ChannelInboundHandler {
                 } else if isName(byte) {
                     bytes[index] = UInt8(ascii: "x")
                 } else if length > matched, let end = Self.end(of: bytes, from: index) {
-                    // Skip the rest of the line.
                     length += 1
                     index = end
                     continue

@@ -8,7 +8,6 @@ struct Response: Sendable {
         case bytes(ByteBuffer)
         /// A part of a file that was compared with its digest.
         case file(LentFile, Range<Int64>)
-        /// - Parameter length: The number of bytes of all chunks.
         case chunks(any ChunkSource, length: Int64)
     }
 

@@ -12,7 +12,6 @@ struct ServerRequest: Sendable {
     private(set) var ifMatch: String?
     private(set) var ifNoneMatch: String?
     private(set) var hasBody = false
-    /// Whether the client wants the connection to stay open.
     let isKeepAlive: Bool
     let isOld: Bool
     /// The status of a request that could not be read.
