@@ -14,7 +14,6 @@ final class LoopConnections {
     var counts: (open: Int, busy: Int) { (handlers.count, handlers.values.count(where: \.isBusy)) }
 
     func add(_ handler: ConnectionHandler) { handlers[ObjectIdentifier(handler)] = handler }
-
     func remove(_ handler: ConnectionHandler) { handlers[ObjectIdentifier(handler)] = nil }
 
     /// Closes connections that take too long. Called every second. A task for each connection would

@@ -9,6 +9,7 @@ import LarderManifest
 /// scripts.
 package struct Gallery {
     private static let iconsPerFile = 1000
+    private static let format = 1
 
     let cache: Cache
     let manifests: [ManifestSource]
@@ -69,7 +70,7 @@ package struct Gallery {
         }
         try flush()
         var description = JSONObject()
-        description.set("version", 1)
+        description.set("version", Self.format)
         description.set("received", newest?.timeIntervalSince1970)
         description.set("objects", place.objects)
         description.set("files", files)

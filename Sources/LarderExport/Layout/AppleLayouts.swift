@@ -18,7 +18,6 @@ struct NukeLayout: KeyedLayout {
     }
 
     func stem(of url: String) -> String { url.sha1Hex }
-
     func stem(ofFile name: String) -> String? { name.isHex(40) ? name : nil }
 }
 
@@ -44,7 +43,6 @@ struct KingfisherLayout: KeyedLayout {
     }
 
     func stem(of url: String) -> String { version >= 8 ? url.sha256Hex : url.md5Hex }
-
     func stem(ofFile name: String) -> String? { name.isHex(version >= 8 ? 64 : 32) ? name : nil }
 }
 

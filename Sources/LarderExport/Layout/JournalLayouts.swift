@@ -23,7 +23,6 @@ struct CoilLayout: KeyedLayout {
     var storesErrors: Bool { version > 2 }
 
     func stem(of url: String) -> String { url.sha256Hex }
-
     func stem(ofFile name: String) -> String? { journal?.stem(ofFile: name) }
 }
 
@@ -38,7 +37,6 @@ struct GlideLayout: KeyedLayout {
     let journal: JournalForm? = JournalForm(appVersion: 1, valueCount: 1)
 
     func stem(of url: String) -> String { url.sha256Hex }
-
     func stem(ofFile name: String) -> String? { journal?.stem(ofFile: name) }
 }
 
@@ -61,9 +59,7 @@ struct JournalForm: Sendable {
 
     /// The name of a file until the library has written it to its end.
     static func unfinished(_ file: String) -> String { file + ".tmp" }
-
     func dataFile(_ stem: String) -> String { "\(stem).\(valueCount - 1)" }
-
     func emptyFiles(_ stem: String) -> [String] { (0..<valueCount - 1).map { "\(stem).\($0)" } }
 
     /// The key of a file's name; nil if it is none of a key's files.
