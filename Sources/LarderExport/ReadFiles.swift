@@ -57,8 +57,7 @@ struct ReadFiles {
         }
     }
 
-    /// Returns the digest of a regular file that has not been read yet, or nil if reading was
-    /// cancelled.
+    /// Returns the digest of a regular file that has not been read yet; nil if it was cancelled.
     func digest(of file: FileDescriptor, isCancelled: () -> Bool) throws -> Digest? {
         let identity = FileIdentity(try file.status())
         if let known = try content(of: identity) { return known.digest }

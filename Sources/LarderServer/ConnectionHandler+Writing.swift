@@ -2,16 +2,14 @@ import NIOCore
 import NIOPosix
 
 extension ConnectionHandler {
-    /// The size of the largest body that is copied behind its head, in bytes. Sending two buffers
-    /// takes longer.
+    /// The largest body that is copied behind its head, in bytes. Sending two buffers takes longer.
     private static let smallBody = 16 << 10
 
     private static let lengthName = Array("Content-Length: ".utf8)
     private static let close = Array("Connection: close\r\n".utf8)
     private static let keepAlive = Array("Connection: keep-alive\r\n".utf8)
 
-    /// Writes a response. The activity is ``Activity/sending`` if a part of it is still to be
-    /// written.
+    /// Writes a response. The activity is ``Activity/sending`` until all of it is written.
     func write(_ response: Response, to request: ServerRequest) {
         guard let context else { return }
         var response = response

@@ -16,8 +16,7 @@ final class LoopConnections {
     func add(_ handler: ConnectionHandler) { handlers[ObjectIdentifier(handler)] = handler }
     func remove(_ handler: ConnectionHandler) { handlers[ObjectIdentifier(handler)] = nil }
 
-    /// Closes connections that take too long. Called every second. A task for each connection would
-    /// be made and cancelled with each request, which takes longer.
+    /// Closes connections that take too long. Called every second: a task for each would cost more.
     func sweep(isFull: Bool) {
         renewDate()
         let now = NIODeadline.now()

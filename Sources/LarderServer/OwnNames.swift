@@ -1,10 +1,8 @@
 import Foundation
 import NIOCore
 
-/// The names of a server in `Host` and in targets.
-///
-/// A server on a loopback address must not answer to other names: a page whose name leads to that
-/// address (DNS rebinding) could read its answers.
+/// The names of a server in `Host` and in targets. On a loopback address, it must not answer to
+/// other names: a page whose name leads there (DNS rebinding) could read its answers.
 struct OwnNames: Sendable {
     private let authorities: [[UInt8]]
     private let hosts: [[UInt8]]

@@ -12,10 +12,8 @@ final class ExportTree: Sendable {
     private static let temporaryEnd = ".partial"
 
     /// Makes missing directories, and removes leftovers of killed exports. Links in `path` are
-    /// followed unless they are another user's.
-    ///
-    /// - Throws: ``CacheError``, `.unusable` if it lies in the cache, or the cache in it, `.locked`
-    ///   if another export writes it.
+    /// followed unless they are another user's. Throws `.unusable` if it or the cache lies in the
+    /// other, `.locked` if another export writes it.
     init(_ path: String, folders: [String], outside cache: Cache) throws(CacheError) {
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
         var folder = try UsersPath(path).directory(create: true) { (nearest) throws(CacheError) in
@@ -118,9 +116,8 @@ extension FileDescriptor {
         return nil
     }
 
-    /// Whether two names may be those of one file in this directory: both fold to the same, and the
-    /// file system ignores case. Then removing one would remove the other. `name` is that of an
-    /// existing file, with a letter of ASCII in it.
+    /// Whether both names may be those of one file here: they fold to the same, and the file system
+    /// ignores case. `name` is that of an existing file, with a letter of ASCII in it.
     func mayHave(_ name: String, for other: String) throws(CacheError) -> Bool {
         guard SafeName.folded(name).isSame(as: SafeName.folded(other)) else { return false }
         if name.isSame(as: other) { return true }
@@ -136,8 +133,7 @@ extension FileDescriptor {
         return try status(of: String(decoding: swapped, as: UTF8.self)) != nil
     }
 
-    /// Sets the date of last modification, and that of the last access to now. Returns false if it
-    /// is another user's file.
+    /// Sets the last modification, and the last access to now. False if it is another user's file.
     func setDates(modified: Date) throws(CacheError) -> Bool {
         let seconds = time_t(modified.timeIntervalSince1970)
         var times = [

@@ -40,10 +40,8 @@ final class ExportWriter {
     }
 
     /// Puts an object's bytes into a file, compared with its digest before it gets its name. Calls
-    /// `body` before it replaces a file with other bytes.
-    ///
-    /// - Throws: ``CacheError``, `.corrupt` if the cache has other bytes, `.obstructed` if the
-    ///   place is not free for a file; `CancellationError`.
+    /// `body` before it replaces a file. Throws `.corrupt` if the cache has other bytes,
+    /// `.obstructed` if the place is not free for a file.
     func place(
         _ object: StoredObject, as name: String, in directory: FileDescriptor? = nil,
         before body: () throws -> Void = {}
@@ -197,7 +195,7 @@ final class ExportWriter {
     }
 
     /// Fills an unfinished file and gives it its name, unless `fill` returns false. If that fails,
-    /// removes it. A hard link has no `file`: its dates are those of the cache's, and it is durable.
+    /// removes it. A hard link has no `file`: it has the dates of the cache's, and is durable.
     private func publish(
         _ temporary: String, _ file: FileDescriptor?, as name: String, in directory: FileDescriptor,
         before body: () throws -> Void = {}, filling fill: () throws -> Bool

@@ -27,9 +27,8 @@ package struct Exporter {
         self.onProgress = onProgress
     }
 
-    /// Exports the icons of manifests, or all of the cache.
-    ///
-    /// - Throws: ``CacheError``, `ManifestError`: then nothing more is written.
+    /// Exports the icons of manifests, or all of the cache. Throws ``CacheError`` and
+    /// `ManifestError`. Then nothing more is written.
     package func export(_ manifests: [ManifestSource]?) throws -> ExportReport {
         let start = ContinuousClock.now
         let library = configuration.layout.library(in: configuration.folder)
@@ -90,8 +89,7 @@ package struct Exporter {
         }
     }
 
-    /// Pruning is not possible if an entry cannot be read, as of a manifest that was cut off: it
-    /// may name any file.
+    /// Nothing is pruned if an entry cannot be read, because it may name any file.
     private func mayPrune(_ report: ExportReport) -> Bool {
         configuration.isPruning && report.problems.counts[.badEntry] == nil
     }
@@ -170,8 +168,7 @@ package struct ExportConfiguration: Sendable {
     package var layout: ExportLayout
     /// The directory that gets the layout's own one. It is made if it does not exist.
     package var directory: String
-    /// The name of the library's directory; one that ``ExportLayout/isFolder(_:)``. Default: nil,
-    /// the library's own.
+    /// The name of the library's directory (``ExportLayout/isFolder(_:)``). Default: nil, its own.
     package var folder: String?
     /// Whether files of icons that are no longer exported are removed. Default: false.
     package var isPruning = false

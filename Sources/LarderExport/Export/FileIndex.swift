@@ -2,8 +2,7 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// `index.json` of the layout `files`: a JSON array with a file a line, in the order of their
-/// names.
+/// `index.json` of the layout `files`: a JSON array with a file a line, sorted by name.
 struct FileIndex {
     static let file = "index.json"
     /// A second list, of the lines that the first does not have during an export.
@@ -83,8 +82,7 @@ struct FileIndex {
         self.name = name
     }
 
-    /// Calls `body` with the lines that can be read, and their text, a page at a time. Everything
-    /// else in the file is ignored. Returns whether the list exists.
+    /// Calls `body` with pages of the lines that can be read. Returns whether the list exists.
     @discardableResult
     func forEachPage(
         _ goOn: () throws -> Void, _ body: ([(line: Line, text: String)]) throws -> Void
@@ -127,8 +125,7 @@ struct FileIndex {
     }
 }
 
-/// Reads the members of a JSON object that an export has written, in their order. It does not make
-/// a dictionary, because comparing hostile keys may take minutes.
+/// Reads the members of an object in order. Comparing hostile keys may take minutes.
 private struct MemberReader {
     private var rest: ArraySlice<UInt8>
 

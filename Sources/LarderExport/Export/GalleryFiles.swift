@@ -1,8 +1,7 @@
 import LarderCache
 import LarderCore
 
-/// A gallery as static files: the page, the descriptions of the icons, and the icons in `objects/`,
-/// named by their digests.
+/// A gallery as static files: the page, the descriptions, and the icons in `objects/` by digest.
 final class GalleryFiles: GalleryPlace {
     let objects = "objects/"
     var report: ExportReport

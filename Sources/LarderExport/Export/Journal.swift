@@ -2,8 +2,7 @@ import Foundation
 import GRDB
 import LarderCache
 
-/// The journal of a directory of DiskLruCache, read by the library's own rules: entries in the
-/// order of their use, in a temporary database.
+/// The journal of a DiskLruCache, read by its own rules: entries in the order of their use.
 final class Journal {
     /// The longest line that is read, in bytes. A key has at most 120.
     private static let longestLine = 1024
@@ -28,8 +27,7 @@ final class Journal {
             """)
     }
 
-    /// Reads the journal in a directory. One that the library would refuse counts as empty, because
-    /// the library would delete all files.
+    /// Reads the journal. One that the library would refuse counts as empty.
     func read(in directory: FileDescriptor, _ goOn: () throws -> Void) throws {
         var name = JournalForm.file
         if try directory.status(of: name) == nil { name = JournalForm.backup }
@@ -110,8 +108,7 @@ final class Journal {
         (1...18).contains(word.count) && word.allSatisfy(\.isDigit)
     }
 
-    /// Removes the entries that were being written when the app ended, as the library does. `body`
-    /// removes their files.
+    /// Removes entries that were being written when the app ended, as the library does.
     func dropDirty(_ body: (_ stem: String) throws -> Void) throws {
         try database.forEachRow(
             { db, last in
@@ -141,8 +138,7 @@ final class Journal {
         }
     }
 
-    /// Calls `body` with the entries that can be read, the least recently used first. The sizes
-    /// have a space before each.
+    /// Calls `body` with the readable entries, the least recently used first.
     func forEach(_ body: (_ stem: String, _ sizes: String) throws -> Void) throws {
         try database.forEachRow { db, last in
             try PreparedStatement(

@@ -15,11 +15,8 @@ package struct SeedInstaller: Sendable {
     private let fingerprint: Digest
 
     /// Reads all files of an export. Nil if the layout has no ``ExportLayout/hasInstaller``, or if
-    /// it was cancelled.
-    ///
-    /// - Parameters:
-    ///   - directory: The directory that was exported to. The bundle has a folder of its name.
-    ///   - folder: The name that the export gave the library's directory. Default: nil.
+    /// it was cancelled. The app's bundle has a folder with the name of `directory`, which was
+    /// exported to.
     package init?(
         _ report: ExportReport, directory: String, folder: String? = nil,
         isCancelled: () -> Bool = { false }

@@ -3,10 +3,8 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// A web page with every icon that manifests name or a cache has, and the files that it needs.
-///
-/// The data are scripts and not JSON, because a page that a browser opens from a disk can load only
-/// scripts.
+/// A web page with every icon that manifests name or a cache has, and its files. The data are
+/// scripts, because a page that a browser opens from a disk cannot load JSON.
 package struct Gallery {
     private static let iconsPerFile = 1000
     private static let format = 1
@@ -31,11 +29,8 @@ package struct Gallery {
     }
 
     /// Writes the icons, a thousand at a time, and then the description that names their files. The
-    /// same icons give the same files.
-    ///
-    /// - Parameter isNamedByContent: Whether the name of each file of icons has a digest of its
-    ///   bytes, so that a file of this name never changes. Default: false.
-    /// - Throws: `ManifestError`, `CacheError`, or an error of the place or of a closure.
+    /// same icons give the same files. With `isNamedByContent`, the name of each file of icons has
+    /// a digest of its bytes, so that the file never changes.
     @discardableResult
     package func write(
         to place: some GalleryPlace, isNamedByContent: Bool = false,

@@ -7,10 +7,9 @@ extension Gallery {
     private static let batch = 500
     private static let batchBytes = 1 << 20
 
-    /// Calls `body` with the icons that manifests name, in their order, and then with the others of
-    /// the cache. Returns the number of icons.
-    ///
-    /// - Parameter isWhole: Whether an object's bytes are those of its digest.
+    /// Calls `body` with the icons that manifests name, in their order, then with the cache's
+    /// others. Returns their number. `isWhole` is whether an object's bytes are those of its
+    /// digest.
     func forEachItem(
         isWhole: (StoredObject) throws -> Bool, _ body: (GalleryItem) throws -> Void
     ) throws -> Int {
@@ -127,8 +126,7 @@ package struct GalleryIcon: Sendable {
     /// The app's name in its manifest, else the last part of the URL's path. Text from outside, at
     /// most ``GalleryLimits/nameBytes``.
     let name: String
-    /// The URL, with masked secrets; at most ``GalleryLimits/urlBytes``. Nil if the manifest's
-    /// entry has none that could be read.
+    /// The URL with masked secrets, at most ``GalleryLimits/urlBytes``; nil if none could be read.
     let url: String?
     let host: String?
     let manifest: Int?

@@ -14,9 +14,8 @@ struct ImportFile {
     /// One budget for all files: the cache would store the holes of sparse files as bytes.
     let sparse = SparseBudget()
 
-    /// Stages the bytes of a file, if they are as expected. Nil if the file does not exist.
-    ///
-    /// - Throws: ``ImportError``; ``CacheError`` if the cache fails.
+    /// Stages the bytes of a file, if they are as expected. Nil if it does not exist. Throws
+    /// ``ImportError``, or ``CacheError`` if the cache fails.
     func stage(_ place: ImportPlace, _ expectation: Expectation) throws -> StagedObject? {
         guard let file = try open(place.name) else { return nil }
         if let answer = place.answer, try !isThere(answer, hasStatus: place.hasStatus) {
@@ -105,13 +104,10 @@ struct ImportFile {
         return try directory.file(name)
     }
 
-    /// Whether the origin's answer is there, and had the image: Coil 3 stores the bodies of some
-    /// errors, too.
-    ///
+    /// Whether the origin's answer is there and had the image. Coil 3 also stores bodies of errors.
     /// The file is empty if there was no answer, else its first line is the status: Coil 3.5.0,
-    /// CacheNetworkResponse.kt; that of 304 is stored behind the body that it confirms
+    /// CacheNetworkResponse.kt. That of 304 is stored behind the body that it confirms
     /// (DefaultCacheStrategy.kt).
-    /// Returns false if there is no such file.
     private func isThere(_ name: String, hasStatus: Bool) throws -> Bool {
         guard let file = try open(name) else { return false }
         guard hasStatus else { return true }

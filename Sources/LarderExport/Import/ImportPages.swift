@@ -5,8 +5,7 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// Imports the entries of manifests, a page at a time: each page finds in the cache what earlier
-/// pages have stored.
+/// Imports entries, a page at a time: each page finds in the cache what earlier ones stored.
 struct ImportPages {
     private let cache: Cache
     private let store: Store
@@ -16,8 +15,7 @@ struct ImportPages {
     var report: ImportReport
     private var page: [Entry] = []
     private var spellings: [Spelling] = []
-    /// The objects that the store has not committed, by their numbers, and the entries that want
-    /// them: the first has staged it.
+    /// Uncommitted objects, by number, and the entries that want them. The first has staged it.
     private var staged: [Int: (size: Int64, entries: [Entry])] = [:]
     private var lastNumber = 0
 

@@ -3,11 +3,9 @@ import GRDB
 import LarderCache
 import LarderManifest
 
-/// Imports the icons that manifests name from another program's cache. It looks them up by the
-/// names of their files.
-///
-/// It changes nothing in that directory, and follows no link in it. A file counts only if its bytes
-/// are a complete image, and as its entry demands.
+/// Imports the icons that manifests name from another program's cache, by the names of files. It
+/// changes nothing there, and follows no link. A file counts only if its bytes are a complete
+/// image, and as its entry demands.
 package struct Importer {
     private let cache: Cache
     private let configuration: ImportConfiguration
@@ -96,8 +94,7 @@ package struct ImportConfiguration: Sendable {
     package var layout: ExportLayout
     /// The directory that has the layout's own one.
     package var directory: String
-    /// The name of the library's directory; one that ``ExportLayout/isFolder(_:)``. Default: nil,
-    /// the library's own.
+    /// The name of the library's directory (``ExportLayout/isFolder(_:)``). Default: nil, its own.
     package var folder: String?
     /// The maximum size of a file in bytes. Default: 16 MiB.
     package var maximumBytes: Int64 = 16 << 20
@@ -112,10 +109,8 @@ package struct ImportConfiguration: Sendable {
         self.directory = directory
     }
 
-    /// Checks that the directory exists, before a cache is made for its icons.
-    ///
-    /// - Throws: `CacheError`, `.missing` if it does not, `.unusable` if it is the cache, or has it
-    ///   among the library's files.
+    /// Checks that the directory exists, before a cache is made for its icons. Throws `.missing` if
+    /// it does not, `.unusable` if it is the cache, or has it among the library's files.
     package func check(besideCacheAt path: String) throws(CacheError) {
         _ = try folder(besideCacheAt: path)
     }

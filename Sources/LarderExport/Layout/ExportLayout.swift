@@ -56,8 +56,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
 
 /// The disk cache of a library: its place, and the names of the files of a URL.
 protocol KeyedLayout: Sendable {
-    /// The directories beneath the one that is exported to, from the outermost. An app can choose
-    /// the name of the last.
+    /// The directories from the outermost. An app can choose the name of the last.
     var folders: [String] { get set }
 
     /// Returns the beginning of the names of a URL's files. It differs for each URL.

@@ -44,8 +44,7 @@ struct GlideLayout: KeyedLayout {
 /// have copies of.
 struct JournalForm: Sendable {
     static let file = "journal"
-    /// The journal's name while the library replaces it. The library reads this file if there is no
-    /// other.
+    /// The journal's name while the library replaces it. It is read if there is no other.
     static let backup = "journal.bkp"
 
     /// The application's version, as the library has it; another one makes it delete everything.

@@ -77,8 +77,7 @@ enum SafeName {
             && ["com", "lpt"].contains { stem.starts(with: $0.utf8) }
     }
 
-    /// Returns the same text for names that a file system may take for one: it may ignore case, and
-    /// the spelling of letters with marks.
+    /// Returns the same text for names that differ only in case or normalisation.
     static func folded(_ name: String) -> String {
         name.uppercased().lowercased().decomposedStringWithCanonicalMapping
     }

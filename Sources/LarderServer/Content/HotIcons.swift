@@ -53,10 +53,9 @@ struct FoundIcon: Sendable {
     let bytes: Bytes
 }
 
-/// Recently used icons, by the target of their requests, within a limit of bytes.
-///
-/// There are two tables. If the young one is half full, it becomes the old one. So finding a young
-/// icon writes nothing. (`MemoryCache` moves an icon each time it finds it.)
+/// Recently used icons, by the target of their requests, within a limit of bytes. If the young
+/// table is half full, it becomes the old one, so that finding a young icon writes nothing.
+/// (`MemoryCache` moves an icon each time it finds it.)
 struct HotIcons {
     private let limit: Int
     private var young: [CacheKey: KnownIcon] = [:]

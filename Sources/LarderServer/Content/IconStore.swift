@@ -4,9 +4,8 @@ import LarderCore
 import NIOCore
 import Synchronization
 
-/// The icons of the cache: from memory, or from the disk.
-///
-/// Its methods read the disk and may wait for it, except those whose names end with `AtOnce`.
+/// The icons of the cache, from memory or the disk. Methods may wait for the disk, except those
+/// whose names end with `AtOnce`.
 final class IconStore: Sendable {
     /// The size of the largest object that is kept in memory, in bytes. Icons are usually smaller.
     /// Larger objects are sent from their files, so that slow clients cost no memory.
@@ -92,9 +91,8 @@ final class IconStore: Sendable {
         return FoundIcon(icon: icon, bytes: bytes)
     }
 
-    /// Returns an icon, which is found by `key` next time; nil if it is not cached.
-    ///
-    /// - Throws: `CacheError`; `.corrupt` if its bytes are damaged. ``ObjectReadings/Busy``.
+    /// Returns an icon, found by `key` next time; nil if it is not cached. Throws
+    /// ``ObjectReadings/Busy``, or `CacheError`, `.corrupt` if its bytes are damaged.
     func icon(
         _ key: CacheKey, fields: [UInt8], for client: Client,
         _ lookUp: (LiveCache) throws -> StoredObject?
@@ -175,11 +173,10 @@ final class IconStore: Sendable {
         if isNew { log.problem("\(error); larder verify --repair fetches it again") }
     }
 
-    /// Returns the file of an object. Unless it is known, it is compared with the digest.
-    ///
-    /// - Parameter client: The client that waits for it; nil: the calling thread.
-    /// - Throws: `CacheError`; ``ObjectReadings/Busy`` if another thread reads the file for other
-    ///   clients; `CancellationError` if all clients have disconnected.
+    /// Returns the file of an object, compared with its digest unless it is known. Without a
+    /// client, the calling thread waits. Throws `CacheError`; ``ObjectReadings/Busy`` if another
+    /// thread reads the file for other clients; `CancellationError` if all clients have
+    /// disconnected.
     func file(
         of object: StoredObject, for client: Client? = nil
     ) throws -> (file: LentFile, identity: FileIdentity) {

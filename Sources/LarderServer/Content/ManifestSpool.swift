@@ -5,9 +5,8 @@ import LarderManifest
 import NIOCore
 import Synchronization
 
-/// A manifest in its plain form, in a temporary file: made once, and sent many times.
-///
-/// Each URL of an icon begins with a mark, which is replaced by the server's own URL.
+/// A manifest in its plain form, in a temporary file: made once, and sent many times. Each URL of
+/// an icon begins with a mark, which is replaced by the server's own URL.
 final class ManifestSpool: Sendable {
     /// A byte that no JSON has.
     fileprivate static let mark: UInt8 = 0

@@ -143,9 +143,8 @@ package struct MissingListOutput: Sendable {
     let load: @Sendable () throws -> [String]
     let store: @Sendable (String) throws -> Void
 
-    /// - Parameters:
-    ///   - load: Returns the URLs of the last list (``urls(of:)``). It is called once.
-    ///   - store: Replaces the list's text. It is called seconds apart, and never twice at a time.
+    /// `load` returns the URLs of the last list (``urls(of:)``), and is called once. `store`
+    /// replaces the list's text. Its calls are seconds apart, and never overlap.
     package init(
         load: @escaping @Sendable () throws -> [String],
         store: @escaping @Sendable (String) throws -> Void
@@ -163,10 +162,8 @@ package struct MissingListOutput: Sendable {
         return lines.isEmpty ? "[]\n" : "[\n\(lines.joined(separator: ",\n"))\n]\n"
     }
 
-    /// Returns the URLs of a list's text, which may also be empty or `[]`.
-    ///
-    /// - Returns: nil if it is not exactly the text that a server writes. It may be a manifest of
-    ///   the user's, which must not be replaced.
+    /// Returns the URLs of a list's text, which may be empty or `[]`. Nil if it is not exactly what
+    /// a server writes: it may be a manifest of the user's, which must not be replaced.
     package static func urls(of text: Data) -> [String]? {
         if text.isEmpty || text.elementsEqual("[]".utf8) { return [] }
         guard text.count <= maximumSize,

@@ -1,11 +1,9 @@
 import LarderCore
 import Synchronization
 
-/// The objects that threads of the pool are comparing with their digests.
-///
-/// A request for an object that another thread reads does not keep a thread waiting. It is put
-/// aside with ``Busy``, and tried again once the object has been read. Reading a large object takes
-/// seconds, so one thread of the pool is always left for quick requests.
+/// The objects that threads of the pool are comparing with their digests. A request for one of
+/// these does not keep a thread waiting: it is put aside with ``Busy``, and tried again later.
+/// Large objects take seconds, so one thread is always left for quick requests.
 final class ObjectReadings: Sendable {
     /// The object cannot be read on this thread now.
     struct Busy: Error { let digest: Digest }

@@ -8,11 +8,9 @@ import Synchronization
 /// The gallery's descriptions of all icons. A thread of their own makes them when a client looks,
 /// and again once they are too old.
 final class ServedGallery: Sendable {
-    /// Icons become stale: descriptions are made again after this time even if neither the index
-    /// nor a manifest has changed.
+    /// Descriptions are made again after this time even if nothing has changed: icons become stale.
     private static let longestLifetime = TimeAmount.minutes(5)
-    /// A page in a browser asks for the rest of its descriptions: earlier ones are kept for this
-    /// time after the last request for them.
+    /// Earlier descriptions are kept for this time after their last use: a page asks for the rest.
     private static let keptUnused = TimeAmount.minutes(5)
     private static let mostKept = 4
 
@@ -40,8 +38,7 @@ final class ServedGallery: Sendable {
             .init(least: leastLifetime, factor: lifetimeFactor, most: Self.longestLifetime))
     }
 
-    /// Returns the description that the page asks for first, or that it is still being made. Starts
-    /// to make it if it is too old.
+    /// Returns the first description, or that it is being made. Starts to make it if it is too old.
     func description() -> GalleryText {
         let sources = GallerySources(icons.cache, configuration.manifests)
         switch newest.step(sources) {
@@ -113,8 +110,7 @@ final class ServedGallery: Sendable {
     }
 }
 
-/// The state of what a gallery is made of. While it stays, so do the icons, unless they become
-/// stale or are damaged.
+/// What a gallery is made of. While it stays equal, icons only become stale or damaged.
 struct GallerySources: Sendable, Equatable {
     private let generation: Int
     private let manifests: [FileIdentity?]

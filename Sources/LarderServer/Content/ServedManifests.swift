@@ -18,8 +18,7 @@ final class ServedManifests: Sendable {
     private let rules: ManifestRules
     private let cache: LiveCache
     private let log: ServerLog
-    /// One manifest is read at a time, and nobody waits for it: long ones would keep every thread
-    /// of the pool.
+    /// One manifest is read at a time, and no thread waits: long ones would keep the whole pool.
     private let isReading = Atomic<Bool>(false)
 
     init(

@@ -45,8 +45,7 @@ final class ServerMetrics: Sendable {
     }
 }
 
-/// The metrics of the cache. Each count looks at all objects, so that it takes at most a twentieth
-/// of the time.
+/// The metrics of the cache. A count looks at all objects, so it takes at most 5 % of the time.
 final class CachedStatus: Sendable {
     private let cache: LiveCache
     private let status = Rebuilt<Bool, String>(.init(least: .seconds(5), factor: 20, most: .zero))

@@ -60,9 +60,8 @@ struct Response: Sendable {
     }
 }
 
-/// A body that is made piece by piece. The client has taken each piece before the next is made.
-///
-/// One thread at a time calls it, and may wait for a disk.
+/// A body that is made piece by piece, each once the client has taken the last. One thread at a
+/// time calls it, and may wait for a disk.
 protocol ChunkSource: Sendable {
     /// Returns the next piece; nil at the end.
     func next() throws -> ByteBuffer?

@@ -78,9 +78,8 @@ struct EntityTagList {
 
     init(_ field: String) { self.field = field }
 
-    /// Whether it names a tag, strong or weak, or is `*`: the comparison of `If-None-Match`.
-    ///
-    /// - Parameter tag: A strong one, with its quotation marks.
+    /// Whether it names a tag (a strong one, in quotation marks) in strong or weak form, or is `*`:
+    /// the comparison of `If-None-Match`.
     func matchesWeakly(_ tag: String) -> Bool { matches(tag, asWeak: true) }
 
     /// Whether it names a strong tag, or is `*`: the comparison of `If-Match`.
