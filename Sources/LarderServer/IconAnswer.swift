@@ -2,8 +2,7 @@ import NIOCore
 
 /// Answers with icons and objects, or that they are missing.
 struct IconAnswer: Sendable {
-    /// With these fields, no browser uses an icon as anything else, and a drawing that is opened as
-    /// a page runs and loads nothing.
+    /// With these, no browser uses an icon as anything else, and a drawing runs and loads nothing.
     private static let harmless = [
         ("X-Content-Type-Options", "nosniff"),
         ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"),

@@ -12,8 +12,7 @@ struct OwnNames: Sendable {
     /// Whether unknown names are those of other servers.
     private let isMirror: Bool
 
-    /// `host` is the name or number that it was told to listen on, `address` the number that it
-    /// listens on.
+    /// `host` is what it was told to listen on, `address` the number that it listens on.
     init(
         host: String, address: String, port: Int, publicURL: String? = nil, isLoopback: Bool,
         isMirror: Bool = false
@@ -80,9 +79,7 @@ struct OwnNames: Sendable {
         var (four, six) = (in_addr(), in6_addr())
         return inet_pton(AF_INET, name, &four) == 1 || inet_pton(AF_INET6, name, &six) == 1
     }
-}
 
-extension OwnNames {
     init(_ configuration: ServerConfiguration, listeningOn address: SocketAddress?) {
         let number = address?.ipAddress ?? configuration.host
         self.init(

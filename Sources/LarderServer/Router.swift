@@ -57,8 +57,7 @@ struct RoutedRequest: Sendable {
 
 /// Finds the routes of requests, and refuses those that have none.
 struct Router: Sendable {
-    /// The longest target that is answered, in bytes. A percent-encoded URL of 8 KiB that has
-    /// mostly plain characters fits.
+    /// The longest target in bytes: a URL of 8 KiB that is percent-encoded, but mostly plain, fits.
     static let longestTarget = TargetMask.longest
 
     enum Choice {

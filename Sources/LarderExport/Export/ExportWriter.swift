@@ -2,8 +2,7 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// Puts files into a tree, each in one step: readers find the old file or the new one, complete. A
-/// file that has the right bytes stays as it is.
+/// Puts files into a tree, each in one step. A file that has the right bytes stays as it is.
 final class ExportWriter {
     /// The age in seconds at which the date of the last access is renewed if the library has dates.
     private static let longestAccess = 86_400

@@ -4,11 +4,9 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// Writes a cache, or the icons that manifests name, in the layout that another program reads.
-///
-/// Each object is compared with its digest before its file gets its name, and each file is complete
-/// or absent. If you run it again, it changes only what has changed. Files whose names are not of
-/// the layout are left alone.
+/// Writes a cache, or the icons that manifests name, in the layout that another program reads. Each
+/// object is compared with its digest before its file gets its name. If you run it again, it
+/// changes only what has changed. Files whose names are not of the layout are left alone.
 package struct Exporter {
     private let cache: Cache
     private let configuration: ExportConfiguration

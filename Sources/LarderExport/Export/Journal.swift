@@ -108,7 +108,7 @@ final class Journal {
         (1...18).contains(word.count) && word.allSatisfy(\.isDigit)
     }
 
-    /// Removes entries that were being written when the app ended, as the library does.
+    /// Removes entries that were being written when the app ended. `body` removes their files.
     func dropDirty(_ body: (_ stem: String) throws -> Void) throws {
         try database.forEachRow(
             { db, last in

@@ -14,10 +14,8 @@ package struct Gallery {
     let rules: ManifestRules
     let hasOthers: Bool
 
-    /// - Parameters:
-    ///   - manifests: Name icons, and say which are missing. Those at URLs are read as the cache
-    ///     has them. Default: none.
-    ///   - hasOthers: Whether icons that no manifest names are shown, too. Default: true.
+    /// Manifests name icons, and say which are missing. Those at URLs are read as the cache has
+    /// them. `hasOthers` is whether icons that no manifest names are shown, too.
     package init(
         of cache: Cache, manifests: [ManifestSource] = [], rules: ManifestRules = .init(),
         hasOthers: Bool = true

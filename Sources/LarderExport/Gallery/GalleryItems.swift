@@ -7,15 +7,13 @@ extension Gallery {
     private static let batch = 500
     private static let batchBytes = 1 << 20
 
-    /// Calls `body` with the icons that manifests name, in their order, then with the cache's
-    /// others. Returns their number. `isWhole` is whether an object's bytes are those of its
-    /// digest.
+    /// Calls `body` with the icons of manifests, in their order, then with the cache's others.
+    /// Returns their number. `isWhole` is whether an object's bytes are those of its digest.
     func forEachItem(
         isWhole: (StoredObject) throws -> Bool, _ body: (GalleryItem) throws -> Void
     ) throws -> Int {
         var count = 0
-        /// The keys of shown icons, and of cached icons beyond the limit. The cache's own icons
-        /// follow without these.
+        /// Keys of shown icons, and of cached ones beyond the limit. The cache's other icons follow.
         let named = hasOthers && !manifests.isEmpty ? try ScratchKeys() : nil
         func show(_ icon: @autoclosure () throws -> GalleryIcon) throws {
             count += 1

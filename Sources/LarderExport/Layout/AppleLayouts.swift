@@ -21,8 +21,7 @@ struct NukeLayout: KeyedLayout {
     func stem(ofFile name: String) -> String? { name.isHex(40) ? name : nil }
 }
 
-/// Kingfisher's default `DiskStorage`, with hashed names and no extension, as it is unless an app
-/// says otherwise.
+/// Kingfisher's default `DiskStorage`: hashed names without an extension.
 ///
 /// Source: Kingfisher 8.11.0 and 7.12.0, Sources/Cache/DiskStorage.swift (`cacheFileName`,
 /// `FileMeta`), Sources/Utility/String+SHA256.swift and String+MD5.swift; the key of an unprocessed
@@ -57,8 +56,7 @@ struct SDWebImageLayout: KeyedLayout {
 
     var folders = ["com.hackemist.SDImageCache", "default"]
 
-    /// Before 5.20, files expire 7 days after this date. Since then, they expire 7 days after the
-    /// last access.
+    /// Files expire 7 days after this date before 5.20, since then 7 days after the last access.
     var modified: Date? { lastDate }
 
     var seed: AppSeed? {

@@ -40,8 +40,7 @@ struct GlideLayout: KeyedLayout {
     func stem(ofFile name: String) -> String? { journal?.stem(ofFile: name) }
 }
 
-/// The list of files in a directory of Jake Wharton's DiskLruCache, version 1, which Coil and Glide
-/// have copies of.
+/// The list of files of Jake Wharton's DiskLruCache, version 1. Coil and Glide have copies of it.
 struct JournalForm: Sendable {
     static let file = "journal"
     /// The journal's name while the library replaces it. It is read if there is no other.

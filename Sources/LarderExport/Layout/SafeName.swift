@@ -11,14 +11,10 @@ enum SafeName {
     /// of the end of the URL, or of its host, or `icon`.
     static func of(_ name: String, url: String?) -> String {
         let safe = clean(name)
-        if !safe.isEmpty { return safe }
-        guard let url else { return "icon" }
+        guard safe.isEmpty, let url else { return safe.isEmpty ? "icon" : safe }
         let last = PathExtension.without(PathExtension.lastComponent(ofURL: url))
-        for text in [last, (try? HTTPURL(url))?.host ?? ""] {
-            let safe = clean(text)
-            if !safe.isEmpty { return safe }
-        }
-        return "icon"
+        let host = (try? HTTPURL(url))?.host ?? ""
+        return [last, host].map(clean).first { !$0.isEmpty } ?? "icon"
     }
 
     private static func clean(_ text: String) -> String {

@@ -55,7 +55,6 @@ struct FoundIcon: Sendable {
 
 /// Recently used icons, by the target of their requests, within a limit of bytes. If the young
 /// table is half full, it becomes the old one, so that finding a young icon writes nothing.
-/// (`MemoryCache` moves an icon each time it finds it.)
 struct HotIcons {
     private let limit: Int
     private var young: [CacheKey: KnownIcon] = [:]

@@ -7,8 +7,7 @@ import Synchronization
 /// The icons of the cache, from memory or the disk. Methods may wait for the disk, except those
 /// whose names end with `AtOnce`.
 final class IconStore: Sendable {
-    /// The size of the largest object that is kept in memory, in bytes. Icons are usually smaller.
-    /// Larger objects are sent from their files, so that slow clients cost no memory.
+    /// The largest object that is kept in memory, in bytes. Larger ones are sent from their files.
     static let largestInMemory: Int64 = 64 << 10
     /// An icon is looked up again after this time, so that its use is recorded.
     private static let mostAge = TimeAmount.minutes(10)
@@ -173,10 +172,9 @@ final class IconStore: Sendable {
         if isNew { log.problem("\(error); larder verify --repair fetches it again") }
     }
 
-    /// Returns the file of an object, compared with its digest unless it is known. Without a
-    /// client, the calling thread waits. Throws `CacheError`; ``ObjectReadings/Busy`` if another
-    /// thread reads the file for other clients; `CancellationError` if all clients have
-    /// disconnected.
+    /// Returns the file of an object, compared with its digest unless it is known. Throws
+    /// `CacheError`; ``ObjectReadings/Busy`` if another thread reads it and there is a client;
+    /// `CancellationError` if all clients have disconnected.
     func file(
         of object: StoredObject, for client: Client? = nil
     ) throws -> (file: LentFile, identity: FileIdentity) {
@@ -222,8 +220,7 @@ final class IconStore: Sendable {
         guard let file = cache.opened?.lendAtOnce(digest, size: size, known: known) else {
             return nil
         }
-        // A full table stays as it is: else files that are asked for in turn would always have been
-        // closed just before.
+        // A full table stays: else files that are asked for in turn would always have been closed.
         state.withLock { if $0.open.count < Self.mostOpen { $0.open[digest] = file } }
         return file
     }

@@ -136,8 +136,7 @@ final class MissingList: Sendable {
 package struct MissingListOutput: Sendable {
     static let maximumURLs = 10_000
     static let maximumBytes = 2 << 20
-    /// The size of the longest text of a list, in bytes. A byte of a URL becomes up to six, and
-    /// each URL has a line.
+    /// The longest text in bytes. A byte of a URL becomes up to six, and each URL has a line.
     package static let maximumSize = maximumBytes * 6 + maximumURLs * 16
 
     let load: @Sendable () throws -> [String]

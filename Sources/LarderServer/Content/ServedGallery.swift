@@ -5,8 +5,7 @@ import LarderExport
 import NIOCore
 import Synchronization
 
-/// The gallery's descriptions of all icons. A thread of their own makes them when a client looks,
-/// and again once they are too old.
+/// The descriptions of all icons. A thread makes them when a client looks, if they are too old.
 final class ServedGallery: Sendable {
     /// Descriptions are made again after this time even if nothing has changed: icons become stale.
     private static let longestLifetime = TimeAmount.minutes(5)
