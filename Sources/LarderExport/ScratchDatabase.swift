@@ -4,7 +4,6 @@ import LarderCache
 // Temporary databases: they keep memory within bounds, however many icons there are.
 
 extension DatabaseQueue {
-    /// The number of rows that are read or written at a time.
     static let pageLimit = 500
 
     static func scratch(_ schema: String) throws -> DatabaseQueue {
@@ -15,7 +14,6 @@ extension DatabaseQueue {
         return database
     }
 
-    /// Runs a statement for each of the rows, in one transaction.
     func run<Row>(
         _ sql: String, for rows: some Sequence<Row>,
         _ bind: (Row, inout PreparedStatement.Parameters) -> Void

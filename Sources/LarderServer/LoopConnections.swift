@@ -5,7 +5,6 @@ import NIOCore
 final class LoopConnections {
     private var handlers: [ObjectIdentifier: ConnectionHandler] = [:]
     private var second: time_t = 0
-    /// The `Date` line of this second, with its end.
     private(set) var dateLine: [UInt8] = []
     private(set) var isDraining = false
 

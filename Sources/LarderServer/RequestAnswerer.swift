@@ -5,7 +5,6 @@ import LarderManifest
 import NIOCore
 import NIOPosix
 
-/// Answers requests: at once, or on a thread of the pool.
 struct RequestAnswerer: Sendable {
     private static let health = Response(200, text: "ok")
 

@@ -2,7 +2,6 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A server that listens: its threads, its regular work, and its end.
 final class RunningServer: Sendable {
     typealias Loop = (any EventLoop, NIOLoopBoundBox<LoopConnections>)
 

@@ -47,7 +47,6 @@ enum Placement {
     case unchanged
 }
 
-/// The files of a layout: how they are written and removed.
 protocol ExportedFiles {
     func begin(_ list: ExportList) throws
     func place(_ object: StoredObject, _ stem: String) throws -> Placement

@@ -49,7 +49,6 @@ struct FileIndex {
             return line.text
         }
 
-        /// Reads a line that an export has written; nil for any other.
         init?(_ text: some Collection<UInt8>) {
             var members = MemberReader(text)
             guard members.skip("{"), let name = members.text("name"), members.skip(","),

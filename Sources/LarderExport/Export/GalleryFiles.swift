@@ -11,7 +11,6 @@ final class GalleryFiles: GalleryPlace {
     private let reason: (CacheError, StoredObject) throws -> ExportCode
     /// Limited by the number of icons of a gallery.
     private var placed: Set<Digest> = []
-    /// The reason for which the last object has no file.
     private var failure: (reason: ExportCode, message: String)?
     /// Objects that have failed. Their files stay.
     private var failed: Set<Digest> = []

@@ -54,7 +54,6 @@ enum ImageSet {
             """
     }
 
-    /// Whether an export has made the set that has this description.
     static func isOwn(_ contents: [UInt8]) -> Bool {
         guard contents.count <= longestContents,
             let json = try? JSONSerialization.jsonObject(with: Data(contents))

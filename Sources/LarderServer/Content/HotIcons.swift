@@ -17,7 +17,6 @@ final class KnownIcon: Sendable {
     let body: ByteBuffer?
     /// The file that was compared with the digest.
     let file: FileIdentity
-    /// The index's generation when it was found.
     let generation: Int
     let foundAt: NIODeadline
     /// The memory that it takes, in bytes. Its key counts, because clients choose its length.

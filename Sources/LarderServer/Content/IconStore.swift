@@ -29,7 +29,6 @@ final class IconStore: Sendable {
         var generation = 0
         /// Damaged objects that were reported. Each is reported once.
         var told: Set<Digest> = []
-        /// Objects whose use is to be recorded.
         var used: Set<Digest> = []
     }
 

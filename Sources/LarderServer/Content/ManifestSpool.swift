@@ -13,7 +13,6 @@ final class ManifestSpool: Sendable {
 
     fileprivate let size: Int64
     fileprivate let marks: Int
-    /// The number of entries that cannot be used.
     let unusable: Int
     fileprivate let name = UInt64.random(in: .min ... .max)
     private let file: LarderCache.FileDescriptor

@@ -26,7 +26,6 @@ final class MissingList: Sendable {
         /// The cache's generation when the URLs were last looked up; nil if they could not be.
         var generation: Int?
 
-        /// Drops old URLs. Returns whether there is room now.
         mutating func makeRoom(for count: Int) -> Bool {
             while items.count >= MissingListOutput.maximumURLs
                 || bytes + count > MissingListOutput.maximumBytes

@@ -4,7 +4,6 @@ import LarderManifest
 import NIOCore
 import Synchronization
 
-/// The manifests that are served. Each is read again once its file has changed.
 final class ServedManifests: Sendable {
     private enum Identity: Equatable {
         /// Of a file; nil if it is gone.

@@ -63,7 +63,6 @@ struct Response: Sendable {
 /// A body that is made piece by piece, each once the client has taken the last. One thread at a
 /// time calls it, and may wait for a disk.
 protocol ChunkSource: Sendable {
-    /// Returns the next piece; nil at the end.
     func next() throws -> ByteBuffer?
 }
 

@@ -63,7 +63,6 @@ struct ServerRequest: Sendable {
     }
 }
 
-/// A client whose request is being answered.
 final class Client: Sendable {
     private let gone = Atomic<Bool>(false)
 
