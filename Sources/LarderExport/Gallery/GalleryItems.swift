@@ -13,7 +13,7 @@ extension Gallery {
         isWhole: (StoredObject) throws -> Bool, _ body: (GalleryItem) throws -> Void
     ) throws -> Int {
         var count = 0
-        /// Keys of shown icons, and of cached ones beyond the limit. The cache's other icons follow.
+        /// Keys of shown icons, and of cached ones beyond the limit. Other cached icons follow.
         let named = hasOthers && !manifests.isEmpty ? try ScratchKeys() : nil
         func show(_ icon: @autoclosure () throws -> GalleryIcon) throws {
             count += 1
