@@ -2,15 +2,12 @@ import LarderManifest
 
 /// The reason for which an icon was skipped, or failed, in the words of a report.
 package protocol FailureCode: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
-    /// The entry has no icon.
     static var noIcon: Self { get }
-    /// The entry of the manifest cannot be used.
     static var badEntry: Self { get }
     /// Whether the icon is skipped, and has not failed.
     var isSkip: Bool { get }
 }
 
-/// An icon of a report that was skipped or has failed.
 package struct IconFailure<Code: FailureCode>: Sendable, Equatable {
     package let code: Code
     /// The entry's name; text from outside.
@@ -30,9 +27,6 @@ package struct IconFailure<Code: FailureCode>: Sendable, Equatable {
 
 /// The icons of a report that were skipped or have failed: all are counted, the first are kept.
 package struct IconFailures<Code: FailureCode>: Sendable {
-    private static var limit: Int { 100 }
-
-    /// The number of icons for each reason.
     package private(set) var counts: [Code: Int] = [:]
     /// The first 100 that failed.
     package private(set) var failures: [IconFailure<Code>] = []
@@ -42,7 +36,7 @@ package struct IconFailures<Code: FailureCode>: Sendable {
 
     mutating func note(_ failure: IconFailure<Code>) {
         counts[failure.code, default: 0] += 1
-        if !failure.code.isSkip, failures.count < Self.limit { failures.append(failure) }
+        if !failure.code.isSkip, failures.count < 100 { failures.append(failure) }
     }
 
     mutating func noteSkipped(_ item: ManifestItem, _ reason: String) {
@@ -57,29 +51,23 @@ package struct IconFailures<Code: FailureCode>: Sendable {
 
 package typealias ExportFailure = IconFailure<ExportCode>
 
-/// The reason for which an icon was not exported.
 package enum ExportCode: String, FailureCode {
     // Skipped: nothing is wrong.
-
     case noIcon = "no-icon"
     /// The manifest has the icon itself, and there is no URL that an app would ask for.
     case noURL = "no-url"
     case notAnImage = "not-an-image"
     /// Xcode does not accept images of that type.
     case unsupportedType = "unsupported-type"
-    /// A gallery shows no more icons.
     case notShown = "not-shown"
 
     // Failed.
-
     case badEntry = "bad-entry"
-    /// It is not in the cache.
     case missing
     /// Its object is gone, or has other bytes.
     case corrupt
     case integrityMismatch = "integrity-mismatch"
     case sizeMismatch = "size-mismatch"
-    /// Its object cannot be read.
     case unreadable
     /// Something that is not a file is in its place, or its name is too long.
     case obstructed
@@ -96,27 +84,22 @@ package typealias ImportFailure = IconFailure<ImportCode>
 /// The reason for which an icon was not imported, though a file may exist.
 package enum ImportCode: String, FailureCode {
     // Skipped: nothing is wrong.
-
     case noIcon = "no-icon"
     /// The manifest has the icon itself: prefetch stores it.
     case noURL = "no-url"
 
     // Failed.
-
     case badEntry = "bad-entry"
     /// A link, a directory or a pipe is in the place of the file.
     case notAFile = "not-a-file"
     case unreadable
     /// The library has stored the body of an error.
     case errorResponse = "error-response"
-    /// The file has more bytes than are allowed.
     case tooLarge = "too-large"
-    /// The file is not a complete image.
     case notAnImage = "not-an-image"
     /// The manifest or the directory's list demands other bytes.
     case integrityMismatch = "integrity-mismatch"
     case sizeMismatch = "size-mismatch"
-    /// The cache could not store it.
     case unstored
 
     package var isSkip: Bool { self == .noIcon || self == .noURL }

@@ -8,7 +8,6 @@ struct ReadFiles {
     struct Content {
         let digest: Digest
         let size: Int64
-        /// What is known of the image.
         var attributes = ObjectAttributes()
         /// Why the bytes are not an image; nil if they are, or were not inspected.
         var fault: String?
@@ -58,9 +57,7 @@ struct ReadFiles {
         }
     }
 
-    /// Returns the digest of a file's bytes, or nil if reading was cancelled.
-    ///
-    /// - Parameter file: A regular file that has not been read yet.
+    /// Returns the digest of a regular file that has not been read yet; nil if it was cancelled.
     func digest(of file: FileDescriptor, isCancelled: () -> Bool) throws -> Digest? {
         let identity = FileIdentity(try file.status())
         if let known = try content(of: identity) { return known.digest }

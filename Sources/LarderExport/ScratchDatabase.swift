@@ -4,7 +4,6 @@ import LarderCache
 // Temporary databases: they keep memory within bounds, however many icons there are.
 
 extension DatabaseQueue {
-    /// The number of rows that are read or written at a time.
     static let pageLimit = 500
 
     static func scratch(_ schema: String) throws -> DatabaseQueue {
@@ -15,7 +14,6 @@ extension DatabaseQueue {
         return database
     }
 
-    /// Runs a statement for each of the rows, in one transaction.
     func run<Row>(
         _ sql: String, for rows: some Sequence<Row>,
         _ bind: (Row, inout PreparedStatement.Parameters) -> Void
@@ -27,14 +25,12 @@ extension DatabaseQueue {
         }
     }
 
-    /// Whether a query that takes one value has a row.
     func hasRow(_ sql: String, _ value: some SQLiteValue) throws -> Bool {
         try read { try PreparedStatement($0, sql).firstInteger(value) != nil }
     }
 
-    /// Calls `body` with one page after the other. `body` can use the database.
-    ///
-    /// - Parameter page: Reads the rows that follow the given one.
+    /// Calls `body` with one page after the other. `page` reads the rows that follow the given one.
+    /// `body` can use the database.
     func forEachPage<Row>(
         _ page: (Database, Row?) throws -> [Row], _ body: ([Row]) throws -> Void
     ) throws {
@@ -46,7 +42,6 @@ extension DatabaseQueue {
         } while last != nil
     }
 
-    /// Calls `body` with one row after the other. `body` can use the database.
     func forEachRow<Row>(
         _ page: (Database, Row?) throws -> [Row], _ body: (Row) throws -> Void
     ) throws {

@@ -7,8 +7,7 @@ final class AcceptGate: ChannelDuplexHandler {
     typealias InboundOut = Channel
     typealias OutboundIn = Never
 
-    /// The pause after an error, for example if there is no file descriptor. The kernel would
-    /// report it again at once.
+    /// The pause after an error, such as EMFILE. The kernel would report it again at once.
     private static let pause = TimeAmount.milliseconds(100)
 
     private let limit: Int

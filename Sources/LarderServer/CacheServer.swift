@@ -6,17 +6,10 @@ import NIOPosix
 import Synchronization
 
 /// A cache over HTTP, offline: it never opens a connection to another server.
-///
-///     let server = CacheServer(ServerConfiguration(cache: path))
-///     let url = try await server.start()
-///     …
-///     let isWhole = await server.stop()
 package final class CacheServer: Sendable {
-    /// The size of each connection's send buffer, in bytes. The kernel's own limit would be
-    /// megabytes for each slow client.
+    /// Each connection's send buffer in bytes. The kernel's own limit would be megabytes.
     private static let sendBuffer = 128 << 10
-    /// The number of bytes that are read at a time. All requests in them are read before the first
-    /// is answered.
+    /// Bytes to read at a time. All requests in them are read before the first is answered.
     private static let receiveBuffer = 4 << 10
 
     private let configuration: ServerConfiguration
@@ -24,10 +17,9 @@ package final class CacheServer: Sendable {
 
     package init(_ configuration: ServerConfiguration) { self.configuration = configuration }
 
-    /// Opens the cache, reads the manifests, and listens.
-    ///
-    /// - Returns: The server's URL, such as `http://127.0.0.1:8080/`.
-    /// - Throws: `CacheError`, `.missing` if there is no cache; `ManifestError`; ``ServerError``.
+    /// Opens the cache, reads the manifests, and listens. Returns the URL, such as
+    /// `http://127.0.0.1:8080/`. Throws `CacheError`, `.missing` if there is no cache;
+    /// `ManifestError`; ``ServerError``.
     package func start() async throws -> String {
         let configuration = configuration
         // Each event loop takes up to three (epoll, eventfd, timerfd). The rest is for the cache,
@@ -94,10 +86,8 @@ package final class CacheServer: Sendable {
         }
     }
 
-    /// Stops listening, lets responses in progress end, and closes everything.
-    ///
-    /// - Returns: false if one was cut off because it took longer than
-    ///   ``ServerConfiguration/grace``.
+    /// Stops listening, lets responses in progress end, and closes everything. Returns false if one
+    /// took longer than ``ServerConfiguration/grace`` and was cut off.
     @discardableResult
     package func stop() async -> Bool {
         let server = running.withLock { running in

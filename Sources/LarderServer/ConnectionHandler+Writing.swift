@@ -2,16 +2,14 @@ import NIOCore
 import NIOPosix
 
 extension ConnectionHandler {
-    /// The size of the largest body that is copied behind its head, in bytes. Sending two buffers
-    /// takes longer.
+    /// The largest body that is copied behind its head, in bytes. Sending two buffers takes longer.
     private static let smallBody = 16 << 10
 
     private static let lengthName = Array("Content-Length: ".utf8)
     private static let close = Array("Connection: close\r\n".utf8)
     private static let keepAlive = Array("Connection: keep-alive\r\n".utf8)
 
-    /// Writes a response. The activity is ``Activity/sending`` if a part of it is still to be
-    /// written.
+    /// Writes a response. The activity is ``Activity/sending`` until all of it is written.
     func write(_ response: Response, to request: ServerRequest) {
         guard let context else { return }
         var response = response
@@ -65,8 +63,7 @@ extension ConnectionHandler {
         if case .bytes(let bytes) = response.body, bytes.readableBytes <= Self.smallBody {
             small = bytes.readableBytes
         }
-        var head = context.channel.allocator.buffer(
-            capacity: 256 + response.fields.count + small)
+        var head = context.channel.allocator.buffer(capacity: 256 + response.fields.count + small)
         head.writeBytes(HeadLine.status(response.status))
         head.writeBytes(connections.dateLine)
         head.writeBytes(response.fields)
@@ -85,8 +82,7 @@ extension ConnectionHandler {
     }
 
     private func send(
-        _ file: NIOFileHandle, _ range: Range<Int64>, isLast: Bool,
-        _ context: ChannelHandlerContext
+        _ file: NIOFileHandle, _ range: Range<Int64>, isLast: Bool, _ context: ChannelHandlerContext
     ) {
         activity = .sending
         let region = FileRegion(
@@ -96,17 +92,12 @@ extension ConnectionHandler {
             try? file.close()
             // The next response begins now: written bytes are not sent yet.
             let isWhole = (try? result.get()) != nil
-            if isWhole {
-                handler.value.answerer.metrics.bytes.add(range.count, ordering: .relaxed)
-            }
+            if isWhole { handler.value.answerer.metrics.bytes.add(range.count, ordering: .relaxed) }
             handler.value.sent(isWhole: isWhole, isLast: isLast)
         }
     }
 
-    /// Has the next piece made on the pool, and writes it. The next one is made when the client has
-    /// taken it.
-    ///
-    /// - Parameter left: The number of bytes that follow.
+    /// Makes the next piece on the pool, and writes it. The client has taken the last one.
     private func sendNext(of source: any ChunkSource, left: Int64, isLast: Bool) {
         guard let loop = context?.eventLoop else { return }
         let handler = NIOLoopBound(self, eventLoop: loop)

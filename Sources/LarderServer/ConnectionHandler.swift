@@ -15,9 +15,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     enum Activity {
         case idle
-        /// Another thread answers the request.
         case answering
-        /// The body of the response is written.
         case sending
     }
 
@@ -33,12 +31,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private(set) var context: ChannelHandlerContext?
     private let client = Client()
     var activity = Activity.idle
-    /// Whether no other response follows.
     private var isEnding = false
     /// When the client has ended its direction of the connection.
     private var inputEnd: NIODeadline?
     private var isReadWithheld = false
-    /// Whether anything was written since the last flush.
     var hasUnflushed = false
     private var isAdvancing = false
     /// Whether a part of a request came since the last complete read.
@@ -49,9 +45,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var idleSince = NIODeadline.now()
     /// The number of bytes that the client has not taken, and since when it is the same.
     private var backlog: (bytes: Int, since: NIODeadline)?
-    /// The file that is sent.
     var lent: LentFile?
-    /// The access log's entry of the request in progress.
     var entry: AccessEntry?
 
     init(_ answerer: RequestAnswerer, _ connections: LoopConnections) {
@@ -128,16 +122,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     func read(context: ChannelHandlerContext) {
-        guard mayRead else {
-            isReadWithheld = true
-            return
-        }
-        context.read()
+        if mayRead { context.read() } else { isReadWithheld = true }
     }
 
-    private var mayRead: Bool {
-        isEnding || queue.isEmpty && context?.channel.isWritable ?? false
-    }
+    private var mayRead: Bool { isEnding || queue.isEmpty && context?.channel.isWritable ?? false }
 
     private func leave() {
         guard context != nil else { return }
@@ -150,7 +138,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     // MARK: - Requests
 
-    /// Begins as many requests as possible.
     func advance() {
         guard !isAdvancing, let context else { return }
         isAdvancing = true
@@ -207,9 +194,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         if response.isLast, activity == .idle { end() }
     }
 
-    /// Ends a response.
-    ///
-    /// - Parameter isWhole: Whether the client has taken the whole body.
+    /// Ends a response. `isWhole` is whether the client has taken the whole body.
     func sent(isWhole: Bool, isLast: Bool) {
         guard context != nil else { return }
         activity = .idle
@@ -245,7 +230,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
         context.read()
     }
 
-    /// Whether a response is in progress or waiting.
     var isBusy: Bool { context != nil && (activity != .idle || !queue.isEmpty) }
 
     /// Ends the connection with the response in progress, or now if there is none.
@@ -253,12 +237,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
         if activity == .idle, queue.isEmpty { end() }
     }
 
-    /// Closes the connection at once.
     func abort() { context?.close(promise: nil) }
 
-    /// Closes the connection if it takes too long.
-    ///
-    /// - Parameter isCrowded: Whether other clients wait for a connection.
+    /// Closes the connection if it takes too long, or sooner if other clients wait for one.
     func checkTime(_ now: NIODeadline, isCrowded: Bool) {
         guard let context else { return }
         let bytes =

@@ -4,8 +4,7 @@ import NIOCore
 
 /// Answers with the page of all icons, and with its parts.
 struct GalleryAnswer: Sendable {
-    /// The page runs its own script and shows this server's icons, and nothing else, in no other
-    /// page.
+    /// The page runs its own script and shows this server's icons only, and in no other page.
     private static let policy = """
         default-src 'none'; img-src 'self' data:; script-src 'self'; style-src 'self'; \
         base-uri 'none'; form-action 'none'; frame-ancestors 'none'

@@ -2,8 +2,7 @@ import NIOCore
 
 /// Answers with icons and objects, or that they are missing.
 struct IconAnswer: Sendable {
-    /// With these fields, no browser uses an icon as anything else, and a drawing that is opened as
-    /// a page runs and loads nothing.
+    /// With these, no browser uses an icon as anything else, and a drawing runs and loads nothing.
     private static let harmless = [
         ("X-Content-Type-Options", "nosniff"),
         ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"),
@@ -33,8 +32,7 @@ struct IconAnswer: Sendable {
         self.metrics = metrics
         fallback = configuration.fallback
         func lines(_ cacheControl: String) -> [UInt8] {
-            Response.lines(
-                [("Cache-Control", cacheControl)] + Self.harmless + (allowed ?? []))
+            Response.lines([("Cache-Control", cacheControl)] + Self.harmless + (allowed ?? []))
         }
         changing = lines("no-cache")
         unchanging = lines("public, max-age=31536000, immutable")
@@ -84,9 +82,7 @@ struct IconAnswer: Sendable {
         }
     }
 
-    /// Answers that an icon is missing.
-    ///
-    /// - Parameter url: The URL to note; nil to note none.
+    /// Answers that an icon is missing, and notes its URL if there is one.
     func missing(_ url: String?) -> Response {
         if let url { missing?.note(url) }
         let absent = absent()

@@ -5,31 +5,23 @@ import NIOCore
 final class LoopConnections {
     private var handlers: [ObjectIdentifier: ConnectionHandler] = [:]
     private var second: time_t = 0
-    /// The `Date` line of this second, with its end.
     private(set) var dateLine: [UInt8] = []
-    /// Whether connections end with the response in progress.
     private(set) var isDraining = false
 
     init() { renewDate() }
 
-    /// The number of connections, and of those that have a response in progress.
-    var counts: (open: Int, busy: Int) {
-        (handlers.count, handlers.values.count(where: \.isBusy))
-    }
+    var counts: (open: Int, busy: Int) { (handlers.count, handlers.values.count(where: \.isBusy)) }
 
     func add(_ handler: ConnectionHandler) { handlers[ObjectIdentifier(handler)] = handler }
-
     func remove(_ handler: ConnectionHandler) { handlers[ObjectIdentifier(handler)] = nil }
 
-    /// Closes connections that take too long. Called every second. A task for each connection would
-    /// be made and cancelled with each request, which takes longer.
+    /// Closes connections that take too long. Called every second: a task for each would cost more.
     func sweep(isFull: Bool) {
         renewDate()
         let now = NIODeadline.now()
         for handler in Array(handlers.values) { handler.checkTime(now, isCrowded: isFull) }
     }
 
-    /// Ends idle connections at once, and the others with their response.
     func drain() {
         isDraining = true
         for handler in Array(handlers.values) { handler.drain() }

@@ -1,10 +1,8 @@
 import Foundation
 import NIOCore
 
-/// The names of a server in `Host` and in targets.
-///
-/// A server on a loopback address must not answer to other names: a page whose name leads to that
-/// address (DNS rebinding) could read its answers.
+/// The names of a server in `Host` and in targets. On a loopback address, it must not answer to
+/// other names: a page whose name leads there (DNS rebinding) could read its answers.
 struct OwnNames: Sendable {
     private let authorities: [[UInt8]]
     private let hosts: [[UInt8]]
@@ -14,11 +12,7 @@ struct OwnNames: Sendable {
     /// Whether unknown names are those of other servers.
     private let isMirror: Bool
 
-    /// - Parameters:
-    ///   - host: The name or number that it was told to listen on.
-    ///   - address: The number that it listens on.
-    ///   - isLoopback: Whether only this machine reaches it.
-    ///   - isMirror: Whether it answers for other servers' URLs.
+    /// `host` is what it was told to listen on, `address` the number that it listens on.
     init(
         host: String, address: String, port: Int, publicURL: String? = nil, isLoopback: Bool,
         isMirror: Bool = false
@@ -40,7 +34,6 @@ struct OwnNames: Sendable {
         host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
     }
 
-    /// Returns the host of a URL, with its port if it has one.
     private static func authority(of url: String) -> String {
         let parts = url.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: true)
         return parts.count > 1 ? String(Substring(parts[1])) : ""
@@ -86,10 +79,7 @@ struct OwnNames: Sendable {
         var (four, six) = (in_addr(), in6_addr())
         return inet_pton(AF_INET, name, &four) == 1 || inet_pton(AF_INET6, name, &six) == 1
     }
-}
 
-extension OwnNames {
-    /// - Parameter address: The address that the server listens on.
     init(_ configuration: ServerConfiguration, listeningOn address: SocketAddress?) {
         let number = address?.ipAddress ?? configuration.host
         self.init(

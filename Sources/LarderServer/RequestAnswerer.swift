@@ -5,7 +5,6 @@ import LarderManifest
 import NIOCore
 import NIOPosix
 
-/// Answers requests: at once, or on a thread of the pool.
 struct RequestAnswerer: Sendable {
     private static let health = Response(200, text: "ok")
 
@@ -20,11 +19,8 @@ struct RequestAnswerer: Sendable {
     let pool: NIOThreadPool
     let log: ServerLog
 
-    /// Answers a request.
-    ///
-    /// - Parameter done: Takes the response on a thread of the pool, unless it is returned. It is
-    ///   not called once the client is gone.
-    /// - Returns: The response if that takes no waiting.
+    /// Returns the response if that takes no waiting. Otherwise, `done` takes it on a thread of the
+    /// pool, unless the client is gone.
     func answer(
         _ request: ServerRequest, _ done: @escaping @Sendable (Response) -> Void
     ) -> Response? {
@@ -56,9 +52,7 @@ struct RequestAnswerer: Sendable {
         }
     }
 
-    private func submit(
-        _ request: RoutedRequest, _ done: @escaping @Sendable (Response) -> Void
-    ) {
+    private func submit(_ request: RoutedRequest, _ done: @escaping @Sendable (Response) -> Void) {
         let client = request.request.client
         pool.submit { state in
             // The pool is shutting down, or the client has disconnected.
@@ -97,8 +91,6 @@ struct RequestAnswerer: Sendable {
         case .health: Self.health
         }
     }
-
-    // MARK: - Icons
 
     private func ofIcon(_ request: RoutedRequest) throws -> Response {
         guard let query = request.query?.utf8,
@@ -139,8 +131,6 @@ struct RequestAnswerer: Sendable {
         ).map { icon.found($0, request.request) }
     }
 
-    // MARK: - Manifests and metrics
-
     private func ofManifest(_ request: RoutedRequest) throws -> Response {
         guard let name = PercentDecoding.text(request.path.utf8.dropFirst(Route.manifests.count)),
             let spool = try manifests.spool(name)
@@ -158,8 +148,7 @@ struct RequestAnswerer: Sendable {
         {
             return Response(412, text: "The manifest has another entity tag.")
         }
-        if let tags = request.request.ifNoneMatch,
-            EntityTagList(tags).matchesWeakly(text.entityTag)
+        if let tags = request.request.ifNoneMatch, EntityTagList(tags).matchesWeakly(text.entityTag)
         {
             return .notModified(fields: Response.lines(fields))
         }
@@ -196,8 +185,6 @@ struct AccessEntry {
     }
 
     /// Returns one JSON object with a line end. Nothing in it can end the line or steer a terminal.
-    ///
-    /// - Parameter bytes: The number of bytes of the body.
     func line(status: Int, bytes: Int64) -> String {
         var object = JSONObject()
         object.set("time", UTCTime.timestamp(Date()))

@@ -57,8 +57,7 @@ struct RoutedRequest: Sendable {
 
 /// Finds the routes of requests, and refuses those that have none.
 struct Router: Sendable {
-    /// The longest target that is answered, in bytes. A percent-encoded URL of 8 KiB that has
-    /// mostly plain characters fits.
+    /// The longest target in bytes: a URL of 8 KiB that is percent-encoded, but mostly plain, fits.
     static let longestTarget = TargetMask.longest
 
     enum Choice {
@@ -75,8 +74,7 @@ struct Router: Sendable {
         let target = request.target
         let isPath = target.utf8.first == UInt8(ascii: "/")
         if request.hostCount == 0, request.isOld {
-            return isPath
-                ? local(request, target[...], host: names.authority) : absolute(request)
+            return isPath ? local(request, target[...], host: names.authority) : absolute(request)
         }
         // RFC 9112, section 3.2: also if the target has a host of its own.
         guard request.hostCount == 1, let host = request.host, OwnNames.isAuthority(host.utf8)

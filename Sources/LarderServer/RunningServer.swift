@@ -2,7 +2,6 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A server that listens: its threads, its regular work, and its end.
 final class RunningServer: Sendable {
     typealias Loop = (any EventLoop, NIOLoopBoundBox<LoopConnections>)
 
@@ -63,15 +62,12 @@ final class RunningServer: Sendable {
         }
     }
 
-    /// Records the use of objects, and missing icons.
     private func recordAll() {
         icons.recordUse()
         missing?.save(icons.cache, log)
     }
 
-    /// Stops listening, waits for responses, and closes everything.
-    ///
-    /// - Returns: false if a response was cut off.
+    /// Stops listening, and closes everything. Returns false if a response was cut off.
     func stop(grace: Duration) async -> Bool {
         try? await listener.close()
         for (loop, connections) in loops {

@@ -14,13 +14,9 @@ struct ExportCollection {
     var report: ExportReport
     var icons: [ExportedIcon] = []
 
-    // MARK: - Manifests
-
     private typealias Wanted = (item: ManifestItem, url: String?, key: String)
 
     /// Adds the icons of manifests, under their URLs exactly as those spell them.
-    ///
-    /// - Throws: `ManifestError`, ``CacheError``, `CancellationError`.
     mutating func add(_ manifests: [ManifestSource], rules: ManifestRules) throws {
         var page: [Wanted] = []
         for source in manifests {
@@ -86,10 +82,7 @@ struct ExportCollection {
         return "Xcode takes no \(object.mediaType ?? "unknown type")"
     }
 
-    // MARK: - The whole cache
-
-    /// Adds all images of the cache, under their URLs and, for a library, under each spelling that
-    /// a manifest had.
+    /// Adds all images of the cache; for a library, also under each spelling that a manifest had.
     mutating func addAll() throws {
         try cache.forEachResource { resource in
             if isCancelled() { throw CancellationError() }
@@ -134,8 +127,6 @@ struct ExportCollection {
         }
         try add(name: "", url: url, key: resource.key, object: resource.object)
     }
-
-    // MARK: - Rows
 
     private mutating func add(
         name: String, url: String?, key: String, object: StoredObject?

@@ -69,8 +69,7 @@ final class ExportList {
         }
     }
 
-    /// Gives each icon a readable name that no other has: the first its plain one, others one that
-    /// tells them apart by their URL.
+    /// Names each icon. The first of a name has it plainly, others with a digest of their URL.
     func nameAll() throws {
         try database.writeWithoutTransaction {
             try $0.execute(sql: "CREATE INDEX main.by_base ON o (folded, id)")
@@ -121,8 +120,7 @@ final class ExportList {
         }
     }
 
-    /// Calls `body` with pages of the icons that have a name, sorted by it, and those of one name
-    /// in their order.
+    /// Calls `body` with pages of the icons that have a stem, sorted by stem and place.
     func forEachPage(_ body: ([ExportedIcon]) throws -> Void) throws {
         try database.forEachPage(
             { db, last in

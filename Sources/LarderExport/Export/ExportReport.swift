@@ -4,29 +4,19 @@ package struct ExportReport: Sendable {
     package let layout: ExportLayout
     /// The directory that has the layout's files.
     package let directory: String
-    /// The number of icons of all manifests, or of the cache.
     package internal(set) var icons = 0
-    /// Files that are hard links to the cache's.
     package internal(set) var linked = 0
-    /// Files that share the cache's blocks.
     package internal(set) var cloned = 0
     package internal(set) var copied = 0
-    /// Icons whose file existed, with the right bytes.
     package internal(set) var unchanged = 0
     /// Icons with the name and the bytes of another.
     package internal(set) var duplicates = 0
     /// The sum of the sizes of linked, cloned and copied files.
     package internal(set) var bytes: Int64 = 0
-    /// Removed files of icons that are no longer exported.
     package internal(set) var pruned = 0
     package internal(set) var problems = IconFailures<ExportCode>()
     package internal(set) var isInterrupted = false
     package internal(set) var seconds: Double = 0
-
-    init(layout: ExportLayout, directory: String) {
-        self.layout = layout
-        self.directory = directory
-    }
 
     package var skipped: Int { problems.skipped }
     package var failed: Int { problems.failed }
@@ -57,16 +47,12 @@ enum Placement {
     case unchanged
 }
 
-/// The files of a layout: how they are written and removed.
 protocol ExportedFiles {
     func begin(_ list: ExportList) throws
-
     func place(_ object: StoredObject, _ stem: String) throws -> Placement
 
     /// Writes the file that lists the others. With `prune`, also removes the files of icons that
     /// are not in the list.
-    ///
-    /// - Throws: ``CacheError``, `CancellationError`.
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws
 }
 

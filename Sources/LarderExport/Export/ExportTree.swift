@@ -11,13 +11,9 @@ final class ExportTree: Sendable {
     private static let temporaryStart = ".larder-"
     private static let temporaryEnd = ".partial"
 
-    /// Makes missing directories, and removes leftovers of killed exports.
-    ///
-    /// - Parameters:
-    ///   - path: A path of the user's own. Links in it are followed unless they are another user's.
-    ///   - folders: The layout's directories in it, from the outermost.
-    /// - Throws: ``CacheError``, `.unusable` if it lies in the cache, or the cache in it, `.locked`
-    ///   if another export writes it.
+    /// Makes missing directories, and removes leftovers of killed exports. Links in `path` are
+    /// followed unless they are another user's. Throws `.unusable` if it or the cache lies in the
+    /// other, `.locked` if another export writes it.
     init(_ path: String, folders: [String], outside cache: Cache) throws(CacheError) {
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
         var folder = try UsersPath(path).directory(create: true) { (nearest) throws(CacheError) in
@@ -32,20 +28,15 @@ final class ExportTree: Sendable {
             throw CacheError(.unusable, subject: self.path, message: "has the cache in it")
         }
         guard flock(folder.raw, LOCK_EX | LOCK_NB) == 0 else {
-            throw CacheError(
-                .locked, subject: self.path, message: "another export writes into it")
+            throw CacheError(.locked, subject: self.path, message: "another export writes into it")
         }
-        try sweep()
-    }
-
-    deinit { flock(folder.raw, LOCK_UN) }
-
-    /// Removes the unfinished files of exports that have ended: this one holds their lock.
-    private func sweep() throws(CacheError) {
+        // Unfinished files are of exports that have ended: this one holds their lock.
         try folder.forEachName { (name) throws(CacheError) in
             if Self.isTemporary(name) { unlinkat(folder.raw, name, 0) }
         }
     }
+
+    deinit { flock(folder.raw, LOCK_UN) }
 
     static func isTemporary(_ name: String) -> Bool {
         guard name.utf8.starts(with: temporaryStart.utf8) else { return false }
@@ -55,13 +46,9 @@ final class ExportTree: Sendable {
             && rest.dropFirst(serial.count).elementsEqual(temporaryEnd.utf8)
     }
 
-    /// The name of an unfinished file, by its number.
     static func temporary(_ serial: Int) -> String { "\(temporaryStart)\(serial)\(temporaryEnd)" }
 
-    /// Makes an unfinished file.
-    ///
-    /// - Parameter serial: The last number that was used. Numbers whose names are taken, for
-    ///   example by a directory, are skipped.
+    /// Makes an unfinished file. Numbers whose names are taken are skipped.
     func newFile(
         after serial: inout Int
     ) throws(CacheError) -> (name: String, file: FileDescriptor) {
@@ -90,9 +77,6 @@ extension FileDescriptor {
         if let failure { throw failure }
     }
 
-    /// Opens a directory in this one, made if it is not there.
-    ///
-    /// - Throws: ``CacheError``, `.unusable` if something else is there.
     func folder(_ name: String) throws(CacheError) -> FileDescriptor {
         do throws(CacheError) {
             return try directory(name, create: true)
@@ -104,8 +88,6 @@ extension FileDescriptor {
     }
 
     /// Returns the status of a file's place; nil if the place is free.
-    ///
-    /// - Throws: ``CacheError``, `.obstructed` if no file can be there.
     func statusOfFile(_ name: String) throws(CacheError) -> stat? {
         do throws(CacheError) {
             guard let status = try status(of: name) else { return nil }
@@ -134,10 +116,8 @@ extension FileDescriptor {
         return nil
     }
 
-    /// Whether two names may be those of one file in this directory: both fold to the same, and the
-    /// file system ignores case. Then removing one would remove the other.
-    ///
-    /// - Parameter name: The name of an existing file, with a letter of ASCII in it.
+    /// Whether both names may be those of one file here: they fold to the same, and the file system
+    /// ignores case. `name` is that of an existing file, with a letter of ASCII in it.
     func mayHave(_ name: String, for other: String) throws(CacheError) -> Bool {
         guard SafeName.folded(name).isSame(as: SafeName.folded(other)) else { return false }
         if name.isSame(as: other) { return true }
@@ -153,9 +133,7 @@ extension FileDescriptor {
         return try status(of: String(decoding: swapped, as: UTF8.self)) != nil
     }
 
-    /// Sets the date of last modification, and that of the last access to now.
-    ///
-    /// - Returns: false if it is another user's file.
+    /// Sets the last modification, and the last access to now. False if it is another user's file.
     func setDates(modified: Date) throws(CacheError) -> Bool {
         let seconds = time_t(modified.timeIntervalSince1970)
         var times = [

@@ -2,11 +2,9 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// Puts files into a tree, each in one step: readers find the old file or the new one, complete. A
-/// file that has the right bytes stays as it is.
+/// Puts files into a tree, each in one step. A file that has the right bytes stays as it is.
 final class ExportWriter {
-    /// The age at which the date of the last access is renewed, in seconds, if the library has a
-    /// rule for dates.
+    /// The age in seconds at which the date of the last access is renewed if the library has dates.
     private static let longestAccess = 86_400
 
     let tree: ExportTree
@@ -18,13 +16,9 @@ final class ExportWriter {
     private var serial = 0
     private var mayLink: Bool
     private var mayClone: Bool
-    /// Whether something was written since ``flush()``.
     private var isDirty = false
 
-    /// - Parameters:
-    ///   - mayLink: Whether files may be hard links to the cache's.
-    ///   - mayClone: Whether files may share blocks with the cache's.
-    ///   - modified: The date of last modification of all files; nil: any.
+    /// - Parameter modified: The date of last modification of all files; nil: any.
     init(
         _ tree: ExportTree, cache: Cache, mayLink: Bool, mayClone: Bool, modified: Date?,
         isCancelled: @escaping () -> Bool
@@ -44,15 +38,9 @@ final class ExportWriter {
         if isCancelled() { throw CancellationError() }
     }
 
-    // MARK: - Objects
-
-    /// Puts an object's bytes into a file, compared with its digest before it gets its name.
-    ///
-    /// - Parameters:
-    ///   - directory: Default: the layout's own.
-    ///   - body: Is called before a file with other bytes is replaced.
-    /// - Throws: ``CacheError``, `.corrupt` if the cache has other bytes, `.obstructed` if the
-    ///   place is not free for a file; `CancellationError`.
+    /// Puts an object's bytes into a file, compared with its digest before it gets its name. Calls
+    /// `body` before it replaces a file. Throws `.corrupt` if the cache has other bytes,
+    /// `.obstructed` if the place is not free for a file.
     func place(
         _ object: StoredObject, as name: String, in directory: FileDescriptor? = nil,
         before body: () throws -> Void = {}
@@ -88,17 +76,12 @@ final class ExportWriter {
     }
 
     /// Compares an object's own file with its digest, unless the file in a directory is the same.
-    ///
-    /// - Throws: ``CacheError``, `.corrupt` if the cache has other bytes; `CancellationError`.
     func confirm(
         _ object: StoredObject, unlessIn directory: FileDescriptor, _ name: String
     ) throws {
         let (file, identity) = try cache.open(object)
-        if let status = try directory.status(of: name),
-            FileIdentity(status).isSameContent(as: identity)
-        {
-            return
-        }
+        let status = try directory.status(of: name)
+        if let status, FileIdentity(status).isSameContent(as: identity) { return }
         try confirm(file, is: object)
     }
 
@@ -146,11 +129,8 @@ final class ExportWriter {
         return digest
     }
 
-    // MARK: - Generated files
-
     func write(_ bytes: [UInt8], as name: String, in directory: FileDescriptor? = nil) throws {
         let place = directory ?? tree.folder
-        // No file is made if the bytes are there already.
         if let old = try place.statusOfFile(name), old.isRegularFile,
             old.st_size == bytes.count, let file = try? place.file(name),
             try file.status().isRegularFile, try file.read(atMost: bytes.count + 1) == bytes
@@ -160,10 +140,8 @@ final class ExportWriter {
         try write(as: name, in: directory) { try $0.write(bytes) }
     }
 
-    /// Puts bytes into a file that `body` writes piece by piece.
     func write(
-        as name: String, in directory: FileDescriptor? = nil,
-        _ body: (GeneratedFile) throws -> Void
+        as name: String, in directory: FileDescriptor? = nil, _ body: (GeneratedFile) throws -> Void
     ) throws {
         let directory = directory ?? tree.folder
         let (temporary, file) = try newFile()
@@ -177,8 +155,6 @@ final class ExportWriter {
             return try digest(of: file) != made.digest
         }
     }
-
-    // MARK: - Files
 
     func remove(_ name: String, in directory: FileDescriptor? = nil) throws(CacheError) -> Bool {
         let directory = directory ?? tree.folder
@@ -217,16 +193,11 @@ final class ExportWriter {
         try tree.newFile(after: &serial)
     }
 
-    /// Fills an unfinished file and gives it its name. If that fails, the file is removed.
-    ///
-    /// - Parameters:
-    ///   - file: nil for a hard link, which has the dates of the cache's file and is durable.
-    ///   - body: Is called before the file in its place is replaced.
-    ///   - fill: Returns false if that file is to stay.
+    /// Fills an unfinished file and gives it its name, unless `fill` returns false. If that fails,
+    /// removes it. A hard link has no `file`: it has the dates of the cache's, and is durable.
     private func publish(
-        _ temporary: String, _ file: FileDescriptor?, as name: String,
-        in directory: FileDescriptor, before body: () throws -> Void = {},
-        filling fill: () throws -> Bool
+        _ temporary: String, _ file: FileDescriptor?, as name: String, in directory: FileDescriptor,
+        before body: () throws -> Void = {}, filling fill: () throws -> Bool
     ) throws {
         // If both are names of one file, nothing is renamed (rename(2)).
         defer { unlinkat(tree.folder.raw, temporary, 0) }
@@ -276,11 +247,8 @@ final class GeneratedFile {
     import Glibc
 #endif
 
-// Files that share bytes with the cache's.
-
 extension ExportWriter {
-    /// Returns the name of a new file that shares the blocks of another; nil if that is not
-    /// possible.
+    /// Returns the name of a new file that shares the blocks of another, or nil if that fails.
     private func clone(_ file: FileDescriptor) throws -> String? {
         #if canImport(Darwin)
             var temporary: String
@@ -304,8 +272,7 @@ extension ExportWriter {
         return nil
     }
 
-    /// Returns another name of an object's file, if that is the file that was read; nil if that is
-    /// not possible.
+    /// Returns a new hard link to the file that was read, or nil if that is not possible.
     private func link(_ object: StoredObject, _ read: FileIdentity) throws -> String? {
         var temporary: String
         var number: Int32?

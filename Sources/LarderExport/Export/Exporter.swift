@@ -4,21 +4,16 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// Writes a cache, or the icons that manifests name, in the layout that another program reads.
-///
-/// Each object is compared with its digest before its file gets its name, and each file is complete
-/// or absent. If you run it again, it changes only what has changed. Files whose names are not of
-/// the layout are left alone.
+/// Writes a cache, or the icons that manifests name, in the layout that another program reads. Each
+/// object is compared with its digest before its file gets its name. If you run it again, it
+/// changes only what has changed. Files whose names are not of the layout are left alone.
 package struct Exporter {
     private let cache: Cache
     private let configuration: ExportConfiguration
     private let isCancelled: () -> Bool
     private let onProgress: (ObjectProgress) -> Void
 
-    /// - Parameters:
-    ///   - cache: Is only read.
-    ///   - isCancelled: Is asked often: true ends the export. Finished files stay. Default: never.
-    ///   - onProgress: Is called for each icon.
+    /// - Parameter isCancelled: Is asked often: true ends the export. Finished files stay.
     package init(
         _ cache: Cache, _ configuration: ExportConfiguration,
         isCancelled: @escaping () -> Bool = { false },
@@ -30,12 +25,11 @@ package struct Exporter {
         self.onProgress = onProgress
     }
 
-    /// Exports the icons of manifests, or all of the cache.
-    ///
-    /// - Throws: ``CacheError``, `ManifestError`: then nothing more is written.
+    /// Exports the icons of manifests, or all of the cache. Throws ``CacheError`` and
+    /// `ManifestError`. Then nothing more is written.
     package func export(_ manifests: [ManifestSource]?) throws -> ExportReport {
         let start = ContinuousClock.now
-        let library = configuration.library
+        let library = configuration.layout.library(in: configuration.folder)
         do {
             let tree = try ExportTree(
                 configuration.directory, folders: library?.folders ?? [], outside: cache)
@@ -80,7 +74,7 @@ package struct Exporter {
                 if let library {
                     try KeyedFiles(library, writer)
                 } else if configuration.layout == .assetCatalog {
-                    ImageSets(writer)
+                    ImageSets(writer: writer)
                 } else {
                     try NamedFiles(writer)
                 }
@@ -93,8 +87,7 @@ package struct Exporter {
         }
     }
 
-    /// Pruning is not possible if an entry cannot be read, as of a manifest that was cut off: it
-    /// may name any file.
+    /// Nothing is pruned if an entry cannot be read, because it may name any file.
     private func mayPrune(_ report: ExportReport) -> Bool {
         configuration.isPruning && report.problems.counts[.badEntry] == nil
     }
@@ -134,8 +127,7 @@ package struct Exporter {
             if let last, last.stem.isSame(as: stem) {
                 if last.digest != object.digest {
                     report.problems.note(
-                        icon.failure(
-                            .ambiguous, "another icon has the same name, and other bytes"))
+                        icon.failure(.ambiguous, "another icon has the same name, and other bytes"))
                 } else if let (code, message) = failure {
                     report.problems.note(icon.failure(code, message))
                 } else {
@@ -174,16 +166,13 @@ package struct ExportConfiguration: Sendable {
     package var layout: ExportLayout
     /// The directory that gets the layout's own one. It is made if it does not exist.
     package var directory: String
-    /// The name of the library's directory; one that ``ExportLayout/isFolder(_:)``. Default: nil,
-    /// the library's own.
+    /// The name of the library's directory (``ExportLayout/isFolder(_:)``). Default: nil, its own.
     package var folder: String?
     /// Whether files of icons that are no longer exported are removed. Default: false.
     package var isPruning = false
     /// Whether every file is a copy, even if it could be a clone or a hard link. Default: false.
     package var copiesAll = false
     package var manifestRules = ManifestRules()
-
-    var library: (any KeyedLayout)? { layout.library(in: folder) }
 
     package init(layout: ExportLayout, directory: String) {
         self.layout = layout

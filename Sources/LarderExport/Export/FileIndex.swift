@@ -2,8 +2,7 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// `index.json` of the layout `files`: a JSON array with a file a line, in the order of their
-/// names.
+/// `index.json` of the layout `files`: a JSON array with a file a line, sorted by name.
 struct FileIndex {
     static let file = "index.json"
     /// A second list, of the lines that the first does not have during an export.
@@ -11,7 +10,7 @@ struct FileIndex {
     /// The longest line that is read, in bytes. An entry's name and URL are shorter, even escaped.
     private static let longestLine = 128 << 10
     private static let mostLines = 4_000_000
-    /// The maximum number of bytes that are read. ``stat/plausibleBytes`` is another limit.
+    /// The maximum number of bytes that are read, besides ``stat/plausibleBytes``.
     private static let mostBytes: Int64 = 2 << 30
 
     struct Line {
@@ -50,11 +49,9 @@ struct FileIndex {
             return line.text
         }
 
-        /// Reads a line that an export has written; nil for any other.
         init?(_ text: some Collection<UInt8>) {
             var members = MemberReader(text)
-            guard members.skip("{"),
-                let name = members.text("name"), members.skip(","),
+            guard members.skip("{"), let name = members.text("name"), members.skip(","),
                 let url = members.textOrNull("url"), members.skip(","),
                 let file = members.text("file"), members.skip(","), Self.isPlain(file),
                 let size = members.integer("bytes"), members.skip(","),
@@ -79,17 +76,12 @@ struct FileIndex {
     private let directory: FileDescriptor
     private let name: String
 
-    /// The list in a directory, which need not exist.
     init(in directory: FileDescriptor, _ name: String = file) {
         self.directory = directory
         self.name = name
     }
 
-    /// Calls `body` with the lines that can be read, and their text, a page at a time. Everything
-    /// else in the file is ignored.
-    ///
-    /// - Parameter goOn: Is called often. An error that it throws ends the reading.
-    /// - Returns: Whether the list exists.
+    /// Calls `body` with pages of the lines that can be read. Returns whether the list exists.
     @discardableResult
     func forEachPage(
         _ goOn: () throws -> Void, _ body: ([(line: Line, text: String)]) throws -> Void
@@ -132,28 +124,21 @@ struct FileIndex {
     }
 }
 
-/// Reads the members of a JSON object that an export has written, in their order. It does not make
-/// a dictionary, because comparing hostile keys may take minutes.
+/// Reads the members of an object in order. Comparing hostile keys may take minutes.
 private struct MemberReader {
     private var rest: ArraySlice<UInt8>
 
     init(_ text: some Collection<UInt8>) { rest = Array(text)[...] }
 
-    /// Skips these characters; false if others come.
     mutating func skip(_ text: StaticString) -> Bool {
         let isNext = text.withUTF8Buffer { rest.starts(with: $0) }
         if isNext { rest = rest.dropFirst(text.utf8CodeUnitCount) }
         return isNext
     }
 
-    private mutating func skip(key: StaticString) -> Bool {
-        skip("\"") && skip(key) && skip("\":")
-    }
+    private mutating func skip(key: StaticString) -> Bool { skip("\"") && skip(key) && skip("\":") }
 
-    mutating func text(_ key: StaticString) -> String? {
-        guard skip(key: key) else { return nil }
-        return text()
-    }
+    mutating func text(_ key: StaticString) -> String? { skip(key: key) ? text() : nil }
 
     mutating func textOrNull(_ key: StaticString) -> (text: String?, Void)? {
         guard skip(key: key) else { return nil }

@@ -26,8 +26,6 @@ struct FileLines {
     }
 
     /// Adds lines of the last export. Of several for the same bytes of one file, the first stays.
-    ///
-    /// - Parameter arePending: Whether its list does not have them.
     func addEarlier(_ lines: [(line: FileIndex.Line, text: String)], arePending: Bool) throws {
         try database.run(
             "INSERT OR IGNORE INTO earlier VALUES (?, ?, ?, ?, ?, ?, ?, ?)", for: lines
@@ -88,8 +86,7 @@ struct FileLines {
         let isSure: Bool
     }
 
-    /// Calls `body` with the files of the last export that this one has not written, once for each
-    /// of the bytes that they may have.
+    /// Calls `body` with these files, once for each of the bytes that they may have.
     func forEachEarlier(_ body: (Earlier) throws -> Void) throws {
         try database.forEachRow(
             { db, last in
@@ -116,10 +113,8 @@ struct FileLines {
             }, body)
     }
 
-    var hasPending: Bool {
-        get throws {
-            try database.hasRow("SELECT 1 FROM earlier WHERE is_pending AND ? LIMIT 1", true)
-        }
+    func hasPending() throws -> Bool {
+        try database.hasRow("SELECT 1 FROM earlier WHERE is_pending AND ? LIMIT 1", true)
     }
 
     /// Calls `body` with the lines that no list has yet, sorted by file.
@@ -142,14 +137,11 @@ struct FileLines {
         }
     }
 
-    /// Calls `body` with all lines of this export, sorted by file.
     func forEachLine(_ body: (String) throws -> Void) throws {
         try database.forEachRow { db, last in
             try PreparedStatement(
                 db, "SELECT file, line FROM current WHERE file > ? ORDER BY file LIMIT 256"
-            ).rows(last?.file ?? "") {
-                (file: try $0.requireText(), line: try $0.requireText())
-            }
+            ).rows(last?.file ?? "") { (file: try $0.requireText(), line: try $0.requireText()) }
         } _: {
             try body($0.line)
         }

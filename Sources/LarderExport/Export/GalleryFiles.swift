@@ -1,8 +1,7 @@
 import LarderCache
 import LarderCore
 
-/// A gallery as static files: the page, the descriptions of the icons, and the icons in `objects/`,
-/// named by their digests.
+/// A gallery as static files: the page, the descriptions, and the icons in `objects/` by digest.
 final class GalleryFiles: GalleryPlace {
     let objects = "objects/"
     var report: ExportReport
@@ -12,7 +11,6 @@ final class GalleryFiles: GalleryPlace {
     private let reason: (CacheError, StoredObject) throws -> ExportCode
     /// Limited by the number of icons of a gallery.
     private var placed: Set<Digest> = []
-    /// The reason for which the last object has no file.
     private var failure: (reason: ExportCode, message: String)?
     /// Objects that have failed. Their files stay.
     private var failed: Set<Digest> = []
@@ -33,9 +31,7 @@ final class GalleryFiles: GalleryPlace {
     private static let partsFolder = "gallery"
 
     /// Writes the icons first, then their descriptions, then the page.
-    func write(
-        _ gallery: Gallery, onProgress: @escaping (ObjectProgress) -> Void
-    ) throws {
+    func write(_ gallery: Gallery, onProgress: @escaping (ObjectProgress) -> Void) throws {
         let start = ContinuousClock.now
         var progress = ObjectProgress()
         try gallery.write(to: self) { item in
@@ -109,8 +105,6 @@ final class GalleryFiles: GalleryPlace {
         }
     }
 
-    /// Removes icons that are no longer exported, and their descriptions. Files with other names
-    /// stay.
     func removeOthers() throws {
         try pictures.forEachEntry { name in
             try writer.goOn()
@@ -136,7 +130,6 @@ final class GalleryFiles: GalleryPlace {
     }
 
     private func remove(_ name: String, in directory: FileDescriptor) throws -> Bool {
-        guard try directory.status(of: name)?.isRegularFile == true else { return false }
-        return try writer.remove(name, in: directory)
+        try directory.status(of: name)?.isRegularFile == true && writer.remove(name, in: directory)
     }
 }

@@ -3,10 +3,8 @@ import LarderCache
 
 /// An asset catalog: the directory itself, with an image set for each icon.
 struct ImageSets: ExportedFiles {
-    private let writer: ExportWriter
+    let writer: ExportWriter
     private var folder: FileDescriptor { writer.tree.folder }
-
-    init(_ writer: ExportWriter) { self.writer = writer }
 
     func place(_ object: StoredObject, _ stem: String) throws -> Placement {
         let name = stem + ImageSet.suffix
@@ -46,8 +44,7 @@ struct ImageSets: ExportedFiles {
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws {
         // The description that Xcode has written stays.
         if try folder.status(of: ImageSet.contentsFile) == nil {
-            try writer.write(
-                Array(ImageSet.catalogContents.utf8), as: ImageSet.contentsFile)
+            try writer.write(Array(ImageSet.catalogContents.utf8), as: ImageSet.contentsFile)
         }
         guard prune else { return }
         try folder.forEachEntry {
@@ -58,15 +55,13 @@ struct ImageSets: ExportedFiles {
 
     /// Removes an image set of no icon in the list, if an export has made it.
     private func remove(_ name: String, unlessIn list: ExportList) throws -> Bool {
-        let stem = String(
-            decoding: name.utf8.dropLast(ImageSet.suffix.utf8.count), as: UTF8.self)
+        let stem = String(decoding: name.utf8.dropLast(ImageSet.suffix.utf8.count), as: UTF8.self)
         guard name.isSame(as: stem + ImageSet.suffix), try !list.has(stem),
             try folder.status(of: name)?.isDirectory == true
         else { return false }
         if try list.hasLike(stem), try folder.mindsNoCase(of: name) { return false }
         // A set that only another user may read stays.
-        guard let set = try? folder.directory(name),
-            try holdsImage(set) || isUnfinished(set, stem)
+        guard let set = try? folder.directory(name), try holdsImage(set) || isUnfinished(set, stem)
         else { return false }
         // A set with foreign files in it stays.
         let names = try set.names().filter { !$0.isSame(as: ImageSet.contentsFile) }
@@ -91,7 +86,6 @@ struct ImageSets: ExportedFiles {
     }
 
     private func isFile(_ name: String, of stem: String, in set: FileDescriptor) throws -> Bool {
-        guard ImageSet.isImage(name, of: stem) else { return false }
-        return try set.status(of: name)?.isRegularFile == true
+        try ImageSet.isImage(name, of: stem) && set.status(of: name)?.isRegularFile == true
     }
 }

@@ -2,8 +2,7 @@ import Foundation
 import GRDB
 import LarderCache
 
-/// The journal of a directory of DiskLruCache, read by the library's own rules: entries in the
-/// order of their use, in a temporary database.
+/// The journal of a DiskLruCache, read by its own rules: entries in the order of their use.
 final class Journal {
     /// The longest line that is read, in bytes. A key has at most 120.
     private static let longestLine = 1024
@@ -28,13 +27,7 @@ final class Journal {
             """)
     }
 
-    // MARK: - Reading
-
-    /// Reads the journal in a directory.
-    ///
-    /// A journal that the library would refuse counts as empty. The library would delete all files.
-    ///
-    /// - Parameter goOn: Called often. An error that it throws ends the reading.
+    /// Reads the journal. One that the library would refuse counts as empty.
     func read(in directory: FileDescriptor, _ goOn: () throws -> Void) throws {
         var name = JournalForm.file
         if try directory.status(of: name) == nil { name = JournalForm.backup }
@@ -52,13 +45,12 @@ final class Journal {
             var lines = (rest + bytes).split(
                 separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             rest = Array(lines.removeLast())
-            guard rest.count <= Self.longestLine, try take(lines) else { return try forgetAll() }
+            guard rest.count <= Self.longestLine, try take(lines) else {
+                try database.writeWithoutTransaction { try $0.execute(sql: "DELETE FROM entries") }
+                last = 0
+                return
+            }
         }
-    }
-
-    private func forgetAll() throws {
-        try database.writeWithoutTransaction { try $0.execute(sql: "DELETE FROM entries") }
-        last = 0
     }
 
     /// Returns whether the library would accept all lines.
@@ -99,8 +91,7 @@ final class Journal {
             """
         ).run(
             key, last,
-            isClean
-                ? words[2...].map { " " + String(decoding: $0, as: UTF8.self) }.joined() : nil,
+            isClean ? words[2...].map { " " + String(decoding: $0, as: UTF8.self) }.joined() : nil,
             isDirty)
         return true
     }
@@ -117,17 +108,12 @@ final class Journal {
         (1...18).contains(word.count) && word.allSatisfy(\.isDigit)
     }
 
-    // MARK: - Editing
-
-    /// Removes the entries that were being written when the app ended, as the library does.
-    ///
-    /// - Parameter body: Removes the files of an entry.
+    /// Removes entries that were being written when the app ended. `body` removes their files.
     func dropDirty(_ body: (_ stem: String) throws -> Void) throws {
         try database.forEachRow(
             { db, last in
                 try PreparedStatement(
-                    db,
-                    "SELECT key FROM entries WHERE is_dirty AND key > ? ORDER BY key LIMIT 500"
+                    db, "SELECT key FROM entries WHERE is_dirty AND key > ? ORDER BY key LIMIT 500"
                 ).rows(last ?? "") { try $0.requireText() }
             }, body)
         try database.writeWithoutTransaction {
@@ -135,9 +121,8 @@ final class Journal {
         }
     }
 
-    /// Adds entries whose files are complete: behind all others, or where they are.
-    ///
-    /// - Parameter entries: The sizes of the files with the bytes. All other files are empty.
+    /// Adds entries whose files are complete: behind all others, or where they are. Each size is
+    /// that of the last file, and the others are empty.
     func add(_ entries: [(stem: String, size: Int64)]) throws {
         let empty = String(repeating: " 0", count: form.valueCount - 1)
         try database.run(
@@ -153,9 +138,7 @@ final class Journal {
         }
     }
 
-    /// Calls `body` with the entries that can be read, the least recently used first.
-    ///
-    /// - Parameter body: Takes the sizes of the files with a space before each.
+    /// Calls `body` with the readable entries, the least recently used first.
     func forEach(_ body: (_ stem: String, _ sizes: String) throws -> Void) throws {
         try database.forEachRow { db, last in
             try PreparedStatement(

@@ -60,8 +60,7 @@ final class KeyedFiles: ExportedFiles {
         try tree.folder.forEachEntry { name in
             try writer.goOn()
             guard let stem = layout.stem(ofFile: name), try !list.has(stem),
-                try tree.folder.status(of: name)?.isDirectory == false,
-                try writer.remove(name)
+                try tree.folder.status(of: name)?.isDirectory == false, try writer.remove(name)
             else { return }
             // One of the files of an icon counts.
             if name.isSame(as: layout.file(stem)) { removed += 1 }

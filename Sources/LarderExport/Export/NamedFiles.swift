@@ -1,9 +1,7 @@
 import LarderCache
 
-/// Files with readable names in one directory, and `index.json`, which lists them.
-///
-/// During the export, a second list has the files that the first does not. So the next export knows
-/// the files of a killed one.
+/// Files with readable names, and `index.json`, which lists them. During the export, a second list
+/// has the other files, so that the next export knows the files of a killed one.
 struct NamedFiles: ExportedFiles {
     /// The largest file that is compared with its digest, in bytes. No icon is larger.
     private static let largestFile: Int64 = 1 << 30
@@ -64,7 +62,7 @@ struct NamedFiles: ExportedFiles {
     }
 
     private func writePending() throws {
-        if try lines.hasPending { try write(FileIndex.pendingFile, lines.forEachPending) }
+        if try lines.hasPending() { try write(FileIndex.pendingFile, lines.forEachPending) }
     }
 
     private func write(

@@ -14,15 +14,9 @@ package struct SeedInstaller: Sendable {
     private let directory: String
     private let fingerprint: Digest
 
-    /// Reads all files of an export.
-    ///
-    /// - Parameters:
-    ///   - directory: The directory that was exported to. The app's bundle has a folder of its
-    ///     name.
-    ///   - folder: The name that the export gave the library's directory. Default: nil.
-    ///   - isCancelled: Is asked often: true ends it. Default: never.
-    /// - Returns: nil if the layout has no ``ExportLayout/hasInstaller``, or if it was cancelled.
-    /// - Throws: ``CacheError``.
+    /// Reads all files of an export. Nil if the layout has no ``ExportLayout/hasInstaller``, or if
+    /// it was cancelled. The app's bundle has a folder with the name of `directory`, which was
+    /// exported to.
     package init?(
         _ report: ExportReport, directory: String, folder: String? = nil,
         isCancelled: () -> Bool = { false }
@@ -36,11 +30,8 @@ package struct SeedInstaller: Sendable {
         self.fingerprint = fingerprint
     }
 
-    /// Returns a digest of the names and bytes of the files in a directory, hidden ones left out.
-    /// It does not depend on the order in which the file system lists them.
-    ///
-    /// - Returns: nil if it was cancelled.
-    /// - Throws: ``CacheError``, `.unusable` if a file is sparse. Reading it would take too long.
+    /// Returns a digest of the names and bytes of the files in a directory, in any order and
+    /// without hidden ones; nil if it was cancelled. Refuses sparse files, which take too long.
     private static func fingerprint(
         of directory: String, isCancelled: () -> Bool
     ) throws -> Digest? {
@@ -106,11 +97,6 @@ package struct SeedInstaller: Sendable {
             """
     }
 
-    /// A condition: the library would still use the file at `file`.
-    private var isUsable: String {
-        seed.dates == .expiry ? " try modified(file) > Date()," : ""
-    }
-
     private var modified: String {
         guard seed.dates == .expiry else { return "" }
         return """
@@ -125,6 +111,8 @@ package struct SeedInstaller: Sendable {
 
     package var source: String {
         let library = seed.library
+        // A condition: the library would still use the file at `file`.
+        let isUsable = seed.dates == .expiry ? " try modified(file) > Date()," : ""
         let folder = folders.joined(separator: "/").swiftLiteral
         return """
             // Made by larder export --installer. Do not edit it: make it anew with each export.

@@ -3,22 +3,19 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// A web page with every icon that manifests name or a cache has, and the files that it needs.
-///
-/// The data are scripts and not JSON, because a page that a browser opens from a disk can load only
-/// scripts.
+/// A web page with every icon that manifests name or a cache has, and its files. The data are
+/// scripts, because a page that a browser opens from a disk cannot load JSON.
 package struct Gallery {
     private static let iconsPerFile = 1000
+    private static let format = 1
 
     let cache: Cache
     let manifests: [ManifestSource]
     let rules: ManifestRules
     let hasOthers: Bool
 
-    /// - Parameters:
-    ///   - manifests: Name icons, and say which are missing. Those at URLs are read as the cache
-    ///     has them. Default: none.
-    ///   - hasOthers: Whether icons that no manifest names are shown, too. Default: true.
+    /// Manifests name icons, and say which are missing. Those at URLs are read as the cache has
+    /// them. `hasOthers` is whether icons that no manifest names are shown, too.
     package init(
         of cache: Cache, manifests: [ManifestSource] = [], rules: ManifestRules = .init(),
         hasOthers: Bool = true
@@ -30,13 +27,8 @@ package struct Gallery {
     }
 
     /// Writes the icons, a thousand at a time, and then the description that names their files. The
-    /// same icons give the same files.
-    ///
-    /// - Parameters:
-    ///   - isNamedByContent: Whether the name of each file of icons has a digest of its bytes, so
-    ///     that a file of this name never changes. Default: false.
-    ///   - onItem: Takes each item. An error that it throws ends the writing.
-    /// - Throws: `ManifestError`, `CacheError`, or an error of the place or of a closure.
+    /// same icons give the same files. With `isNamedByContent`, the name of each file of icons has
+    /// a digest of its bytes, so that the file never changes.
     @discardableResult
     package func write(
         to place: some GalleryPlace, isNamedByContent: Bool = false,
@@ -81,8 +73,6 @@ package struct Gallery {
         try place.write(script(GalleryFile.catalogue, "larder.begin(\(description.text))"))
         return report
     }
-
-    private static let format = 1
 
     private func script(_ path: String, _ text: String) -> GalleryFile {
         GalleryFile(path: path, mediaType: GalleryFile.script, bytes: Array((text + "\n").utf8))
@@ -136,7 +126,6 @@ package struct GalleryFile: Sendable {
 
     package static let script = "text/javascript; charset=utf-8"
 
-    /// The path of the description of all icons.
     package static let catalogue = "gallery/icons.js"
 
     /// The answer while the description is being made: the page asks again.

@@ -7,18 +7,13 @@ extension Gallery {
     private static let batch = 500
     private static let batchBytes = 1 << 20
 
-    /// Calls `body` with the icons that manifests name, in their order, and then with the others of
-    /// the cache.
-    ///
-    /// - Parameter isWhole: Whether an object's bytes are those of its digest.
-    /// - Returns: The number of icons.
-    /// - Throws: `ManifestError`, `CacheError`, or an error of a closure.
+    /// Calls `body` with the icons of manifests, in their order, then with the cache's others.
+    /// Returns their number. `isWhole` is whether an object's bytes are those of its digest.
     func forEachItem(
         isWhole: (StoredObject) throws -> Bool, _ body: (GalleryItem) throws -> Void
     ) throws -> Int {
         var count = 0
-        /// The keys of shown icons, and of cached icons beyond the limit. The cache's own icons
-        /// follow without these.
+        /// Keys of shown icons, and of cached ones beyond the limit. Other cached icons follow.
         let named = hasOthers && !manifests.isEmpty ? try ScratchKeys() : nil
         func show(_ icon: @autoclosure () throws -> GalleryIcon) throws {
             count += 1
@@ -62,7 +57,6 @@ extension Gallery {
         return count
     }
 
-    /// The resource of an icon, or its last failure.
     private typealias Found = (resource: Resource?, failure: PastFailure?)
 
     private func lookUp(_ keys: [String?]) throws -> [Found] {
@@ -95,8 +89,7 @@ extension Gallery {
             let mismatch = item.result.expectation.mismatch(
                 digest: object.digest, size: object.size)
         {
-            return icon(
-                url, .missing, "other bytes are cached: \(mismatch.message)", mismatch.code)
+            return icon(url, .missing, "other bytes are cached: \(mismatch.message)", mismatch.code)
         }
         if let resource = found.resource {
             let (state, note) = try state(of: resource, isWhole: isWhole)
@@ -131,11 +124,9 @@ package struct GalleryIcon: Sendable {
     /// The app's name in its manifest, else the last part of the URL's path. Text from outside, at
     /// most ``GalleryLimits/nameBytes``.
     let name: String
-    /// The URL, with masked secrets; at most ``GalleryLimits/urlBytes``. Nil if the manifest's
-    /// entry has none that could be read.
+    /// The URL with masked secrets, at most ``GalleryLimits/urlBytes``; nil if none could be read.
     let url: String?
     let host: String?
-    /// The index of the manifest that names it.
     let manifest: Int?
     let resource: Resource?
     let state: GalleryState
@@ -162,8 +153,7 @@ package struct GalleryIcon: Sendable {
     private static func name(in url: String?) -> String? {
         guard let url else { return nil }
         let path = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
-        guard let last = path.split(separator: UInt8(ascii: "/")).last,
-            let text = String(last)
+        guard let last = path.split(separator: UInt8(ascii: "/")).last, let text = String(last)
         else { return nil }
         return text.removingPercentEncoding ?? text
     }
@@ -203,7 +193,6 @@ package enum GalleryState: String, CaseIterable, Sendable {
 /// An icon that a gallery shows, or does not show.
 package enum GalleryItem: Sendable {
     case icon(GalleryIcon)
-    /// An entry that has no icon.
     case withoutIcon(name: String, reason: String)
     /// An icon beyond ``GalleryLimits/icons``.
     case excess

@@ -14,10 +14,8 @@ struct ImportFile {
     /// One budget for all files: the cache would store the holes of sparse files as bytes.
     let sparse = SparseBudget()
 
-    /// Stages the bytes of a file, if they are as expected.
-    ///
-    /// - Returns: nil if the file does not exist.
-    /// - Throws: ``ImportError``; ``CacheError`` if the cache fails.
+    /// Stages the bytes of a file, if they are as expected. Nil if it does not exist. Throws
+    /// ``ImportError``, or ``CacheError`` if the cache fails.
     func stage(_ place: ImportPlace, _ expectation: Expectation) throws -> StagedObject? {
         guard let file = try open(place.name) else { return nil }
         if let answer = place.answer, try !isThere(answer, hasStatus: place.hasStatus) {
@@ -106,23 +104,14 @@ struct ImportFile {
         return try directory.file(name)
     }
 
-    /// Whether the origin's answer is there, and had the image: Coil 3 stores the bodies of some
-    /// errors, too.
-    ///
+    /// Whether the origin's answer is there and had the image. Coil 3 also stores bodies of errors.
     /// The file is empty if there was no answer, else its first line is the status: Coil 3.5.0,
-    /// CacheNetworkResponse.kt; that of 304 is stored behind the body that it confirms
+    /// CacheNetworkResponse.kt. That of 304 is stored behind the body that it confirms
     /// (DefaultCacheStrategy.kt).
-    ///
-    /// - Returns: false if there is no such file.
     private func isThere(_ name: String, hasStatus: Bool) throws -> Bool {
         guard let file = try open(name) else { return false }
         guard hasStatus else { return true }
-        let head: [UInt8]
-        do {
-            head = try file.read(atMost: 32)
-        } catch {
-            throw ImportError(.unreadable, "\(error)")
-        }
+        let head = try readable { try file.read(atMost: 32) }
         let line = head.prefix { $0 != UInt8(ascii: "\n") }
         let status = Int(String(decoding: line, as: UTF8.self))
         guard head.isEmpty || status.map({ 200..<300 ~= $0 || $0 == 304 }) == true else {
@@ -132,25 +121,18 @@ struct ImportFile {
         return true
     }
 
-    private var tooLarge: ImportError {
-        ImportError(.tooLarge, "more than \(maximumBytes) bytes")
+    private func readable<Value>(_ read: () throws -> Value) throws -> Value {
+        do { return try read() } catch { throw ImportError(.unreadable, "\(error)") }
     }
 
+    private var tooLarge: ImportError { ImportError(.tooLarge, "more than \(maximumBytes) bytes") }
+
     private func body(of file: FileDescriptor) throws -> StagedBody {
-        do {
-            _ = try sparse.take(file.status(), of: file.subject)
-        } catch {
-            throw ImportError(.unreadable, "\(error)")
-        }
+        _ = try readable { try sparse.take(file.status(), of: file.subject) }
         return try store.newBody { append in
             var left = maximumBytes
             while true {
-                let bytes: [UInt8]
-                do {
-                    bytes = try file.read(atMost: 64 << 10)
-                } catch {
-                    throw ImportError(.unreadable, "\(error)")
-                }
+                let bytes = try readable { try file.read(atMost: 64 << 10) }
                 if bytes.isEmpty { return }
                 left -= Int64(bytes.count)
                 guard left >= 0 else { throw tooLarge }
@@ -160,7 +142,6 @@ struct ImportFile {
     }
 }
 
-/// The reason for which a file is not imported.
 struct ImportError: Error {
     let code: ImportCode
     let message: String

@@ -5,8 +5,7 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// Imports the entries of manifests, a page at a time: each page finds in the cache what earlier
-/// pages have stored.
+/// Imports entries, a page at a time: each page finds in the cache what earlier ones stored.
 struct ImportPages {
     private let cache: Cache
     private let store: Store
@@ -16,14 +15,12 @@ struct ImportPages {
     var report: ImportReport
     private var page: [Entry] = []
     private var spellings: [Spelling] = []
-    /// The objects that the store has not committed, by their numbers, and the entries that want
-    /// them: the first has staged it.
+    /// Uncommitted objects, by number, and the entries that want them. The first has staged it.
     private var staged: [Int: (size: Int64, entries: [Entry])] = [:]
     private var lastNumber = 0
 
     init(
-        _ cache: Cache, _ store: Store, source: ImportSource, file: ImportFile,
-        report: ImportReport
+        _ cache: Cache, _ store: Store, source: ImportSource, file: ImportFile, report: ImportReport
     ) {
         self.cache = cache
         self.store = store
@@ -100,10 +97,8 @@ struct ImportPages {
         return nil
     }
 
-    /// Adds a resource to the store's batch.
-    ///
-    /// Nobody knows the origin's validators. It is stale from the beginning, so that the next
-    /// prefetch asks the origin.
+    /// Adds a resource to the store's batch. It is stale from the beginning, because the origin's
+    /// validators are unknown: the next prefetch asks the origin.
     private func add(_ object: StagedObject, key: String, url: String) {
         let now = Date()
         let accepted = DispatchSemaphore(value: 0)
@@ -123,8 +118,6 @@ struct ImportPages {
     }
 
     /// Commits the staged objects, and counts those that are durable.
-    ///
-    /// - Throws: ``CacheError`` if the cache cannot go on.
     mutating func settle() throws {
         store.flush()
         for outcome in outcomes.take() {
@@ -151,7 +144,6 @@ struct ImportPages {
     }
 }
 
-/// The outcomes of deposits that nobody has taken yet.
 private final class StoreOutcomes: Depositor, Sendable {
     private let outcomes = Mutex<[Store.Outcome]>([])
 

@@ -7,8 +7,7 @@ struct ImportPlace {
     let name: String
     /// The digests that the directory says it may have; none if it says nothing.
     var digests: [Digest] = []
-    /// The file with the origin's answer, without which the library has no such entry. Nil if the
-    /// library has none.
+    /// The file with the origin's answer, if the library has one. Without it, there is no entry.
     var answer: String?
     /// Whether that file begins with a status, because the library also stores bodies of errors.
     var hasStatus = false
@@ -37,9 +36,6 @@ enum ImportSource {
 struct ListedFiles {
     private let database: DatabaseQueue
 
-    /// Reads the list of a directory.
-    ///
-    /// - Parameter goOn: Is called often. An error that it throws ends the reading.
     init(in directory: FileDescriptor, _ goOn: () throws -> Void) throws {
         database = try .scratch(
             """

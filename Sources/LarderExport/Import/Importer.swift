@@ -3,21 +3,16 @@ import GRDB
 import LarderCache
 import LarderManifest
 
-/// Imports the icons that manifests name from another program's cache. It looks them up by the
-/// names of their files.
-///
-/// It changes nothing in that directory, and follows no link in it. A file counts only if its bytes
-/// are a complete image, and as its entry demands.
+/// Imports the icons that manifests name from another program's cache, by the names of files. It
+/// changes nothing there, and follows no link. A file counts only if its bytes are a complete
+/// image, and as its entry demands.
 package struct Importer {
     private let cache: Cache
     private let configuration: ImportConfiguration
     private let isCancelled: () -> Bool
     private let onProgress: (ObjectProgress) -> Void
 
-    /// - Parameters:
-    ///   - isCancelled: Is asked for each icon: true ends the import. Stored icons stay. Default:
-    ///     never.
-    ///   - onProgress: Is called for each icon.
+    /// - Parameter isCancelled: Is asked for each icon: true ends the import. Stored icons stay.
     package init(
         _ cache: Cache, _ configuration: ImportConfiguration,
         isCancelled: @escaping () -> Bool = { false },
@@ -29,8 +24,6 @@ package struct Importer {
         self.onProgress = onProgress
     }
 
-    /// Imports the icons that manifests name.
-    ///
     /// - Precondition: the layout ``ExportLayout/isImportable``.
     /// - Throws: ``CacheError``: also as ``ImportConfiguration/check(besideCacheAt:)``, and
     ///   `.missing` if the directory has no list; `ManifestError`.
@@ -101,8 +94,7 @@ package struct ImportConfiguration: Sendable {
     package var layout: ExportLayout
     /// The directory that has the layout's own one.
     package var directory: String
-    /// The name of the library's directory; one that ``ExportLayout/isFolder(_:)``. Default: nil,
-    /// the library's own.
+    /// The name of the library's directory (``ExportLayout/isFolder(_:)``). Default: nil, its own.
     package var folder: String?
     /// The maximum size of a file in bytes. Default: 16 MiB.
     package var maximumBytes: Int64 = 16 << 20
@@ -117,11 +109,8 @@ package struct ImportConfiguration: Sendable {
         self.directory = directory
     }
 
-    /// Checks that the directory exists, before a cache is made for its icons.
-    ///
-    /// - Parameter path: The cache's directory, which need not exist.
-    /// - Throws: `CacheError`, `.missing` if it does not, `.unusable` if it is the cache, or has it
-    ///   among the library's files.
+    /// Checks that the directory exists, before a cache is made for its icons. Throws `.missing` if
+    /// it does not, `.unusable` if it is the cache, or has it among the library's files.
     package func check(besideCacheAt path: String) throws(CacheError) {
         _ = try folder(besideCacheAt: path)
     }
@@ -158,24 +147,16 @@ package struct ImportReport: Sendable {
     package let layout: ExportLayout
     /// The directory that has the layout's files.
     package let directory: String
-    /// The number of icons of all manifests.
     package internal(set) var icons = 0
     /// Icons that were stored, and are durable.
     package internal(set) var imported = 0
-    /// Icons that the cache had already.
     package internal(set) var present = 0
     /// Icons that the directory has no file for.
     package internal(set) var missing = 0
-    /// The sum of the sizes of imported icons.
     package internal(set) var bytes: Int64 = 0
     package internal(set) var problems = IconFailures<ImportCode>()
     package internal(set) var isInterrupted = false
     package internal(set) var seconds: Double = 0
-
-    init(layout: ExportLayout, directory: String) {
-        self.layout = layout
-        self.directory = directory
-    }
 
     package var skipped: Int { problems.skipped }
     package var failed: Int { problems.failed }

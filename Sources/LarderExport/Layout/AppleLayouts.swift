@@ -18,12 +18,10 @@ struct NukeLayout: KeyedLayout {
     }
 
     func stem(of url: String) -> String { url.sha1Hex }
-
     func stem(ofFile name: String) -> String? { name.isHex(40) ? name : nil }
 }
 
-/// Kingfisher's default `DiskStorage`, with hashed names and no extension, as it is unless an app
-/// says otherwise.
+/// Kingfisher's default `DiskStorage`: hashed names without an extension.
 ///
 /// Source: Kingfisher 8.11.0 and 7.12.0, Sources/Cache/DiskStorage.swift (`cacheFileName`,
 /// `FileMeta`), Sources/Utility/String+SHA256.swift and String+MD5.swift; the key of an unprocessed
@@ -44,7 +42,6 @@ struct KingfisherLayout: KeyedLayout {
     }
 
     func stem(of url: String) -> String { version >= 8 ? url.sha256Hex : url.md5Hex }
-
     func stem(ofFile name: String) -> String? { name.isHex(version >= 8 ? 64 : 32) ? name : nil }
 }
 
@@ -59,8 +56,7 @@ struct SDWebImageLayout: KeyedLayout {
 
     var folders = ["com.hackemist.SDImageCache", "default"]
 
-    /// Before 5.20, files expire 7 days after this date. Since then, they expire 7 days after the
-    /// last access.
+    /// Files expire 7 days after this date before 5.20, since then 7 days after the last access.
     var modified: Date? { lastDate }
 
     var seed: AppSeed? {
@@ -87,8 +83,7 @@ struct SDWebImageLayout: KeyedLayout {
     func stem(ofFile name: String) -> String? {
         let digest = String(decoding: name.utf8.prefix(32), as: UTF8.self)
         let rest = name.utf8.dropFirst(32)
-        guard digest.isHex(32),
-            rest.isEmpty || rest.first == UInt8(ascii: ".") && rest.count > 1
+        guard digest.isHex(32), rest.isEmpty || rest.first == UInt8(ascii: ".") && rest.count > 1
         else { return nil }
         return name
     }

@@ -6,9 +6,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
     case nuke, sdwebimage, kingfisher, kingfisher7, coil, coil2, glide
     /// Files with readable names, and a list of them.
     case files
-    /// Xcode's asset catalog.
     case assetCatalog = "asset-catalog"
-    /// A web page with all icons.
     case gallery
 
     /// The rules of the library that reads the directory; nil if none does.
@@ -25,9 +23,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         }
     }
 
-    /// The same, with the name that an app has given the library's directory.
-    ///
-    /// - Parameter folder: A name that ``isFolder(_:)``; nil is the library's own.
+    /// The same, with the name that an app has given the library's directory; nil is its own.
     func library(in folder: String?) -> (any KeyedLayout)? {
         var library = library
         if let folder {
@@ -53,7 +49,6 @@ package enum ExportLayout: String, CaseIterable, Sendable {
             && name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") }
     }
 
-    /// The names of the layouts that have a property, for help and messages.
     package static func names(where has: (ExportLayout) -> Bool) -> String {
         allCases.filter(has).map(\.rawValue).joined(separator: ", ")
     }
@@ -61,16 +56,13 @@ package enum ExportLayout: String, CaseIterable, Sendable {
 
 /// The disk cache of a library: its place, and the names of the files of a URL.
 protocol KeyedLayout: Sendable {
-    /// The directories beneath the one that is exported to, from the outermost. An app can choose
-    /// the name of the last.
+    /// The directories from the outermost. An app can choose the name of the last.
     var folders: [String] { get set }
 
     /// Returns the beginning of the names of a URL's files. It differs for each URL.
     func stem(of url: String) -> String
     /// Returns the stem of a file's name; nil if the library would give no file that name.
     func stem(ofFile name: String) -> String?
-
-    // These have defaults.
 
     /// The names under which the library looks for a URL's bytes, in its order. Default: the stem.
     func names(of url: String) -> [String]
@@ -108,7 +100,6 @@ struct AppSeed {
         case expiry
     }
 
-    /// The name of the library.
     let library: String
     /// When an app must have called the installer.
     let moment: String

@@ -11,11 +11,9 @@ enum ImageSet {
 
     /// The author of the sets that an export has made, and may remove.
     private static let author = "larder"
-
     /// The largest description that is read, in bytes. An export's are smaller.
     static let longestContents = 4096
 
-    /// The description of a catalog.
     static var catalogContents: String {
         """
         {
@@ -28,7 +26,6 @@ enum ImageSet {
         """
     }
 
-    /// The description of a set of one image for every device and scale.
     static func contents(of file: String, mediaType: String?) -> String {
         var properties = ""
         if ImageFormat.of(mediaType: mediaType)?.isVector ?? false {
@@ -57,7 +54,6 @@ enum ImageSet {
             """
     }
 
-    /// Whether an export has made the set that has this description.
     static func isOwn(_ contents: [UInt8]) -> Bool {
         guard contents.count <= longestContents,
             let json = try? JSONSerialization.jsonObject(with: Data(contents))
@@ -85,7 +81,6 @@ enum ImageSet {
     }
 }
 
-/// The extensions of image files, and the types that Xcode accepts.
 enum ImageFile {
     /// The usual extension of a media type; `bin` if it is not an image.
     static func suffix(of mediaType: String?) -> String {

@@ -23,7 +23,6 @@ struct CoilLayout: KeyedLayout {
     var storesErrors: Bool { version > 2 }
 
     func stem(of url: String) -> String { url.sha256Hex }
-
     func stem(ofFile name: String) -> String? { journal?.stem(ofFile: name) }
 }
 
@@ -38,16 +37,13 @@ struct GlideLayout: KeyedLayout {
     let journal: JournalForm? = JournalForm(appVersion: 1, valueCount: 1)
 
     func stem(of url: String) -> String { url.sha256Hex }
-
     func stem(ofFile name: String) -> String? { journal?.stem(ofFile: name) }
 }
 
-/// The list of files in a directory of Jake Wharton's DiskLruCache, version 1, which Coil and Glide
-/// have copies of.
+/// The list of files of Jake Wharton's DiskLruCache, version 1. Coil and Glide have copies of it.
 struct JournalForm: Sendable {
     static let file = "journal"
-    /// The journal's name while the library replaces it. The library reads this file if there is no
-    /// other.
+    /// The journal's name while the library replaces it. It is read if there is no other.
     static let backup = "journal.bkp"
 
     /// The application's version, as the library has it; another one makes it delete everything.
@@ -61,9 +57,7 @@ struct JournalForm: Sendable {
 
     /// The name of a file until the library has written it to its end.
     static func unfinished(_ file: String) -> String { file + ".tmp" }
-
     func dataFile(_ stem: String) -> String { "\(stem).\(valueCount - 1)" }
-
     func emptyFiles(_ stem: String) -> [String] { (0..<valueCount - 1).map { "\(stem).\($0)" } }
 
     /// The key of a file's name; nil if it is none of a key's files.

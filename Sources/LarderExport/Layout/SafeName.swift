@@ -11,14 +11,10 @@ enum SafeName {
     /// of the end of the URL, or of its host, or `icon`.
     static func of(_ name: String, url: String?) -> String {
         let safe = clean(name)
-        if !safe.isEmpty { return safe }
-        guard let url else { return "icon" }
+        guard safe.isEmpty, let url else { return safe.isEmpty ? "icon" : safe }
         let last = PathExtension.without(PathExtension.lastComponent(ofURL: url))
-        for text in [last, (try? HTTPURL(url))?.host ?? ""] {
-            let safe = clean(text)
-            if !safe.isEmpty { return safe }
-        }
-        return "icon"
+        let host = (try? HTTPURL(url))?.host ?? ""
+        return [last, host].map(clean).first { !$0.isEmpty } ?? "icon"
     }
 
     private static func clean(_ text: String) -> String {
@@ -77,8 +73,7 @@ enum SafeName {
             && ["com", "lpt"].contains { stem.starts(with: $0.utf8) }
     }
 
-    /// Returns the same text for names that a file system may take for one: it may ignore case, and
-    /// the spelling of letters with marks.
+    /// Returns the same text for names that differ only in case or normalisation.
     static func folded(_ name: String) -> String {
         name.uppercased().lowercased().decomposedStringWithCanonicalMapping
     }
@@ -110,7 +105,6 @@ enum PathExtension {
         ofPath(Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
-    /// A file's name without its extension and the dot before it.
     static func without(_ file: String) -> String {
         let suffix = ofText(file)
         guard !suffix.isEmpty else { return file }

@@ -13,13 +13,10 @@ final class KnownIcon: Sendable {
     let entityTag: String
     /// Lines of the head of each answer, with their ends.
     let fields: [UInt8]
-    /// The line of its media type.
     let typeField: [UInt8]
-    /// Its bytes, if they are kept in memory.
     let body: ByteBuffer?
     /// The file that was compared with the digest.
     let file: FileIdentity
-    /// The index's generation when it was found.
     let generation: Int
     let foundAt: NIODeadline
     /// The memory that it takes, in bytes. Its key counts, because clients choose its length.
@@ -55,10 +52,8 @@ struct FoundIcon: Sendable {
     let bytes: Bytes
 }
 
-/// Recently used icons, by the target of their requests, within a limit of bytes.
-///
-/// There are two tables. If the young one is half full, it becomes the old one. So finding a young
-/// icon writes nothing. (`MemoryCache` moves an icon each time it finds it.)
+/// Recently used icons, by the target of their requests, within a limit of bytes. If the young
+/// table is half full, it becomes the old one, so that finding a young icon writes nothing.
 struct HotIcons {
     private let limit: Int
     private var young: [CacheKey: KnownIcon] = [:]
@@ -68,7 +63,6 @@ struct HotIcons {
 
     init(limit: Int) { self.limit = limit }
 
-    /// The memory that all of them take, in bytes.
     var cost: Int { youngCost + oldCost }
     var count: Int { young.count + old.count }
 
@@ -82,18 +76,13 @@ struct HotIcons {
         }
     }
 
-    /// Keeps an icon as a young one.
-    ///
-    /// - Returns: The icons that were dropped. Freeing them takes milliseconds, so do it without a
-    ///   lock.
+    /// Keeps an icon as a young one. Returns the icons that were dropped. Freeing them takes
+    /// milliseconds, so do it without a lock.
     @discardableResult
     mutating func insert(_ icon: KnownIcon, for key: CacheKey) -> [CacheKey: KnownIcon] {
-        let cost = icon.cost
         if let replaced = old.removeValue(forKey: key) { oldCost -= replaced.cost }
-        if let replaced = young.updateValue(icon, forKey: key) {
-            youngCost -= replaced.cost
-        }
-        youngCost += cost
+        if let replaced = young.updateValue(icon, forKey: key) { youngCost -= replaced.cost }
+        youngCost += icon.cost
         guard youngCost > limit / 2 else { return [:] }
         let dropped = old
         (old, oldCost) = (young, youngCost)

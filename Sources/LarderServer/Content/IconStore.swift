@@ -4,12 +4,10 @@ import LarderCore
 import NIOCore
 import Synchronization
 
-/// The icons of the cache: from memory, or from the disk.
-///
-/// Its methods read the disk and may wait for it, except those whose names end with `AtOnce`.
+/// The icons of the cache, from memory or the disk. Methods may wait for the disk, except those
+/// whose names end with `AtOnce`.
 final class IconStore: Sendable {
-    /// The size of the largest object that is kept in memory, in bytes. Icons are usually smaller.
-    /// Larger objects are sent from their files, so that slow clients cost no memory.
+    /// The largest object that is kept in memory, in bytes. Larger ones are sent from their files.
     static let largestInMemory: Int64 = 64 << 10
     /// An icon is looked up again after this time, so that its use is recorded.
     private static let mostAge = TimeAmount.minutes(10)
@@ -31,7 +29,6 @@ final class IconStore: Sendable {
         var generation = 0
         /// Damaged objects that were reported. Each is reported once.
         var told: Set<Digest> = []
-        /// Objects whose use is to be recorded.
         var used: Set<Digest> = []
     }
 
@@ -53,11 +50,9 @@ final class IconStore: Sendable {
         try cache.open()
     }
 
-    /// The size of the icons in memory in bytes, and their number.
     var memory: (bytes: Int, count: Int) { state.withLock { ($0.hot.cost, $0.hot.count) } }
 
-    /// Checks whether the cache has changed. Then everything is looked up again. Called every
-    /// second.
+    /// Has everything looked up again if the cache has changed. Called every second.
     func refresh() {
         let last = cache.opened
         let generation = cache.refresh()
@@ -77,8 +72,6 @@ final class IconStore: Sendable {
         }
     }
 
-    // MARK: - Icons
-
     /// Returns the icon that a target has led to, without blocking. Nil if it may lead to another,
     /// or if its bytes are not in memory.
     func iconAtOnce(_ key: CacheKey) -> FoundIcon? {
@@ -96,14 +89,8 @@ final class IconStore: Sendable {
         return FoundIcon(icon: icon, bytes: bytes)
     }
 
-    /// Returns an icon; nil if it is not cached.
-    ///
-    /// - Parameters:
-    ///   - key: By which it is found next time.
-    ///   - fields: Lines of the head of its answers.
-    ///   - client: The client that waits for it.
-    ///   - lookUp: Finds its object.
-    /// - Throws: `CacheError`; `.corrupt` if its bytes are damaged. ``ObjectReadings/Busy``.
+    /// Returns an icon, found by `key` next time; nil if it is not cached. Throws
+    /// ``ObjectReadings/Busy``, or `CacheError`, `.corrupt` if its bytes are damaged.
     func icon(
         _ key: CacheKey, fields: [UInt8], for client: Client,
         _ lookUp: (LiveCache) throws -> StoredObject?
@@ -184,13 +171,9 @@ final class IconStore: Sendable {
         if isNew { log.problem("\(error); larder verify --repair fetches it again") }
     }
 
-    // MARK: - Files
-
-    /// Returns the file of an object. Unless it is known, it is compared with the digest.
-    ///
-    /// - Parameter client: The client that waits for it. Default: nil, the calling thread.
-    /// - Throws: `CacheError`; ``ObjectReadings/Busy`` if another thread reads the file for other
-    ///   clients; `CancellationError` if all clients have disconnected.
+    /// Returns the file of an object, compared with its digest unless it is known. Throws
+    /// `CacheError`; ``ObjectReadings/Busy`` if another thread reads it and there is a client;
+    /// `CancellationError` if all clients have disconnected.
     func file(
         of object: StoredObject, for client: Client? = nil
     ) throws -> (file: LentFile, identity: FileIdentity) {
@@ -236,13 +219,10 @@ final class IconStore: Sendable {
         guard let file = cache.opened?.lendAtOnce(digest, size: size, known: known) else {
             return nil
         }
-        // A full table stays as it is: else files that are asked for in turn would always have been
-        // closed just before.
+        // A full table stays: else files that are asked for in turn would always have been closed.
         state.withLock { if $0.open.count < Self.mostOpen { $0.open[digest] = file } }
         return file
     }
-
-    // MARK: - Use
 
     private func noteUse(of object: StoredObject) {
         guard ObjectUse.isDue(object.usedAt) else { return }

@@ -5,22 +5,18 @@ import LarderManifest
 import NIOCore
 import Synchronization
 
-/// A manifest in its plain form, in a temporary file: made once, and sent many times.
-///
-/// Each URL of an icon begins with a mark, which is replaced by the server's own URL.
+/// A manifest in its plain form, in a temporary file: made once, and sent many times. Each URL of
+/// an icon begins with a mark, which is replaced by the server's own URL.
 final class ManifestSpool: Sendable {
     /// A byte that no JSON has.
     fileprivate static let mark: UInt8 = 0
 
     fileprivate let size: Int64
     fileprivate let marks: Int
-    /// The number of entries that cannot be used.
     let unusable: Int
-    /// Identifies the spool.
     fileprivate let name = UInt64.random(in: .min ... .max)
     private let file: LarderCache.FileDescriptor
 
-    /// - Throws: `ManifestError` if it cannot be read; `CacheError` if it cannot be written.
     init(_ manifest: ServedManifest, rules: ManifestRules) throws {
         let file = try LarderCache.FileDescriptor.unnamed()
         var writer = SpoolWriter(file)
@@ -113,10 +109,8 @@ final class ManifestText: ChunkSource {
         self.base = Array(base.utf8)
     }
 
-    /// The number of bytes of the whole text.
     var length: Int64 { spool.size + Int64(spool.marks * (base.count - 1)) }
 
-    /// Differs for each text.
     var entityTag: String {
         // FNV-1a: nobody gains by two URLs with the same tag.
         let hash = base.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {

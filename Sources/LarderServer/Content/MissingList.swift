@@ -8,7 +8,6 @@ import Synchronization
 final class MissingList: Sendable {
     private struct Item {
         let url: String
-        /// Its place among the others.
         let number: Int
         /// Whether a client has asked for it since the server was started.
         var isAsked: Bool
@@ -27,7 +26,6 @@ final class MissingList: Sendable {
         /// The cache's generation when the URLs were last looked up; nil if they could not be.
         var generation: Int?
 
-        /// Drops old URLs. Returns whether there is room now.
         mutating func makeRoom(for count: Int) -> Bool {
             while items.count >= MissingListOutput.maximumURLs
                 || bytes + count > MissingListOutput.maximumBytes
@@ -50,7 +48,6 @@ final class MissingList: Sendable {
     /// Two calls of ``save(_:_:)`` may overlap when the server ends.
     private let saving = Mutex<Void>(())
 
-    /// - Throws: An error of ``MissingListOutput``.
     init(_ output: MissingListOutput) throws {
         self.output = output
         let last = try output.load()
@@ -65,9 +62,7 @@ final class MissingList: Sendable {
     /// Notes a URL as it was asked for, unless it cannot be fetched, or has a secret of the client
     /// in it. If there is no room, URLs are dropped that no client has asked for since the server
     /// was started, the oldest first.
-    func note(_ url: String) { note(url, isAsked: true) }
-
-    private func note(_ url: String, isAsked: Bool) {
+    func note(_ url: String, isAsked: Bool = true) {
         guard MissingListOutput.isKept(url), !TargetMask.hasSecret(url) else { return }
         state.withLock { state in
             let bytes = Array(url.utf8)
@@ -97,9 +92,7 @@ final class MissingList: Sendable {
         saving.withLock { _ in
             // Before the look-up: the next call sees later changes.
             let generation = cache.refresh()
-            if state.withLock({ $0.generation != generation }) {
-                removeCached(cache, generation)
-            }
+            if state.withLock({ $0.generation != generation }) { removeCached(cache, generation) }
             do { try write() } catch { log.problem("the list of missing icons: \(error)") }
         }
     }
@@ -139,22 +132,17 @@ final class MissingList: Sendable {
     }
 }
 
-/// The place where the list of missing icons is kept.
 package struct MissingListOutput: Sendable {
-    /// The maximum number of URLs of a list.
     static let maximumURLs = 10_000
-    /// The maximum number of bytes of all URLs of a list.
     static let maximumBytes = 2 << 20
-    /// The size of the longest text of a list, in bytes. A byte of a URL becomes up to six, and
-    /// each URL has a line.
+    /// The longest text in bytes. A byte of a URL becomes up to six, and each URL has a line.
     package static let maximumSize = maximumBytes * 6 + maximumURLs * 16
 
     let load: @Sendable () throws -> [String]
     let store: @Sendable (String) throws -> Void
 
-    /// - Parameters:
-    ///   - load: Returns the URLs of the last list (``urls(of:)``). It is called once.
-    ///   - store: Replaces the list's text. It is called seconds apart, and never twice at a time.
+    /// `load` returns the URLs of the last list (``urls(of:)``), and is called once. `store`
+    /// replaces the list's text. Its calls are seconds apart, and never overlap.
     package init(
         load: @escaping @Sendable () throws -> [String],
         store: @escaping @Sendable (String) throws -> Void
@@ -163,7 +151,6 @@ package struct MissingListOutput: Sendable {
         self.store = store
     }
 
-    /// Returns a list's text.
     package static func text(of urls: [String]) -> String {
         let lines = urls.map { url in
             var entry = JSONObject()
@@ -173,10 +160,8 @@ package struct MissingListOutput: Sendable {
         return lines.isEmpty ? "[]\n" : "[\n\(lines.joined(separator: ",\n"))\n]\n"
     }
 
-    /// Returns the URLs of a list's text, which may also be empty or `[]`.
-    ///
-    /// - Returns: nil if it is not exactly the text that a server writes. It may be a manifest of
-    ///   the user's, which must not be replaced.
+    /// Returns the URLs of a list's text, which may be empty or `[]`. Nil if it is not exactly what
+    /// a server writes: it may be a manifest of the user's, which must not be replaced.
     package static func urls(of text: Data) -> [String]? {
         if text.isEmpty || text.elementsEqual("[]".utf8) { return [] }
         guard text.count <= maximumSize,
@@ -191,9 +176,7 @@ package struct MissingListOutput: Sendable {
         return urls
     }
 
-    private struct Line: Decodable {
-        let icon: String
-    }
+    private struct Line: Decodable { let icon: String }
 
     /// Whether a URL may be on a list: it can be fetched, and has no user or password.
     static func isKept(_ url: String) -> Bool {

@@ -1,16 +1,12 @@
 import LarderCore
 import Synchronization
 
-/// The objects that threads of the pool are comparing with their digests.
-///
-/// A request for an object that another thread reads does not keep a thread waiting. It is put
-/// aside with ``Busy``, and tried again once the object has been read. Reading a large object takes
-/// seconds, so one thread of the pool is always left for quick requests.
+/// The objects that threads of the pool are comparing with their digests. A request for one of
+/// these does not keep a thread waiting: it is put aside with ``Busy``, and tried again later.
+/// Large objects take seconds, so one thread is always left for quick requests.
 final class ObjectReadings: Sendable {
     /// The object cannot be read on this thread now.
-    struct Busy: Error {
-        let digest: Digest
-    }
+    struct Busy: Error { let digest: Digest }
 
     private struct Waiter {
         let digest: Digest
@@ -52,8 +48,7 @@ final class ObjectReadings: Sendable {
     /// Calls `retry` once the object can be read, at once if that is now.
     func wait(for busy: Busy, _ client: Client, _ retry: @escaping @Sendable () -> Void) {
         let isFree = state.withLock { state in
-            let isFree =
-                state.reading.count < Self.limit && !state.reading.contains(busy.digest)
+            let isFree = state.reading.count < Self.limit && !state.reading.contains(busy.digest)
             if !isFree {
                 state.waiting.append(Waiter(digest: busy.digest, client: client, retry: retry))
             }

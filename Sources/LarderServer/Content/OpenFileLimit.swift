@@ -8,8 +8,7 @@ package enum OpenFileLimit {
     #else
         private static let resource = RLIMIT_NOFILE
     #endif
-    /// The number of open files besides connections and the files that are sent, with room to
-    /// spare.
+    /// Open files besides connections and the files that are sent, with room to spare.
     private static let reserve = 48
 
     static var current: Int {
@@ -22,9 +21,7 @@ package enum OpenFileLimit {
     /// while an object is sent. A quarter is for files that are held open.
     static var connections: Int { max(1, (current - current / 4 - reserve) / 2) }
 
-    /// Confirms that `count` descriptors are free. NIO traps if an event loop gets none.
-    ///
-    /// - Throws: `CacheError` `.unusable`, which names the limit.
+    /// Throws `.unusable` unless `count` descriptors are free: NIO traps if a loop gets none.
     static func require(_ count: Int, for cache: String) throws(CacheError) {
         var taken: [Int32] = []
         defer { for descriptor in taken { close(descriptor) } }
@@ -42,7 +39,6 @@ package enum OpenFileLimit {
         }
     }
 
-    /// Raises the limit as far as the system permits.
     package static func raise() {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return }

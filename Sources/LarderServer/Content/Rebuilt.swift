@@ -9,8 +9,7 @@ final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
         var least = TimeAmount.zero
         /// A value is used for at least this multiple of the time that its build took.
         var factor = 0
-        /// A value is used for at most this time, even if its source has not changed. Nil: no
-        /// limit.
+        /// A value is used for at most this time, even if its source is the same. Nil: no limit.
         var most: TimeAmount?
         /// Whether a build that failed is tried again although its source has not changed.
         var retriesFailures = true
@@ -40,7 +39,6 @@ final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
         state = Mutex(State(lifetime: pace.least))
     }
 
-    /// The last value that could be built; nil if there is none.
     var last: Value? { state.withLock { $0.value } }
 
     func step(_ source: Source) -> Step {
@@ -56,11 +54,8 @@ final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// Ends a build that ``step(_:)`` asked for.
-    ///
-    /// - Parameters:
-    ///   - value: nil if it failed. The last value stays.
-    ///   - source: As it was before the build.
+    /// Ends a build that ``step(_:)`` asked for. `source` is as it was before the build. If `value`
+    /// is nil, the build has failed, and the last value stays.
     func end(_ value: Value?, of source: Source, since start: NIODeadline) {
         state.withLock { state in
             state.isBuilding = false

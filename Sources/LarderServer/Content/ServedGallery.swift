@@ -5,14 +5,11 @@ import LarderExport
 import NIOCore
 import Synchronization
 
-/// The gallery's descriptions of all icons. A thread of their own makes them when a client looks,
-/// and again once they are too old.
+/// The descriptions of all icons. A thread makes them when a client looks, if they are too old.
 final class ServedGallery: Sendable {
-    /// Icons become stale: descriptions are made again after this time even if neither the index
-    /// nor a manifest has changed.
+    /// Descriptions are made again after this time even if nothing has changed: icons become stale.
     private static let longestLifetime = TimeAmount.minutes(5)
-    /// A page in a browser asks for the rest of its descriptions: earlier ones are kept for this
-    /// time after the last request for them.
+    /// Earlier descriptions are kept for this time after their last use: a page asks for the rest.
     private static let keptUnused = TimeAmount.minutes(5)
     private static let mostKept = 4
 
@@ -27,9 +24,8 @@ final class ServedGallery: Sendable {
     private let newest: Rebuilt<GallerySources, GalleryBuild>
     private let kept = Mutex<[Kept]>([])
 
-    /// - Parameters:
-    ///   - leastLifetime: Descriptions are shown for at least this time.
-    ///   - lifetimeFactor: And for this multiple of the time that it took to make them.
+    /// Descriptions are shown for at least `leastLifetime`, and for `lifetimeFactor` times the time
+    /// that it took to make them.
     init(
         _ icons: IconStore, _ configuration: ServerConfiguration,
         leastLifetime: TimeAmount = .seconds(10), lifetimeFactor: Int = 20, log: ServerLog
@@ -41,8 +37,7 @@ final class ServedGallery: Sendable {
             .init(least: leastLifetime, factor: lifetimeFactor, most: Self.longestLifetime))
     }
 
-    /// Returns the description that the page asks for first, or that it is still being made. Starts
-    /// to make it if it is too old.
+    /// Returns the first description, or that it is being made. Starts to make it if it is too old.
     func description() -> GalleryText {
         let sources = GallerySources(icons.cache, configuration.manifests)
         switch newest.step(sources) {
@@ -77,8 +72,6 @@ final class ServedGallery: Sendable {
     }
 
     /// Manifests may be long, so that this would keep one of the few threads of the pool.
-    ///
-    /// - Parameter sources: As they were before.
     private func start(_ sources: GallerySources) {
         let start = NIODeadline.now()
         let hasThread = HelperThread.start { [self] in
@@ -116,13 +109,11 @@ final class ServedGallery: Sendable {
     }
 }
 
-/// The state of what a gallery is made of. While it stays, so do the icons, unless they become
-/// stale or are damaged.
+/// What a gallery is made of. While it stays equal, icons only become stale or damaged.
 struct GallerySources: Sendable, Equatable {
     private let generation: Int
     private let manifests: [FileIdentity?]
 
-    /// The state of the cache, which also has the manifests at URLs, and of files.
     init(_ cache: LiveCache, _ manifests: [ServedManifest]) {
         generation = cache.generation
         self.manifests = manifests.map { manifest in
@@ -139,7 +130,6 @@ final class GalleryBuild: Sendable {
     private let file: LentFile
     private let parts: [[UInt8]: Part]
 
-    /// Makes them, which takes seconds for many icons.
     init(_ icons: IconStore, _ configuration: ServerConfiguration) throws {
         let place = try icons.cache.using { cache in
             let place = try Place(icons)
@@ -194,12 +184,10 @@ final class GalleryBuild: Sendable {
     }
 }
 
-/// A script of the gallery, as it is sent.
 struct GalleryText: Sendable {
     let body: Response.Body
     /// The digest of the bytes; nil if the file will soon have others.
     let digest: Digest?
-    /// Whether a file of this name never changes.
     let isUnchanging: Bool
 
     init(_ body: Response.Body, digest: Digest?, isUnchanging: Bool) {

@@ -4,9 +4,7 @@ import LarderManifest
 import NIOCore
 import Synchronization
 
-/// The manifests that are served. Each is read again once its file has changed.
 final class ServedManifests: Sendable {
-    /// The state of a manifest's source.
     private enum Identity: Equatable {
         /// Of a file; nil if it is gone.
         case file(FileIdentity?)
@@ -19,14 +17,9 @@ final class ServedManifests: Sendable {
     private let rules: ManifestRules
     private let cache: LiveCache
     private let log: ServerLog
-    /// One manifest is read at a time, and nobody waits for it: long ones would keep every thread
-    /// of the pool.
+    /// One manifest is read at a time, and no thread waits: long ones would keep the whole pool.
     private let isReading = Atomic<Bool>(false)
 
-    /// Reads all of them.
-    ///
-    /// - Parameter cache: Has the manifests at URLs.
-    /// - Throws: `ManifestError` if one cannot be read.
     init(
         _ manifests: [ServedManifest], rules: ManifestRules, _ cache: LiveCache, log: ServerLog
     ) throws {

@@ -6,7 +6,6 @@ final class ServerLog: Sendable {
     /// Clients can cause any number of problems.
     private static let mostProblemsAMinute = 20
 
-    /// Nil if nobody reads events.
     let logger: Logger?
     private let tell: @Sendable (String) -> Void
     private let state = Mutex((since: ContinuousClock.now, count: 0))

@@ -18,7 +18,6 @@ final class ServerMetrics: Sendable {
     let connections = Atomic<Int>(0)
     let openConnections = Atomic<Int>(0)
 
-    /// The counters in Prometheus' text format.
     func prometheus(memory: (bytes: Int, count: Int)) -> String {
         var text = PrometheusText()
         func add(_ name: String, _ help: String, _ value: Int, _ type: String = "counter") {
@@ -46,12 +45,10 @@ final class ServerMetrics: Sendable {
     }
 }
 
-/// The metrics of the cache. Each count looks at all objects, so that it takes at most a twentieth
-/// of the time.
+/// The metrics of the cache. A count looks at all objects, so it takes at most 5 % of the time.
 final class CachedStatus: Sendable {
     private let cache: LiveCache
-    private let status = Rebuilt<Bool, String>(
-        .init(least: .seconds(5), factor: 20, most: .zero))
+    private let status = Rebuilt<Bool, String>(.init(least: .seconds(5), factor: 20, most: .zero))
 
     init(_ cache: LiveCache) { self.cache = cache }
 

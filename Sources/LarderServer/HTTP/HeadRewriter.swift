@@ -33,18 +33,14 @@ final class HeadRewriter: ChannelInboundHandler {
         context.fireChannelRead(wrapInboundOut(buffer))
     }
 
-    /// Rewrites the next bytes of the connection.
     func rewrite(_ buffer: inout ByteBuffer) {
         let encoded = buffer.withUnsafeMutableReadableBytes { rewrite($0) }
         if let encoded { buffer = ByteBuffer(bytes: encoded) }
     }
 
-    /// Replaces bytes.
-    ///
-    /// - Returns: All bytes if some were encoded, else nil.
+    /// Replaces bytes. Returns all bytes if some were encoded, else nil.
     private func rewrite(_ bytes: UnsafeMutableRawBufferPointer) -> [UInt8]? {
         var encoded: [UInt8]?
-        /// The number of bytes that are in `encoded`.
         var done = 0
         var index = 0
         while index < bytes.count {
@@ -64,7 +60,6 @@ final class HeadRewriter: ChannelInboundHandler {
                 } else if isName(byte) {
                     bytes[index] = UInt8(ascii: "x")
                 } else if length > matched, let end = Self.end(of: bytes, from: index) {
-                    // Skip the rest of the line.
                     length += 1
                     index = end
                     continue

@@ -8,7 +8,6 @@ struct Response: Sendable {
         case bytes(ByteBuffer)
         /// A part of a file that was compared with its digest.
         case file(LentFile, Range<Int64>)
-        /// - Parameter length: The number of bytes of all chunks.
         case chunks(any ChunkSource, length: Int64)
     }
 
@@ -61,18 +60,15 @@ struct Response: Sendable {
     }
 }
 
-/// A body that is made piece by piece. The client has taken each piece before the next is made.
-///
-/// One thread at a time calls it, and may wait for a disk.
+/// A body that is made piece by piece, each once the client has taken the last. One thread at a
+/// time calls it, and may wait for a disk.
 protocol ChunkSource: Sendable {
-    /// Returns the next piece; nil at the end.
     func next() throws -> ByteBuffer?
 }
 
 enum HeadLine {
     private static let ok = status(200, "OK")
 
-    /// The first line of a response, with its end.
     static func status(_ status: Int) -> [UInt8] {
         status == 200
             ? ok : self.status(status, HTTPResponseStatus(statusCode: status).reasonPhrase)

@@ -12,7 +12,6 @@ struct ServerRequest: Sendable {
     private(set) var ifMatch: String?
     private(set) var ifNoneMatch: String?
     private(set) var hasBody = false
-    /// Whether the client wants the connection to stay open.
     let isKeepAlive: Bool
     let isOld: Bool
     /// The status of a request that could not be read.
@@ -64,7 +63,6 @@ struct ServerRequest: Sendable {
     }
 }
 
-/// A client whose request is being answered.
 final class Client: Sendable {
     private let gone = Atomic<Bool>(false)
 
@@ -79,9 +77,8 @@ struct EntityTagList {
 
     init(_ field: String) { self.field = field }
 
-    /// Whether it names a tag, strong or weak, or is `*`: the comparison of `If-None-Match`.
-    ///
-    /// - Parameter tag: A strong one, with its quotation marks.
+    /// Whether it names a tag (a strong one, in quotation marks) in strong or weak form, or is `*`:
+    /// the comparison of `If-None-Match`.
     func matchesWeakly(_ tag: String) -> Bool { matches(tag, asWeak: true) }
 
     /// Whether it names a strong tag, or is `*`: the comparison of `If-Match`.
@@ -117,12 +114,7 @@ enum RequestedRange: Equatable {
     /// Nothing: the range begins after the end.
     case none
 
-    /// - Parameters:
-    ///   - field: The value of `Range`; nil if there is none.
-    ///   - size: The size of the body in bytes.
-    init(_ field: String?, size: Int64) {
-        self = field.map { Self.parse($0.utf8, size) } ?? .whole
-    }
+    init(_ field: String?, size: Int64) { self = field.map { Self.parse($0.utf8, size) } ?? .whole }
 
     private static func parse(_ field: String.UTF8View, _ size: Int64) -> RequestedRange {
         guard let equals = field.firstIndex(of: UInt8(ascii: "=")), field[..<equals].isWord("bytes")
@@ -144,9 +136,7 @@ enum RequestedRange: Equatable {
     private static func number(_ digits: Substring.UTF8View) -> Int64? {
         guard !digits.isEmpty, digits.allSatisfy(\.isDigit) else { return nil }
         var number: Int64 = 0
-        for digit in digits {
-            number = min(number, Int64.max / 16) * 10 + Int64(digit - 0x30)
-        }
+        for digit in digits { number = min(number, Int64.max / 16) * 10 + Int64(digit - 0x30) }
         return number
     }
 }

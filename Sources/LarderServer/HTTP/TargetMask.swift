@@ -1,10 +1,9 @@
 import LarderCore
 
-/// A request's target, or a URL, without the secrets in it: user names and passwords of URLs, and
-/// parameters whose names or values say that they are secret. The text may hold a URL that holds
-/// another, so both are looked for anywhere in it, also after decoding it several times.
-///
-/// It is made on an event loop. Its time is proportional to the target's length, which is limited.
+/// A request's target, or a URL, without its secrets: user names and passwords, and parameters
+/// whose names or values say that they are secret. The text may hold a URL that holds another, so
+/// both are looked for anywhere, also after decoding it several times. It is made on an event loop.
+/// Its time is proportional to the target's length, which is limited.
 struct TargetMask {
     /// The longest target that is answered, in bytes. Of longer texts, only the part before the
     /// query is shown.
@@ -58,8 +57,7 @@ struct TargetMask {
         return maskParameters()
     }
 
-    /// Masks the part of an authority before its last `@`, and elsewhere text in the form of a user
-    /// and a password.
+    /// Masks the part of an authority before its last `@`, and text like a user and a password.
     private mutating func maskUserinfo() {
         guard text.utf8.contains(UInt8(ascii: "@")) else { return }
         text = Self.mapSegments(of: text) { segment, isAuthority in
@@ -72,9 +70,7 @@ struct TargetMask {
         }
     }
 
-    /// Masks the values of secret parameters.
-    ///
-    /// - Returns: false if there are too many.
+    /// Masks the values of secret parameters. Returns false if there are too many.
     private mutating func maskParameters() -> Bool {
         guard let first = text.utf8.firstIndex(where: Self.isMark) else { return true }
         var result = String(text[..<first])
@@ -123,10 +119,9 @@ struct TargetMask {
         }
     }
 
-    /// Replaces the segments between the characters at which an authority ends.
-    ///
-    /// - Parameter body: `isAuthority` is whether the segment may be one: at the beginning of a
-    ///   text that is not a path, after `//`, or after `http:/`, which many programs read as that.
+    /// Replaces the segments between the characters at which an authority ends. `isAuthority` is
+    /// whether one may be it: at the beginning of a text that is not a path, after `//`, or after
+    /// `http:/`, which many programs read as that.
     private static func mapSegments(
         of text: String, _ body: (Substring.UTF8View, _ isAuthority: Bool) -> String
     ) -> String {
@@ -157,8 +152,7 @@ struct TargetMask {
 
 /// Percent-decoding of text from clients (RFC 3986, section 2.1).
 enum PercentDecoding {
-    /// Returns the text; nil if an escape is incomplete, or if it is not UTF-8 or has control
-    /// characters. A plus sign stands for itself.
+    /// Returns the text; nil if it is not percent-encoded UTF-8, or has control characters.
     static func text(_ text: Substring.UTF8View) -> String? {
         decoded(text).flatMap { $0.utf8.contains(where: isControl) ? nil : $0 }
     }

@@ -45,7 +45,6 @@ globalThis.larder = (() => {
     say(message);
   }
 
-  /// What is read aloud when it changes.
   function say(message) {
     if (find("status").textContent !== message) find("status").textContent = message;
   }
@@ -99,8 +98,6 @@ globalThis.larder = (() => {
     show();
     document.documentElement.dataset.loaded = "yes";
   }
-
-  // Filters, search and order.
 
   function tally(member) {
     const counts = new Map();
@@ -183,8 +180,6 @@ globalThis.larder = (() => {
   function isDigest(word, icon) {
     return word.length >= 7 && icon.digest !== undefined && icon.digest.startsWith(word);
   }
-
-  // Showing a page of what was selected.
 
   function show() {
     select();
@@ -277,7 +272,6 @@ globalThis.larder = (() => {
     return image;
   }
 
-  /// The room that it takes before it is there.
   function fit(icon) {
     const scale = Math.min(1, 80 / Math.max(icon.width, icon.height));
     return [icon.width, icon.height].map((length) => Math.max(1, Math.round(length * scale)));
@@ -303,8 +297,6 @@ globalThis.larder = (() => {
     const [unit, length] = units.find(([, length]) => Math.abs(passed) >= length) ?? ["second", 1];
     return relative.format(Math.round(passed / length), unit);
   }
-
-  // Details of one icon.
 
   function open(icon) {
     find("detail-name").textContent = icon.name;
@@ -370,8 +362,6 @@ globalThis.larder = (() => {
     // Nobody begins a page at its end.
     if (find("sheet").getBoundingClientRect().top < 0) find("sheet").scrollIntoView();
   }
-
-  // The keyboard.
 
   function cards() { return [...document.querySelectorAll(".card")]; }
 
