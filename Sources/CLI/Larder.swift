@@ -105,8 +105,7 @@ struct Larder: AsyncParsableCommand {
 
             EXIT STATUS:
             \(ExitStatus.list)
-            """,
-        version: ProgramVersion.text,
+            """, version: ProgramVersion.text,
         subcommands: [
             PrefetchCommand.self, PlanCommand.self, VerifyCommand.self, StatusCommand.self,
             ListCommand.self, PathCommand.self, CatCommand.self, EvictCommand.self,

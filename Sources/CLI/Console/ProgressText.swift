@@ -30,9 +30,7 @@ package struct ProgressText: Sendable, Equatable {
     /// As much of it as takes at most that many columns of a terminal.
     package func fitted(to columns: Int) -> String {
         var shown = parts.map { $0.forms[...] }
-        var line: String {
-            shown.compactMap(\.first).joined(separator: "  ")
-        }
+        var line: String { shown.compactMap(\.first).joined(separator: "  ") }
         for place in parts.indices.sorted(by: { parts[$0].rank > parts[$1].rank }) {
             while line.columns > columns, !shown[place].isEmpty, parts[place].rank > 0 {
                 shown[place].removeFirst()

@@ -48,9 +48,7 @@ enum Terminal {
     }
 
     /// A variable's text; nil if it is not set.
-    static func environment(_ name: String) -> String? {
-        ProcessInfo.processInfo.environment[name]
-    }
+    static func environment(_ name: String) -> String? { ProcessInfo.processInfo.environment[name] }
 }
 
 /// Standard input, output and error.
@@ -117,8 +115,7 @@ enum StandardStreams {
             }
             switch errno {
             case EINTR: continue
-            case EAGAIN:
-                if let failure = wait(for: descriptor, patience) { return (sent, failure) }
+            case EAGAIN: if let failure = wait(for: descriptor, patience) { return (sent, failure) }
             case let number: return (sent, number)
             }
         }

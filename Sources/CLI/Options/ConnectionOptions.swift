@@ -155,15 +155,13 @@ struct AddressOptions: ParsableArguments {
 
     private var connectToRules: [ConnectToRule] {
         get throws {
-            try Self.parse(
-                connectTo, "--connect-to", "HOST1:PORT1:HOST2:PORT2", ConnectToRule.init)
+            try Self.parse(connectTo, "--connect-to", "HOST1:PORT1:HOST2:PORT2", ConnectToRule.init)
         }
     }
 
     private var resolveRules: [ResolveRule] {
         get throws {
-            try Self.parse(
-                resolve, "--resolve", "HOST:PORT:ADDRESS[,ADDRESS]", ResolveRule.init)
+            try Self.parse(resolve, "--resolve", "HOST:PORT:ADDRESS[,ADDRESS]", ResolveRule.init)
         }
     }
 
@@ -172,9 +170,7 @@ struct AddressOptions: ParsableArguments {
     ) throws -> [Value] {
         try texts.map { text in
             // Not quoted: users who mistook it for a URL may have typed a password.
-            guard let value = value(text) else {
-                throw ValidationError("\(option) needs \(form).")
-            }
+            guard let value = value(text) else { throw ValidationError("\(option) needs \(form).") }
             return value
         }
     }

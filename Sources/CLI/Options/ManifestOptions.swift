@@ -11,8 +11,7 @@ struct ManifestOptions: ParsableArguments {
             """
             A file, an http or https URL, or - for standard input. The format is XML or binary \
             plist, JSON, JSON Lines or a list of URLs, with or without gzip.
-            """,
-            valueName: "manifest"),
+            """, valueName: "manifest"),
         completion: .manifest)
     var manifests: [String]
 

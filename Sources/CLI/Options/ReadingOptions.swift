@@ -13,8 +13,7 @@ struct ReadingOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             Where the entries are, such as feed.results. By default, the manifest's shape decides.
-            """,
-            valueName: "path"))
+            """, valueName: "path"))
     var entries: String?
 
     @Option(help: .rare("Where an entry's name is.", "path"))
@@ -73,9 +72,7 @@ struct ReadingOptions: ParsableArguments {
         for (option, value) in [
             ("--max-entries", Int64(maxEntries)), ("--max-manifest-size", maxManifestSize.bytes),
             ("--max-unpack-ratio", Int64(maxUnpackRatio)),
-        ] {
-            guard value > 0 else { throw ValidationError("\(option) must be at least 1.") }
-        }
+        ] { guard value > 0 else { throw ValidationError("\(option) must be at least 1.") } }
         _ = try rules
     }
 

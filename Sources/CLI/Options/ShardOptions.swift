@@ -45,9 +45,7 @@ struct ShardOptions: ParsableArguments {
             """)
     }
 
-    var shard: Shard? {
-        get throws { try name?.shard(splits: splits) }
-    }
+    var shard: Shard? { get throws { try name?.shard(splits: splits) } }
 
     private var splits: [HostSplit] {
         get throws {

@@ -46,9 +46,7 @@ final class CacheRun: Sendable {
         do {
             // Names in errors are relative to a cache: with two, nobody could tell which.
             try await ExitStatus.of(hasOneCache ? cache : nil) {
-                lock = try locks.take(
-                    on: cache, create: makesCache, for: name,
-                    wait: run.wait)
+                lock = try locks.take(on: cache, create: makesCache, for: name, wait: run.wait)
                 try await body(run)
             }
             run.end(record, in: cache, status: ExitStatus.done.rawValue, logger)

@@ -28,12 +28,10 @@ enum ExitStatus: Int32, CaseIterable {
         switch self {
         case .done: "everything that was asked for is done"
         case .couldNotRun: "it could not run"
-        case .someFailed:
-            "some entries failed, corruption was found, or a limit was out of reach"
+        case .someFailed: "some entries failed, corruption was found, or a limit was out of reach"
         case .badManifest: "an input is not a manifest"
         case .missingInput: "an input is missing"
-        case .storage:
-            "the disk is full or failing, or a result was lost; stored objects are kept"
+        case .storage: "the disk is full or failing, or a result was lost; stored objects are kept"
         case .locked: "another process holds the lock"
         case .interrupted: "interrupted; what was finished is kept"
         case .terminated: "terminated; what was finished is kept"
@@ -43,12 +41,10 @@ enum ExitStatus: Int32, CaseIterable {
     /// The status that an error which stops a command ends it with.
     init(_ error: any Error) {
         switch error {
-        case let error as CacheError:
-            self.init(error.code)
+        case let error as CacheError: self.init(error.code)
         case let error as ManifestError:
             switch error.code {
-            case .unreadable where [EMFILE, ENFILE].contains(error.errorNumber):
-                self = .couldNotRun
+            case .unreadable where [EMFILE, ENFILE].contains(error.errorNumber): self = .couldNotRun
             case .missing, .unreadable: self = .missingInput
             default: self = .badManifest
             }
@@ -86,9 +82,7 @@ enum ExitStatus: Int32, CaseIterable {
         }
     }
 
-    func exit() throws {
-        if self != .done { throw ExitCode(rawValue) }
-    }
+    func exit() throws { if self != .done { throw ExitCode(rawValue) } }
 
     /// Runs a command's body; an error that stops it becomes one line and a status.
     ///

@@ -7,9 +7,7 @@ import Synchronization
 enum OutputFile {
     /// - Parameter mode: The mode of the file, before the umask (``OutputReplacement``).
     /// - Throws: ``OutputFailure`` if it cannot be written; the old file is still there then.
-    static func write(
-        _ text: String, to path: String, mode: mode_t = 0o644
-    ) throws(OutputFailure) {
+    static func write(_ text: String, to path: String, mode: mode_t = 0o644) throws(OutputFailure) {
         let replacement = OutputReplacement(path, mode: mode)
         try replacement.check()
         replacement.add(text)

@@ -67,8 +67,7 @@ struct EvictCommand: AsyncParsableCommand {
             """
             Never evict what this manifest names. It is a file, a URL that was prefetched, or - \
             for standard input. May be repeated.
-            """,
-            valueName: "manifest"),
+            """, valueName: "manifest"),
         completion: .manifest)
     var keep: [String] = []
 
@@ -100,8 +99,7 @@ struct EvictCommand: AsyncParsableCommand {
         try LocalManifests.validateStandardInput(keep + only)
         if let maxCount, maxCount < 0 { throw ValidationError("--max-count must be at least 0.") }
         if by != nil, maxSize == nil, maxAge == nil, maxCount == nil, minFree == nil {
-            throw ValidationError(
-                "--by needs --max-size, --max-age, --max-count or --min-free.")
+            throw ValidationError("--by needs --max-size, --max-age, --max-count or --min-free.")
         }
         _ = try policy(for: nil)
     }

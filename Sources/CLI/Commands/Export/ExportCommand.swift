@@ -57,8 +57,7 @@ struct ExportCommand: AsyncParsableCommand {
             """
             Also write a Swift source file for the app, which puts the exported directory into \
             Library/Caches at launch: for \(ExportLayout.names(where: \.hasInstaller)).
-            """,
-            valueName: "file"), completion: .file(extensions: ["swift"]))
+            """, valueName: "file"), completion: .file(extensions: ["swift"]))
     var installer: String?
 
     func validate() throws {
@@ -78,9 +77,7 @@ struct ExportCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await CacheRun.of(
-            self, on: cache, locks, isQuiet: output.quiet, hasOneCache: false
-        ) {
+        try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet, hasOneCache: false) {
             run in
             run.interrupts.ask("ending what is begun")
             if let installer {
@@ -90,7 +87,8 @@ struct ExportCommand: AsyncParsableCommand {
                 try OutputReplacement(installer).check()
             }
             let cache = try cache.required(wait: run.wait)
-            var configuration = ExportConfiguration(layout: naming.layout(layout), directory: directory)
+            var configuration = ExportConfiguration(
+                layout: naming.layout(layout), directory: directory)
             configuration.folder = naming.folder
             configuration.isPruning = prune
             configuration.copiesAll = copy

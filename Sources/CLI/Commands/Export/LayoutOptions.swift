@@ -15,8 +15,7 @@ struct LayoutOptions: ParsableArguments {
             The name of the library's directory, if the app has its own: Nuke's DataCache(name:), \
             SDWebImage's namespace, Coil's directory; of Kingfisher, the whole name of the \
             directory, with its prefix.
-            """,
-            valueName: "name"))
+            """, valueName: "name"))
     var folder: String?
 
     /// Returns the layout of the version.

@@ -5,8 +5,7 @@ import LarderExport
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract:
-            "Adopt the icons of manifests from another program's cache, without the network.",
+        abstract: "Adopt the icons of manifests from another program's cache, without the network.",
         discussion: """
             The icons are looked up by the names that the library gives their files: in a \
             simulator's Library/Caches, in a Mac's, or in an earlier export. A file is adopted if \
@@ -32,8 +31,7 @@ struct ImportCommand: AsyncParsableCommand {
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
     @Argument(
-        help: ArgumentHelp(
-            "The directory that has the library's cache in it.", valueName: "dir"),
+        help: ArgumentHelp("The directory that has the library's cache in it.", valueName: "dir"),
         completion: .directory)
     var directory: String
 

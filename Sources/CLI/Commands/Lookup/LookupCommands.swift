@@ -116,9 +116,7 @@ struct Lookup: ParsableArguments {
     }
 
     /// The URL or key for people, without its secrets.
-    var shown: String {
-        ((try? HTTPURL(url))?.description ?? url.removingUserinfo).shownAsURL
-    }
+    var shown: String { ((try? HTTPURL(url))?.description ?? url.removingUserinfo).shownAsURL }
 }
 
 extension String {

@@ -98,15 +98,11 @@ struct PinSubjects: ParsableArguments {
         completion: .cachedNames)
     var subjects: [String] = []
 
-    func validate() throws {
-        try LocalManifests.validateStandardInput(subjects)
-    }
+    func validate() throws { try LocalManifests.validateStandardInput(subjects) }
 
     /// Hands over the keys of all subjects. What is neither a URL nor a file is a manifest's key
     /// if the cache knows it.
-    func forEachKey(
-        in cache: Cache, rules: ManifestRules, _ body: (String) throws -> Void
-    ) throws {
+    func forEachKey(in cache: Cache, rules: ManifestRules, _ body: (String) throws -> Void) throws {
         for subject in subjects {
             let key = String.spelled(subject)
             let isFile = subject == "-" || access(subject, F_OK) == 0

@@ -161,9 +161,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
                 purpose: .prefetch, output: output, isVerbose: verbose,
                 hasReport: report != nil, isOutputTaken: [report, writeLock].contains("-"),
                 allowance: maxFailures, colors: colors, line: run.line)
-            let report = try await run.prefetch(sources, configuration, &console) {
-                file?.take($0)
-            }
+            let report = try await run.prefetch(sources, configuration, &console) { file?.take($0) }
             run.note(report.counts)
             if report.isLocked { try lock?.commit() }
             if let failure = file?.failure, !report.isInterrupted { throw failure }

@@ -30,10 +30,8 @@ struct PrefetchConsole {
 
     mutating func say(_ event: PrefetchEvent, of sources: [ManifestSource]) {
         switch event {
-        case .recovered(let recovery):
-            complain([recovery.text])
-        case .planning(let progress):
-            line.show(progress.text)
+        case .recovered(let recovery): complain([recovery.text])
+        case .planning(let progress): line.show(progress.text)
         case .planned(let summary):
             line.clear()
             schemes = summary.unsupportedText
@@ -60,8 +58,7 @@ struct PrefetchConsole {
                 return
             }
             Console.write("larder: \(complaint)\n")
-        case .progress(let progress):
-            line.show(progress.text)
+        case .progress(let progress): line.show(progress.text)
         case .finished(let report):
             line.clear()
             groups.lines.forEach(Console.complain)

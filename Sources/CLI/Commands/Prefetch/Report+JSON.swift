@@ -5,9 +5,7 @@ extension Report {
     package var json: String {
         var object = JSONObject()
         object.set("entries", entries)
-        for outcome in EntryResult.Outcome.allCases {
-            object.set(outcome.rawValue, count(outcome))
-        }
+        for outcome in EntryResult.Outcome.allCases { object.set(outcome.rawValue, count(outcome)) }
         object.set("failures", counts: failures)
         object.set("received_bytes", receivedBytes)
         object.set("seconds", seconds)
@@ -54,8 +52,7 @@ extension EntryResult {
         object.set("height", attributes.height)
         object.set("attempts", attempts)
         object.set("seconds", seconds)
-        object.set(
-            "error", failure.map { JSONObject(errorCode: $0.code, message: $0.message) })
+        object.set("error", failure.map { JSONObject(errorCode: $0.code, message: $0.message) })
         object.set("icon_number", icon)
         return object.text
     }

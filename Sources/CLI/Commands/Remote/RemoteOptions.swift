@@ -115,9 +115,7 @@ struct RemotePartOptions: ParsableArguments {
         transform: ShardName.parse)
     var name: ShardName?
 
-    var shard: Shard? {
-        get throws { try name?.shard() }
-    }
+    var shard: Shard? { get throws { try name?.shard() } }
 
     func validate() throws { _ = try shard }
 }

@@ -180,8 +180,7 @@ struct ServeCommand: AsyncParsableCommand {
         (configuration.host, configuration.port) = (listen.host, listen.port)
         configuration.manifestRules = try reading.rules
         configuration.manifests = try manifests.map { manifest in
-            ServedManifest(
-                name: Self.name(manifest), source: try ManifestOptions.source(manifest))
+            ServedManifest(name: Self.name(manifest), source: try ManifestOptions.source(manifest))
         }
         configuration.publicURL = try publicURL.map(Self.base)
         configuration.isMirror = mirror

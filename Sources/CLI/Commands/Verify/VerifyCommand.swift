@@ -52,9 +52,7 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
     }
 
     func run() async throws {
-        try await CacheRun.of(
-            self, on: cache, locks, isQuiet: output.quiet, recordedAs: .verify
-        ) {
+        try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet, recordedAs: .verify) {
             run in
             if repair { try ProcessLimits.requireTransfers() }
             var configuration = PrefetchConfiguration(cache: cache.path)

@@ -5,9 +5,7 @@ extension VerifyReport {
     /// Writes the report as text: a line for each finding and for each URL fetched again, and the
     /// counts. In pieces of whole lines, since there may be a finding for each of a million
     /// entries.
-    package func writeText(
-        _ paint: Paint = .none, _ write: (String) throws -> Void
-    ) throws {
+    package func writeText(_ paint: Paint = .none, _ write: (String) throws -> Void) throws {
         for finding in findings { try write(finding.text(paint) + "\n") }
         try entryFindings.forEach { try write($0.text(paint) + "\n") }
         var lines = refetches.map(\.text)
@@ -51,9 +49,7 @@ extension VerifyReport {
         return "not clean"
     }
 
-    private var unrepaired: [Finding] {
-        findings.filter { $0.kind.isCorruption && !$0.isRepaired }
-    }
+    private var unrepaired: [Finding] { findings.filter { $0.kind.isCorruption && !$0.isRepaired } }
 
     private var lost: [Finding] { unrepaired.filter { $0.repair == .lost } }
 
@@ -129,8 +125,7 @@ extension VerifyReport.Finding {
 
     fileprivate func text(_ paint: Paint) -> String {
         let kind = kind.isCorruption ? paint.failed(kind.rawValue) : kind.rawValue
-        var text =
-            "\(kind): \(subject.sanitizedForTerminal): \(message.sanitizedForTerminal)"
+        var text = "\(kind): \(subject.sanitizedForTerminal): \(message.sanitizedForTerminal)"
         if let repair { text += " (\(repair.rawValue))" }
         if let quarantine { text += "\n    moved to \(quarantine)" }
         return text + urls.map { "\n    \($0.shownAsURL)" }.joined()
@@ -213,8 +208,7 @@ extension VerifyReport.Refetch {
         object.set("url", key.shownAsURL)
         object.set("outcome", outcome.rawValue)
         object.set("digest", digest?.description)
-        object.set(
-            "error", problem.map { JSONObject(errorCode: $0.code, message: $0.message) })
+        object.set("error", problem.map { JSONObject(errorCode: $0.code, message: $0.message) })
         return object
     }
 }
