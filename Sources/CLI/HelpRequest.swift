@@ -22,7 +22,6 @@ struct HelpRequest {
         self.command = command
     }
 
-    /// The help, for the terminal of standard output.
     var text: String {
         let width = Terminal.textWidth(of: STDOUT_FILENO)
         let type = command.type

@@ -17,7 +17,6 @@ struct NamedCommand {
     /// The last word of its name.
     var word: String { type._commandName }
 
-    /// The command as it is typed, without options.
     var line: String { name.isEmpty ? "larder" : "larder \(name)" }
 
     private var subcommands: [NamedCommand] {
@@ -27,10 +26,9 @@ struct NamedCommand {
         }
     }
 
-    /// The subcommands, each followed by its own.
     var descendants: [NamedCommand] { subcommands.flatMap { [$0] + $0.descendants } }
 
-    /// Its options as they are typed, and whether they take a value.
+    /// The names of its options, and whether they take a value.
     var options: [String: Bool] {
         let help = Larder.helpMessage(for: type, includeHidden: true, columns: 1_000)
         var options: [String: Bool] = [:]
@@ -50,9 +48,9 @@ struct NamedCommand {
         return next.find(Array(words.dropFirst()))
     }
 
-    /// Checks that the first words of a command line name a command. `help` may come before them.
+    /// Checks that the first words of a command line, after `help`, name a command.
     ///
-    /// - Throws: `ValidationError` if they do not, with the command that may be meant.
+    /// - Throws: `ValidationError` with the command that may be meant.
     func check(_ words: [String]) throws {
         let (group, rest) = find(Array(words.drop { $0 == "help" }))
         guard group.isGroup, let word = rest.first, !word.hasPrefix("-") else { return }
@@ -77,7 +75,7 @@ struct UnknownOption: Error {
 
     /// Nil if the command has all of them.
     ///
-    /// - Parameter words: the words after the command's name.
+    /// - Parameter words: The words after the command's name.
     init?(in words: [String], of command: NamedCommand) {
         guard !command.isGroup else { return nil }
         let known = command.options
@@ -124,12 +122,10 @@ struct UnknownOption: Error {
     }
 }
 
-/// The name that a misspelled one may stand for.
 enum NearestName {
-    /// Returns the end of a message, such as `. Did you mean 'evict'?`, or nothing if no name is
-    /// near.
+    /// Returns the end of a message, such as `. Did you mean 'evict'?`, or "" if no name is near.
     ///
-    /// - Parameter lead: the beginning of all names, which `name` and `known` do not have.
+    /// - Parameter lead: The beginning of all names, which `name` and `known` do not have.
     static func hint(for name: String, among known: [String], lead: String = "") -> String {
         suggestion(for: name, among: known).map { ". Did you mean '\(lead)\($0)'?" } ?? ""
     }

@@ -7,7 +7,6 @@ import Synchronization
     import CLarderSystem
 #endif
 
-/// Keeps the memory of a long run at a plateau.
 enum Allocator {
     /// By default glibc gives threads that meet in malloc(3) a heap each, eight for each core, and
     /// memory that one frees cannot be used by the others. It also takes ever larger blocks from
@@ -89,8 +88,6 @@ enum ProcessLimits {
     }
 
     /// Checks that there are threads for a run that transfers or stores.
-    ///
-    /// - Throws: `CacheError` that names the limit.
     static func requireTransfers() throws(CacheError) {
         try HelperThread.require(transferThreads, room: room)
     }

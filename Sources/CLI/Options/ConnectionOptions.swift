@@ -3,7 +3,6 @@ import Foundation
 import LarderHTTP
 import LarderPrefetch
 
-/// How connections are made, to origins and to remotes.
 struct ConnectionOptions: ParsableArguments {
     @Option(
         help: .rare(
@@ -51,7 +50,7 @@ struct ConnectionOptions: ParsableArguments {
 
     func validate() throws { _ = try proxies }
 
-    /// - Throws: ``MissingInput`` if the file of certificate authorities cannot be read.
+    /// - Throws: ``MissingInput`` if the certificate authorities cannot be read.
     func apply(to configuration: inout TransferConfiguration) throws {
         configuration.logger = Log.logger("larder.http")
         configuration.proxies = try proxies
@@ -62,8 +61,6 @@ struct ConnectionOptions: ParsableArguments {
     }
 
     /// The configuration of a client of remotes alone.
-    ///
-    /// - Throws: ``MissingInput`` if the file of certificate authorities cannot be read.
     var configuration: TransferConfiguration {
         get throws {
             var configuration = TransferConfiguration()
@@ -80,7 +77,7 @@ struct ConnectionOptions: ParsableArguments {
                     proxy: proxy, noProxy: noProxy,
                     environment: ProcessInfo.processInfo.environment)
             } catch {
-                // Neither is quoted: it may hold a password.
+                // Not quoted: a value may contain a password.
                 let name = error.variable.map { "$\($0)" } ?? "--proxy"
                 let reason =
                     switch error.reason {
@@ -93,14 +90,15 @@ struct ConnectionOptions: ParsableArguments {
         }
     }
 
-    /// The file that `--ca-cert` names, or else the environment, as for curl and OpenSSL.
+    /// The file of `--ca-cert`, or else of the variables of curl and OpenSSL.
     private var authorities: String? {
         get throws {
             let environment = ProcessInfo.processInfo.environment
-            let variables = ["CURL_CA_BUNDLE", "SSL_CERT_FILE"].map {
-                ("$\($0)", environment[$0] ?? "")
-            }
-            let named = [("--ca-cert", caCert ?? "")] + variables
+            let named = [
+                ("--ca-cert", caCert ?? ""),
+                ("$CURL_CA_BUNDLE", environment["CURL_CA_BUNDLE"] ?? ""),
+                ("$SSL_CERT_FILE", environment["SSL_CERT_FILE"] ?? ""),
+            ]
             guard let (source, file) = named.first(where: { !$0.1.isEmpty }) else { return nil }
             try MissingInput.check(file, for: source)
             return file
@@ -108,7 +106,6 @@ struct ConnectionOptions: ParsableArguments {
     }
 }
 
-/// Which addresses origins may have.
 struct AddressOptions: ParsableArguments {
     @Flag(help: "Also connect to loopback, private and link-local addresses.")
     var allowPrivateNetwork = false
@@ -169,7 +166,7 @@ struct AddressOptions: ParsableArguments {
         _ texts: [String], _ option: String, _ form: String, _ value: (String) -> Value?
     ) throws -> [Value] {
         try texts.map { text in
-            // Not quoted: users who mistook it for a URL may have typed a password.
+            // Not quoted: it may be a URL with a password.
             guard let value = value(text) else { throw ValidationError("\(option) needs \(form).") }
             return value
         }

@@ -3,9 +3,7 @@ import Foundation
 import LarderHTTP
 import LarderPrefetch
 
-/// Who the user is to servers.
-///
-/// Messages name an option and never quote its value, which may be a secret.
+/// Messages never quote a value of these options, which may be a secret.
 struct CredentialOptions: ParsableArguments {
     @Option(
         name: .customLong("header"),

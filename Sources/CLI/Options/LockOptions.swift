@@ -1,7 +1,6 @@
 import ArgumentParser
 import LarderCache
 
-/// How a run behaves beside other runs.
 struct LockOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -38,8 +37,7 @@ struct LockOptions: ParsableArguments {
         }
     }
 
-    /// Takes the lock that `--exclusive` names; nil if it was not given, or there is no cache to
-    /// be alone with.
+    /// Takes the lock of `--exclusive`. Nil without that option, or without a cache.
     func take(
         on cache: CacheOptions, create: Bool, for command: String, wait: LockWait
     ) throws -> NamedLock? {

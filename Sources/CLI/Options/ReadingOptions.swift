@@ -3,8 +3,7 @@ import LarderCore
 import LarderManifest
 import LarderPrefetch
 
-/// How manifests are read, the same for every command: what one fetches by them, another is to
-/// find.
+/// The same for every command, so that one finds what another has fetched.
 struct ReadingOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Resolve relative icon URLs against this URL.", valueName: "url"))
     var baseURL: String?
@@ -72,11 +71,12 @@ struct ReadingOptions: ParsableArguments {
         for (option, value) in [
             ("--max-entries", Int64(maxEntries)), ("--max-manifest-size", maxManifestSize.bytes),
             ("--max-unpack-ratio", Int64(maxUnpackRatio)),
-        ] { guard value > 0 else { throw ValidationError("\(option) must be at least 1.") } }
+        ] where value <= 0 {
+            throw ValidationError("\(option) must be at least 1.")
+        }
         _ = try rules
     }
 
-    /// - Throws: `ValidationError` if some are given, and no manifest.
     func validate(for manifests: [String]) throws {
         if manifests.isEmpty, try rules != ManifestRules() {
             throw ValidationError("Options for reading manifests need --manifest.")
@@ -110,10 +110,8 @@ struct ReadingOptions: ParsableArguments {
     private static func filled(_ base: String, size: Int) throws -> String {
         let filled = URLPlaceholders(base, size: size)
         if let placeholder = filled.unfilled {
-            throw ValidationError(
-                "--base-url has the placeholder \(placeholder.quoted(limit: 40)), which nothing"
-                    + " fills."
-            )
+            let name = placeholder.quoted(limit: 40)
+            throw ValidationError("--base-url has the placeholder \(name), which nothing fills.")
         }
         return filled.text
     }
@@ -131,7 +129,6 @@ struct ReadingOptions: ParsableArguments {
 extension IconSelection: ExpressibleByArgument {}
 
 extension HTTPURL {
-    /// What `--base-url`, or another option, names; nil if it was not given.
     static func base(_ text: String?, option: String = "--base-url") throws -> HTTPURL? {
         guard let text else { return nil }
         do {

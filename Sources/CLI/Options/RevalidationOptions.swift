@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import LarderPrefetch
 
-/// Which icons are asked for again, for `prefetch` and `plan`.
 struct RevalidationOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -36,8 +35,7 @@ struct RevalidationOptions: ParsableArguments {
 
 extension Revalidation: ExpressibleByArgument {}
 
-/// The number of icons that may fail without an effect on the exit status: a count (`20`), or a
-/// part of all icons (`2.5%`).
+/// The number of icons that may fail without an effect on the exit status: `20`, or `2.5%` of all.
 enum FailureAllowance: Equatable, CustomStringConvertible {
     case count(Int)
     case percent(Decimal)
@@ -58,7 +56,6 @@ enum FailureAllowance: Equatable, CustomStringConvertible {
         }
     }
 
-    /// Whether this number of failures of this number of icons is allowed.
     func covers(_ failed: Int, of icons: Int) -> Bool {
         switch self {
         case .count(let most): failed <= most

@@ -3,7 +3,6 @@ import Foundation
 import LarderCore
 import LarderPrefetch
 
-/// Which part of the work is this run's, for `prefetch` and `plan`.
 struct ShardOptions: ParsableArguments {
     @Option(
         name: .customLong("shard"),
@@ -56,7 +55,7 @@ struct ShardOptions: ParsableArguments {
                 {
                     return split
                 }
-                // Not quoted: users who mistook it for a URL may have typed a password.
+                // Not quoted: it may be a URL with a password.
                 let pieces = HostSplit.allowedPieces
                 throw ValidationError(
                     """
@@ -92,8 +91,8 @@ enum ShardName: Equatable {
             """)
     }
 
-    /// - Throws: `ValidationError` if the scheduler does not say which worker this is, or says
-    ///   something else.
+    /// - Throws: `ValidationError` if the scheduler does not say which worker this is, or
+    ///   contradicts the name.
     func shard(splits: [HostSplit] = []) throws -> Shard? {
         switch self {
         case .number(let index, let count): return Shard(index, of: count, splits: splits)
@@ -106,7 +105,7 @@ enum ShardName: Equatable {
                     it, as in auto/8.
                     """)
             }
-            // Part of an array, submitted again, is numbered from 0 again.
+            // If part of an array is submitted again, it is numbered from 0 again.
             if let said = task.count, said != count {
                 throw ValidationError(
                     """
@@ -139,7 +138,7 @@ struct SchedulerTask {
     private static let slurm = "SLURM_ARRAY_TASK_ID"
     private static let parallel = "PARALLEL_SEQ"
 
-    /// The first is 0.
+    /// From 0.
     let index: Int
     /// The number of processes, if the scheduler tells.
     let count: Int?
@@ -147,10 +146,9 @@ struct SchedulerTask {
     let variable: String
     let number: Int
 
-    /// - Throws: `ValidationError` if no scheduler says it, or several do: one of them may have
-    ///   started another, and either may count the workers.
+    /// - Throws: `ValidationError` without a scheduler, or with several: one may have started
+    ///   another, and either may count the workers.
     init(_ environment: [String: String]) throws {
-        // Kubernetes has the first.
         let set = ["JOB_COMPLETION_INDEX", Self.slurm, Self.parallel]
             .filter { environment[$0]?.isEmpty == false }
         guard let variable = set.first else {
@@ -174,7 +172,7 @@ struct SchedulerTask {
         }
     }
 
-    /// An array may begin anywhere and go in steps. One with gaps does not count its tasks.
+    /// An array may begin anywhere and go in steps. With gaps, its tasks have no place.
     private static func place(
         ofArrayTask id: Int, _ environment: [String: String]
     ) throws -> (index: Int, count: Int) {
@@ -185,7 +183,7 @@ struct SchedulerTask {
             environment["SLURM_ARRAY_TASK_\(name)"]?.isEmpty == false ? try number(name) : nil
         }
         let (count, first) = (try number("COUNT"), try number("MIN"))
-        // A single task is first, whatever step Slurm says.
+        // A single task is first, whatever the step is.
         if count == 1, id == first { return (0, 1) }
         let (step, last) = (try optional("STEP") ?? 1, try optional("MAX"))
         guard step > 0, id >= first, (id - first) % step == 0, (id - first) / step < count,
@@ -194,13 +192,12 @@ struct SchedulerTask {
         return ((id - first) / step, count)
     }
 
-    /// - Throws: `ValidationError` if it is not a number, or not set, as Slurm's others can be.
+    /// - Throws: `ValidationError` if it is not a number, or, of Slurm's others, not set.
     private static func number(_ variable: String, in environment: [String: String]) throws -> Int {
         guard let text = environment[variable], !text.isEmpty else {
             throw unusable(": \(slurm) is set, but \(variable) is not")
         }
         let first = variable == parallel ? 1 : 0
-        // More digits would be more than any scheduler counts to.
         guard text.utf8.count <= 9, text.isDigits, let number = Int(text), number >= first else {
             throw ValidationError(
                 "--shard auto: \(variable) must be a whole number from \(first) to 999999999.")

@@ -16,7 +16,6 @@ enum ExitStatus: Int32, CaseIterable {
     case interrupted = 130
     case terminated = 143
 
-    /// A line for each status, with the argument parser's.
     static var list: String {
         let usage = (ExitCode.validationFailure.rawValue, "wrong usage")
         return (allCases.map { ($0.rawValue, $0.meaning) } + [usage]).sorted { $0.0 < $1.0 }
@@ -38,7 +37,6 @@ enum ExitStatus: Int32, CaseIterable {
         }
     }
 
-    /// The status that an error which stops a command ends it with.
     init(_ error: any Error) {
         switch error {
         case let error as CacheError: self.init(error.code)
@@ -63,12 +61,11 @@ enum ExitStatus: Int32, CaseIterable {
         }
     }
 
-    /// The status of a run that reported. An unfinished icon is never forgiven: nothing is known of
-    /// it.
+    /// No allowance covers an unfinished icon, because nothing is known of it.
     ///
     /// - Parameters:
-    ///   - interruption: the status of one that was interrupted.
-    ///   - allowance: how many failed entries are none.
+    ///   - interruption: The status of a run that was interrupted.
+    ///   - allowance: The number of failed entries without an effect.
     init(_ report: Report, interruption: ExitStatus, allowance: FailureAllowance) {
         if report.isInterrupted {
             self = interruption
@@ -84,10 +81,9 @@ enum ExitStatus: Int32, CaseIterable {
 
     func exit() throws { if self != .done { throw ExitCode(rawValue) } }
 
-    /// Runs a command's body; an error that stops it becomes one line and a status.
+    /// Runs a command's body. An error that stops it becomes one line and a status.
     ///
-    /// - Parameter cache: the only one that the command has to do with; nil if it has to do with
-    ///   two.
+    /// - Parameter cache: The only cache of the command. Nil if it works with two.
     static func of(_ cache: CacheOptions?, _ body: () async throws -> Void) async throws {
         do {
             let status: ExitCode?

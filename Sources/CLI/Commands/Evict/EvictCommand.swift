@@ -27,7 +27,7 @@ struct EvictCommand: AsyncParsableCommand {
     @OptionGroup(title: "Reading manifests", visibility: .rare) var reading: ReadingOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
-    // The values of these are taken as they are, so that -1 is a bad value and no unknown option.
+    // Unconditional, so that -1 is a bad value and no unknown option.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(

@@ -2,11 +2,11 @@ import LarderCache
 import LarderCore
 
 extension EvictionReport.Victim {
-    /// The object's line for people: digest, size in bytes, reason, age and URL, and how many other
-    /// URLs have it, separated by tabs.
     package var text: String {
-        var columns = [digest.description, "\(size)", reason.rawValue, DurationText.describe(age)]
-        columns.append(first?.shownURL ?? "(no URL)")
+        var columns = [
+            digest.description, "\(size)", reason.rawValue, DurationText.describe(age),
+            first?.shownURL ?? "(no URL)",
+        ]
         if resources > 1 { columns.append("and \(resources - 1) more") }
         return columns.joined(separator: "\t")
     }
@@ -41,11 +41,10 @@ extension EvictionReport {
     }
 
     package var complaint: String? {
-        guard isInterrupted else { return shortfall }
-        return "interrupted after \(total.count.of("object")) went"
+        isInterrupted ? "interrupted after \(total.count.of("object")) went" : shortfall
     }
 
-    /// Which limits were out of reach; nil if none was, or an interrupted eviction cannot tell.
+    /// The limits out of reach. Nil if none is, or an interruption leaves it unknown.
     private var shortfall: String? {
         guard !missed.isEmpty, !isInterrupted else { return nil }
         let kept = held.values.reduce(0) { $0 + $1.count }

@@ -19,8 +19,7 @@ extension ExportReport {
     }
 
     package var complaint: String? {
-        if isInterrupted { return "interrupted: what was finished is kept" }
-        return problems.complaint
+        isInterrupted ? "interrupted: what was finished is kept" : problems.complaint
     }
 
     package var json: String {

@@ -18,7 +18,6 @@ struct LayoutOptions: ParsableArguments {
             """, valueName: "name"))
     var folder: String?
 
-    /// Returns the layout of the version.
     func layout(_ layout: ExportLayout) -> ExportLayout {
         kingfisherVersion < 8 ? .kingfisher7 : layout
     }

@@ -54,7 +54,7 @@ struct PathCommand: AsyncParsableCommand {
                 )
             }
             let line = cache.absolutePath(of: resource.object.digest) + "\n"
-            // At once: the reader of the path should not wait for the index.
+            // First: the reader of the path should not wait for the index.
             try Console.print(
                 line.withPath { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) })
             cache.noteUse(of: resource.object)
@@ -104,7 +104,7 @@ struct Lookup: ParsableArguments {
         completion: .cachedNames)
     var url: String
 
-    /// Returns the resource. If there is none, it says so and throws status 2.
+    /// - Throws: Status 2 if there is none, after a message.
     func found(in options: CacheOptions) throws -> (Cache, Resource) {
         if let cache = try options.open(),
             let resource = try cache.resource(spelledAs: .spelled(url))
@@ -115,14 +115,12 @@ struct Lookup: ParsableArguments {
         throw ExitCode(ExitStatus.someFailed.rawValue)
     }
 
-    /// The URL or key for people, without its secrets.
     var shown: String { ((try? HTTPURL(url))?.description ?? url.removingUserinfo).shownAsURL }
 }
 
 extension String {
-    /// The ``ResourceKey`` that a user means: of an http or https URL, in any spelling and with or
-    /// without credentials, that URL's; as `list --json` has it, `key:NAME` or `ni:…`; anything
-    /// else is a manifest's key.
+    /// The ``ResourceKey`` that a user means: of an http or https URL in any spelling, that URL's;
+    /// `key:NAME` or `ni:…` as `list --json` has it; anything else is a manifest's key.
     static func spelled(_ text: String) -> String {
         if let url = try? HTTPURL(text) { return url.key }
         if let name = ResourceKey.name(in: text) { return ResourceKey.named(name.removingUserinfo) }
@@ -131,10 +129,8 @@ extension String {
 }
 
 extension Resource {
-    /// The resource's line in `list`: digest, size, media type and URL, separated by tabs.
     package var text: String {
-        let url = shownURL
-        return "\(object.digest)\t\(object.size)\t\(object.mediaType ?? "-")\t\(url)"
+        "\(object.digest)\t\(object.size)\t\(object.mediaType ?? "-")\t\(shownURL)"
     }
 
     package var json: String {

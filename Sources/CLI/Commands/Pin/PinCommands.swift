@@ -87,7 +87,6 @@ struct UnpinCommand: AsyncParsableCommand {
     }
 }
 
-/// What `pin` and `unpin` are about: icons' URLs, and manifests.
 struct PinSubjects: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
@@ -100,8 +99,7 @@ struct PinSubjects: ParsableArguments {
 
     func validate() throws { try LocalManifests.validateStandardInput(subjects) }
 
-    /// Hands over the keys of all subjects. What is neither a URL nor a file is a manifest's key
-    /// if the cache knows it.
+    /// What is neither a URL nor a file is a manifest's key if the cache knows it.
     func forEachKey(in cache: Cache, rules: ManifestRules, _ body: (String) throws -> Void) throws {
         for subject in subjects {
             let key = String.spelled(subject)

@@ -97,7 +97,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
         if output.quiet, verbose {
             throw ValidationError("--quiet and --verbose exclude each other.")
         }
-        // A variable that is not set, in a script.
+        // In a script, a variable may not be set.
         if report == "" { throw ValidationError("--report needs the name of a file.") }
         if writeLock == "" { throw ValidationError("--write-lock needs the name of a file.") }
         try validateLock()
@@ -133,11 +133,10 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
         if writeLock == "-", output.json {
             throw ValidationError("--write-lock - and --json both want standard output.")
         }
-        guard let report else { return }
         func absolute(_ path: String) -> String {
             path == "-" ? path : URL(fileURLWithPath: path).standardizedFileURL.path
         }
-        if absolute(report) == absolute(writeLock) {
+        if let report, absolute(report) == absolute(writeLock) {
             throw ValidationError("--write-lock and --report name the same file.")
         }
     }
@@ -174,7 +173,6 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
         }
     }
 
-    /// What a worker fetches is for the remote; what everybody else does, for the cache.
     private var use: Remote.Use {
         get throws {
             if try workers.shard != nil { return .fill }
@@ -215,7 +213,7 @@ extension CacheRun {
             switch event {
             case .planned:
                 ProgramText.release()
-                // While manifests are read nothing is in flight, and a pipe may stay silent.
+                // Not while manifests are read: nothing is in flight, and a pipe may stay silent.
                 interrupts.ask("giving what is in flight 2 s to finish") { prefetcher.cancel() }
             case .finished(let report): last = report
             case .recovered, .planning, .entry, .progress: break

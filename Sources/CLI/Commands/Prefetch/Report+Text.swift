@@ -5,7 +5,7 @@ import LarderPrefetch
 extension Report {
     package var text: String { text() }
 
-    /// The same with lines about schemes, such as ``PlanSummary/unsupportedText``.
+    /// - Parameter unsupported: ``PlanSummary/unsupportedText``.
     package func text(unsupported: [String] = [], _ paint: Paint = .none) -> String {
         var counts = [
             "fetched \(count(.fetched))", "revalidated \(count(.revalidated))",
@@ -65,7 +65,6 @@ extension Report {
         if count(.cached) > 0 { parts.append("already cached \(count(.cached))") }
         if count(.fetched) > 0 { parts.append("from the manifest itself \(count(.fetched))") }
         if count(.failed) > 0 { parts.append(paint.failed("failed \(count(.failed))")) }
-        // What cannot be used has failed, and is counted there.
         return transferText(parts, remote.endLines(paint), paint)
     }
 
@@ -115,7 +114,7 @@ extension RemoteReport {
 }
 
 extension EntryResult {
-    /// What is wrong with a failed entry, one line for people; nil for any other outcome.
+    /// One line about a failed entry. Nil for other outcomes.
     package func complaint(_ paint: Paint = .none) -> String? {
         guard outcome == .failed, let failure else { return nil }
         let label = name.isEmpty ? "" : " \(name.sanitizedForTerminal)"
@@ -148,7 +147,6 @@ extension Progress {
 }
 
 extension String {
-    /// What is said of the remote at this location if nothing was found: it may be misspelled.
     func textOfEmptyRemote(isPart: Bool) -> String {
         "there is nothing of larder's \(isPart ? "in this part of" : "at") \(sanitizedForTerminal)"
     }

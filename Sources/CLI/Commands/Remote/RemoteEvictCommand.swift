@@ -23,7 +23,7 @@ struct RemoteEvictCommand: AsyncParsableCommand {
     @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
-    // The values of these are taken as they are, so that -1 is a bad value and no unknown option.
+    // Unconditional, so that -1 is a bad value and no unknown option.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(

@@ -2,11 +2,9 @@ import LarderCore
 import LarderPrefetch
 
 extension RemoteVerifyReport {
-    /// The report for people, a few lines.
-    ///
     /// - Parameters:
-    ///   - isPart: whether other workers have the rest of the remote.
-    ///   - isRepair: whether what was found was to be repaired.
+    ///   - isPart: Whether other workers have the rest of the remote.
+    ///   - isRepair: Whether the run was to repair the remote.
     package func text(_ paint: Paint = .none, isPart: Bool, isRepair: Bool) -> String {
         if objects == 0, references == 0, foreign == 0, !isInterrupted {
             return location.textOfEmptyRemote(isPart: isPart)
@@ -16,9 +14,8 @@ extension RemoteVerifyReport {
             return "\(paint.failed(finding.kind.rawValue)): \(finding.digest), "
                 + finding.references.of("reference") + repair
         }
-        let told = findings.count
-        let all = counts.values.reduce(0, +)
-        if all > told { lines.append("and \(all - told) more") }
+        let more = counts.values.reduce(0, +) - findings.count
+        if more > 0 { lines.append("and \(more) more") }
         lines.append(
             "\(location.sanitizedForTerminal): \(objects.of("object")), "
                 + "\(ByteText.describe(bytes)), \(references.of("reference")): \(verdict(paint))")
@@ -85,9 +82,7 @@ extension RemoteVerifyReport {
 }
 
 extension RemoteEvictionReport {
-    /// The report for people, a few lines.
-    ///
-    /// - Parameter isPart: whether other workers have the rest of the remote.
+    /// - Parameter isPart: Whether other workers have the rest of the remote.
     package func text(isPart: Bool) -> String {
         if objects == 0, references == 0, !isInterrupted {
             return location.textOfEmptyRemote(isPart: isPart)

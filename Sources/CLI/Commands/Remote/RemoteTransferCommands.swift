@@ -92,7 +92,7 @@ struct RemotePushCommand: AsyncParsableCommand, NetworkCommand {
             var configuration = PrefetchConfiguration(cache: cache.path)
             configuration.logger = Log.logger("larder.prefetch")
             if selection.manifest.isEmpty {
-                // The cache's own list has no limit.
+                // The cache's own listing has no limit.
                 configuration.manifestRules.limits.maximumEntries = .max
             } else {
                 configuration.manifestRules = try reading.rules
@@ -111,7 +111,6 @@ struct RemotePushCommand: AsyncParsableCommand, NetworkCommand {
     }
 }
 
-/// A command that carries icons between a cache and a remote.
 private protocol CarryingCommand: NetworkCommand {
     var colors: ColorOptions { get }
     var output: ReportOptions { get }

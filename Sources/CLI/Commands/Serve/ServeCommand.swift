@@ -113,7 +113,7 @@ struct ServeCommand: AsyncParsableCommand {
             : URL(fileURLWithPath: manifest).lastPathComponent
     }
 
-    /// A URL without a slash at its end.
+    /// Returns the URL without a slash at its end.
     private static func base(_ text: String) throws -> String {
         let rest = text.split(separator: "/", omittingEmptySubsequences: false)
         let isPlain = text.utf8.allSatisfy {
@@ -159,12 +159,11 @@ struct ServeCommand: AsyncParsableCommand {
                 Console.complain("responses were cut off")
                 try interrupts.status.exit()
             }
-            // The server has said it.
+            // The server has reported it.
             if let failure = missing?.failure { try ExitStatus(failure).exit() }
         }
     }
 
-    /// The log is appended to: nothing else is to get its lines.
     private func confirmAccessLog() throws {
         guard let accessLog, accessLog != "-" else { return }
         try OutputFile.confirm(
@@ -199,13 +198,8 @@ struct ListenAddress {
     let host: String
     let port: Int
 
-    /// Whether nobody but this machine reaches it, as far as its spelling tells.
+    /// Whether only this machine reaches it, as far as its spelling tells.
     var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
-
-    init(host: String, port: Int) {
-        self.host = host
-        self.port = port
-    }
 
     /// - Throws: `ValidationError`, which says what is valid.
     static func parse(_ argument: String) throws -> ListenAddress {

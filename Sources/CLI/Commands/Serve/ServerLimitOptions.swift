@@ -1,7 +1,6 @@
 import ArgumentParser
 import LarderServer
 
-/// What clients of a server may cost.
 struct ServerLimitOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

@@ -71,9 +71,7 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
             ) { run.line.show($0.text) }
             run.line.clear()
             var failure: (any Error)?
-            if repair, !report.findings.isEmpty, !report.isInterrupted,
-                report.failure == nil
-            {
+            if repair, !report.findings.isEmpty, !report.isInterrupted, report.failure == nil {
                 do {
                     try await verification.repair(
                         &report, of: cache, isCancelled: { run.interrupts.isAsked }
@@ -89,7 +87,7 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
             } else if !output.quiet {
                 try report.writeText(colors.output) { print($0, terminator: "") }
             }
-            // That an index is damaged is a finding already.
+            // A damaged index is a finding already.
             if let failure, !report.isInterrupted, (failure as? CacheError)?.code != .damaged {
                 throw failure
             }
@@ -105,7 +103,6 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
     }
 }
 
-/// What is verified, how thoroughly and for how long.
 struct VerifyPartOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -184,7 +181,7 @@ enum Sample {
         throw ValidationError("it is a percentage above 0, such as 5%, or a part, such as 3/10")
     }
 
-    /// - Parameter seed: decides which the random part is. Default: nil, another every time.
+    /// - Parameter seed: Chooses the random part. Nil chooses another every time.
     func selection(seed: UInt64?) -> VerifySelection {
         switch self {
         case .percent(let percent):

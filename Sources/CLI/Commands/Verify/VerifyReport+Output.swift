@@ -2,9 +2,8 @@ import LarderCache
 import LarderCore
 
 extension VerifyReport {
-    /// Writes the report as text: a line for each finding and for each URL fetched again, and the
-    /// counts. In pieces of whole lines, since there may be a finding for each of a million
-    /// entries.
+    /// Writes the report in pieces of whole lines, because each of a million entries may have a
+    /// finding.
     package func writeText(_ paint: Paint = .none, _ write: (String) throws -> Void) throws {
         for finding in findings { try write(finding.text(paint) + "\n") }
         try entryFindings.forEach { try write($0.text(paint) + "\n") }
@@ -13,7 +12,6 @@ extension VerifyReport {
             .map { ", \(count($0)) \($0.rawValue)" }
         let named = entries > 0 ? "\(entries.of("entry", "entries")), " : ""
         let read = isQuick ? "sizes only" : ByteText.describe(bytes)
-        // Of a manifest's objects only, all of the index's resources were checked.
         let checked = entries > 0 ? "" : ", \(resources.of("resource"))"
         lines.append(
             "\(named)\(objects.of("object")), \(read)\(checked): "
@@ -43,10 +41,8 @@ extension VerifyReport {
     private var verdict: String {
         if isClean { return isComplete ? "clean" : "clean, as far as it went" }
         if isSound { return "repaired" }
-        guard lost.count < unrepaired.count + entryFindings.count else {
-            return "\(lost.count) lost: the next repair or prefetch asks for them"
-        }
-        return "not clean"
+        return lost.count < unrepaired.count + entryFindings.count
+            ? "not clean" : "\(lost.count) lost: the next repair or prefetch asks for them"
     }
 
     private var unrepaired: [Finding] { findings.filter { $0.kind.isCorruption && !$0.isRepaired } }
@@ -74,15 +70,14 @@ extension VerifyReport {
     }
 
     private var prefetch: String {
-        let isAgain = manifests.contains("-")
         let command =
-            isAgain
+            manifests.contains("-")
             ? "a prefetch of the same"
             : "larder prefetch \(manifests.map(\.sanitizedForTerminal).joined(separator: " "))"
         return "\(command), with the same options, fetches what is missing"
     }
 
-    /// What is wrong, one line for people; nil if nothing is. What was repaired was wrong, too.
+    /// One line on what is wrong, also if it was repaired. Nil if nothing is.
     package var complaint: String? {
         let bad = findings.filter(\.kind.isCorruption)
         let interruption = isInterrupted ? "interrupted after \(objects.of("object"))" : nil
@@ -118,7 +113,6 @@ extension VerifyReport {
 }
 
 extension VerifyReport.Finding {
-    /// Whether a repair has a way.
     fileprivate var isMendable: Bool {
         kind == .obstructed || digest != nil && kind.isCorruption && kind != .unreadable
     }
@@ -147,8 +141,8 @@ extension VerifyReport.Refetch {
 }
 
 extension VerifyReport {
-    /// Writes the report as one JSON object with a line end, in pieces, since there may be a
-    /// finding for each of a million entries.
+    /// Writes one JSON object and a line end in pieces, because each of a million entries may have
+    /// a finding.
     package func writeJSON(_ write: (String) throws -> Void) throws {
         var object = JSONObject()
         object.set("clean", isClean)
