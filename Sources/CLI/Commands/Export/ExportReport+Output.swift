@@ -74,6 +74,15 @@ extension IconFailure {
         let subject = url?.shownAsURL ?? name.sanitizedForTerminal
         return (subject.isEmpty ? "" : "\(subject): ") + message.sanitizedForTerminal
     }
+
+    fileprivate var json: JSONObject {
+        var object = JSONObject()
+        object.set("code", code.rawValue)
+        object.set("name", name.sanitizedForTerminal)
+        object.set("url", url?.shownAsURL)
+        object.set("message", message.sanitizedForTerminal)
+        return object
+    }
 }
 
 extension JSONObject {
@@ -84,16 +93,5 @@ extension JSONObject {
         }
         set("reasons", reasons)
         set("failures", problems.failures.map(\.json))
-    }
-}
-
-extension IconFailure {
-    fileprivate var json: JSONObject {
-        var object = JSONObject()
-        object.set("code", code.rawValue)
-        object.set("name", name.sanitizedForTerminal)
-        object.set("url", url?.shownAsURL)
-        object.set("message", message.sanitizedForTerminal)
-        return object
     }
 }

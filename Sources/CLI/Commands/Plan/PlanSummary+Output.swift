@@ -101,17 +101,7 @@ extension PlannedEntry {
         let past = lastFailure.map { " (\($0.text))" } ?? ""
         return "\(statusWord)\(mark)\(past)  \(priority)  \((url ?? "").shownAsURL)\(label)"
     }
-}
 
-extension PastFailure {
-    /// `failed 3 times, last http-503 2 h 5 min ago`.
-    var text: String {
-        count == 1
-            ? "failed once, \(code) \(age) ago" : "failed \(count) times, last \(code) \(age) ago"
-    }
-}
-
-extension PlannedEntry {
     package var json: String {
         var object = JSONObject()
         object.set("manifest", manifest.sanitizedForTerminal)
@@ -129,6 +119,12 @@ extension PlannedEntry {
 }
 
 extension PastFailure {
+    /// `failed 3 times, last http-503 2 h 5 min ago`.
+    var text: String {
+        count == 1
+            ? "failed once, \(code) \(age) ago" : "failed \(count) times, last \(code) \(age) ago"
+    }
+
     fileprivate var json: JSONObject {
         var object = JSONObject()
         object.set("code", code)

@@ -110,37 +110,7 @@ extension VerifyReport {
         }
         return parts.joined(separator: "; ")
     }
-}
 
-extension VerifyReport.Finding {
-    fileprivate var isMendable: Bool {
-        kind == .obstructed || digest != nil && kind.isCorruption && kind != .unreadable
-    }
-
-    fileprivate func text(_ paint: Paint) -> String {
-        let kind = kind.isCorruption ? paint.failed(kind.rawValue) : kind.rawValue
-        var text = "\(kind): \(subject.sanitizedForTerminal): \(message.sanitizedForTerminal)"
-        if let repair { text += " (\(repair.rawValue))" }
-        if let quarantine { text += "\n    moved to \(quarantine)" }
-        return text + urls.map { "\n    \($0.shownAsURL)" }.joined()
-    }
-}
-
-extension VerifyReport.Refetch {
-    fileprivate var text: String {
-        let result =
-            switch outcome {
-            case .fetched: "the same bytes"
-            case .changed: "other bytes now: \(digest.map { "\($0)" } ?? "")"
-            case .failed:
-                problem.map { "\($0.code): \($0.message.sanitizedForTerminal)" } ?? "failed"
-            }
-        let verb = outcome == .failed ? "could not be fetched again" : "fetched again"
-        return "\(verb): \(key.shownAsURL): \(result)"
-    }
-}
-
-extension VerifyReport {
     /// Writes one JSON object and a line end in pieces, because each of a million entries may have
     /// a finding.
     package func writeJSON(_ write: (String) throws -> Void) throws {
@@ -183,6 +153,18 @@ extension VerifyReport {
 }
 
 extension VerifyReport.Finding {
+    fileprivate var isMendable: Bool {
+        kind == .obstructed || digest != nil && kind.isCorruption && kind != .unreadable
+    }
+
+    fileprivate func text(_ paint: Paint) -> String {
+        let kind = kind.isCorruption ? paint.failed(kind.rawValue) : kind.rawValue
+        var text = "\(kind): \(subject.sanitizedForTerminal): \(message.sanitizedForTerminal)"
+        if let repair { text += " (\(repair.rawValue))" }
+        if let quarantine { text += "\n    moved to \(quarantine)" }
+        return text + urls.map { "\n    \($0.shownAsURL)" }.joined()
+    }
+
     fileprivate var json: JSONObject {
         var object = JSONObject()
         object.set("kind", kind.rawValue)
@@ -197,6 +179,18 @@ extension VerifyReport.Finding {
 }
 
 extension VerifyReport.Refetch {
+    fileprivate var text: String {
+        let result =
+            switch outcome {
+            case .fetched: "the same bytes"
+            case .changed: "other bytes now: \(digest.map { "\($0)" } ?? "")"
+            case .failed:
+                problem.map { "\($0.code): \($0.message.sanitizedForTerminal)" } ?? "failed"
+            }
+        let verb = outcome == .failed ? "could not be fetched again" : "fetched again"
+        return "\(verb): \(key.shownAsURL): \(result)"
+    }
+
     fileprivate var json: JSONObject {
         var object = JSONObject()
         object.set("url", key.shownAsURL)
