@@ -83,10 +83,6 @@ struct OutputFailure: Error, CustomStringConvertible {
                 message: "write: \(String(cString: strerror(errno)))"))
     }
 
-    init(_ path: String, _ message: String) {
-        cause = CacheError(.unusable, subject: path, message: message)
-    }
-
     /// Runs a body, and returns its failure.
     static func of(_ body: () throws(CacheError) -> Void) -> OutputFailure? {
         do throws(CacheError) {

@@ -12,24 +12,25 @@ enum ForeignBytes {
         "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SHELL", "http_proxy", "https_proxy", "all_proxy",
         "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
     ]
-    /// An empty one of these means no proxy.
-    private static let proxySuffix = "_proxy"
 
     /// Ends the program if it cannot use an argument or a variable. Call this before there are
     /// threads: it changes the environment.
     static func check() {
-        for (number, argument) in arguments.enumerated().dropFirst() where !isText(argument) {
+        for (number, argument) in arguments.enumerated().dropFirst()
+        where String(validatingCString: argument) == nil {
             guard isCache(number) else { leave("argument \(number)", argument) }
             // `CommandLine.arguments` is made of these on first use.
             CommandLine.unsafeArgv[number] = strdup(String(path: argument))
         }
+        let awsVariables = ProcessInfo.processInfo.environment.keys.filter { $0.hasPrefix("AWS_") }
         for name in variables + awsVariables {
             guard let value = getenv(name) else { continue }
-            if !isText(value) {
+            if String(validatingCString: value) == nil {
                 guard name == cacheVariable, keepsBytes else { leave("$\(name)", value) }
                 setenv(name, String(path: value), 1)
             }
-            if value.pointee == 0, !name.lowercased().hasSuffix(proxySuffix) { unsetenv(name) }
+            // An empty proxy means none.
+            if value.pointee == 0, !name.lowercased().hasSuffix("_proxy") { unsetenv(name) }
         }
     }
 
@@ -49,14 +50,6 @@ enum ForeignBytes {
 
     private static var arguments: [UnsafeMutablePointer<CChar>] {
         (0..<Int(CommandLine.argc)).compactMap { CommandLine.unsafeArgv[$0] }
-    }
-
-    private static var awsVariables: [String] {
-        ProcessInfo.processInfo.environment.keys.filter { $0.hasPrefix("AWS_") }
-    }
-
-    private static func isText(_ bytes: UnsafePointer<CChar>) -> Bool {
-        String(validatingCString: bytes) != nil
     }
 
     private static func leave(_ subject: String, _ bytes: UnsafePointer<CChar>) -> Never {

@@ -78,7 +78,7 @@ struct LocalManifests {
         _ name: String, rules: ManifestRules, cache: Cache?
     ) throws -> ManifestSource {
         guard let url = try ManifestOptions.url(name) else {
-            return name == "-" ? .standardInput : .file(name)
+            return try ManifestOptions.source(name)
         }
         return .url(url).cached { try cache?.manifest($0)?.file }
     }

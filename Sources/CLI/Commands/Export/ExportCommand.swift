@@ -4,8 +4,7 @@ import LarderManifest
 
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export",
-        abstract: "Write icons in the layout that another program reads.",
+        commandName: "export", abstract: "Write icons in the layout that another program reads.",
         discussion: """
             The layouts of libraries (\(ExportLayout.names(where: \.hasFolder))) write the disk \
             cache of that library, so that an app starts with a filled cache; each file is named \

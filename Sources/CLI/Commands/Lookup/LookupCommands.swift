@@ -5,8 +5,7 @@ import LarderCore
 
 struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list",
-        abstract: "List the cached URLs.",
+        commandName: "list", abstract: "List the cached URLs.",
         discussion: """
             Each line has digest, size in bytes, media type and URL, separated by tabs.
 
@@ -29,8 +28,7 @@ struct ListCommand: AsyncParsableCommand {
 
 struct PathCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "path",
-        abstract: "Print the path of a cached URL's file.",
+        commandName: "path", abstract: "Print the path of a cached URL's file.",
         discussion: """
             The exit status is 2 if the URL is not cached, or its file is gone.
 
@@ -64,8 +62,7 @@ struct PathCommand: AsyncParsableCommand {
 
 struct CatCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "cat",
-        abstract: "Print a cached URL's bytes, checked against their digest.",
+        commandName: "cat", abstract: "Print a cached URL's bytes, checked against their digest.",
         discussion: """
             The exit status is 2 if the URL is not cached or its object is damaged. Nothing is \
             printed then, unless another program writes into the object while it is printed.

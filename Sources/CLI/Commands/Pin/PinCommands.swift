@@ -6,8 +6,7 @@ import LarderManifest
 
 struct PinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pin",
-        abstract: "Protect icons from eviction, or list those that are pinned.",
+        commandName: "pin", abstract: "Protect icons from eviction, or list those that are pinned.",
         discussion: """
             You can pin an icon before it is cached. Without arguments, prints what is pinned, \
             one URL or key per line.
@@ -49,8 +48,7 @@ struct PinCommand: AsyncParsableCommand {
 
 struct UnpinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unpin",
-        abstract: "Let evictions remove icons again.",
+        commandName: "unpin", abstract: "Let evictions remove icons again.",
         discussion: """
             EXAMPLES:
               larder unpin https://example.com/notes.png

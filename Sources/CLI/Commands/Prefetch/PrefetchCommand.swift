@@ -5,8 +5,7 @@ import LarderPrefetch
 
 struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
-        commandName: "prefetch",
-        abstract: "Download the icons of manifests into the cache.",
+        commandName: "prefetch", abstract: "Download the icons of manifests into the cache.",
         discussion: """
             All manifests are read before the first request. Entries that are cached and fresh \
             cost nothing; the others are fetched by priority, then in the manifest's order. Stale \

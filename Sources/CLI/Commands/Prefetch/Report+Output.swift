@@ -23,10 +23,8 @@ extension Report {
         if count(.unfinished) > 0 { counts.append("unfinished \(count(.unfinished))") }
         if otherShards > 0 { counts.append("left to other shards \(otherShards)") }
         let several = icons > entries ? ", \(icons.of("icon", "icons"))" : ""
-        var lines = [
-            "\(entries.of("entry", "entries"))\(several): " + counts.joined(separator: ", ")
-        ]
-        lines += failureLines(unsupported)
+        let all = "\(entries.of("entry", "entries"))\(several): " + counts.joined(separator: ", ")
+        var lines = [all] + failureLines(unsupported)
         lines.append(
             "\(ByteText.describe(receivedBytes)) received in \(DurationText.describe(seconds))")
         if let remote { lines += remote.lines(paint) }
@@ -45,18 +43,16 @@ extension Report {
         var lines: [String] = []
         if isInterrupted { lines.append("interrupted: what was finished is kept") }
         if let failure {
-            lines.append(
-                paint.failed("stopped")
-                    + ": \(failure.description.sanitizedForTerminal); what was stored is kept")
+            let reason = failure.description.sanitizedForTerminal
+            lines.append("\(paint.failed("stopped")): \(reason); what was stored is kept")
         }
         return lines
     }
 
     package func pushText(_ paint: Paint = .none) -> String {
         guard let remote else { return text(paint) }
-        var parts = remote.pushedTexts(paint)
-        if count(.failed) > 0 { parts.append(paint.failed("failed \(count(.failed))")) }
-        return transferText(parts, remote.faultLines(paint) + remote.endLines(paint), paint)
+        return transferText(
+            remote.pushedTexts(paint), remote.faultLines(paint) + remote.endLines(paint), paint)
     }
 
     package func pullText(_ paint: Paint = .none) -> String {
@@ -64,7 +60,6 @@ extension Report {
         var parts = [remote.pulledText]
         if count(.cached) > 0 { parts.append("already cached \(count(.cached))") }
         if count(.fetched) > 0 { parts.append("from the manifest itself \(count(.fetched))") }
-        if count(.failed) > 0 { parts.append(paint.failed("failed \(count(.failed))")) }
         return transferText(parts, remote.endLines(paint), paint)
     }
 
@@ -73,6 +68,7 @@ extension Report {
     ) -> String {
         guard let remote else { return "" }
         var parts = parts
+        if count(.failed) > 0 { parts.append(paint.failed("failed \(count(.failed))")) }
         if count(.skipped) > 0 { parts.append("skipped \(count(.skipped))") }
         if count(.unfinished) > 0 { parts.append("unfinished \(count(.unfinished))") }
         let lines = [remote.line(parts) + ", in \(DurationText.describe(seconds))"]
@@ -122,10 +118,8 @@ extension RemoteReport {
 
     func endLines(_ paint: Paint) -> [String] {
         guard let failure else { return [] }
-        return [
-            paint.failed("remote given up")
-                + ": \(failure.sanitizedForTerminal); the next run continues"
-        ]
+        let reason = failure.sanitizedForTerminal
+        return ["\(paint.failed("remote given up")): \(reason); the next run continues"]
     }
 
     var json: JSONObject {

@@ -3,8 +3,7 @@ import LarderPrefetch
 
 struct RemoteEvictCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "evict",
-        abstract: "Remove what is too old from a remote.",
+        commandName: "evict", abstract: "Remove what is too old from a remote.",
         discussion: """
             Removes references that were not renewed for --max-age, then objects that nothing \
             refers to. Workers may use the remote at the same time.

@@ -20,9 +20,8 @@ extension RemoteVerifyReport {
             "\(location.sanitizedForTerminal): \(objects.of("object")), "
                 + "\(ByteText.describe(bytes)), \(references.of("reference")): \(verdict(paint))")
         if unreferenced > 0 {
-            lines.append(
-                "\(unreferenced.of("object")) without a reference: larder remote evict removes them"
-            )
+            let count = unreferenced.of("object")
+            lines.append("\(count) without a reference: larder remote evict removes them")
         }
         if foreign > 0 { lines.append("\(foreign) other names, left alone") }
         if isInterrupted { lines.append("interrupted: the rest was not looked at") }

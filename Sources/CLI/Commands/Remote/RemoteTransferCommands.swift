@@ -55,8 +55,7 @@ struct RemotePullCommand: AsyncParsableCommand, NetworkCommand {
 
 struct RemotePushCommand: AsyncParsableCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
-        commandName: "push",
-        abstract: "Store in a remote what the cache has and the remote lacks.",
+        commandName: "push", abstract: "Store in a remote what the cache has and the remote lacks.",
         discussion: """
             Each object is compared with its digest on the way. An icon whose origin says \
             'private' stays where it is. The exit status is 2 if something could not be stored; \

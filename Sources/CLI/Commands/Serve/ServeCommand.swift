@@ -4,8 +4,7 @@ import LarderServer
 
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "serve",
-        abstract: "Serve the cache over HTTP. Nothing is ever downloaded.",
+        commandName: "serve", abstract: "Serve the cache over HTTP. Nothing is ever downloaded.",
         discussion: """
             Prints its URL when it listens. There, a page shows all icons. /icon?url=URL is an \
             icon, /objects/sha256/DIGEST an object, /manifest/NAME a manifest whose icons are at \

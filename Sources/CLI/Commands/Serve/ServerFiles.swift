@@ -43,11 +43,11 @@ final class AccessLog: Sendable {
             file = try OutputFile.open(
                 path, flags: O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK, mode: 0o640)
         } catch  where error.cause.errno == ENXIO {
-            throw OutputFailure(path, "is a pipe or a device that nobody reads")
+            throw OutputFailure(
+                CacheError(
+                    .unusable, subject: path, message: "is a pipe or a device that nobody reads"))
         }
     }
-
-    private var descriptor: Int32 { file?.raw ?? STDOUT_FILENO }
 
     func add(_ line: String) {
         let isFirst = state.withLock { state in
@@ -91,7 +91,8 @@ final class AccessLog: Sendable {
         var (sent, failure): (Int, Int32?) = (0, nil)
         StandardStreams.withoutBrokenPipes {
             (sent, failure) = bytes.withUnsafeBytes {
-                StandardStreams.send($0, to: descriptor, patience: Self.patience)
+                StandardStreams.send(
+                    $0, to: file?.raw ?? STDOUT_FILENO, patience: Self.patience)
             }
         }
         let lost = bytes[max(sent, end.count)...].count { $0 == UInt8(ascii: "\n") }
