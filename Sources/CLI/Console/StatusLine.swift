@@ -53,8 +53,7 @@ final class StatusLine: Sendable {
         let width = Terminal.columns
         let line = text.fitted(to: width - 1)
         let columns = line.columns
-        let rest =
-            isPlain ? blanks(state.columns - columns, width - 1 - columns) : Self.eraseRest
+        let rest = isPlain ? blanks(state.columns - columns, width - 1 - columns) : Self.eraseRest
         StandardStreams.write("\(eraseBroken(state, width))\r\(line)\(rest)\r")
         state.columns = columns
     }

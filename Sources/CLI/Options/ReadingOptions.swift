@@ -71,9 +71,7 @@ struct ReadingOptions: ParsableArguments {
         for (option, value) in [
             ("--max-entries", Int64(maxEntries)), ("--max-manifest-size", maxManifestSize.bytes),
             ("--max-unpack-ratio", Int64(maxUnpackRatio)),
-        ] where value <= 0 {
-            throw ValidationError("\(option) must be at least 1.")
-        }
+        ] where value <= 0 { throw ValidationError("\(option) must be at least 1.") }
         _ = try rules
     }
 

@@ -35,9 +35,7 @@ struct FailureGroups {
     }
 
     /// What was not shown by itself, by reason and host, the most frequent first.
-    var lines: [String] {
-        Set(rest.keys.map(\.code)).union(others.keys).sorted().flatMap(lines)
-    }
+    var lines: [String] { Set(rest.keys.map(\.code)).union(others.keys).sorted().flatMap(lines) }
 
     private func lines(of code: String) -> [String] {
         let sorted = rest.filter { $0.key.code == code }

@@ -91,8 +91,7 @@ final class AccessLog: Sendable {
         var (sent, failure): (Int, Int32?) = (0, nil)
         StandardStreams.withoutBrokenPipes {
             (sent, failure) = bytes.withUnsafeBytes {
-                StandardStreams.send(
-                    $0, to: file?.raw ?? STDOUT_FILENO, patience: Self.patience)
+                StandardStreams.send($0, to: file?.raw ?? STDOUT_FILENO, patience: Self.patience)
             }
         }
         let lost = bytes[max(sent, end.count)...].count { $0 == UInt8(ascii: "\n") }
