@@ -8,8 +8,7 @@ struct LockOptions: ParsableArguments {
             valueName: "name"))
     var exclusive: String?
 
-    @Flag(help: "Do not wait for other runs, but exit with status 75.")
-    var noWait = false
+    @Flag(help: "Do not wait for other runs, but exit with status 75.") var noWait = false
 
     @Option(
         name: .customLong("wait"),

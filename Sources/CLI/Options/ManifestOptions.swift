@@ -15,8 +15,7 @@ struct ManifestOptions: ParsableArguments {
         completion: .manifest)
     var manifests: [String]
 
-    @Flag(help: .rare("Accept bodies that are not images."))
-    var anyContent = false
+    @Flag(help: .rare("Accept bodies that are not images.")) var anyContent = false
 
     func sources() throws -> [ManifestSource] { try manifests.map(Self.source) }
 

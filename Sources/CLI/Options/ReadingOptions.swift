@@ -15,8 +15,7 @@ struct ReadingOptions: ParsableArguments {
             """, valueName: "path"))
     var entries: String?
 
-    @Option(help: .rare("Where an entry's name is.", "path"))
-    var nameKey: String?
+    @Option(help: .rare("Where an entry's name is.", "path")) var nameKey: String?
 
     @Option(
         help: ArgumentHelp(
@@ -24,8 +23,7 @@ struct ReadingOptions: ParsableArguments {
             valueName: "path"))
     var iconKey: [String] = []
 
-    @Option(help: .rare("Where an entry's priority is.", "path"))
-    var priorityKey: String?
+    @Option(help: .rare("Where an entry's priority is.", "path")) var priorityKey: String?
 
     @Option(help: .rare("Where an entry's digest is: sha256-…, or 64 hexadecimal digits.", "path"))
     var integrityKey: String?
@@ -72,37 +70,35 @@ struct ReadingOptions: ParsableArguments {
             ("--max-entries", Int64(maxEntries)), ("--max-manifest-size", maxManifestSize.bytes),
             ("--max-unpack-ratio", Int64(maxUnpackRatio)),
         ] where value <= 0 { throw ValidationError("\(option) must be at least 1.") }
-        _ = try rules
+        _ = try rules()
     }
 
     func validate(for manifests: [String]) throws {
-        if manifests.isEmpty, try rules != ManifestRules() {
+        if manifests.isEmpty, try rules() != ManifestRules() {
             throw ValidationError("Options for reading manifests need --manifest.")
         }
     }
 
-    var rules: ManifestRules {
-        get throws {
-            var rules = ManifestRules(
-                baseURL: try HTTPURL.base(baseURL.map { try Self.filled($0, size: iconSize) }))
-            rules.entries = try entries.map { try Self.path($0, of: "--entries") }
-            if rules.entries?.isFilter == true {
-                throw ValidationError(
-                    "--entries takes no filter ([?…]): a manifest is read from front to back, once."
-                )
-            }
-            rules.nameKey = try nameKey.map { try Self.path($0, of: "--name-key") }
-            rules.iconKeys = try iconKey.map { try Self.path($0, of: "--icon-key") }
-            rules.priorityKey = try priorityKey.map { try Self.path($0, of: "--priority-key") }
-            rules.integrityKey = try integrityKey.map { try Self.path($0, of: "--integrity-key") }
-            rules.icons = icons
-            rules.iconSize = iconSize
-            rules.limits.maximumEntries = maxEntries
-            rules.limits.maximumUnpackedSize = maxManifestSize.bytes
-            rules.limits.maximumUnpackingRatio = maxUnpackRatio
-            rules.ipfsGateway = try HTTPURL.base(ipfsGateway, option: "--ipfs-gateway")
-            return rules
+    func rules() throws -> ManifestRules {
+        var rules = ManifestRules(
+            baseURL: try HTTPURL.base(baseURL.map { try Self.filled($0, size: iconSize) }))
+        rules.entries = try entries.map { try Self.path($0, of: "--entries") }
+        if rules.entries?.isFilter == true {
+            throw ValidationError(
+                "--entries takes no filter ([?…]): a manifest is read from front to back, once."
+            )
         }
+        rules.nameKey = try nameKey.map { try Self.path($0, of: "--name-key") }
+        rules.iconKeys = try iconKey.map { try Self.path($0, of: "--icon-key") }
+        rules.priorityKey = try priorityKey.map { try Self.path($0, of: "--priority-key") }
+        rules.integrityKey = try integrityKey.map { try Self.path($0, of: "--integrity-key") }
+        rules.icons = icons
+        rules.iconSize = iconSize
+        rules.limits.maximumEntries = maxEntries
+        rules.limits.maximumUnpackedSize = maxManifestSize.bytes
+        rules.limits.maximumUnpackingRatio = maxUnpackRatio
+        rules.ipfsGateway = try HTTPURL.base(ipfsGateway, option: "--ipfs-gateway")
+        return rules
     }
 
     private static func filled(_ base: String, size: Int) throws -> String {

@@ -33,8 +33,7 @@ struct ColorOptions: ParsableArguments {
 }
 
 struct ReportOptions: ParsableArguments {
-    @Flag(help: "Print the report as one JSON object.")
-    var json = false
+    @Flag(help: "Print the report as one JSON object.") var json = false
 
     @Flag(name: .shortAndLong, help: "Print nothing, or one line if something is wrong.")
     var quiet = false

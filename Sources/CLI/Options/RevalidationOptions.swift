@@ -20,8 +20,7 @@ struct RevalidationOptions: ParsableArguments {
         transform: TimeSpan.parse)
     var failureTtl = TimeSpan(seconds: 3600)
 
-    @Flag(help: .rare("Ask again for icons that were gone (404, 410)."))
-    var force = false
+    @Flag(help: .rare("Ask again for icons that were gone (404, 410).")) var force = false
 
     @Flag(help: "Fetch only what failed before, including icons that were gone.")
     var retryFailed = false

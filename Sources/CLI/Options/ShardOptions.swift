@@ -28,7 +28,7 @@ struct ShardOptions: ParsableArguments {
         guard name != nil || splitHosts.isEmpty else {
             throw ValidationError("--split-host needs --shard.")
         }
-        guard Set(try splits.map(\.host)).count == splitHosts.count else {
+        guard Set(try splits().map(\.host)).count == splitHosts.count else {
             throw ValidationError("--split-host names a host twice.")
         }
         _ = try shard
@@ -36,7 +36,7 @@ struct ShardOptions: ParsableArguments {
 
     /// Checks that each piece of a host may have at least one request in flight.
     func validate(perHost: Int) throws {
-        guard let pieces = try splits.map(\.pieces).max(), pieces > perHost else { return }
+        guard let pieces = try splits().map(\.pieces).max(), pieces > perHost else { return }
         throw ValidationError(
             """
             --split-host divides a host into \(pieces) pieces, of which each needs a request of \
@@ -44,25 +44,23 @@ struct ShardOptions: ParsableArguments {
             """)
     }
 
-    var shard: Shard? { get throws { try name?.shard(splits: splits) } }
+    var shard: Shard? { get throws { try name?.shard(splits: splits()) } }
 
-    private var splits: [HostSplit] {
-        get throws {
-            try splitHosts.map { text in
-                let parts = text.split(separator: "=", omittingEmptySubsequences: false)
-                if parts.count == 2, let pieces = Int(parts[1]),
-                    let split = HostSplit(host: String(parts[0]), pieces: pieces)
-                {
-                    return split
-                }
-                // Not quoted: it may be a URL with a password.
-                let pieces = HostSplit.allowedPieces
-                throw ValidationError(
-                    """
-                    --split-host needs HOST=K: a host without a scheme, port or path, and a \
-                    number from \(pieces.lowerBound) to \(pieces.upperBound).
-                    """)
+    private func splits() throws -> [HostSplit] {
+        try splitHosts.map { text in
+            let parts = text.split(separator: "=", omittingEmptySubsequences: false)
+            if parts.count == 2, let pieces = Int(parts[1]),
+                let split = HostSplit(host: String(parts[0]), pieces: pieces)
+            {
+                return split
             }
+            // Not quoted: it may be a URL with a password.
+            let pieces = HostSplit.allowedPieces
+            throw ValidationError(
+                """
+                --split-host needs HOST=K: a host without a scheme, port or path, and a \
+                number from \(pieces.lowerBound) to \(pieces.upperBound).
+                """)
         }
     }
 }

@@ -136,7 +136,7 @@ struct EvictCommand: AsyncParsableCommand {
     }
 
     private func policy(for cache: Cache?) throws -> EvictionPolicy {
-        let rules = try reading.rules
+        let rules = try reading.rules()
         var policy = EvictionPolicy()
         policy.maximumBytes = maxSize?.bytes
         policy.maximumObjects = maxCount

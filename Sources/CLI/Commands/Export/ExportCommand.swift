@@ -42,14 +42,12 @@ struct ExportCommand: AsyncParsableCommand {
         completion: .directory)
     var directory: String
 
-    @Option(help: "The layout to write. (required)")
-    var layout: ExportLayout
+    @Option(help: "The layout to write. (required)") var layout: ExportLayout
 
     @Flag(help: "Remove files of earlier exports whose icons are no longer exported.")
     var prune = false
 
-    @Flag(help: "Copy every file, instead of cloning or hard-linking the cache's.")
-    var copy = false
+    @Flag(help: "Copy every file, instead of cloning or hard-linking the cache's.") var copy = false
 
     @Option(
         help: ArgumentHelp(
@@ -91,7 +89,7 @@ struct ExportCommand: AsyncParsableCommand {
             configuration.folder = naming.folder
             configuration.isPruning = prune
             configuration.copiesAll = copy
-            configuration.manifestRules = try reading.rules
+            configuration.manifestRules = try reading.rules()
             let sources = try selection.manifest.map {
                 try LocalManifests.source($0, rules: configuration.manifestRules, cache: cache)
             }

@@ -58,8 +58,7 @@ struct ImportCommand: AsyncParsableCommand {
         transform: ByteCount.parseAboveZero)
     var maxObjectSize = ByteCount(16 << 20)
 
-    @Flag(help: "Accept files that are not images.")
-    var anyContent = false
+    @Flag(help: "Accept files that are not images.") var anyContent = false
 
     func validate() throws {
         if directory.isEmpty { throw ValidationError("The import needs a directory's name.") }
@@ -77,7 +76,7 @@ struct ImportCommand: AsyncParsableCommand {
             configuration.folder = naming.folder
             configuration.maximumBytes = maxObjectSize.bytes
             configuration.acceptsAnyContent = anyContent
-            configuration.manifestRules = try reading.rules
+            configuration.manifestRules = try reading.rules()
             // Before a cache is created.
             try MissingInput.checkDirectory(directory)
             for name in selection.manifest where name != "-" && !LocalManifests.isURL(name) {

@@ -16,8 +16,7 @@ struct ListCommand: AsyncParsableCommand {
 
     @OptionGroup var cache: CacheOptions
 
-    @Flag(help: "Print one JSON line for each URL.")
-    var json = false
+    @Flag(help: "Print one JSON line for each URL.") var json = false
 
     func run() async throws {
         try await ExitStatus.of(cache) {

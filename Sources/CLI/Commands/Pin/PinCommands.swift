@@ -34,7 +34,7 @@ struct PinCommand: AsyncParsableCommand {
         try await CacheRun.of(self, on: cache, locks, makesCache: true) { run in
             let cache = try Cache.create(at: cache.path, wait: run.wait, log: Log.cache)
             defer { cache.close() }
-            let rules = try reading.rules
+            let rules = try reading.rules()
             let count = try cache.pin { try subjects.forEachKey(in: cache, rules: rules, $0) }
             print("pinned \(count.pinned)" + Self.note(absent: count.absent, of: count.pinned))
         }
@@ -60,8 +60,7 @@ struct UnpinCommand: AsyncParsableCommand {
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Concurrent runs") var locks: LockOptions
 
-    @Flag(help: "Unpin everything.")
-    var all = false
+    @Flag(help: "Unpin everything.") var all = false
 
     func validate() throws {
         if all, !subjects.subjects.isEmpty {
@@ -75,7 +74,7 @@ struct UnpinCommand: AsyncParsableCommand {
     func run() async throws {
         try await CacheRun.of(self, on: cache, locks) { run in
             guard let cache = try cache.open(wait: run.wait) else { return print("unpinned 0") }
-            let rules = try reading.rules
+            let rules = try reading.rules()
             let count =
                 try all
                 ? cache.unpin(cache.forEachPin)

@@ -42,8 +42,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
     @Flag(help: "Download nothing: use what is cached, however stale, and fail the rest.")
     var offline = false
 
-    @Flag(help: .rare("Store nothing in the remote."))
-    var remoteReadOnly = false
+    @Flag(help: .rare("Store nothing in the remote.")) var remoteReadOnly = false
 
     @Option(
         help: .rare(
@@ -151,7 +150,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
             let file = try report.map {
                 try ReportFile(path: $0, manifests: manifest.manifests, cache: cache)
             }
-            var configuration = try configuration
+            var configuration = try configuration()
             configuration.lockWait = run.wait
             configuration.onLocked = lock?.add
             let sources = try manifest.sources()
@@ -172,29 +171,25 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
         }
     }
 
-    private var use: Remote.Use {
-        get throws {
-            if try workers.shard != nil { return .fill }
-            return remoteReadOnly ? .read : .mirror
-        }
+    private func use() throws -> Remote.Use {
+        if try workers.shard != nil { return .fill }
+        return remoteReadOnly ? .read : .mirror
     }
 
-    private var configuration: PrefetchConfiguration {
-        get throws {
-            var configuration = PrefetchConfiguration(cache: cache.path)
-            configuration.logger = Log.logger("larder.prefetch")
-            configuration.manifestRules = try reading.rules
-            configuration.acceptsAnyContent = manifest.anyContent
-            configuration.storesUnstorable = storeAnyway
-            configuration.namesSuccesses = report != nil
-            revalidation.apply(to: &configuration.policy)
-            configuration.policy.isOffline = offline
-            configuration.shard = try workers.shard
-            configuration.remote = try remote.remote(use)
-            configuration.remote?.freshFor = remoteFreshFor?.duration
-            try applyNetwork(to: &configuration)
-            return configuration
-        }
+    private func configuration() throws -> PrefetchConfiguration {
+        var configuration = PrefetchConfiguration(cache: cache.path)
+        configuration.logger = Log.logger("larder.prefetch")
+        configuration.manifestRules = try reading.rules()
+        configuration.acceptsAnyContent = manifest.anyContent
+        configuration.storesUnstorable = storeAnyway
+        configuration.namesSuccesses = report != nil
+        revalidation.apply(to: &configuration.policy)
+        configuration.policy.isOffline = offline
+        configuration.shard = try workers.shard
+        configuration.remote = try remote.remote(use())
+        configuration.remote?.freshFor = remoteFreshFor?.duration
+        try applyNetwork(to: &configuration)
+        return configuration
     }
 }
 

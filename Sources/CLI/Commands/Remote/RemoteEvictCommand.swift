@@ -41,8 +41,7 @@ struct RemoteEvictCommand: AsyncParsableCommand {
         transform: TimeSpan.parse)
     var grace: TimeSpan?
 
-    @Flag(help: "Count what would be removed, and remove nothing.")
-    var dryRun = false
+    @Flag(help: "Count what would be removed, and remove nothing.") var dryRun = false
 
     func validate() throws { _ = try remote.requireRemote(.only) }
 
@@ -53,7 +52,7 @@ struct RemoteEvictCommand: AsyncParsableCommand {
             policy.isDryRun = dryRun
             policy.shard = try part.shard
             let evictor = RemoteEvictor(
-                try remote.requireRemote(.only), transfer: try connections.configuration)
+                try remote.requireRemote(.only), transfer: try connections.configuration())
             let report = try await run.upkeep { [policy, line = run.line] in
                 try await evictor.evict(policy) { line.show($0.progress) }
             }

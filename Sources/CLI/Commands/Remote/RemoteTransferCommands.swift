@@ -28,8 +28,7 @@ struct RemotePullCommand: AsyncParsableCommand, NetworkCommand {
     @OptionGroup(title: "Credentials", visibility: .rare) var credentials: CredentialOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
-    @Flag(help: .rare("Accept bodies that are not images."))
-    var anyContent = false
+    @Flag(help: .rare("Accept bodies that are not images.")) var anyContent = false
 
     func validate() throws {
         _ = try remote.requireRemote(.only)
@@ -42,7 +41,7 @@ struct RemotePullCommand: AsyncParsableCommand, NetworkCommand {
         ) { run in
             var configuration = PrefetchConfiguration(cache: cache.path)
             configuration.logger = Log.logger("larder.prefetch")
-            configuration.manifestRules = try reading.rules
+            configuration.manifestRules = try reading.rules()
             configuration.policy.revalidation = .never
             configuration.policy.failureLifetime = .zero
             configuration.acceptsAnyContent = anyContent
@@ -94,7 +93,7 @@ struct RemotePushCommand: AsyncParsableCommand, NetworkCommand {
                 // The cache's own listing has no limit.
                 configuration.manifestRules.limits.maximumEntries = .max
             } else {
-                configuration.manifestRules = try reading.rules
+                configuration.manifestRules = try reading.rules()
             }
             configuration.policy.isOffline = true
             // Whatever was accepted when it was stored.

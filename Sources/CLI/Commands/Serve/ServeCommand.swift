@@ -53,8 +53,7 @@ struct ServeCommand: AsyncParsableCommand {
             "The URL that clients use. (default: the Host of each request)", valueName: "url"))
     var publicURL: String?
 
-    @Flag(help: "Answer as a proxy does, for any http URL that is cached.")
-    var mirror = false
+    @Flag(help: "Answer as a proxy does, for any http URL that is cached.") var mirror = false
 
     @Option(help: "The answer for an icon that is not cached. (default: 404)")
     var fallbackStatus: MissingIcon?
@@ -79,11 +78,9 @@ struct ServeCommand: AsyncParsableCommand {
         completion: .file())
     var accessLog: String?
 
-    @Flag(help: .rare("Serve no page with all icons and their URLs."))
-    var noGallery = false
+    @Flag(help: .rare("Serve no page with all icons and their URLs.")) var noGallery = false
 
-    @Flag(name: .shortAndLong, help: "Print only the URL and problems.")
-    var quiet = false
+    @Flag(name: .shortAndLong, help: "Print only the URL and problems.") var quiet = false
 
     func validate() throws {
         if manifests.contains("") { throw ValidationError("A manifest's name is empty.") }
@@ -176,7 +173,7 @@ struct ServeCommand: AsyncParsableCommand {
         var configuration = ServerConfiguration(cache: cache.path)
         configuration.logger = Log.logger("larder.server")
         (configuration.host, configuration.port) = (listen.host, listen.port)
-        configuration.manifestRules = try reading.rules
+        configuration.manifestRules = try reading.rules()
         configuration.manifests = try manifests.map { manifest in
             ServedManifest(name: Self.name(manifest), source: try ManifestOptions.source(manifest))
         }

@@ -42,8 +42,7 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
     @OptionGroup(title: "Credentials", visibility: .rare) var credentials: CredentialOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
-    @Flag(help: "Move damaged objects to quarantine/ and fetch them again.")
-    var repair = false
+    @Flag(help: "Move damaged objects to quarantine/ and fetch them again.") var repair = false
 
     func validate() throws {
         if reading.baseURL != nil, part.manifests.isEmpty {
@@ -58,7 +57,7 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
             var configuration = PrefetchConfiguration(cache: cache.path)
             configuration.logger = Log.logger("larder.prefetch")
             configuration.lockWait = run.wait
-            configuration.manifestRules = try reading.rules
+            configuration.manifestRules = try reading.rules()
             try applyNetwork(to: &configuration)
             let verification = CacheVerification(configuration)
             let cache = try cache.openDamaged(wait: run.wait, isForRepair: repair)
