@@ -6,7 +6,6 @@ import Foundation
 struct HelpRequest {
     private let command: NamedCommand
 
-    /// Nil if the arguments do not ask for help, or do not name a command.
     init?(_ arguments: [String]) {
         let words = arguments.prefix { $0 != "--" }
         let isHelpCommand = words.first == "help"

@@ -14,7 +14,6 @@ struct NamedCommand {
     /// Whether it has subcommands, and does nothing by itself.
     var isGroup: Bool { !type.configuration.subcommands.isEmpty }
 
-    /// The last word of its name.
     var word: String { type._commandName }
 
     var line: String { name.isEmpty ? "larder" : "larder \(name)" }
@@ -40,7 +39,6 @@ struct NamedCommand {
         return options
     }
 
-    /// Returns the command that the first words name, and the words after its name.
     func find(_ words: [String]) -> (command: NamedCommand, rest: [String]) {
         guard let next = subcommands.first(where: { $0.word == words.first }) else {
             return (self, words)
@@ -49,8 +47,6 @@ struct NamedCommand {
     }
 
     /// Checks that the first words of a command line, after `help`, name a command.
-    ///
-    /// - Throws: `ValidationError` with the command that may be meant.
     func check(_ words: [String]) throws {
         let (group, rest) = find(Array(words.drop { $0 == "help" }))
         guard group.isGroup, let word = rest.first, !word.hasPrefix("-") else { return }
@@ -73,8 +69,6 @@ struct UnknownOption: Error {
     /// Has nothing of the option's value, which may be a password.
     let message: String
 
-    /// Nil if the command has all of them.
-    ///
     /// - Parameter words: The words after the command's name.
     init?(in words: [String], of command: NamedCommand) {
         guard !command.isGroup else { return nil }
@@ -114,7 +108,6 @@ struct UnknownOption: Error {
         return nil
     }
 
-    /// Returns another command whose name ends with the same word and that has the option.
     private static func namesake(of command: NamedCommand, with option: String) -> NamedCommand? {
         NamedCommand.program.descendants.first {
             $0.word == command.word && $0.name != command.name && $0.options[option] != nil

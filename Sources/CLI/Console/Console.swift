@@ -28,7 +28,6 @@ enum Console {
     /// Writes a message to standard error, on one line.
     static func complain(_ message: String) { write("larder: \(message.sanitizedForTerminal)\n") }
 
-    /// Writes whole lines to standard error, as they are.
     static func write(_ text: String) { statusLine.around { StandardStreams.write(text) } }
 
     /// Adds text to the result on standard output. An error is reported by ``flush()``.
@@ -83,7 +82,6 @@ struct OutputFailure: Error, CustomStringConvertible {
                 message: "write: \(String(cString: strerror(errno)))"))
     }
 
-    /// Runs a body, and returns its failure.
     static func of(_ body: () throws(CacheError) -> Void) -> OutputFailure? {
         do throws(CacheError) {
             try body()

@@ -16,7 +16,6 @@ package struct ProgressText: Sendable {
 
     package var whole: String { parts.map { $0.forms[0] }.joined(separator: "  ") }
 
-    /// Returns what fits into a number of columns.
     package func fitted(to columns: Int) -> String {
         var shown = parts.map { $0.forms[...] }
         var line: String { shown.compactMap(\.first).joined(separator: "  ") }
@@ -43,7 +42,6 @@ extension ObjectProgress {
     }
 }
 
-/// Colours of results, or none.
 package struct Paint: Sendable {
     package static let none = Paint(isOn: false)
 

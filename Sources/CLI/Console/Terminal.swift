@@ -14,7 +14,6 @@ enum Terminal {
         return foreground <= 0 || foreground == getpgrp()
     }
 
-    /// Its width now. Default: 80.
     static var columns: Int { columns(of: STDERR_FILENO) ?? saidColumns ?? 80 }
 
     static func columns(of descriptor: Int32) -> Int? {
@@ -27,7 +26,6 @@ enum Terminal {
         environment("COLUMNS").flatMap { Int($0) }.flatMap { $0 > 0 ? min($0, 1000) : nil }
     }
 
-    /// The width of help and messages on a descriptor, from `$COLUMNS` or its terminal.
     static func textWidth(of descriptor: Int32) -> Int {
         // Longer lines are hard to read.
         min(saidColumns ?? columns(of: descriptor) ?? 80, 100)

@@ -48,10 +48,8 @@ struct CachedNames {
     private static let longest = 2048
 
     let arePinned: Bool
-    /// The value of `--cache`.
     let cache: String?
 
-    /// Returns no names if the cache cannot be read now.
     func beginning(with text: String) -> [String] {
         guard let options = try? CacheOptions.parse(cache.map { ["--cache", expanded($0)] } ?? []),
             let cache = try? Cache.open(at: options.path),

@@ -50,7 +50,6 @@ struct ConnectionOptions: ParsableArguments {
 
     func validate() throws { _ = try proxies() }
 
-    /// - Throws: ``MissingInput`` if the certificate authorities cannot be read.
     func apply(to configuration: inout TransferConfiguration) throws {
         configuration.logger = Log.logger("larder.http")
         configuration.proxies = try proxies()
@@ -86,7 +85,6 @@ struct ConnectionOptions: ParsableArguments {
         }
     }
 
-    /// The file of `--ca-cert`, or else of the variables of curl and OpenSSL.
     private func authorities() throws -> String? {
         let environment = ProcessInfo.processInfo.environment
         let named = [

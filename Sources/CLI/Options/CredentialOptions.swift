@@ -40,7 +40,6 @@ struct CredentialOptions: ParsableArguments {
         }
     }
 
-    /// - Throws: ``MissingInput`` if one of the files cannot be read.
     func apply(to configuration: inout PrefetchConfiguration) throws {
         configuration.headers = try rules()
         configuration.transfer.netrcFile = netrcPath

@@ -4,7 +4,6 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// The manifests of `prefetch` and `plan`.
 struct ManifestOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
@@ -45,7 +44,6 @@ struct ManifestOptions: ParsableArguments {
     }
 }
 
-/// The manifests that choose icons, for `export`, `import` and `remote`.
 struct ManifestSelection: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -82,7 +80,6 @@ struct LocalManifests {
         return .url(url).cached { try cache?.manifest($0)?.file }
     }
 
-    /// - Throws: `ValidationError` if a name is invalid.
     static func validate(_ names: [String]) throws {
         if names.contains("") { throw ValidationError("A manifest's name is empty.") }
         try validateStandardInput(names)

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 
-/// A decimal number and its unit.
 struct Quantity {
     let number: Decimal
     /// The letters behind the number, as typed.
@@ -33,8 +32,6 @@ struct Quantity {
     }
 
     /// Parses a number of requests a second, with or without `/s` at the end.
-    ///
-    /// - Throws: `ValidationError`, which says what is valid.
     static func perSecond(_ argument: String) throws -> Double {
         var rest = argument[...]
         if let quantity = Quantity(takenFrom: &rest), rest.isEmpty,
@@ -96,7 +93,6 @@ struct ByteCount {
         return (0...power).reduce(1) { size, _ in size * step }
     }
 
-    /// - Throws: `ValidationError`, which says what is valid.
     static func parse(_ argument: String) throws -> ByteCount {
         if let count = ByteCount(argument[...]) { return count }
         throw ValidationError("a size is \(form)")
@@ -159,7 +155,6 @@ struct TimeSpan {
 
     var seconds: Double { duration / .seconds(1) }
 
-    /// - Throws: `ValidationError`, which says what is valid.
     static func parse(_ argument: String) throws -> TimeSpan {
         if let span = TimeSpan(argument) { return span }
         throw ValidationError(

@@ -70,7 +70,6 @@ enum Log {
     /// The least important level to write. Nil writes none. ``LogOptions`` sets it.
     static let level = Mutex<Logger.Level?>(nil)
 
-    /// Nil if no message is wanted.
     static func logger(_ label: String = "larder") -> Logger? {
         level.withLock { $0 }.map { level in
             Logger(label: label) { ConsoleLog(label: $0, logLevel: level) }
@@ -80,7 +79,6 @@ enum Log {
     static var cache: CacheLog { CacheLog(logger("larder.cache")) }
 }
 
-/// Writes log messages to standard error, above the status line.
 private struct ConsoleLog: LogHandler {
     let label: String
     var logLevel: Logger.Level

@@ -41,7 +41,6 @@ enum FailureAllowance: Equatable, CustomStringConvertible {
 
     static let none = FailureAllowance.count(0)
 
-    /// - Throws: `ValidationError`, which says what is valid.
     static func parse(_ argument: String) throws -> FailureAllowance {
         if let percent = Quantity.percent(argument) { return .percent(percent) }
         if argument.isDigits, let count = Int(argument) { return .count(count) }

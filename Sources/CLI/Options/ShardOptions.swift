@@ -70,7 +70,6 @@ enum ShardName: Equatable {
     case number(Int, of: Int)
     case auto(of: Int?)
 
-    /// - Throws: `ValidationError`, which says what is valid.
     static func parse(_ argument: String) throws -> ShardName {
         let parts = argument.split(separator: "/", omittingEmptySubsequences: false)
         if argument == "auto" { return .auto(of: nil) }
@@ -131,14 +130,12 @@ enum ShardName: Equatable {
     }
 }
 
-/// The place of this process among several like it, as a scheduler says.
 struct SchedulerTask {
     private static let slurm = "SLURM_ARRAY_TASK_ID"
     private static let parallel = "PARALLEL_SEQ"
 
     /// From 0.
     let index: Int
-    /// The number of processes, if the scheduler tells.
     let count: Int?
     /// The variable that the index comes from, and its value.
     let variable: String
@@ -190,7 +187,6 @@ struct SchedulerTask {
         return ((id - first) / step, count)
     }
 
-    /// - Throws: `ValidationError` if it is not a number, or, of Slurm's others, not set.
     private static func number(_ variable: String, in environment: [String: String]) throws -> Int {
         guard let text = environment[variable], !text.isEmpty else {
             throw unusable(": \(slurm) is set, but \(variable) is not")

@@ -91,7 +91,6 @@ protocol NetworkCommand: ParsableCommand {
 }
 
 extension NetworkCommand {
-    /// - Throws: ``MissingInput`` if a file cannot be read.
     func applyNetwork(to configuration: inout PrefetchConfiguration) throws {
         transfer.apply(to: &configuration)
         try connections.apply(to: &configuration.transfer)

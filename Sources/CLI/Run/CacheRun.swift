@@ -53,7 +53,6 @@ final class CacheRun: Sendable {
         }
     }
 
-    /// Sets the counts of the record.
     func note(_ counts: [RunRecord.Count: Int64]) { self.counts.withLock { $0 = counts } }
 
     /// The command as it was typed, without options: `larder remote push`.

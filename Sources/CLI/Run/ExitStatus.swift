@@ -62,10 +62,6 @@ enum ExitStatus: Int32, CaseIterable {
     }
 
     /// No allowance covers an unfinished icon, because nothing is known of it.
-    ///
-    /// - Parameters:
-    ///   - interruption: The status of a run that was interrupted.
-    ///   - allowance: The number of failed entries without an effect.
     init(_ report: Report, interruption: ExitStatus, allowance: FailureAllowance) {
         if report.isInterrupted {
             self = interruption

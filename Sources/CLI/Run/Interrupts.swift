@@ -14,7 +14,6 @@ final class Interrupts: Sendable {
     private let isQuiet: Bool
     private let state = Mutex(State())
 
-    /// The first signal, or nil.
     var signal: Int32? { state.withLock { $0.signal } }
 
     init(isQuiet: Bool) {

@@ -1,7 +1,6 @@
 import ArgumentParser
 import LarderExport
 
-/// The names of a layout's files, for `export` and `import`.
 struct LayoutOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

@@ -91,7 +91,6 @@ struct CatCommand: AsyncParsableCommand {
     }
 }
 
-/// The URL in any spelling, with or without credentials, or the manifest's key of an icon.
 struct Lookup: ParsableArguments {
     @Argument(
         help: ArgumentHelp(

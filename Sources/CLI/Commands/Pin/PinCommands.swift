@@ -40,7 +40,6 @@ struct PinCommand: AsyncParsableCommand {
         }
     }
 
-    /// A URL may be mistyped, or its icon have a key of its own.
     private static func note(absent: Int, of pinned: Int) -> String {
         absent == 0 ? "" : absent == pinned ? " (not cached)" : " (\(absent) of them not cached)"
     }

@@ -140,7 +140,6 @@ extension RemoteReport {
 }
 
 extension EntryResult {
-    /// One line about a failed entry. Nil for other outcomes.
     package func complaint(_ paint: Paint = .none) -> String? {
         guard outcome == .failed, let failure else { return nil }
         let label = name.isEmpty ? "" : " \(name.sanitizedForTerminal)"

@@ -19,7 +19,6 @@ final class ReportFile {
     /// Why lines are missing from some point on. Nil if none is.
     private(set) var failure: OutputFailure?
 
-    /// - Parameter path: `-` is standard output.
     /// - Throws: `ValidationError` if it is one of the manifests, or lies in the cache.
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         self.path = path
@@ -97,7 +96,6 @@ final class LockedManifest: Sendable {
     private let file: OutputReplacement?
     private let isEmpty = Mutex(true)
 
-    /// - Parameter path: `-` is standard output.
     /// - Throws: `ValidationError` if it is one of the manifests, or lies in the cache;
     ///   ``OutputFailure`` if it is clear that it could not be written.
     init(path: String, manifests: [String], cache: CacheOptions) throws {

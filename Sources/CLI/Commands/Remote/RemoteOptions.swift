@@ -103,7 +103,6 @@ struct RemoteOptions: ParsableArguments {
     }
 }
 
-/// The part of a remote that one worker reads, for `remote verify` and `remote evict`.
 struct RemotePartOptions: ParsableArguments {
     @Option(
         name: .customLong("shard"),

@@ -81,7 +81,6 @@ extension RemoteVerifyReport {
 }
 
 extension RemoteEvictionReport {
-    /// - Parameter isPart: Whether other workers have the rest of the remote.
     package func text(isPart: Bool) -> String {
         if objects == 0, references == 0, !isInterrupted {
             return location.textOfEmptyRemote(isPart: isPart)

@@ -118,7 +118,6 @@ extension RemotePullCommand: CarryingCommand {}
 extension RemotePushCommand: CarryingCommand {}
 
 extension CacheRun {
-    /// Carries icons between a cache and a remote, and ends the command with its status.
     fileprivate func carry(
         _ sources: [ManifestSource], _ configuration: PrefetchConfiguration,
         _ command: some CarryingCommand, _ purpose: PrefetchConsole.Purpose

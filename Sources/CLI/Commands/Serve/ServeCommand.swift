@@ -109,7 +109,6 @@ struct ServeCommand: AsyncParsableCommand {
             : URL(fileURLWithPath: manifest).lastPathComponent
     }
 
-    /// Returns the URL without a slash at its end.
     private static func base(_ text: String) throws -> String {
         let rest = text.split(separator: "/", omittingEmptySubsequences: false)
         let isPlain = text.utf8.allSatisfy {
@@ -197,7 +196,6 @@ struct ListenAddress {
     /// Whether only this machine reaches it, as far as its spelling tells.
     var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
 
-    /// - Throws: `ValidationError`, which says what is valid.
     static func parse(_ argument: String) throws -> ListenAddress {
         if let colon = argument.lastIndex(of: ":"),
             let port = UInt16(argument[argument.index(after: colon)...])

@@ -22,7 +22,7 @@ final class AccessLog: Sendable {
         /// The error that lost lines last. Nil if there was no room for them.
         var reason: Int32?
         var saidAt: ContinuousClock.Instant?
-        /// Whether the last line that was written has no end.
+        /// Whether the last line was cut off.
         var isInLine = false
     }
 
@@ -31,8 +31,6 @@ final class AccessLog: Sendable {
     /// A write may block its thread for ever.
     private let queue = DispatchQueue(label: "larder.access-log")
 
-    /// - Parameter path: `-` is standard output.
-    /// - Throws: ``OutputFailure`` if it cannot be opened.
     init(_ path: String) throws(OutputFailure) {
         guard path != "-" else {
             file = nil
@@ -129,7 +127,6 @@ final class MissingListFile: Sendable {
     private let path: String
     private let lastFailure = Mutex<OutputFailure?>(nil)
 
-    /// The failure of the last write. Nil if it succeeded.
     var failure: OutputFailure? { lastFailure.withLock { $0 } }
 
     /// - Throws: `ValidationError` if it is one of the manifests, or lies in the cache;

@@ -166,7 +166,6 @@ enum Sample {
     case percent(Double)
     case part(Int, of: Int)
 
-    /// - Throws: `ValidationError`, which says what is valid.
     static func parse(_ argument: String) throws -> Sample {
         if let percent = Quantity.percent(argument), percent > 0 {
             return .percent(NSDecimalNumber(decimal: percent).doubleValue)
@@ -180,7 +179,6 @@ enum Sample {
         throw ValidationError("it is a percentage above 0, such as 5%, or a part, such as 3/10")
     }
 
-    /// - Parameter seed: Chooses the random part. Nil chooses another every time.
     func selection(seed: UInt64?) -> VerifySelection {
         switch self {
         case .percent(let percent):
