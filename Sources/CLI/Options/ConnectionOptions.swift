@@ -23,8 +23,7 @@ struct ConnectionOptions: ParsableArguments {
             """
             Trust the certificate authorities in this PEM file instead of the system's. \
             (default: $CURL_CA_BUNDLE, else $SSL_CERT_FILE, if set)
-            """, "file"),
-        completion: .file())
+            """, "file"), completion: .file())
     var caCert: String?
 
     @Option(

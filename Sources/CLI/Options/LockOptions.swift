@@ -16,8 +16,7 @@ struct LockOptions: ParsableArguments {
             """
             Wait at most this long for other runs, then exit with status 75. (default: as long as \
             it takes)
-            """, valueName: "time"),
-        transform: TimeSpan.parse)
+            """, valueName: "time"), transform: TimeSpan.parse)
     var limit: TimeSpan?
 
     func validate() throws {

@@ -10,8 +10,7 @@ struct ManifestOptions: ParsableArguments {
             """
             A file, an http or https URL, or - for standard input. The format is XML or binary \
             plist, JSON, JSON Lines or a list of URLs, with or without gzip.
-            """, valueName: "manifest"),
-        completion: .manifest)
+            """, valueName: "manifest"), completion: .manifest)
     var manifests: [String]
 
     @Flag(help: .rare("Accept bodies that are not images.")) var anyContent = false

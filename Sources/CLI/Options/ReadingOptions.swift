@@ -52,8 +52,7 @@ struct ReadingOptions: ParsableArguments {
         help: .rare(
             """
             Refuse a manifest from a URL, or unpacked from gzip, that is longer. (default: 256MiB)
-            """, "size"),
-        transform: ByteCount.parse)
+            """, "size"), transform: ByteCount.parse)
     var maxManifestSize = ByteCount(ManifestLimits().maximumUnpackedSize)
 
     @Option(

@@ -16,8 +16,7 @@ struct RevalidationOptions: ParsableArguments {
             """
             For this long, do not ask again for an icon that was gone (404, 410): it fails at \
             once. 0 asks every time. (default: 1h)
-            """, "time"),
-        transform: TimeSpan.parse)
+            """, "time"), transform: TimeSpan.parse)
     var failureTtl = TimeSpan(seconds: 3600)
 
     @Flag(help: .rare("Ask again for icons that were gone (404, 410).")) var force = false

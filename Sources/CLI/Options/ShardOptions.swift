@@ -11,8 +11,7 @@ struct ShardOptions: ParsableArguments {
             Be worker i of n, counted from 0, and leave the icons on other workers' hosts to them: \
             0/8. With auto/n, i comes from Kubernetes, Slurm or GNU parallel; with auto, n from \
             Slurm, too.
-            """, valueName: "i/n"),
-        transform: ShardName.parse)
+            """, valueName: "i/n"), transform: ShardName.parse)
     var name: ShardName?
 
     @Option(

@@ -34,8 +34,7 @@ struct TransferOptions: ParsableArguments {
             """
             Begin no attempt later than this after the first one, and give up on a host that asks \
             for a longer wait. (default: 10m)
-            """, "time"),
-        transform: TimeSpan.parseAboveZero)
+            """, "time"), transform: TimeSpan.parseAboveZero)
     var retryMaxTime = TimeSpan(seconds: 600)
 
     @Option(
@@ -43,8 +42,7 @@ struct TransferOptions: ParsableArguments {
             """
             Begin at most this many requests a second to one scheme, host and port, such as 5 or \
             0.5.
-            """, "n"),
-        transform: Quantity.perSecond)
+            """, "n"), transform: Quantity.perSecond)
     var ratePerHost: Double?
 
     @Option(help: .rare("The User-Agent field of every request.", "text"))

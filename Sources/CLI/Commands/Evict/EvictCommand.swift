@@ -67,8 +67,7 @@ struct EvictCommand: AsyncParsableCommand {
             """
             Never evict what this manifest names. It is a file, a URL that was prefetched, or - \
             for standard input. May be repeated.
-            """, valueName: "manifest"),
-        completion: .manifest)
+            """, valueName: "manifest"), completion: .manifest)
     var keep: [String] = []
 
     @Option(
@@ -84,8 +83,7 @@ struct EvictCommand: AsyncParsableCommand {
             """
             Keep orphans, partial downloads and quarantined files younger than this; 0 keeps none. \
             (default: 1h)
-            """, valueName: "time"),
-        transform: TimeSpan.parse)
+            """, valueName: "time"), transform: TimeSpan.parse)
     var grace: TimeSpan?
 
     @Flag(

@@ -89,8 +89,7 @@ struct PinSubjects: ParsableArguments {
             """
             An icon's http or https URL; key:NAME for an icon with that key in its manifest; or a \
             manifest file (- for standard input), for all of its icons.
-            """, valueName: "url|key|manifest"),
-        completion: .cachedNames)
+            """, valueName: "url|key|manifest"), completion: .cachedNames)
     var subjects: [String] = []
 
     func validate() throws { try LocalManifests.validateStandardInput(subjects) }

@@ -50,8 +50,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
             With --shard, take what was stored in the remote or confirmed less than this ago as \
             fresh: 24h. Its listing tells that; whatever its server said of it is not read. \
             (default: as its server said)
-            """, "time"),
-        transform: TimeSpan.parse)
+            """, "time"), transform: TimeSpan.parse)
     var remoteFreshFor: TimeSpan?
 
     @Option(
@@ -59,8 +58,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
             """
             Exit with status 0 if at most this many icons failed: a count, or a percentage of all, \
             such as 2.5%. (default: 0)
-            """, "n|p%"),
-        transform: FailureAllowance.parse)
+            """, "n|p%"), transform: FailureAllowance.parse)
     var maxFailures = FailureAllowance.none
 
     @Flag(

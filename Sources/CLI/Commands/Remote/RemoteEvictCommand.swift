@@ -37,8 +37,7 @@ struct RemoteEvictCommand: AsyncParsableCommand {
             """
             Keep objects without a reference that were written later than this ago. \
             (default: 24h)
-            """, valueName: "time"),
-        transform: TimeSpan.parse)
+            """, valueName: "time"), transform: TimeSpan.parse)
     var grace: TimeSpan?
 
     @Flag(help: "Count what would be removed, and remove nothing.") var dryRun = false

@@ -110,8 +110,7 @@ struct RemotePartOptions: ParsableArguments {
             """
             Be worker i of n, counted from 0, and leave the rest of the remote to the others: 0/8, \
             or auto as for prefetch.
-            """, valueName: "i/n"),
-        transform: ShardName.parse)
+            """, valueName: "i/n"), transform: ShardName.parse)
     var name: ShardName?
 
     var shard: Shard? { get throws { try name?.shard() } }

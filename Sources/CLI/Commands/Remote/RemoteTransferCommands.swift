@@ -2,7 +2,7 @@ import ArgumentParser
 import LarderManifest
 import LarderPrefetch
 
-struct RemotePullCommand: AsyncParsableCommand, NetworkCommand {
+struct RemotePullCommand: AsyncParsableCommand, NetworkCommand, CarryingCommand {
     static let configuration = CommandConfiguration(
         commandName: "pull",
         abstract: "Copy the icons of manifests from a remote into the cache, and ask no origin.",
@@ -52,7 +52,7 @@ struct RemotePullCommand: AsyncParsableCommand, NetworkCommand {
     }
 }
 
-struct RemotePushCommand: AsyncParsableCommand, NetworkCommand {
+struct RemotePushCommand: AsyncParsableCommand, NetworkCommand, CarryingCommand {
     static let configuration = CommandConfiguration(
         commandName: "push", abstract: "Store in a remote what the cache has and the remote lacks.",
         discussion: """
@@ -113,9 +113,6 @@ private protocol CarryingCommand: NetworkCommand {
     var colors: ColorOptions { get }
     var output: ReportOptions { get }
 }
-
-extension RemotePullCommand: CarryingCommand {}
-extension RemotePushCommand: CarryingCommand {}
 
 extension CacheRun {
     fileprivate func carry(

@@ -36,8 +36,7 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             """
             Listen on this host and port; port 0 lets the system choose. (default: 127.0.0.1:8080)
-            """, valueName: "address"),
-        transform: ListenAddress.parse)
+            """, valueName: "address"), transform: ListenAddress.parse)
     var listen = ListenAddress(host: "127.0.0.1", port: 8_080)
 
     @Option(
@@ -63,8 +62,7 @@ struct ServeCommand: AsyncParsableCommand {
             """
             Keep a manifest of the URLs that were asked for and are not cached, for the next \
             prefetch.
-            """, valueName: "file"),
-        completion: .file())
+            """, valueName: "file"), completion: .file())
     var missingList: String?
 
     @Option(

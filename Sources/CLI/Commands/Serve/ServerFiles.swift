@@ -150,7 +150,6 @@ final class MissingListFile: Sendable {
     }
 
     @Sendable private func load() throws -> [String] {
-        let largest = MissingListOutput.maximumSize
         let text: Data
         do {
             let folder = try UsersPath(path.parentDirectory).folder()
@@ -162,7 +161,7 @@ final class MissingListFile: Sendable {
                 try file.setMode(Self.mode)
             }
             let handle = FileHandle(fileDescriptor: file.raw, closeOnDealloc: false)
-            text = try handle.read(upToCount: largest + 1) ?? Data()
+            text = try handle.read(upToCount: MissingListOutput.maximumSize + 1) ?? Data()
             withExtendedLifetime(file) {}
         } catch {
             throw ManifestError(.unreadable, source: path, "cannot be read")

@@ -7,8 +7,7 @@ struct ServerLimitOptions: ParsableArguments {
             """
             Keep icons in memory up to this size. With 0, each is read from the disk. (default: \
             64MiB)
-            """, valueName: "size"),
-        transform: ByteCount.parse)
+            """, valueName: "size"), transform: ByteCount.parse)
     var memoryLimit = ByteCount(64 << 20)
 
     @Option(

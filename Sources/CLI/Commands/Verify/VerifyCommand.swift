@@ -108,8 +108,7 @@ struct VerifyPartOptions: ParsableArguments {
             """
             Verify a random part (5%), or one of several that together cover the whole \
             cache (3/10).
-            """, valueName: "p%|n/m"),
-        transform: Sample.parse)
+            """, valueName: "p%|n/m"), transform: Sample.parse)
     var sample: Sample?
 
     @Option(
@@ -130,8 +129,7 @@ struct VerifyPartOptions: ParsableArguments {
             """
             Verify only what this manifest names; an entry that is not cached is missing. May be \
             repeated.
-            """, valueName: "manifest"),
-        completion: .manifest)
+            """, valueName: "manifest"), completion: .manifest)
     var manifests: [String] = []
 
     @Flag(help: "Compare sizes, and read only files whose size differs from the index.")

@@ -53,20 +53,16 @@ extension VerifyReport {
         // A repair leaves these to a prefetch.
         let uncached = entryFindings.fetchable
         if uncached > 0 {
-            return
-                "\(uncached.of("entry is", "entries are")) not cached as the manifest wants:"
-                + " \(prefetch)"
+            let count = uncached.of("entry is", "entries are")
+            return "\(count) not cached as the manifest wants: \(prefetch)"
         }
         if unrepaired.contains(where: { $0.kind == .index && $0.digest == nil }) {
             return "larder reindex rebuilds the index from what is sound"
         }
         let isMendable = unrepaired.contains { $0.repair == nil && $0.isMendable }
-        return isMendable && findings.allSatisfy { $0.repair == nil }
-            ? """
-            larder verify --repair, with the prefetch's network options, fetches again what is not \
-            whole
-            """
-            : nil
+        guard isMendable, findings.allSatisfy({ $0.repair == nil }) else { return nil }
+        return "larder verify --repair, with the prefetch's network options, fetches again what is"
+            + " not whole"
     }
 
     private var prefetch: String {
