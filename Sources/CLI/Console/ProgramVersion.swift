@@ -13,8 +13,8 @@ enum ProgramVersion {
 }
 
 enum ProgramText {
-    /// Frees the code in memory. Code that runs again costs a page fault. Code that only starting
-    /// and planning needed stays away.
+    /// Frees the pages of code. Code that runs again costs a page fault. Code that only starting
+    /// and planning needed is not loaded again.
     ///
     /// A debug build keeps it, because a debugger's breakpoints are written into these pages.
     static func release() {

@@ -105,7 +105,8 @@ enum StandardStreams {
             }
             switch errno {
             case EINTR: continue
-            case EAGAIN: if let failure = wait(for: descriptor, patience) { return (sent, failure) }
+            case EAGAIN:
+                if let failure = wait(for: descriptor, patience) { return (sent, failure) }
             case let number: return (sent, number)
             }
         }

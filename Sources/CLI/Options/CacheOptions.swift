@@ -11,7 +11,7 @@ struct CacheOptions: ParsableArguments {
     var directory: String?
 
     func validate() throws {
-        // In a script, a variable may not be set: the working directory is not meant.
+        // A script's variable may be unset: the working directory is not meant.
         if directory == "" { throw ValidationError("--cache needs the name of a directory.") }
     }
 

@@ -5,7 +5,7 @@ struct Quantity {
     let number: Decimal
     /// The letters behind the number, as typed.
     let unit: Substring
-    /// Also if the fraction is zero.
+    /// Also true for a fraction of zeros.
     let hasFraction: Bool
 
     /// Removes a quantity from the beginning of a text. Nil without a number of at most 19 digits.

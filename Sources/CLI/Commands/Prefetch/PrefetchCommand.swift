@@ -93,7 +93,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
         if output.quiet, verbose {
             throw ValidationError("--quiet and --verbose exclude each other.")
         }
-        // In a script, a variable may not be set.
+        // A script's variable may be unset.
         if report == "" { throw ValidationError("--report needs the name of a file.") }
         if writeLock == "" { throw ValidationError("--write-lock needs the name of a file.") }
         try validateLock()
