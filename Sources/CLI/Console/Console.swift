@@ -74,7 +74,7 @@ struct OutputFailure: Error, CustomStringConvertible {
 
     init(_ cause: CacheError) { self.cause = cause }
 
-    /// The failure of a write to standard output. For any reason, a result is lost.
+    /// The failure of a write to standard output. Whatever the reason, a result is lost.
     static func ofStandardOutput(_ errno: Int32) -> OutputFailure {
         OutputFailure(
             CacheError(
