@@ -4,25 +4,21 @@ import Foundation
 /// A command line that asks for help: `help`, a command with `--help` or `--help-all`, or a group
 /// of commands alone.
 struct HelpRequest {
-    private static let flags = ["-h", "--help", "--help-all"]
-
     private let command: NamedCommand
 
-    /// Nil if the arguments do not ask for help, or do not name a command.
     init?(_ arguments: [String]) {
         let words = arguments.prefix { $0 != "--" }
         let isHelpCommand = words.first == "help"
         let names = words.dropFirst(isHelpCommand ? 1 : 0).filter { !$0.hasPrefix("-") }
         let (command, rest) = NamedCommand.program.find(names)
         guard
-            isHelpCommand || words.contains(where: Self.flags.contains)
+            isHelpCommand || words.contains(where: ["-h", "--help", "--help-all"].contains)
                 || command.isGroup && arguments == names
         else { return nil }
         if command.isGroup, !rest.isEmpty { return nil }
         self.command = command
     }
 
-    /// The help, for the terminal of standard output.
     var text: String {
         let width = Terminal.textWidth(of: STDOUT_FILENO)
         let type = command.type

@@ -37,7 +37,6 @@ struct Larder: AsyncParsableCommand {
         }
     }
 
-    /// Ends the program as the argument parser would, with lines that fit the terminal.
     private static func leave(saying message: String, _ status: ExitCode) -> Never {
         var text = message.split(separator: "\n", omittingEmptySubsequences: false)
             .map { String($0).sanitizedForTerminal }.joined(separator: "\n")
@@ -48,12 +47,12 @@ struct Larder: AsyncParsableCommand {
         leave(status.rawValue)
     }
 
-    /// Parses the subcommand on its own if its name comes first. On the way through the root, the
-    /// parser would reflect on all of its options twice more, and a debug build validates them each
-    /// time, which was a quarter of a short run.
+    /// Parses the subcommand on its own if its name comes first. Through the root, the parser would
+    /// reflect on all of its options twice more, and a debug build validates them each time, which
+    /// was a quarter of a short run.
     ///
-    /// If that fails, the root parses again: it has the version and the completions, and its
-    /// messages name the program.
+    /// If that fails, the root parses again, for the version, the completions and messages with the
+    /// program's name.
     private static func parsedCommand(_ arguments: [String]) throws -> any ParsableCommand {
         let (named, words) = NamedCommand.program.find(arguments)
         if !named.isGroup, let command = try? named.type.parseAsRoot(words),
@@ -105,8 +104,7 @@ struct Larder: AsyncParsableCommand {
 
             EXIT STATUS:
             \(ExitStatus.list)
-            """,
-        version: ProgramVersion.text,
+            """, version: ProgramVersion.text,
         subcommands: [
             PrefetchCommand.self, PlanCommand.self, VerifyCommand.self, StatusCommand.self,
             ListCommand.self, PathCommand.self, CatCommand.self, EvictCommand.self,

@@ -14,10 +14,8 @@ struct NamedCommand {
     /// Whether it has subcommands, and does nothing by itself.
     var isGroup: Bool { !type.configuration.subcommands.isEmpty }
 
-    /// The last word of its name.
     var word: String { type._commandName }
 
-    /// The command as it is typed, without options.
     var line: String { name.isEmpty ? "larder" : "larder \(name)" }
 
     private var subcommands: [NamedCommand] {
@@ -27,10 +25,9 @@ struct NamedCommand {
         }
     }
 
-    /// The subcommands, each followed by its own.
     var descendants: [NamedCommand] { subcommands.flatMap { [$0] + $0.descendants } }
 
-    /// Its options as they are typed, and whether they take a value.
+    /// The names of its options, and whether they take a value.
     var options: [String: Bool] {
         let help = Larder.helpMessage(for: type, includeHidden: true, columns: 1_000)
         var options: [String: Bool] = [:]
@@ -42,7 +39,6 @@ struct NamedCommand {
         return options
     }
 
-    /// Returns the command that the first words name, and the words after its name.
     func find(_ words: [String]) -> (command: NamedCommand, rest: [String]) {
         guard let next = subcommands.first(where: { $0.word == words.first }) else {
             return (self, words)
@@ -50,9 +46,7 @@ struct NamedCommand {
         return next.find(Array(words.dropFirst()))
     }
 
-    /// Checks that the first words of a command line name a command. `help` may come before them.
-    ///
-    /// - Throws: `ValidationError` if they do not, with the command that may be meant.
+    /// Checks that the first words of a command line, after `help`, name a command.
     func check(_ words: [String]) throws {
         let (group, rest) = find(Array(words.drop { $0 == "help" }))
         guard group.isGroup, let word = rest.first, !word.hasPrefix("-") else { return }
@@ -75,9 +69,7 @@ struct UnknownOption: Error {
     /// Has nothing of the option's value, which may be a password.
     let message: String
 
-    /// Nil if the command has all of them.
-    ///
-    /// - Parameter words: the words after the command's name.
+    /// - Parameter words: The words after the command's name.
     init?(in words: [String], of command: NamedCommand) {
         guard !command.isGroup else { return nil }
         let known = command.options
@@ -116,7 +108,6 @@ struct UnknownOption: Error {
         return nil
     }
 
-    /// Returns another command whose name ends with the same word and that has the option.
     private static func namesake(of command: NamedCommand, with option: String) -> NamedCommand? {
         NamedCommand.program.descendants.first {
             $0.word == command.word && $0.name != command.name && $0.options[option] != nil
@@ -124,12 +115,10 @@ struct UnknownOption: Error {
     }
 }
 
-/// The name that a misspelled one may stand for.
 enum NearestName {
-    /// Returns the end of a message, such as `. Did you mean 'evict'?`, or nothing if no name is
-    /// near.
+    /// Returns the end of a message, such as `. Did you mean 'evict'?`, or "" if no name is near.
     ///
-    /// - Parameter lead: the beginning of all names, which `name` and `known` do not have.
+    /// - Parameter lead: The beginning of all names, which `name` and `known` do not have.
     static func hint(for name: String, among known: [String], lead: String = "") -> String {
         suggestion(for: name, among: known).map { ". Did you mean '\(lead)\($0)'?" } ?? ""
     }

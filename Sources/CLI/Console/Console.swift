@@ -5,7 +5,6 @@ import Synchronization
 
 /// Where text goes: results to standard output, everything else to standard error.
 enum Console {
-    /// What stays below all messages on a terminal.
     static let statusLine = StatusLine()
 
     private static let output = Mutex(Output())
@@ -26,10 +25,9 @@ enum Console {
 
     private static let bufferLimit = isatty(STDOUT_FILENO) == 1 ? 1 : 4096
 
-    /// A message that a person should see, on one line.
+    /// Writes a message to standard error, on one line.
     static func complain(_ message: String) { write("larder: \(message.sanitizedForTerminal)\n") }
 
-    /// Whole lines for standard error, as they are.
     static func write(_ text: String) { statusLine.around { StandardStreams.write(text) } }
 
     /// Adds text to the result on standard output. An error is reported by ``flush()``.
@@ -41,7 +39,6 @@ enum Console {
         }
     }
 
-    /// Bytes for standard output, as they are.
     static func print(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try print($0) } }
 
     static func print(_ bytes: UnsafeRawBufferPointer) throws {
@@ -50,8 +47,6 @@ enum Console {
         if let failure { throw OutputFailure.ofStandardOutput(failure) }
     }
 
-    /// Writes what is left of the result.
-    ///
     /// - Throws: ``OutputFailure`` if any of the result could not be written; once.
     static func flush() throws {
         let failure = output.withLock { output in
@@ -59,20 +54,17 @@ enum Console {
             defer { output.failure = nil }
             return output.failure
         }
-        // A reader that has left is none: `larder list | head` ends quietly.
+        // A reader may leave: `larder list | head` ends quietly.
         guard let failure, failure != EPIPE else { return }
         throw OutputFailure.ofStandardOutput(failure)
     }
 }
 
-/// Adds a line to the result on standard output.
-///
-/// In place of Swift's function of that name, which forgets errors: C's buffer can drop what could
-/// not be written and report success at the end.
+/// Replaces Swift's function, which ignores errors: C's buffer can drop what could not be written
+/// and report success at the end.
 func print(_ text: String, terminator: String = "\n") { Console.add(text + terminator) }
 
-/// A file of the user's own, or standard output, that cannot be written: the cache has no part in
-/// it.
+/// A file of the user, or standard output, that cannot be written.
 struct OutputFailure: Error, CustomStringConvertible {
     let cause: CacheError
 
@@ -82,8 +74,7 @@ struct OutputFailure: Error, CustomStringConvertible {
 
     init(_ cause: CacheError) { self.cause = cause }
 
-    /// The failure of a write to standard output. Whatever the reason is, such as a descriptor that
-    /// is closed, a result is lost.
+    /// The failure of a write to standard output. Whatever the reason, a result is lost.
     static func ofStandardOutput(_ errno: Int32) -> OutputFailure {
         OutputFailure(
             CacheError(
@@ -91,11 +82,6 @@ struct OutputFailure: Error, CustomStringConvertible {
                 message: "write: \(String(cString: strerror(errno)))"))
     }
 
-    init(_ path: String, _ message: String) {
-        cause = CacheError(.unusable, subject: path, message: message)
-    }
-
-    /// The failure of what is done with a file; nil if it succeeds.
     static func of(_ body: () throws(CacheError) -> Void) -> OutputFailure? {
         do throws(CacheError) {
             try body()
@@ -108,11 +94,10 @@ struct OutputFailure: Error, CustomStringConvertible {
     var description: String { cause.description }
 }
 
-/// What an option names and is not there, or cannot be read: status 66.
+/// An input that is missing or unreadable: status 66.
 struct MissingInput: Error, CustomStringConvertible {
     let description: String
 
-    /// - Throws: ``MissingInput`` if there is no directory at a path.
     static func checkDirectory(_ path: String) throws(MissingInput) {
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
@@ -123,7 +108,6 @@ struct MissingInput: Error, CustomStringConvertible {
         }
     }
 
-    /// - Throws: ``MissingInput``, before anything has begun.
     static func check(_ file: String?, for option: String) throws(MissingInput) {
         guard let file else { return }
         guard access(file, R_OK) == 0 else {
@@ -138,17 +122,13 @@ struct MissingInput: Error, CustomStringConvertible {
     }
 }
 
-// What went wrong, as every report has it.
-
 extension JSONObject {
-    /// - Parameter message: text from outside or ours; made safe to print.
     init(errorCode code: String, message: String) {
         self.init()
         set("code", code)
         set("message", message.sanitizedForTerminal)
     }
 
-    /// Adds an object with numbers by their names, in the names' order.
     mutating func set(_ key: String, counts: [String: Int]) {
         var object = JSONObject()
         for (name, count) in counts.sorted(by: { $0.key < $1.key }) { object.set(name, count) }

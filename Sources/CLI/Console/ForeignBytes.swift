@@ -1,41 +1,39 @@
 import ArgumentParser
 import Foundation
 
-/// Arguments and environment variables as the system has them: bytes.
+/// Arguments and environment variables that are not UTF-8.
 ///
-/// Swift replaces bytes that are not UTF-8, so that a path would name another file. On Linux, the
-/// path of the cache keeps them. All other arguments and variables that have some are refused. An
-/// empty variable counts as one that is not set.
+/// Swift replaces such bytes, so that a path would name another file. On Linux, the path of the
+/// cache keeps them. All others are refused. An empty variable counts as one that is not set.
 enum ForeignBytes {
     private static let cacheVariable = "LARDER_CACHE"
-    /// Variables with paths, names or addresses.
     private static let variables = [
         cacheVariable, "XDG_CACHE_HOME", "HOME", "TMPDIR", "SQLITE_TMPDIR", "NETRC",
         "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SHELL", "http_proxy", "https_proxy", "all_proxy",
         "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
     ]
-    /// Of these, an empty one has a meaning: no proxy.
-    private static let proxySuffix = "_proxy"
 
-    /// Ends the program if there is something that it cannot take. To be called before there are
+    /// Ends the program if it cannot use an argument or a variable. Call this before there are
     /// threads: it changes the environment.
     static func check() {
-        for (number, argument) in arguments.enumerated().dropFirst() where !isText(argument) {
+        for (number, argument) in arguments.enumerated().dropFirst()
+        where String(validatingCString: argument) == nil {
             guard isCache(number) else { leave("argument \(number)", argument) }
-            // `CommandLine.arguments` is made of these when it is first asked for.
+            // `CommandLine.arguments` is made of these on first use.
             CommandLine.unsafeArgv[number] = strdup(String(path: argument))
         }
+        let awsVariables = ProcessInfo.processInfo.environment.keys.filter { $0.hasPrefix("AWS_") }
         for name in variables + awsVariables {
             guard let value = getenv(name) else { continue }
-            if !isText(value) {
+            if String(validatingCString: value) == nil {
                 guard name == cacheVariable, keepsBytes else { leave("$\(name)", value) }
                 setenv(name, String(path: value), 1)
             }
-            if value.pointee == 0, !name.lowercased().hasSuffix(proxySuffix) { unsetenv(name) }
+            // An empty proxy means none.
+            if value.pointee == 0, !name.lowercased().hasSuffix("_proxy") { unsetenv(name) }
         }
     }
 
-    /// Whether an argument is the value of `--cache`.
     private static func isCache(_ number: Int) -> Bool {
         keepsBytes
             && (String(cString: arguments[number]).hasPrefix("--cache=")
@@ -52,14 +50,6 @@ enum ForeignBytes {
 
     private static var arguments: [UnsafeMutablePointer<CChar>] {
         (0..<Int(CommandLine.argc)).compactMap { CommandLine.unsafeArgv[$0] }
-    }
-
-    private static var awsVariables: [String] {
-        ProcessInfo.processInfo.environment.keys.filter { $0.hasPrefix("AWS_") }
-    }
-
-    private static func isText(_ bytes: UnsafePointer<CChar>) -> Bool {
-        String(validatingCString: bytes) != nil
     }
 
     private static func leave(_ subject: String, _ bytes: UnsafePointer<CChar>) -> Never {

@@ -7,7 +7,6 @@ import Synchronization
     import CLarderSystem
 #endif
 
-/// Keeps the memory of a long run at a plateau.
 enum Allocator {
     /// By default glibc gives threads that meet in malloc(3) a heap each, eight for each core, and
     /// memory that one frees cannot be used by the others. It also takes ever larger blocks from
@@ -65,7 +64,7 @@ enum ProcessLimits {
     /// Threads that every command needs: the one that runs it, the one that handles signals, and
     /// libdispatch's own.
     private static let threads = 4
-    /// Threads of a run that transfers or stores: those that read, transfer, write and commit.
+    /// Threads of a run that transfers or stores.
     private static let transferThreads = 24
     /// Address space that a command needs besides its threads' stacks, in bytes.
     private static let room = 96 << 20
@@ -88,9 +87,6 @@ enum ProcessLimits {
         do { try HelperThread.require(threads, room: room) } catch { leave(error) }
     }
 
-    /// Checks that there are threads for a run that transfers or stores.
-    ///
-    /// - Throws: `CacheError` that names the limit.
     static func requireTransfers() throws(CacheError) {
         try HelperThread.require(transferThreads, room: room)
     }

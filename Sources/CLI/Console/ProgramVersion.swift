@@ -3,23 +3,20 @@ import Foundation
 import LarderHTTP
 import LarderPrefetch
 
-/// What `--version` prints.
 enum ProgramVersion {
-    /// The version, the commit that it was built from if it is packaged, and the libcurl that it
-    /// runs with: `larder 0.2.0 (1a2b3c4d5e6f, libcurl 7.88.1)`.
+    /// What `--version` prints: `larder 0.2.0 (1a2b3c4d5e6f, libcurl 7.88.1)`. Only packages know
+    /// their commit.
     static var text: String {
         let commit = larder_commit().map { String(cString: $0) } ?? "unknown commit"
         return "larder \(LarderVersion.current) (\(commit), libcurl \(CurlLibrary.version))"
     }
 }
 
-/// The code of the program and of its libraries, as far as it is in memory.
 enum ProgramText {
-    /// Lets go of it. What is run again comes back from the kernel's cache at the price of a page
-    /// fault; what only starting and planning have needed does not.
+    /// Frees the pages of code. Code that runs again costs a page fault. Code that only starting
+    /// and planning needed is not loaded again.
     ///
-    /// Such pages are never written to, but for the breakpoints of a debugger: a debug build keeps
-    /// them.
+    /// A debug build keeps it, because a debugger's breakpoints are written into these pages.
     static func release() {
         #if os(Linux) && !DEBUG
             for line in maps() {
@@ -38,7 +35,7 @@ enum ProgramText {
     }
 
     #if os(Linux) && !DEBUG
-        /// The kernel tells of a page of them at a time, which Foundation takes for the whole file.
+        /// By hand, because the kernel returns a page at a time, and Foundation stops after one.
         private static func maps() -> [String] {
             guard let file = fopen("/proc/self/maps", "re") else { return [] }
             defer { fclose(file) }

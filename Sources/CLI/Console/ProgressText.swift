@@ -3,36 +3,22 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// What a line of progress says: parts, of which those that matter least go where it is narrow.
-package struct ProgressText: Sendable, Equatable {
-    /// One figure.
-    struct Part: Sendable, Equatable {
-        /// From the longest form to the shortest.
-        var forms: [String]
-        /// The highest goes first.
-        var rank: Int
-    }
-
-    private var parts: [Part] = []
+/// A line of progress. Where it is narrow, the least important figures are shortened or left out.
+package struct ProgressText: Sendable {
+    private var parts: [(forms: [String], rank: Int)] = []
 
     /// Adds a figure to the right of the others.
     ///
     /// - Parameters:
-    ///   - forms: from the longest to the shortest.
-    ///   - rank: how soon it is left out; the highest goes first.
-    mutating func add(_ forms: String..., rank: Int) {
-        parts.append(Part(forms: forms, rank: rank))
-    }
+    ///   - forms: From the longest to the shortest.
+    ///   - rank: The highest is left out first. 0 is never left out.
+    mutating func add(_ forms: String..., rank: Int) { parts.append((forms, rank)) }
 
-    /// All of it.
     package var whole: String { parts.map { $0.forms[0] }.joined(separator: "  ") }
 
-    /// As much of it as takes at most that many columns of a terminal.
     package func fitted(to columns: Int) -> String {
         var shown = parts.map { $0.forms[...] }
-        var line: String {
-            shown.compactMap(\.first).joined(separator: "  ")
-        }
+        var line: String { shown.compactMap(\.first).joined(separator: "  ") }
         for place in parts.indices.sorted(by: { parts[$0].rank > parts[$1].rank }) {
             while line.columns > columns, !shown[place].isEmpty, parts[place].rank > 0 {
                 shown[place].removeFirst()
@@ -56,43 +42,32 @@ extension ObjectProgress {
     }
 }
 
-/// Colours for what a person looks for first, or none.
 package struct Paint: Sendable {
-    /// Leaves text as it is.
     package static let none = Paint(isOn: false)
 
-    private let isOn: Bool
+    let isOn: Bool
 
-    /// - Parameter isOn: whether there are colours.
-    package init(isOn: Bool) { self.isOn = isOn }
+    func failed(_ text: String) -> String { colour(31, text) }
+    func stale(_ text: String) -> String { colour(33, text) }
+    func clean(_ text: String) -> String { colour(32, text) }
 
-    /// What went wrong, in red.
-    package func failed(_ text: String) -> String { colour(31, text) }
-
-    /// What is out of date, in yellow.
-    package func stale(_ text: String) -> String { colour(33, text) }
-
-    /// What is as it should be, in green.
-    package func clean(_ text: String) -> String { colour(32, text) }
-
-    /// ECMA-48, 8.3.117.
+    /// Red, yellow or green: ECMA-48, 8.3.117.
     private func colour(_ number: Int, _ text: String) -> String {
         isOn ? "\u{1B}[\(number)m\(text)\u{1B}[0m" : text
     }
 }
 
 extension String {
-    /// How many columns of a terminal the text takes: two for a wide character, none for a
-    /// combining mark. It must have no control characters (`sanitizedForTerminal`).
+    /// The number of columns on a terminal: two for a wide character, none for a combining mark.
+    /// The text must have no control characters (`sanitizedForTerminal`).
     ///
-    /// A sequence of emoji counts as all of its parts, which is how many terminals draw it; others
-    /// need less.
+    /// A sequence of emoji counts as all of its parts. Many terminals draw it so; others need less.
     package var columns: Int {
         if utf8.allSatisfy({ $0 < 0x80 }) { return utf8.count }
         return CharacterWidths.withLocale { unicodeScalars.reduce(0) { $0 + $1.columns } }
     }
 
-    /// The text if it takes at most that many columns, else its beginning and `…`.
+    /// Returns the text, or its beginning and `…` if it has more columns.
     package func cut(to limit: Int) -> String {
         guard columns > limit else { return self }
         var left = limit - 1
@@ -108,7 +83,7 @@ extension String {
     }
 }
 
-/// The C library's table of how wide characters are, which goes by the thread's locale.
+/// The C library's table of character widths, which depends on the thread's locale.
 private enum CharacterWidths {
     // Unsafe because it is a pointer, which is harmless because nothing changes what it points to.
     nonisolated(unsafe) private static let locale =
@@ -125,7 +100,7 @@ private enum CharacterWidths {
 extension Unicode.Scalar {
     /// Within ``CharacterWidths/withLocale(_:)``.
     fileprivate var columns: Int {
-        // Where the table lacks it: too wide rather than too narrow, which would wrap a line.
+        // If the table lacks it, too wide is better than too narrow, which would wrap a line.
         let width = wcwidth(wchar_t(bitPattern: value))
         return width < 0 ? 2 : Int(width)
     }

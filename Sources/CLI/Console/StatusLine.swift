@@ -1,23 +1,22 @@
 import Foundation
 import Synchronization
 
-/// The line at the bottom of a terminal that is drawn again and again, below all messages. It never
-/// takes a second row, and so never scrolls. In the background, there is none.
+/// The progress line at the bottom of a terminal, below all messages. It never takes a second row,
+/// so it never scrolls. It is not drawn in the background.
 ///
-/// The cursor waits at its beginning: if the terminal becomes narrower and breaks the line in two,
-/// all of it still lies behind the cursor.
+/// The cursor stays at its beginning: if a narrower terminal breaks the line in two, all of it is
+/// still behind the cursor.
 final class StatusLine: Sendable {
     private struct State {
         var text: ProgressText?
-        /// How many columns the text took that is on the terminal now.
+        /// The columns of the text that is on the terminal.
         var columns = 0
     }
 
     private let state = Mutex(State())
-    /// Where a terminal knows no sequences to erase with, blanks do it.
+    /// Whether to erase with blanks instead of control sequences.
     private let isPlain = Terminal.isDumb
 
-    /// Puts a text in the place of the last one.
     func draw(_ text: ProgressText) {
         state.withLock { state in
             state.text = text
@@ -34,7 +33,7 @@ final class StatusLine: Sendable {
         }
     }
 
-    /// Calls `body`, which writes whole lines to standard error, while nothing is in their way.
+    /// Calls `body`, which writes whole lines to standard error, while the line is erased.
     func around(_ body: () -> Void) {
         state.withLock { state in
             guard state.text != nil else { return body() }
@@ -54,27 +53,25 @@ final class StatusLine: Sendable {
         let width = Terminal.columns
         let line = text.fitted(to: width - 1)
         let columns = line.columns
-        let rest =
-            isPlain
-            ? blanks(state.columns - columns, width - 1 - columns) : Self.eraseRest
+        let rest = isPlain ? blanks(state.columns - columns, width - 1 - columns) : Self.eraseRest
         StandardStreams.write("\(eraseBroken(state, width))\r\(line)\(rest)\r")
         state.columns = columns
     }
 
     private func blank(_ state: inout State) -> String {
         defer { state.columns = 0 }
-        // What is where the cursor is belongs to a shell.
+        // A shell's text is at the cursor now.
         guard Terminal.isInForeground else { return "" }
         let width = Terminal.columns
         return eraseBroken(state, width)
             + (isPlain ? "\r\(blanks(state.columns, width - 1))\r" : "\r\(Self.eraseRest)")
     }
 
-    // ECMA-48 has EL and CUD; to save and restore the cursor is DEC's. To erase all below at once
-    // would have tmux keep it above the screen.
+    // EL and CUD are ECMA-48's; saving and restoring the cursor is DEC's. Not ED, because tmux
+    // would keep the erased text above the screen.
     private static let eraseRest = "\u{1B}[K"
 
-    /// What erases the rows below that a narrower terminal has made of the line.
+    /// Returns what erases the rows that a narrower terminal broke the line into.
     private func eraseBroken(_ state: State, _ width: Int) -> String {
         guard !isPlain, state.columns > width else { return "" }
         let row = "\u{1B}[B\r\(Self.eraseRest)"
@@ -87,12 +84,11 @@ final class StatusLine: Sendable {
     }
 }
 
-/// Shows progress on standard error: in one line that is drawn again and again on a terminal, as a
-/// line every few seconds elsewhere, not at all when quiet. SIGUSR1, and SIGINFO (`^T`) on systems
-/// that have it, print a line at once. From any thread.
+/// Shows progress on standard error: on a terminal in the status line, elsewhere as a line every
+/// few seconds, not at all when quiet. SIGUSR1, and SIGINFO (`^T`) on systems that have it, print a
+/// line at once.
 final class ProgressLine: Sendable {
     private static let interval: Duration = .seconds(5)
-    /// More often than that, nobody sees it.
     private static let drawInterval: Duration = .milliseconds(50)
 
     private let isQuiet: Bool
@@ -107,7 +103,7 @@ final class ProgressLine: Sendable {
 
     init(isQuiet: Bool) {
         self.isQuiet = isQuiet
-        // A run that is soon over has no line there.
+        // A short run prints no line there.
         if !Terminal.isThere { state.withLock { $0.lastShown = .now } }
         var signals = [SIGUSR1]
         #if canImport(Darwin)
@@ -119,7 +115,7 @@ final class ProgressLine: Sendable {
         }
     }
 
-    /// - Parameter text: is not made more often than somebody could read it.
+    /// - Parameter text: Evaluated at most once per ``drawInterval``.
     func show(_ text: @autoclosure () -> ProgressText) {
         state.withLock { state in
             let now = ContinuousClock.now
@@ -141,7 +137,7 @@ final class ProgressLine: Sendable {
         }
     }
 
-    /// Removes the line: what it was about has ended. The next one comes at once.
+    /// Removes the line. The next one is shown at once.
     func clear() {
         state.withLock { state in
             (state.latest, state.lastMade) = (nil, nil)

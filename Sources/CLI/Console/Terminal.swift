@@ -2,44 +2,37 @@ import Foundation
 
 /// The terminal that messages go to.
 enum Terminal {
-    /// Whether standard error is one.
     static let isThere = isatty(STDERR_FILENO) == 1
 
-    /// Whether it knows no control sequences, or nobody says which.
+    /// Whether it has no control sequences, or `$TERM` does not say which.
     static let isDumb = ["", "dumb"].contains(environment("TERM") ?? "")
 
-    /// Whether the program may draw on it now. In the background, a shell has its prompt there.
+    /// Whether the program may draw on it now. In the background, a shell's prompt is there.
     static var isInForeground: Bool {
         let foreground = tcgetpgrp(STDERR_FILENO)
-        // Of a terminal that is not the session's, no group is known.
+        // A terminal of another session has no known group.
         return foreground <= 0 || foreground == getpgrp()
     }
 
-    /// Its width now. What is not known is taken for 80.
     static var columns: Int { columns(of: STDERR_FILENO) ?? saidColumns ?? 80 }
 
-    /// The width of the terminal behind a descriptor; nil if there is none, or it has none.
     static func columns(of descriptor: Int32) -> Int? {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
         return Int(size.ws_col)
     }
 
-    /// What `$COLUMNS` says.
     static var saidColumns: Int? {
         environment("COLUMNS").flatMap { Int($0) }.flatMap { $0 > 0 ? min($0, 1000) : nil }
     }
 
-    /// The width of help and messages on a descriptor, from `$COLUMNS` or its terminal.
     static func textWidth(of descriptor: Int32) -> Int {
         // Longer lines are hard to read.
         min(saidColumns ?? columns(of: descriptor) ?? 80, 100)
     }
 
-    /// Whether text is to be coloured if nobody says so on the command line: https://no-color.org
-    /// and https://bixense.com/clicolors.
-    ///
-    /// - Parameter isTerminal: whether it goes to one.
+    /// Whether to colour text without `--color`: https://no-color.org and
+    /// https://bixense.com/clicolors.
     static func wantsColor(_ isTerminal: Bool) -> Bool {
         func isSet(_ name: String) -> Bool { !(environment(name) ?? "").isEmpty }
         if isSet("NO_COLOR") { return false }
@@ -47,27 +40,22 @@ enum Terminal {
         return isTerminal && !isDumb && environment("CLICOLOR") != "0"
     }
 
-    /// A variable's text; nil if it is not set.
-    static func environment(_ name: String) -> String? {
-        ProcessInfo.processInfo.environment[name]
-    }
+    static func environment(_ name: String) -> String? { ProcessInfo.processInfo.environment[name] }
 }
 
-/// Standard input, output and error.
 enum StandardStreams {
-    /// Puts something in the place of those that are closed (`larder … 2>&-`): the next file to be
-    /// opened would get that place, and messages would be written into it. What is written to them
-    /// fails, as it would.
+    /// Opens /dev/null for streams that are closed (`larder … 2>&-`): otherwise the next file to be
+    /// opened would get their number, and messages would be written into it.
     static func ensureOpen() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-            // The lowest free number, which is this one. Of the other direction, so that no use of
-            // it succeeds.
+            // open(2) returns the lowest free number, which is this one. In the other direction, so
+            // that every use of it fails, as with a closed one.
             _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
 
-    /// Runs `body`, which writes: a reader that has left is an error to it and does not end the
-    /// program, as it does where results are written (`larder list | head`).
+    /// Runs `body` so that a write to a closed pipe is an error, and does not end the program as it
+    /// does for results (`larder list | head`).
     static func withoutBrokenPipes(_ body: () -> Void) {
         var pipe = sigset_t()
         var former = sigset_t()
@@ -79,14 +67,14 @@ enum StandardStreams {
         sigpending(&pending)
         let wasPending = sigismember(&pending, SIGPIPE) == 1
         body()
-        // The signal is for the thread that writes, and would come with the former mask.
+        // The signal is pending for this thread, and would arrive with the former mask.
         sigpending(&pending)
         var taken: Int32 = 0
         if !wasPending, sigismember(&pending, SIGPIPE) == 1 { sigwait(&pipe, &taken) }
     }
 
-    /// Text for standard error, as it is. What cannot be written there is lost, and nothing else
-    /// is: nobody reads it, its disk is full, or its reader has taken none of it for a second.
+    /// Writes text to standard error, as it is. Text is lost without a reader, on a full disk, or
+    /// if the reader takes nothing for a second.
     static func write(_ text: String) {
         withoutBrokenPipes {
             _ = Array(text.utf8).withUnsafeBytes { send($0, to: STDERR_FILENO, patience: 1_000) }
@@ -95,9 +83,9 @@ enum StandardStreams {
 
     /// Writes all of `bytes`.
     ///
-    /// - Parameter patience: how many milliseconds to wait for a reader each time that it takes
-    ///   nothing; -1 waits without limit.
-    /// - Returns: the number of bytes that were written, and the error number if that is not all.
+    /// - Parameter patience: Milliseconds to wait for a reader each time that it takes nothing. -1
+    ///   waits without limit.
+    /// - Returns: The number of bytes written, and the error number if that is not all.
     static func send(
         _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, patience: Int32
     ) -> (sent: Int, failure: Int32?) {
@@ -106,8 +94,8 @@ enum StandardStreams {
             var rest = UnsafeRawBufferPointer(rebasing: bytes[sent...])
             if patience >= 0 {
                 if let failure = wait(for: descriptor, patience) { return (sent, failure) }
-                // A pipe that is ready takes as much at once, even if its writes wait; those of
-                // the standard streams do, because others have them, too.
+                // A ready pipe takes this much at once, even if its writes block. The standard
+                // streams block, because other processes share them.
                 rest = UnsafeRawBufferPointer(rebasing: rest.prefix(Int(PIPE_BUF)))
             }
             let count = Foundation.write(descriptor, rest.baseAddress, rest.count)
@@ -125,7 +113,7 @@ enum StandardStreams {
         return (sent, nil)
     }
 
-    /// Waits until something can be written, or fails; the error number if that takes too long.
+    /// Waits until a write can proceed or fail. Returns an error number after too long a time.
     private static func wait(for descriptor: Int32, _ patience: Int32) -> Int32? {
         var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         while true {
@@ -141,7 +129,7 @@ extension String {
     /// The text with its long lines broken between words. Each part of a line keeps the
     /// indentation of that line, if its longest word leaves room for it.
     ///
-    /// - Parameter hanging: the number of blanks to indent the lines that a break makes further.
+    /// - Parameter hanging: The number of blanks by which to indent continued lines further.
     func wrapped(to width: Int, hanging: Int) -> String {
         split(separator: "\n", omittingEmptySubsequences: false).map { line -> String in
             guard line.count > width else { return String(line) }

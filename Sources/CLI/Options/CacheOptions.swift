@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import LarderCache
 
-/// Which cache, for every command.
 struct CacheOptions: ParsableArguments {
     @Option(
         name: .customLong("cache"),
@@ -12,18 +11,18 @@ struct CacheOptions: ParsableArguments {
     var directory: String?
 
     func validate() throws {
-        // A variable that is not set, in a script: the working directory is not meant.
+        // A script's variable may be unset: the working directory is not meant.
         if directory == "" { throw ValidationError("--cache needs the name of a directory.") }
     }
 
     var path: String {
-        let environment = ProcessInfo.processInfo.environment
         if let directory { return directory }
+        let environment = ProcessInfo.processInfo.environment
         if let named = environment["LARDER_CACHE"], !named.isEmpty { return named }
         #if canImport(Darwin)
             return NSHomeDirectory() + "/Library/Caches/larder"
         #else
-            // XDG Base Directory Specification: relative paths are to be ignored.
+            // XDG Base Directory Specification: relative paths are ignored.
             if let caches = environment["XDG_CACHE_HOME"], caches.hasPrefix("/") {
                 return caches + "/larder"
             }
@@ -32,13 +31,11 @@ struct CacheOptions: ParsableArguments {
         #endif
     }
 
-    /// The same, absolute, for messages.
     var absolutePath: String { URL(fileURLWithPath: path).standardizedFileURL.path }
 
-    /// Opens the cache for reading. Nil if there is none, which reads as an empty one; a message
-    /// says so.
+    /// Opens the cache for reading. Nil if there is none, with a message.
     ///
-    /// - Parameter makingRoom: whether the disk may be too full for anything but an eviction.
+    /// - Parameter makingRoom: Whether the disk may be too full for anything but an eviction.
     func open(wait: LockWait = .none, makingRoom: Bool = false) throws -> Cache? {
         let cache = try present(wait, makingRoom ? Cache.openMakingRoom : Cache.open)
         if cache == nil {
@@ -47,11 +44,8 @@ struct CacheOptions: ParsableArguments {
         return cache
     }
 
-    /// The same, without the message.
     func openIfThere() throws -> Cache? { try present(.none, Cache.open) }
 
-    /// Opens the cache for reading.
-    ///
     /// - Throws: ``MissingInput`` if there is none.
     func required(wait: LockWait) throws -> Cache { try required(present(wait, Cache.open)) }
 

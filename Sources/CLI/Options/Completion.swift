@@ -3,8 +3,7 @@ import Foundation
 import LarderCache
 
 extension ArgumentVisibility {
-    /// The visibility of an option that `--help` leaves to `--help-all`. Completions and manual
-    /// pages have it.
+    /// An option that `--help` leaves to `--help-all`, completions and manual pages.
     static let rare: ArgumentVisibility = {
         let words = CommandLine.arguments.dropFirst().prefix { $0 != "--" }
         let isHelp = words.first == "help" || words.contains("--help") || words.contains("-h")
@@ -13,20 +12,18 @@ extension ArgumentVisibility {
 }
 
 extension ArgumentHelp {
-    /// Returns the help of an option that `--help` leaves to `--help-all`.
     static func rare(_ abstract: String, _ valueName: String? = nil) -> ArgumentHelp {
         ArgumentHelp(abstract, valueName: valueName, visibility: .rare)
     }
 }
 
 extension CompletionKind {
-    /// Files of the usual formats.
     static let manifest = file(extensions: [
         "gz", "json", "jsonl", "ndjson", "opml", "plist", "rss", "txt", "xml", "yaml", "yml",
     ])
     /// URLs and keys in the cache, or for `unpin` those that are pinned.
     static let cachedNames = custom { words, index, prefix in
-        // The shell waits.
+        // Because the shell waits.
         alarm(2)
         // Bash and zsh pass words with their quotes.
         let words = (words.prefix(index) + [prefix]).map { $0.filter { !"\"'\\".contains($0) } }
@@ -45,23 +42,21 @@ extension CompletionKind {
     }
 }
 
-/// The URLs and keys that a cache knows. Only as many are read as are shown.
+/// The URLs and keys in a cache. No more are read than are shown.
 struct CachedNames {
     private static let most = 200
     private static let longest = 2048
 
     let arePinned: Bool
-    /// The value of `--cache`. Nil if it was not given.
     let cache: String?
 
-    /// Returns the names that begin with a text. None if the cache cannot be read now.
     func beginning(with text: String) -> [String] {
         guard let options = try? CacheOptions.parse(cache.map { ["--cache", expanded($0)] } ?? []),
             let cache = try? Cache.open(at: options.path),
             let names = try? names(in: cache, beginningWith: text)
         else { return [] }
-        // Zsh reads a description behind a colon.
         let isZsh = CompletionShell.requesting == .zsh
+        // Zsh reads a description behind a colon.
         return names.filter(Self.isShowable).map { isZsh ? $0.replacing(":", with: "\\:") : $0 }
     }
 

@@ -3,7 +3,6 @@ import Foundation
 import LarderHTTP
 import LarderPrefetch
 
-/// How connections are made, to origins and to remotes.
 struct ConnectionOptions: ParsableArguments {
     @Option(
         help: .rare(
@@ -24,8 +23,7 @@ struct ConnectionOptions: ParsableArguments {
             """
             Trust the certificate authorities in this PEM file instead of the system's. \
             (default: $CURL_CA_BUNDLE, else $SSL_CERT_FILE, if set)
-            """, "file"),
-        completion: .file())
+            """, "file"), completion: .file())
     var caCert: String?
 
     @Option(
@@ -49,66 +47,56 @@ struct ConnectionOptions: ParsableArguments {
         transform: ByteCount.perSecond)
     var limitRate: ByteCount?
 
-    func validate() throws { _ = try proxies }
+    func validate() throws { _ = try proxies() }
 
-    /// - Throws: ``MissingInput`` if the file of certificate authorities cannot be read.
     func apply(to configuration: inout TransferConfiguration) throws {
         configuration.logger = Log.logger("larder.http")
-        configuration.proxies = try proxies
-        configuration.certificateAuthorities = try authorities
+        configuration.proxies = try proxies()
+        configuration.certificateAuthorities = try authorities()
         configuration.connectTimeout = connectTimeout.duration
         configuration.stallTimeout = stallTimeout.duration
         configuration.maximumBytesPerSecond = limitRate?.bytes
     }
 
     /// The configuration of a client of remotes alone.
-    ///
-    /// - Throws: ``MissingInput`` if the file of certificate authorities cannot be read.
-    var configuration: TransferConfiguration {
-        get throws {
-            var configuration = TransferConfiguration()
-            configuration.userAgent = LarderVersion.userAgent
-            try apply(to: &configuration)
-            return configuration
+    func configuration() throws -> TransferConfiguration {
+        var configuration = TransferConfiguration()
+        configuration.userAgent = LarderVersion.userAgent
+        try apply(to: &configuration)
+        return configuration
+    }
+
+    private func proxies() throws -> ProxySelection {
+        do throws(ProxySelection.SelectionError) {
+            return try ProxySelection(
+                proxy: proxy, noProxy: noProxy,
+                environment: ProcessInfo.processInfo.environment)
+        } catch {
+            // Not quoted: a value may contain a password.
+            let name = error.variable.map { "$\($0)" } ?? "--proxy"
+            let reason =
+                switch error.reason {
+                case .unsupportedScheme:
+                    "has a scheme other than http, https, socks4, socks4a, socks5 and socks5h"
+                case .malformed: "is not the URL of a proxy"
+                }
+            throw ValidationError("\(name) \(reason).")
         }
     }
 
-    private var proxies: ProxySelection {
-        get throws {
-            do throws(ProxySelection.SelectionError) {
-                return try ProxySelection(
-                    proxy: proxy, noProxy: noProxy,
-                    environment: ProcessInfo.processInfo.environment)
-            } catch {
-                // Neither is quoted: it may hold a password.
-                let name = error.variable.map { "$\($0)" } ?? "--proxy"
-                let reason =
-                    switch error.reason {
-                    case .unsupportedScheme:
-                        "has a scheme other than http, https, socks4, socks4a, socks5 and socks5h"
-                    case .malformed: "is not the URL of a proxy"
-                    }
-                throw ValidationError("\(name) \(reason).")
-            }
-        }
-    }
-
-    /// The file that `--ca-cert` names, or else the environment, as for curl and OpenSSL.
-    private var authorities: String? {
-        get throws {
-            let environment = ProcessInfo.processInfo.environment
-            let variables = ["CURL_CA_BUNDLE", "SSL_CERT_FILE"].map {
-                ("$\($0)", environment[$0] ?? "")
-            }
-            let named = [("--ca-cert", caCert ?? "")] + variables
-            guard let (source, file) = named.first(where: { !$0.1.isEmpty }) else { return nil }
-            try MissingInput.check(file, for: source)
-            return file
-        }
+    private func authorities() throws -> String? {
+        let environment = ProcessInfo.processInfo.environment
+        let named = [
+            ("--ca-cert", caCert ?? ""),
+            ("$CURL_CA_BUNDLE", environment["CURL_CA_BUNDLE"] ?? ""),
+            ("$SSL_CERT_FILE", environment["SSL_CERT_FILE"] ?? ""),
+        ]
+        guard let (source, file) = named.first(where: { !$0.1.isEmpty }) else { return nil }
+        try MissingInput.check(file, for: source)
+        return file
     }
 }
 
-/// Which addresses origins may have.
 struct AddressOptions: ParsableArguments {
     @Flag(help: "Also connect to loopback, private and link-local addresses.")
     var allowPrivateNetwork = false
@@ -119,8 +107,7 @@ struct AddressOptions: ParsableArguments {
             "Connect to this host whatever its addresses are. May be repeated.", "host[:port]"))
     var allowedHosts: [String] = []
 
-    @Flag(help: .rare("Follow redirects from https to http."))
-    var allowDowngrade = false
+    @Flag(help: .rare("Follow redirects from https to http.")) var allowDowngrade = false
 
     @Option(
         help: .rare(
@@ -135,46 +122,36 @@ struct AddressOptions: ParsableArguments {
             "Use these addresses for a host and port instead of a look-up.", "host:port:address,…"))
     var resolve: [String] = []
 
-    func validate() throws { _ = try (hosts, connectToRules, resolveRules) }
+    func validate() throws { _ = try (hosts(), connectToRules(), resolveRules()) }
 
     func apply(to configuration: inout PrefetchConfiguration) throws {
         configuration.allowsDowngrade = allowDowngrade
         configuration.transfer.addressPolicy =
-            allowPrivateNetwork ? .allowAll : .publicOnly(and: try hosts)
-        configuration.transfer.connectTo = try connectToRules
-        configuration.transfer.resolve = try resolveRules
+            allowPrivateNetwork ? .allowAll : .publicOnly(and: try hosts())
+        configuration.transfer.connectTo = try connectToRules()
+        configuration.transfer.resolve = try resolveRules()
     }
 
-    private var hosts: [HostPattern] {
-        get throws {
-            try Self.parse(
-                allowedHosts, "--allow-host", "HOST or HOST:PORT, without a scheme or a path",
-                HostPattern.init)
-        }
+    private func hosts() throws -> [HostPattern] {
+        try Self.parse(
+            allowedHosts, "--allow-host", "HOST or HOST:PORT, without a scheme or a path",
+            HostPattern.init)
     }
 
-    private var connectToRules: [ConnectToRule] {
-        get throws {
-            try Self.parse(
-                connectTo, "--connect-to", "HOST1:PORT1:HOST2:PORT2", ConnectToRule.init)
-        }
+    private func connectToRules() throws -> [ConnectToRule] {
+        try Self.parse(connectTo, "--connect-to", "HOST1:PORT1:HOST2:PORT2", ConnectToRule.init)
     }
 
-    private var resolveRules: [ResolveRule] {
-        get throws {
-            try Self.parse(
-                resolve, "--resolve", "HOST:PORT:ADDRESS[,ADDRESS]", ResolveRule.init)
-        }
+    private func resolveRules() throws -> [ResolveRule] {
+        try Self.parse(resolve, "--resolve", "HOST:PORT:ADDRESS[,ADDRESS]", ResolveRule.init)
     }
 
     private static func parse<Value>(
         _ texts: [String], _ option: String, _ form: String, _ value: (String) -> Value?
     ) throws -> [Value] {
         try texts.map { text in
-            // Not quoted: users who mistook it for a URL may have typed a password.
-            guard let value = value(text) else {
-                throw ValidationError("\(option) needs \(form).")
-            }
+            // Not quoted: it may be a URL with a password.
+            guard let value = value(text) else { throw ValidationError("\(option) needs \(form).") }
             return value
         }
     }

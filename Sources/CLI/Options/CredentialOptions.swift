@@ -3,9 +3,7 @@ import Foundation
 import LarderHTTP
 import LarderPrefetch
 
-/// Who the user is to servers.
-///
-/// Messages name an option and never quote its value, which may be a secret.
+/// Messages never quote a value of these options, which may be a secret.
 struct CredentialOptions: ParsableArguments {
     @Option(
         name: .customLong("header"),
@@ -16,8 +14,7 @@ struct CredentialOptions: ParsableArguments {
             """, valueName: "field"))
     var headers: [String] = []
 
-    @Flag(help: "Read user names and passwords from $NETRC, else ~/.netrc.")
-    var netrc = false
+    @Flag(help: "Read user names and passwords from $NETRC, else ~/.netrc.") var netrc = false
 
     @Option(
         help: ArgumentHelp("Read user names and passwords from this file.", valueName: "file"),
@@ -37,15 +34,14 @@ struct CredentialOptions: ParsableArguments {
     var clientKey: String?
 
     func validate() throws {
-        _ = try rules
+        _ = try rules()
         if clientKey != nil, clientCert == nil {
             throw ValidationError("--client-key needs --client-cert.")
         }
     }
 
-    /// - Throws: ``MissingInput`` if one of the files cannot be read.
     func apply(to configuration: inout PrefetchConfiguration) throws {
-        configuration.headers = try rules
+        configuration.headers = try rules()
         configuration.transfer.netrcFile = netrcPath
         configuration.transfer.clientCertificate = clientCert.map {
             ClientCertificate(certificate: $0, key: clientKey)
@@ -55,14 +51,12 @@ struct CredentialOptions: ParsableArguments {
         try MissingInput.check(clientKey, for: "--client-key")
     }
 
-    private var rules: [HeaderRule] {
-        get throws {
-            try headers.enumerated().map { number, text in
-                do throws(HeaderRule.ParseError) {
-                    return try HeaderRule(text)
-                } catch {
-                    throw ValidationError("--header, number \(number + 1): \(error).")
-                }
+    private func rules() throws -> [HeaderRule] {
+        try headers.enumerated().map { number, text in
+            do throws(HeaderRule.ParseError) {
+                return try HeaderRule(text)
+            } catch {
+                throw ValidationError("--header, number \(number + 1): \(error).")
             }
         }
     }

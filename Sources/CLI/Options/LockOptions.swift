@@ -1,7 +1,6 @@
 import ArgumentParser
 import LarderCache
 
-/// How a run behaves beside other runs.
 struct LockOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -9,8 +8,7 @@ struct LockOptions: ParsableArguments {
             valueName: "name"))
     var exclusive: String?
 
-    @Flag(help: "Do not wait for other runs, but exit with status 75.")
-    var noWait = false
+    @Flag(help: "Do not wait for other runs, but exit with status 75.") var noWait = false
 
     @Option(
         name: .customLong("wait"),
@@ -18,9 +16,7 @@ struct LockOptions: ParsableArguments {
             """
             Wait at most this long for other runs, then exit with status 75. (default: as long as \
             it takes)
-            """,
-            valueName: "time"),
-        transform: TimeSpan.parse)
+            """, valueName: "time"), transform: TimeSpan.parse)
     var limit: TimeSpan?
 
     func validate() throws {
@@ -39,8 +35,7 @@ struct LockOptions: ParsableArguments {
         }
     }
 
-    /// Takes the lock that `--exclusive` names; nil if it was not given, or there is no cache to
-    /// be alone with.
+    /// Takes the lock of `--exclusive`. Nil without that option, or without a cache.
     func take(
         on cache: CacheOptions, create: Bool, for command: String, wait: LockWait
     ) throws -> NamedLock? {

@@ -4,20 +4,16 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// Which manifests, for `prefetch` and `plan`.
 struct ManifestOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
             """
             A file, an http or https URL, or - for standard input. The format is XML or binary \
             plist, JSON, JSON Lines or a list of URLs, with or without gzip.
-            """,
-            valueName: "manifest"),
-        completion: .manifest)
+            """, valueName: "manifest"), completion: .manifest)
     var manifests: [String]
 
-    @Flag(help: .rare("Accept bodies that are not images."))
-    var anyContent = false
+    @Flag(help: .rare("Accept bodies that are not images.")) var anyContent = false
 
     func sources() throws -> [ManifestSource] { try manifests.map(Self.source) }
 
@@ -32,7 +28,7 @@ struct ManifestOptions: ParsableArguments {
         do {
             return try HTTPURL(text)
         } catch {
-            // Not quoted: it may hold a password.
+            // Not quoted: it may contain a password.
             let isHTTP = ["http", "https"].contains(scheme.lowercased())
             throw ValidationError(
                 isHTTP
@@ -47,7 +43,6 @@ struct ManifestOptions: ParsableArguments {
     }
 }
 
-/// The manifests that choose icons, for `export`, `import` and `remote`.
 struct ManifestSelection: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -57,21 +52,18 @@ struct ManifestSelection: ParsableArguments {
 
     func validate() throws { try LocalManifests.validate(manifest) }
 
-    /// - Throws: `ValidationError` if there is none.
     func requireSome() throws {
         if manifest.isEmpty { throw ValidationError("Name at least one --manifest.") }
     }
 }
 
-/// Manifests that name resources and of which nothing is fetched: files, standard input, or what
-/// the cache has of URLs.
+/// Manifests that are read without the network: files, standard input, or cached ones of URLs.
 struct LocalManifests {
     private let sources: [ManifestSource]
     /// Manifests that are resources themselves.
     private let ownKeys: [String]
     private let rules: ManifestRules
 
-    /// - Throws: `ValidationError` if one is a URL that cannot be read as one.
     init(_ names: [String], rules: ManifestRules, cache: Cache?) throws {
         self.rules = rules
         ownKeys = try names.map(ManifestOptions.url).compactMap(\.?.string)
@@ -82,12 +74,11 @@ struct LocalManifests {
         _ name: String, rules: ManifestRules, cache: Cache?
     ) throws -> ManifestSource {
         guard let url = try ManifestOptions.url(name) else {
-            return name == "-" ? .standardInput : .file(name)
+            return try ManifestOptions.source(name)
         }
         return .url(url).cached { try cache?.manifest($0)?.file }
     }
 
-    /// - Throws: `ValidationError` if they cannot be read, whatever is there.
     static func validate(_ names: [String]) throws {
         if names.contains("") { throw ValidationError("A manifest's name is empty.") }
         try validateStandardInput(names)
@@ -100,14 +91,13 @@ struct LocalManifests {
         }
     }
 
-    /// Hands over the keys of their entries, and their own if they are at URLs.
+    /// Calls a body with the keys of their entries, and of manifests at URLs.
     func forEachKey(_ body: (String) throws -> Void) throws {
         try ManifestKeys(sources, rules: rules).forEach(body)
         try ownKeys.forEach(body)
     }
 
-    /// The same, if one entry that cannot be used is an error, and so is that there is none at
-    /// all.
+    /// Does the same, but throws if an entry cannot be used, or if there is none.
     func forEachKeyOfAll(_ body: (String) throws -> Void) throws {
         var isEmpty = true
         try ManifestKeys(sources, rules: rules, mustBeUsable: true).forEach { key in

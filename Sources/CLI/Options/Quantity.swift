@@ -1,16 +1,14 @@
 import ArgumentParser
 import Foundation
 
-/// A decimal number and its unit, from which all options read sizes, times and rates.
 struct Quantity {
     let number: Decimal
     /// The letters behind the number, as typed.
     let unit: Substring
-    /// Whether it has a fraction, if only of zeros.
+    /// Also true for a fraction of zeros.
     let hasFraction: Bool
 
-    /// Takes a quantity off the beginning of a text. Nil if no number of at most 19 ASCII digits is
-    /// there.
+    /// Removes a quantity from the beginning of a text. Nil without a number of at most 19 digits.
     init?(takenFrom text: inout Substring) {
         guard let match = text.prefixMatch(of: /([0-9]*)(\.[0-9]+)?([^0-9.]*)/) else { return nil }
         let digits = match.output.1 + (match.output.2 ?? "")
@@ -25,17 +23,15 @@ struct Quantity {
         text = text[match.range.upperBound...]
     }
 
-    /// The quantity if a unit is this many of what is counted, rounded down. Nil if that is too
-    /// large, or nothing is left of it.
+    /// Returns the quantity times the size of its unit, rounded down. Nil if that is too large, or
+    /// is rounded to 0.
     func counted(in size: Int64) -> Int64? {
         var (product, count) = (number * Decimal(size), Decimal())
         NSDecimalRound(&count, &product, 0, .down)
         return count > 0 || number == 0 ? Int64(count.description) : nil
     }
 
-    /// The number of requests a second: a bare number, with or without `/s` at the end.
-    ///
-    /// - Throws: `ValidationError`, which says what is valid.
+    /// Parses a number of requests a second, with or without `/s` at the end.
     static func perSecond(_ argument: String) throws -> Double {
         var rest = argument[...]
         if let quantity = Quantity(takenFrom: &rest), rest.isEmpty,
@@ -57,7 +53,6 @@ struct Quantity {
 }
 
 extension StringProtocol {
-    /// Whether the text is ASCII digits, at least one.
     var isDigits: Bool { !isEmpty && utf8.allSatisfy { (0x30...0x39).contains($0) } }
 }
 
@@ -76,14 +71,14 @@ struct ByteCount {
         var rest = argument
         guard let quantity = Quantity(takenFrom: &rest), rest.isEmpty,
             let size = Self.size(of: quantity.unit),
-            // There is no half of a byte: a unit was forgotten.
+            // A fraction of a byte: a unit was forgotten.
             size > 1 || !quantity.hasFraction,
             let bytes = quantity.counted(in: size)
         else { return nil }
         self.bytes = bytes
     }
 
-    /// The number of bytes in a unit, in either case. Not in `Mb`, which to many is a megabit.
+    /// The number of bytes in a unit, in either case. Nil for `Mb`, which may mean a megabit.
     private static func size(of unit: Substring) -> Int64? {
         guard unit.wholeMatch(of: /[A-Z]b/) == nil else { return nil }
         let unit = unit.lowercased()
@@ -98,20 +93,18 @@ struct ByteCount {
         return (0...power).reduce(1) { size, _ in size * step }
     }
 
-    /// - Throws: `ValidationError`, which says what is valid.
     static func parse(_ argument: String) throws -> ByteCount {
         if let count = ByteCount(argument[...]) { return count }
         throw ValidationError("a size is \(form)")
     }
 
-    /// The same, if 0 would mean nothing.
     static func parseAboveZero(_ argument: String) throws -> ByteCount {
         let count = try parse(argument)
         guard count.bytes > 0 else { throw ValidationError("it must be at least 1") }
         return count
     }
 
-    /// The number of bytes a second, with or without `/s` at the end.
+    /// Parses a number of bytes a second, with or without `/s` at the end.
     static func perSecond(_ argument: String) throws -> ByteCount {
         let size = argument.hasSuffix("/s") ? argument.dropLast(2) : argument[...]
         if let count = ByteCount(size), count.bytes > 0 { return count }
@@ -119,10 +112,9 @@ struct ByteCount {
     }
 }
 
-/// A duration on the command line: `90`, `90s`, `1.5h`, `30d` or `1h30m`. A bare number counts
-/// seconds.
+/// A duration on the command line: `90` (seconds), `90s`, `1.5h`, `30d` or `1h30m`.
 struct TimeSpan {
-    /// A century, which is beyond any use.
+    /// A century, in microseconds.
     private static let longest: Int64 = 36_525 * 86_400_000_000
 
     let duration: Duration
@@ -147,7 +139,7 @@ struct TimeSpan {
         duration = .microseconds(sum)
     }
 
-    /// The length of a unit, in either case. Not of `M`, which may be a month.
+    /// The length of a unit, in either case. Nil for `M`, which may mean a month.
     private static func microseconds(in unit: Substring) -> Int64? {
         guard !unit.contains("M") else { return nil }
         return switch unit.lowercased() {
@@ -163,7 +155,6 @@ struct TimeSpan {
 
     var seconds: Double { duration / .seconds(1) }
 
-    /// - Throws: `ValidationError`, which says what is valid.
     static func parse(_ argument: String) throws -> TimeSpan {
         if let span = TimeSpan(argument) { return span }
         throw ValidationError(
@@ -173,7 +164,6 @@ struct TimeSpan {
             """)
     }
 
-    /// The same, if 0 would mean nothing.
     static func parseAboveZero(_ argument: String) throws -> TimeSpan {
         let span = try parse(argument)
         guard span.duration > .zero else { throw ValidationError("it must be more than 0") }

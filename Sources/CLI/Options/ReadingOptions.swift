@@ -3,8 +3,7 @@ import LarderCore
 import LarderManifest
 import LarderPrefetch
 
-/// How manifests are read, the same for every command: what one fetches by them, another is to
-/// find.
+/// The same for every command, so that one finds what another has fetched.
 struct ReadingOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Resolve relative icon URLs against this URL.", valueName: "url"))
     var baseURL: String?
@@ -13,12 +12,10 @@ struct ReadingOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             Where the entries are, such as feed.results. By default, the manifest's shape decides.
-            """,
-            valueName: "path"))
+            """, valueName: "path"))
     var entries: String?
 
-    @Option(help: .rare("Where an entry's name is.", "path"))
-    var nameKey: String?
+    @Option(help: .rare("Where an entry's name is.", "path")) var nameKey: String?
 
     @Option(
         help: ArgumentHelp(
@@ -26,8 +23,7 @@ struct ReadingOptions: ParsableArguments {
             valueName: "path"))
     var iconKey: [String] = []
 
-    @Option(help: .rare("Where an entry's priority is.", "path"))
-    var priorityKey: String?
+    @Option(help: .rare("Where an entry's priority is.", "path")) var priorityKey: String?
 
     @Option(help: .rare("Where an entry's digest is: sha256-…, or 64 hexadecimal digits.", "path"))
     var integrityKey: String?
@@ -56,8 +52,7 @@ struct ReadingOptions: ParsableArguments {
         help: .rare(
             """
             Refuse a manifest from a URL, or unpacked from gzip, that is longer. (default: 256MiB)
-            """, "size"),
-        transform: ByteCount.parse)
+            """, "size"), transform: ByteCount.parse)
     var maxManifestSize = ByteCount(ManifestLimits().maximumUnpackedSize)
 
     @Option(
@@ -73,50 +68,43 @@ struct ReadingOptions: ParsableArguments {
         for (option, value) in [
             ("--max-entries", Int64(maxEntries)), ("--max-manifest-size", maxManifestSize.bytes),
             ("--max-unpack-ratio", Int64(maxUnpackRatio)),
-        ] {
-            guard value > 0 else { throw ValidationError("\(option) must be at least 1.") }
-        }
-        _ = try rules
+        ] where value <= 0 { throw ValidationError("\(option) must be at least 1.") }
+        _ = try rules()
     }
 
-    /// - Throws: `ValidationError` if some are given, and no manifest.
     func validate(for manifests: [String]) throws {
-        if manifests.isEmpty, try rules != ManifestRules() {
+        if manifests.isEmpty, try rules() != ManifestRules() {
             throw ValidationError("Options for reading manifests need --manifest.")
         }
     }
 
-    var rules: ManifestRules {
-        get throws {
-            var rules = ManifestRules(
-                baseURL: try HTTPURL.base(baseURL.map { try Self.filled($0, size: iconSize) }))
-            rules.entries = try entries.map { try Self.path($0, of: "--entries") }
-            if rules.entries?.isFilter == true {
-                throw ValidationError(
-                    "--entries takes no filter ([?…]): a manifest is read from front to back, once."
-                )
-            }
-            rules.nameKey = try nameKey.map { try Self.path($0, of: "--name-key") }
-            rules.iconKeys = try iconKey.map { try Self.path($0, of: "--icon-key") }
-            rules.priorityKey = try priorityKey.map { try Self.path($0, of: "--priority-key") }
-            rules.integrityKey = try integrityKey.map { try Self.path($0, of: "--integrity-key") }
-            rules.icons = icons
-            rules.iconSize = iconSize
-            rules.limits.maximumEntries = maxEntries
-            rules.limits.maximumUnpackedSize = maxManifestSize.bytes
-            rules.limits.maximumUnpackingRatio = maxUnpackRatio
-            rules.ipfsGateway = try HTTPURL.base(ipfsGateway, option: "--ipfs-gateway")
-            return rules
+    func rules() throws -> ManifestRules {
+        var rules = ManifestRules(
+            baseURL: try HTTPURL.base(baseURL.map { try Self.filled($0, size: iconSize) }))
+        rules.entries = try entries.map { try Self.path($0, of: "--entries") }
+        if rules.entries?.isFilter == true {
+            throw ValidationError(
+                "--entries takes no filter ([?…]): a manifest is read from front to back, once."
+            )
         }
+        rules.nameKey = try nameKey.map { try Self.path($0, of: "--name-key") }
+        rules.iconKeys = try iconKey.map { try Self.path($0, of: "--icon-key") }
+        rules.priorityKey = try priorityKey.map { try Self.path($0, of: "--priority-key") }
+        rules.integrityKey = try integrityKey.map { try Self.path($0, of: "--integrity-key") }
+        rules.icons = icons
+        rules.iconSize = iconSize
+        rules.limits.maximumEntries = maxEntries
+        rules.limits.maximumUnpackedSize = maxManifestSize.bytes
+        rules.limits.maximumUnpackingRatio = maxUnpackRatio
+        rules.ipfsGateway = try HTTPURL.base(ipfsGateway, option: "--ipfs-gateway")
+        return rules
     }
 
     private static func filled(_ base: String, size: Int) throws -> String {
         let filled = URLPlaceholders(base, size: size)
         if let placeholder = filled.unfilled {
-            throw ValidationError(
-                "--base-url has the placeholder \(placeholder.quoted(limit: 40)), which nothing"
-                    + " fills."
-            )
+            let name = placeholder.quoted(limit: 40)
+            throw ValidationError("--base-url has the placeholder \(name), which nothing fills.")
         }
         return filled.text
     }
@@ -134,7 +122,6 @@ struct ReadingOptions: ParsableArguments {
 extension IconSelection: ExpressibleByArgument {}
 
 extension HTTPURL {
-    /// What `--base-url`, or another option, names; nil if it was not given.
     static func base(_ text: String?, option: String = "--base-url") throws -> HTTPURL? {
         guard let text else { return nil }
         do {

@@ -32,25 +32,20 @@ struct ColorOptions: ParsableArguments {
     }
 }
 
-/// The form in which a command writes its report.
 struct ReportOptions: ParsableArguments {
-    @Flag(help: "Print the report as one JSON object.")
-    var json = false
+    @Flag(help: "Print the report as one JSON object.") var json = false
 
     @Flag(name: .shortAndLong, help: "Print nothing, or one line if something is wrong.")
     var quiet = false
 
-    /// Writes a report: as JSON or text to standard output, and with `--quiet` what is wrong to
+    /// Writes a report: as JSON or text to standard output, and with `--quiet` the complaint to
     /// standard error.
-    ///
-    /// - Parameter complaint: what is wrong, in one line. Nil if nothing is.
     func write(json: String, text: @autoclosure () -> String, complaint: String?) {
         if self.json { print(json) } else if !quiet { print(text()) }
         if quiet, let complaint { Console.complain(complaint) }
     }
 }
 
-/// Which messages about its work a command writes to standard error.
 struct LogOptions: ParsableArguments {
     @Option(
         help: .rare(
@@ -71,25 +66,19 @@ struct LogOptions: ParsableArguments {
     func validate() { Log.level.withLock { $0 = logLevel } }
 }
 
-/// The log of this process: each message is a line on standard error.
 enum Log {
-    /// The least important level that is written; nil writes none. ``LogOptions`` set it.
+    /// The least important level to write. Nil writes none. ``LogOptions`` sets it.
     static let level = Mutex<Logger.Level?>(nil)
 
-    /// Returns a logger; nil if no message is wanted.
-    ///
-    /// - Parameter label: the part of the program that logs. Default: `larder`.
     static func logger(_ label: String = "larder") -> Logger? {
         level.withLock { $0 }.map { level in
             Logger(label: label) { ConsoleLog(label: $0, logLevel: level) }
         }
     }
 
-    /// The log of a cache.
     static var cache: CacheLog { CacheLog(logger("larder.cache")) }
 }
 
-/// Writes log messages to standard error, above the status line.
 private struct ConsoleLog: LogHandler {
     let label: String
     var logLevel: Logger.Level

@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import LarderPrefetch
 
-/// Which icons are asked for again, for `prefetch` and `plan`.
 struct RevalidationOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -17,12 +16,10 @@ struct RevalidationOptions: ParsableArguments {
             """
             For this long, do not ask again for an icon that was gone (404, 410): it fails at \
             once. 0 asks every time. (default: 1h)
-            """, "time"),
-        transform: TimeSpan.parse)
+            """, "time"), transform: TimeSpan.parse)
     var failureTtl = TimeSpan(seconds: 3600)
 
-    @Flag(help: .rare("Ask again for icons that were gone (404, 410)."))
-    var force = false
+    @Flag(help: .rare("Ask again for icons that were gone (404, 410).")) var force = false
 
     @Flag(help: "Fetch only what failed before, including icons that were gone.")
     var retryFailed = false
@@ -36,15 +33,13 @@ struct RevalidationOptions: ParsableArguments {
 
 extension Revalidation: ExpressibleByArgument {}
 
-/// The number of icons that may fail without an effect on the exit status: a count (`20`), or a
-/// part of all icons (`2.5%`).
+/// The number of icons that may fail without an effect on the exit status: `20`, or `2.5%` of all.
 enum FailureAllowance: Equatable, CustomStringConvertible {
     case count(Int)
     case percent(Decimal)
 
     static let none = FailureAllowance.count(0)
 
-    /// - Throws: `ValidationError`, which says what is valid.
     static func parse(_ argument: String) throws -> FailureAllowance {
         if let percent = Quantity.percent(argument) { return .percent(percent) }
         if argument.isDigits, let count = Int(argument) { return .count(count) }
@@ -58,7 +53,6 @@ enum FailureAllowance: Equatable, CustomStringConvertible {
         }
     }
 
-    /// Whether this number of failures of this number of icons is allowed.
     func covers(_ failed: Int, of icons: Int) -> Bool {
         switch self {
         case .count(let most): failed <= most

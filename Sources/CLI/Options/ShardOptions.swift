@@ -3,7 +3,6 @@ import Foundation
 import LarderCore
 import LarderPrefetch
 
-/// Which part of the work is this run's, for `prefetch` and `plan`.
 struct ShardOptions: ParsableArguments {
     @Option(
         name: .customLong("shard"),
@@ -12,8 +11,7 @@ struct ShardOptions: ParsableArguments {
             Be worker i of n, counted from 0, and leave the icons on other workers' hosts to them: \
             0/8. With auto/n, i comes from Kubernetes, Slurm or GNU parallel; with auto, n from \
             Slurm, too.
-            """, valueName: "i/n"),
-        transform: ShardName.parse)
+            """, valueName: "i/n"), transform: ShardName.parse)
     var name: ShardName?
 
     @Option(
@@ -29,7 +27,7 @@ struct ShardOptions: ParsableArguments {
         guard name != nil || splitHosts.isEmpty else {
             throw ValidationError("--split-host needs --shard.")
         }
-        guard Set(try splits.map(\.host)).count == splitHosts.count else {
+        guard Set(try splits().map(\.host)).count == splitHosts.count else {
             throw ValidationError("--split-host names a host twice.")
         }
         _ = try shard
@@ -37,7 +35,7 @@ struct ShardOptions: ParsableArguments {
 
     /// Checks that each piece of a host may have at least one request in flight.
     func validate(perHost: Int) throws {
-        guard let pieces = try splits.map(\.pieces).max(), pieces > perHost else { return }
+        guard let pieces = try splits().map(\.pieces).max(), pieces > perHost else { return }
         throw ValidationError(
             """
             --split-host divides a host into \(pieces) pieces, of which each needs a request of \
@@ -45,27 +43,23 @@ struct ShardOptions: ParsableArguments {
             """)
     }
 
-    var shard: Shard? {
-        get throws { try name?.shard(splits: splits) }
-    }
+    var shard: Shard? { get throws { try name?.shard(splits: splits()) } }
 
-    private var splits: [HostSplit] {
-        get throws {
-            try splitHosts.map { text in
-                let parts = text.split(separator: "=", omittingEmptySubsequences: false)
-                if parts.count == 2, let pieces = Int(parts[1]),
-                    let split = HostSplit(host: String(parts[0]), pieces: pieces)
-                {
-                    return split
-                }
-                // Not quoted: users who mistook it for a URL may have typed a password.
-                let pieces = HostSplit.allowedPieces
-                throw ValidationError(
-                    """
-                    --split-host needs HOST=K: a host without a scheme, port or path, and a \
-                    number from \(pieces.lowerBound) to \(pieces.upperBound).
-                    """)
+    private func splits() throws -> [HostSplit] {
+        try splitHosts.map { text in
+            let parts = text.split(separator: "=", omittingEmptySubsequences: false)
+            if parts.count == 2, let pieces = Int(parts[1]),
+                let split = HostSplit(host: String(parts[0]), pieces: pieces)
+            {
+                return split
             }
+            // Not quoted: it may be a URL with a password.
+            let pieces = HostSplit.allowedPieces
+            throw ValidationError(
+                """
+                --split-host needs HOST=K: a host without a scheme, port or path, and a \
+                number from \(pieces.lowerBound) to \(pieces.upperBound).
+                """)
         }
     }
 }
@@ -75,7 +69,6 @@ enum ShardName: Equatable {
     case number(Int, of: Int)
     case auto(of: Int?)
 
-    /// - Throws: `ValidationError`, which says what is valid.
     static func parse(_ argument: String) throws -> ShardName {
         let parts = argument.split(separator: "/", omittingEmptySubsequences: false)
         if argument == "auto" { return .auto(of: nil) }
@@ -94,8 +87,8 @@ enum ShardName: Equatable {
             """)
     }
 
-    /// - Throws: `ValidationError` if the scheduler does not say which worker this is, or says
-    ///   something else.
+    /// - Throws: `ValidationError` if the scheduler does not say which worker this is, or
+    ///   contradicts the name.
     func shard(splits: [HostSplit] = []) throws -> Shard? {
         switch self {
         case .number(let index, let count): return Shard(index, of: count, splits: splits)
@@ -108,7 +101,7 @@ enum ShardName: Equatable {
                     it, as in auto/8.
                     """)
             }
-            // Part of an array, submitted again, is numbered from 0 again.
+            // If part of an array is submitted again, it is numbered from 0 again.
             if let said = task.count, said != count {
                 throw ValidationError(
                     """
@@ -136,23 +129,20 @@ enum ShardName: Equatable {
     }
 }
 
-/// The place of this process among several like it, as a scheduler says.
 struct SchedulerTask {
     private static let slurm = "SLURM_ARRAY_TASK_ID"
     private static let parallel = "PARALLEL_SEQ"
 
-    /// The first is 0.
+    /// From 0.
     let index: Int
-    /// The number of processes, if the scheduler tells.
     let count: Int?
     /// The variable that the index comes from, and its value.
     let variable: String
     let number: Int
 
-    /// - Throws: `ValidationError` if no scheduler says it, or several do: one of them may have
-    ///   started another, and either may count the workers.
+    /// - Throws: `ValidationError` without a scheduler, or with several: one may have started
+    ///   another, and either may count the workers.
     init(_ environment: [String: String]) throws {
-        // Kubernetes has the first.
         let set = ["JOB_COMPLETION_INDEX", Self.slurm, Self.parallel]
             .filter { environment[$0]?.isEmpty == false }
         guard let variable = set.first else {
@@ -176,7 +166,7 @@ struct SchedulerTask {
         }
     }
 
-    /// An array may begin anywhere and go in steps. One with gaps does not count its tasks.
+    /// An array may begin anywhere and go in steps. With gaps, its tasks have no place.
     private static func place(
         ofArrayTask id: Int, _ environment: [String: String]
     ) throws -> (index: Int, count: Int) {
@@ -187,7 +177,7 @@ struct SchedulerTask {
             environment["SLURM_ARRAY_TASK_\(name)"]?.isEmpty == false ? try number(name) : nil
         }
         let (count, first) = (try number("COUNT"), try number("MIN"))
-        // A single task is first, whatever step Slurm says.
+        // A single task is first, whatever the step is.
         if count == 1, id == first { return (0, 1) }
         let (step, last) = (try optional("STEP") ?? 1, try optional("MAX"))
         guard step > 0, id >= first, (id - first) % step == 0, (id - first) / step < count,
@@ -196,13 +186,11 @@ struct SchedulerTask {
         return ((id - first) / step, count)
     }
 
-    /// - Throws: `ValidationError` if it is not a number, or not set, as Slurm's others can be.
     private static func number(_ variable: String, in environment: [String: String]) throws -> Int {
         guard let text = environment[variable], !text.isEmpty else {
             throw unusable(": \(slurm) is set, but \(variable) is not")
         }
         let first = variable == parallel ? 1 : 0
-        // More digits would be more than any scheduler counts to.
         guard text.utf8.count <= 9, text.isDigits, let number = Int(text), number >= first else {
             throw ValidationError(
                 "--shard auto: \(variable) must be a whole number from \(first) to 999999999.")

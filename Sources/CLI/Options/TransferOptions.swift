@@ -1,7 +1,6 @@
 import ArgumentParser
 import LarderPrefetch
 
-/// Limits of a run's transfers, and what follows a failed one.
 struct TransferOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Run at most this many transfers at once.", valueName: "n"))
     var maxConcurrent = 16
@@ -35,8 +34,7 @@ struct TransferOptions: ParsableArguments {
             """
             Begin no attempt later than this after the first one, and give up on a host that asks \
             for a longer wait. (default: 10m)
-            """, "time"),
-        transform: TimeSpan.parseAboveZero)
+            """, "time"), transform: TimeSpan.parseAboveZero)
     var retryMaxTime = TimeSpan(seconds: 600)
 
     @Option(
@@ -44,8 +42,7 @@ struct TransferOptions: ParsableArguments {
             """
             Begin at most this many requests a second to one scheme, host and port, such as 5 or \
             0.5.
-            """, "n"),
-        transform: Quantity.perSecond)
+            """, "n"), transform: Quantity.perSecond)
     var ratePerHost: Double?
 
     @Option(help: .rare("The User-Agent field of every request.", "text"))
@@ -79,11 +76,11 @@ struct TransferOptions: ParsableArguments {
     }
 }
 
-/// A command with the options of the network. `plan` has them, too: manifests may be on it, and
-/// which variant of an icon is wanted depends on what is sent.
+/// A command with network options. `plan` has them because what is sent chooses the variant of an
+/// icon.
 ///
-/// Not a group of these groups: in debug builds, the parser validates each group four times for
-/// every level above it, which was most of the time of a short run.
+/// Not a group of these groups, because in debug builds the parser validates each group four times
+/// for every level above it, which was most of the time of a short run.
 protocol NetworkCommand: ParsableCommand {
     var transfer: TransferOptions { get }
     var connections: ConnectionOptions { get }
@@ -92,7 +89,6 @@ protocol NetworkCommand: ParsableCommand {
 }
 
 extension NetworkCommand {
-    /// - Throws: ``MissingInput`` if a file that is named cannot be read.
     func applyNetwork(to configuration: inout PrefetchConfiguration) throws {
         transfer.apply(to: &configuration)
         try connections.apply(to: &configuration.transfer)

@@ -5,8 +5,7 @@ import LarderPrefetch
 import Logging
 import Synchronization
 
-/// One run of a command that other processes have to do with: it waits for its locks, can be
-/// interrupted, and leaves a record.
+/// A run of a command that takes locks, can be interrupted, and leaves a record.
 final class CacheRun: Sendable {
     let interrupts: Interrupts
     let line: ProgressLine
@@ -24,13 +23,11 @@ final class CacheRun: Sendable {
         self.wait = wait
     }
 
-    /// Runs a command's body, as ``ExitStatus/of(_:)`` does, once it has the lock that it was told
-    /// to take.
+    /// Runs a command's body, as ``ExitStatus/of(_:)`` does, once it has the lock of `--exclusive`.
     ///
     /// - Parameters:
-    ///   - hasOneCache: whether the command has to do with no other.
-    ///   - makesCache: whether the command makes a cache if there is none.
-    ///   - record: the name under which its record is left; nil leaves none.
+    ///   - hasOneCache: Whether the command works with no other cache.
+    ///   - record: The name of its record. Nil leaves none.
     static func of<Command: ParsableCommand>(
         _ command: Command, on cache: CacheOptions, _ locks: LockOptions,
         isQuiet: Bool = false, hasOneCache: Bool = true, makesCache: Bool = false,
@@ -44,11 +41,9 @@ final class CacheRun: Sendable {
         let logger = Log.logger()
         logger?.info("\(name) begins", metadata: ["cache": "\(cache.absolutePath)"])
         do {
-            // Names in errors are relative to a cache: with two, nobody could tell which.
+            // Names in errors are relative to a cache, which is ambiguous with two.
             try await ExitStatus.of(hasOneCache ? cache : nil) {
-                lock = try locks.take(
-                    on: cache, create: makesCache, for: name,
-                    wait: run.wait)
+                lock = try locks.take(on: cache, create: makesCache, for: name, wait: run.wait)
                 try await body(run)
             }
             run.end(record, in: cache, status: ExitStatus.done.rawValue, logger)
@@ -58,7 +53,6 @@ final class CacheRun: Sendable {
         }
     }
 
-    /// Keeps what the report counts, for the record.
     func note(_ counts: [RunRecord.Count: Int64]) { self.counts.withLock { $0 = counts } }
 
     /// The command as it was typed, without options: `larder remote push`.
@@ -71,7 +65,7 @@ final class CacheRun: Sendable {
         _ command: RunRecord.Command?, in cache: CacheOptions, status: Int32, _ logger: Logger?
     ) {
         logger?.info("ended", metadata: ["status": "\(status)"])
-        // Who was refused did not run.
+        // A run that did not get its lock leaves no record.
         guard let command, status != ExitStatus.locked.rawValue else { return }
         RunRecord(
             command, started: started, ended: Date(),
@@ -80,8 +74,6 @@ final class CacheRun: Sendable {
         ).save(inCacheAt: cache.path)
     }
 }
-
-// What the record of a run keeps of its report.
 
 extension Report {
     var counts: [RunRecord.Count: Int64] {

@@ -16,7 +16,6 @@ enum ExitStatus: Int32, CaseIterable {
     case interrupted = 130
     case terminated = 143
 
-    /// A line for each status, with the argument parser's.
     static var list: String {
         let usage = (ExitCode.validationFailure.rawValue, "wrong usage")
         return (allCases.map { ($0.rawValue, $0.meaning) } + [usage]).sorted { $0.0 < $1.0 }
@@ -28,27 +27,22 @@ enum ExitStatus: Int32, CaseIterable {
         switch self {
         case .done: "everything that was asked for is done"
         case .couldNotRun: "it could not run"
-        case .someFailed:
-            "some entries failed, corruption was found, or a limit was out of reach"
+        case .someFailed: "some entries failed, corruption was found, or a limit was out of reach"
         case .badManifest: "an input is not a manifest"
         case .missingInput: "an input is missing"
-        case .storage:
-            "the disk is full or failing, or a result was lost; stored objects are kept"
+        case .storage: "the disk is full or failing, or a result was lost; stored objects are kept"
         case .locked: "another process holds the lock"
         case .interrupted: "interrupted; what was finished is kept"
         case .terminated: "terminated; what was finished is kept"
         }
     }
 
-    /// The status that an error which stops a command ends it with.
     init(_ error: any Error) {
         switch error {
-        case let error as CacheError:
-            self.init(error.code)
+        case let error as CacheError: self.init(error.code)
         case let error as ManifestError:
             switch error.code {
-            case .unreadable where [EMFILE, ENFILE].contains(error.errorNumber):
-                self = .couldNotRun
+            case .unreadable where [EMFILE, ENFILE].contains(error.errorNumber): self = .couldNotRun
             case .missing, .unreadable: self = .missingInput
             default: self = .badManifest
             }
@@ -67,12 +61,7 @@ enum ExitStatus: Int32, CaseIterable {
         }
     }
 
-    /// The status of a run that reported. An unfinished icon is never forgiven: nothing is known of
-    /// it.
-    ///
-    /// - Parameters:
-    ///   - interruption: the status of one that was interrupted.
-    ///   - allowance: how many failed entries are none.
+    /// No allowance covers an unfinished icon, because nothing is known of it.
     init(_ report: Report, interruption: ExitStatus, allowance: FailureAllowance) {
         if report.isInterrupted {
             self = interruption
@@ -86,14 +75,11 @@ enum ExitStatus: Int32, CaseIterable {
         }
     }
 
-    func exit() throws {
-        if self != .done { throw ExitCode(rawValue) }
-    }
+    func exit() throws { if self != .done { throw ExitCode(rawValue) } }
 
-    /// Runs a command's body; an error that stops it becomes one line and a status.
+    /// Runs a command's body. An error that stops it becomes one line and a status.
     ///
-    /// - Parameter cache: the only one that the command has to do with; nil if it has to do with
-    ///   two.
+    /// - Parameter cache: The only cache of the command. Nil if it works with two.
     static func of(_ cache: CacheOptions?, _ body: () async throws -> Void) async throws {
         do {
             let status: ExitCode?

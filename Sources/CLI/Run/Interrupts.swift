@@ -2,20 +2,18 @@ import Foundation
 import LarderCache
 import Synchronization
 
-/// The first interrupt or termination asks a run to end, once it can be asked; before that, and the
-/// second time, it leaves at once. A terminal that is closed (SIGHUP) terminates, unless whoever
-/// started the run wants it to go on then, as nohup(1) does.
+/// The first SIGINT, SIGTERM or SIGHUP asks a run to end, once it can be asked. Before that, and
+/// the second time, the program leaves at once. An ignored SIGHUP stays ignored, for nohup(1).
 final class Interrupts: Sendable {
     private struct State {
         var signal: Int32?
-        /// Asks the run to end; nil if nothing would be lost by leaving.
+        /// Asks the run to end. Nil if nothing would be lost by leaving.
         var ask: (@Sendable () -> Void)?
     }
 
     private let isQuiet: Bool
     private let state = Mutex(State())
 
-    /// The signal that came first; nil if none did.
     var signal: Int32? { state.withLock { $0.signal } }
 
     init(isQuiet: Bool) {
@@ -34,7 +32,7 @@ final class Interrupts: Sendable {
 
     private static func isIgnored(_ number: Int32) -> Bool {
         let former = Foundation.signal(number, SIG_IGN)
-        // Functions cannot be compared, but their places can.
+        // Functions cannot be compared, but their addresses can.
         guard unsafeBitCast(former, to: Int.self) != unsafeBitCast(SIG_IGN, to: Int.self) else {
             return true
         }
@@ -42,7 +40,7 @@ final class Interrupts: Sendable {
         return false
     }
 
-    /// From now on the first signal asks, and says so unless the run is quiet.
+    /// Lets the first signal ask the run to end, with a message unless the run is quiet.
     func ask(_ message: String, _ ask: @escaping @Sendable () -> Void = {}) {
         state.withLock { [isQuiet] state in
             state.ask = {
@@ -52,7 +50,7 @@ final class Interrupts: Sendable {
         }
     }
 
-    /// Whether the run is to end. Once it has looked here, the first signal does no more than that.
+    /// Whether the run is to end. After the first look, a first signal only asks.
     var isAsked: Bool {
         let (isAskable, isAsked) = state.withLock { ($0.ask != nil, $0.signal != nil) }
         if !isAskable { ask("ending what is begun") }
@@ -65,10 +63,10 @@ final class Interrupts: Sendable {
             state.signal = state.signal ?? number
             return (isFirst, isFirst ? state.ask : nil)
         }
-        // A run that waits for a thread of the system's could not end itself.
+        // Without threads of the system, a run could not end itself.
         if let ask, HelperThread.start({}) { return ask() }
         Console.statusLine.erase()
-        // A quiet run has said nothing of the first.
+        // A quiet run has not reported the first.
         if isFirst || isQuiet { Console.complain("interrupted") }
         _exit(Self.status(of: number).rawValue)
     }

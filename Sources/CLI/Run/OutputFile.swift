@@ -3,13 +3,10 @@ import Foundation
 import LarderCache
 import Synchronization
 
-/// A file that is replaced as a whole: who reads it sees the old one or the new one.
 enum OutputFile {
     /// - Parameter mode: The mode of the file, before the umask (``OutputReplacement``).
-    /// - Throws: ``OutputFailure`` if it cannot be written; the old file is still there then.
-    static func write(
-        _ text: String, to path: String, mode: mode_t = 0o644
-    ) throws(OutputFailure) {
+    /// - Throws: ``OutputFailure`` if it cannot be written. The old file is kept then.
+    static func write(_ text: String, to path: String, mode: mode_t = 0o644) throws(OutputFailure) {
         let replacement = OutputReplacement(path, mode: mode)
         try replacement.check()
         replacement.add(text)
@@ -33,12 +30,7 @@ enum OutputFile {
         }
     }
 
-    /// Makes sure that a file which is to be written is none that the run lives on.
-    ///
-    /// - Parameters:
-    ///   - manifests: the manifests that are read.
-    ///   - cache: the cache's directory; nil if the run has none.
-    /// - Throws: `ValidationError` if it is one of those, or lies in the cache.
+    /// - Throws: `ValidationError` if the file is one of the manifests, or lies in the cache.
     static func confirm(
         _ path: String, isNoneOf manifests: [String] = [], orIn cache: String?, for option: String
     ) throws {
@@ -54,9 +46,7 @@ enum OutputFile {
         throw ValidationError("\(option) would write into the cache: '\(path)'.")
     }
 
-    /// Makes sure that two files which are to be written are not the same one.
-    ///
-    /// - Throws: `ValidationError` if they are, or will be.
+    /// - Throws: `ValidationError` if the two files are, or will be, the same one.
     static func confirm(
         _ path: String, for option: String, isNot other: String, for otherOption: String
     ) throws {
@@ -68,10 +58,10 @@ enum OutputFile {
         throw ValidationError("\(option) and \(otherOption) name the same file: '\(path)'.")
     }
 
-    /// Returns where a file is or will be, also at the end of links that lead to nothing yet. Nil
-    /// if its directory does not exist.
+    /// Returns where a file is or will be, also behind links that lead to nothing yet. Nil if its
+    /// directory does not exist.
     ///
-    /// - Parameter links: the number of links to follow. Default: 40, as in Linux.
+    /// - Parameter links: The number of links to follow. Default: 40, as in Linux.
     private static func place(_ path: String, links: Int = 40) -> String? {
         if let place = realPath(path) { return place }
         if let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) {
@@ -83,8 +73,7 @@ enum OutputFile {
         }
     }
 
-    /// What a name leads to, `-` being standard input; nil if that is nothing, or no regular
-    /// file.
+    /// Device and inode of a regular file, or of standard input for `-`. Nil if it is none.
     private static func identity(_ path: String) -> [UInt64]? {
         var status = stat()
         guard path == "-" ? fstat(STDIN_FILENO, &status) == 0 : stat(path, &status) == 0,
@@ -100,18 +89,18 @@ enum OutputFile {
     }
 }
 
-/// A file that takes the place of another as a whole: readers see the old one or the new one,
-/// whatever is killed or cut off when. Until it is committed, the old one is left alone.
+/// A file that replaces another as a whole: readers see the old one or the new one, also after a
+/// crash. Until it is committed, the old one is left alone.
 final class OutputReplacement: Sendable {
     private let state: Mutex<State>
 
-    /// - Parameter mode: The mode of the file, before the umask. It never gets more: a file that it
-    ///   replaces can only take permissions away. Default: everybody may read it.
+    /// - Parameter mode: The mode of the file, before the umask. It gets no permission that the
+    ///   file that it replaces lacks.
     init(_ path: String, mode: mode_t = 0o644) { state = Mutex(State(path: path, mode: mode)) }
 
     deinit { state.withLock { $0.discard() } }
 
-    /// - Throws: ``OutputFailure`` if it is clear already that nothing can be put there.
+    /// - Throws: ``OutputFailure`` if it is clear already that it cannot be written.
     func check() throws(OutputFailure) {
         let failure = state.withLock { state in
             OutputFailure.of { () throws(CacheError) in try state.check() }
@@ -129,10 +118,9 @@ final class OutputReplacement: Sendable {
         }
     }
 
-    /// Puts the new file in the old one's place, durably.
+    /// Replaces the old file, durably.
     ///
-    /// - Throws: ``OutputFailure`` if that, or an earlier step, failed; the old file is still
-    ///   there then.
+    /// - Throws: ``OutputFailure`` if that, or an earlier step, failed. The old file is kept then.
     func commit() throws(OutputFailure) {
         let failure = state.withLock { state in
             defer { state.discard() }
@@ -178,7 +166,7 @@ final class OutputReplacement: Sendable {
             guard !path.lastName.isEmpty else {
                 throw CacheError("open", subject: path, errno: EISDIR)
             }
-            // A device, or a link to somewhere, is not to be replaced by a file.
+            // A device or a link is not replaced by a file.
             if let status = try folder.status(of: path.lastName), !status.isRegularFile {
                 throw CacheError(.unusable, subject: path, message: "is not a regular file")
             }
@@ -195,12 +183,12 @@ final class OutputReplacement: Sendable {
 
         private mutating func create() throws(CacheError) -> (String, FileDescriptor) {
             let folder = try openFolder()
-            // The ending is none that a collector of `*.prom` reads.
+            // A collector of `*.prom` does not read this ending.
             let name = "\(path.lastName).\(String(UInt32.random(in: .min ... .max), radix: 36)).tmp"
             let file = try naming("open") { () throws(CacheError) in
                 try folder.open(name, flags: O_WRONLY | O_CREAT | O_EXCL, mode: mode)
             }
-            // An old file that only few may read is replaced by such a file.
+            // The permissions of an old file limit those of the new one.
             if let old = try folder.status(of: path.lastName) {
                 try file.setMode(try file.status().st_mode & old.st_mode & 0o777)
             }
@@ -213,7 +201,7 @@ final class OutputReplacement: Sendable {
                 renameat(folder.raw, name, folder.raw, path.lastName) == 0
             else { throw CacheError("write", subject: path, errno: errno) }
             file = nil
-            // What a crash undid here would be the old file, which is whole, too.
+            // Best effort: a crash could only bring back the old file, which is whole, too.
             if let readable = try? folder.directory(".") { fsync(readable.raw) }
         }
 

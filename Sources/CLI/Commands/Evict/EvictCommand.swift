@@ -27,7 +27,7 @@ struct EvictCommand: AsyncParsableCommand {
     @OptionGroup(title: "Reading manifests", visibility: .rare) var reading: ReadingOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
-    // The values of these are taken as they are, so that -1 is a bad value and no unknown option.
+    // Unconditional, so that -1 is a bad value and no unknown option.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
@@ -67,9 +67,7 @@ struct EvictCommand: AsyncParsableCommand {
             """
             Never evict what this manifest names. It is a file, a URL that was prefetched, or - \
             for standard input. May be repeated.
-            """,
-            valueName: "manifest"),
-        completion: .manifest)
+            """, valueName: "manifest"), completion: .manifest)
     var keep: [String] = []
 
     @Option(
@@ -85,8 +83,7 @@ struct EvictCommand: AsyncParsableCommand {
             """
             Keep orphans, partial downloads and quarantined files younger than this; 0 keeps none. \
             (default: 1h)
-            """, valueName: "time"),
-        transform: TimeSpan.parse)
+            """, valueName: "time"), transform: TimeSpan.parse)
     var grace: TimeSpan?
 
     @Flag(
@@ -100,8 +97,7 @@ struct EvictCommand: AsyncParsableCommand {
         try LocalManifests.validateStandardInput(keep + only)
         if let maxCount, maxCount < 0 { throw ValidationError("--max-count must be at least 0.") }
         if by != nil, maxSize == nil, maxAge == nil, maxCount == nil, minFree == nil {
-            throw ValidationError(
-                "--by needs --max-size, --max-age, --max-count or --min-free.")
+            throw ValidationError("--by needs --max-size, --max-age, --max-count or --min-free.")
         }
         _ = try policy(for: nil)
     }
@@ -138,7 +134,7 @@ struct EvictCommand: AsyncParsableCommand {
     }
 
     private func policy(for cache: Cache?) throws -> EvictionPolicy {
-        let rules = try reading.rules
+        let rules = try reading.rules()
         var policy = EvictionPolicy()
         policy.maximumBytes = maxSize?.bytes
         policy.maximumObjects = maxCount

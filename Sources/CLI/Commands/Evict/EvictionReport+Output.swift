@@ -2,13 +2,27 @@ import LarderCache
 import LarderCore
 
 extension EvictionReport.Victim {
-    /// The object's line for people: digest, size in bytes, reason, age and URL, and how many other
-    /// URLs have it, separated by tabs.
     package var text: String {
-        var columns = [digest.description, "\(size)", reason.rawValue, DurationText.describe(age)]
-        columns.append(first?.shownURL ?? "(no URL)")
+        var columns = [
+            digest.description, "\(size)", reason.rawValue, DurationText.describe(age),
+            first?.shownURL ?? "(no URL)",
+        ]
         if resources > 1 { columns.append("and \(resources - 1) more") }
         return columns.joined(separator: "\t")
+    }
+
+    package var json: String {
+        var object = JSONObject()
+        object.set("digest", digest.description)
+        object.set("bytes", size)
+        object.set("reason", reason.rawValue)
+        object.set("age", age)
+        object.set("url", first?.shownURL)
+        object.set(
+            "key",
+            first.flatMap { ResourceKey.isApart($0.key, from: $0.url) ? $0.key.shownAsURL : nil })
+        object.set("urls", resources)
+        return object.text
     }
 }
 
@@ -41,17 +55,48 @@ extension EvictionReport {
     }
 
     package var complaint: String? {
-        guard isInterrupted else { return shortfall }
-        return "interrupted after \(total.count.of("object")) went"
+        isInterrupted ? "interrupted after \(total.count.of("object")) went" : shortfall
     }
 
-    /// Which limits were out of reach; nil if none was, or an interrupted eviction cannot tell.
+    /// The limits out of reach. Nil if none is, or an interruption leaves it unknown.
     private var shortfall: String? {
         guard !missed.isEmpty, !isInterrupted else { return nil }
         let kept = held.values.reduce(0) { $0 + $1.count }
         return "limit out of reach: \(missed.map(\.text).joined(separator: ", "))"
             + (kept > 0
                 ? "; \(kept.of("object is", "objects are")) kept that would have to go" : "")
+    }
+
+    package var json: String {
+        func tallies<Kind: CaseIterable & RawRepresentable<String> & Hashable>(
+            _ tallies: [Kind: ObjectTally]
+        ) -> JSONObject {
+            var object = JSONObject()
+            for kind in Kind.allCases {
+                let tally = tallies[kind] ?? ObjectTally()
+                var counts = JSONObject()
+                counts.set("count", tally.count)
+                counts.set("bytes", tally.bytes)
+                object.set(kind.rawValue, counts)
+            }
+            return object
+        }
+        var object = JSONObject()
+        object.set("dry_run", isDryRun)
+        object.set("evicted_objects", total.count)
+        object.set("evicted_bytes", total.bytes)
+        object.set("evicted", tallies(evicted))
+        object.set("kept", tallies(held))
+        object.set("swept", tallies(swept))
+        object.set("objects", left.count)
+        object.set("bytes", left.bytes)
+        object.set("reached", missed.isEmpty)
+        object.set("missed", missed.map(\.rawValue))
+        object.set("seconds", seconds)
+        object.set("interrupted", isInterrupted)
+        object.set("error", failure?.json)
+        object.set("forgotten_failures", forgottenFailures)
+        return object.text
     }
 }
 
@@ -86,55 +131,5 @@ extension EvictionReport.Leftover {
         case .quarantined: ("quarantined file", "quarantined files")
         case .temporaries: ("thing in tmp/ that was nobody's", "things in tmp/ that were nobody's")
         }
-    }
-}
-
-extension EvictionReport.Victim {
-    package var json: String {
-        var object = JSONObject()
-        object.set("digest", digest.description)
-        object.set("bytes", size)
-        object.set("reason", reason.rawValue)
-        object.set("age", age)
-        object.set("url", first?.shownURL)
-        object.set(
-            "key",
-            first.flatMap { ResourceKey.isApart($0.key, from: $0.url) ? $0.key.shownAsURL : nil })
-        object.set("urls", resources)
-        return object.text
-    }
-}
-
-extension EvictionReport {
-    package var json: String {
-        func tallies<Kind: CaseIterable & RawRepresentable<String> & Hashable>(
-            _ tallies: [Kind: ObjectTally]
-        ) -> JSONObject {
-            var object = JSONObject()
-            for kind in Kind.allCases {
-                let tally = tallies[kind] ?? ObjectTally()
-                var counts = JSONObject()
-                counts.set("count", tally.count)
-                counts.set("bytes", tally.bytes)
-                object.set(kind.rawValue, counts)
-            }
-            return object
-        }
-        var object = JSONObject()
-        object.set("dry_run", isDryRun)
-        object.set("evicted_objects", total.count)
-        object.set("evicted_bytes", total.bytes)
-        object.set("evicted", tallies(evicted))
-        object.set("kept", tallies(held))
-        object.set("swept", tallies(swept))
-        object.set("objects", left.count)
-        object.set("bytes", left.bytes)
-        object.set("reached", missed.isEmpty)
-        object.set("missed", missed.map(\.rawValue))
-        object.set("seconds", seconds)
-        object.set("interrupted", isInterrupted)
-        object.set("error", failure?.json)
-        object.set("forgotten_failures", forgottenFailures)
-        return object.text
     }
 }

@@ -4,8 +4,7 @@ import LarderManifest
 
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export",
-        abstract: "Write icons in the layout that another program reads.",
+        commandName: "export", abstract: "Write icons in the layout that another program reads.",
         discussion: """
             The layouts of libraries (\(ExportLayout.names(where: \.hasFolder))) write the disk \
             cache of that library, so that an app starts with a filled cache; each file is named \
@@ -43,22 +42,19 @@ struct ExportCommand: AsyncParsableCommand {
         completion: .directory)
     var directory: String
 
-    @Option(help: "The layout to write. (required)")
-    var layout: ExportLayout
+    @Option(help: "The layout to write. (required)") var layout: ExportLayout
 
     @Flag(help: "Remove files of earlier exports whose icons are no longer exported.")
     var prune = false
 
-    @Flag(help: "Copy every file, instead of cloning or hard-linking the cache's.")
-    var copy = false
+    @Flag(help: "Copy every file, instead of cloning or hard-linking the cache's.") var copy = false
 
     @Option(
         help: ArgumentHelp(
             """
             Also write a Swift source file for the app, which puts the exported directory into \
             Library/Caches at launch: for \(ExportLayout.names(where: \.hasInstaller)).
-            """,
-            valueName: "file"), completion: .file(extensions: ["swift"]))
+            """, valueName: "file"), completion: .file(extensions: ["swift"]))
     var installer: String?
 
     func validate() throws {
@@ -78,9 +74,7 @@ struct ExportCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await CacheRun.of(
-            self, on: cache, locks, isQuiet: output.quiet, hasOneCache: false
-        ) {
+        try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet, hasOneCache: false) {
             run in
             run.interrupts.ask("ending what is begun")
             if let installer {
@@ -90,11 +84,12 @@ struct ExportCommand: AsyncParsableCommand {
                 try OutputReplacement(installer).check()
             }
             let cache = try cache.required(wait: run.wait)
-            var configuration = ExportConfiguration(layout: naming.layout(layout), directory: directory)
+            var configuration = ExportConfiguration(
+                layout: naming.layout(layout), directory: directory)
             configuration.folder = naming.folder
             configuration.isPruning = prune
             configuration.copiesAll = copy
-            configuration.manifestRules = try reading.rules
+            configuration.manifestRules = try reading.rules()
             let sources = try selection.manifest.map {
                 try LocalManifests.source($0, rules: configuration.manifestRules, cache: cache)
             }

@@ -19,8 +19,7 @@ extension ExportReport {
     }
 
     package var complaint: String? {
-        if isInterrupted { return "interrupted: what was finished is kept" }
-        return problems.complaint
+        isInterrupted ? "interrupted: what was finished is kept" : problems.complaint
     }
 
     package var json: String {
@@ -75,6 +74,15 @@ extension IconFailure {
         let subject = url?.shownAsURL ?? name.sanitizedForTerminal
         return (subject.isEmpty ? "" : "\(subject): ") + message.sanitizedForTerminal
     }
+
+    fileprivate var json: JSONObject {
+        var object = JSONObject()
+        object.set("code", code.rawValue)
+        object.set("name", name.sanitizedForTerminal)
+        object.set("url", url?.shownAsURL)
+        object.set("message", message.sanitizedForTerminal)
+        return object
+    }
 }
 
 extension JSONObject {
@@ -85,16 +93,5 @@ extension JSONObject {
         }
         set("reasons", reasons)
         set("failures", problems.failures.map(\.json))
-    }
-}
-
-extension IconFailure {
-    fileprivate var json: JSONObject {
-        var object = JSONObject()
-        object.set("code", code.rawValue)
-        object.set("name", name.sanitizedForTerminal)
-        object.set("url", url?.shownAsURL)
-        object.set("message", message.sanitizedForTerminal)
-        return object
     }
 }

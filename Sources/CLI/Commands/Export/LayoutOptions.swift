@@ -1,7 +1,6 @@
 import ArgumentParser
 import LarderExport
 
-/// The names of a layout's files, for `export` and `import`.
 struct LayoutOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -15,11 +14,9 @@ struct LayoutOptions: ParsableArguments {
             The name of the library's directory, if the app has its own: Nuke's DataCache(name:), \
             SDWebImage's namespace, Coil's directory; of Kingfisher, the whole name of the \
             directory, with its prefix.
-            """,
-            valueName: "name"))
+            """, valueName: "name"))
     var folder: String?
 
-    /// Returns the layout of the version.
     func layout(_ layout: ExportLayout) -> ExportLayout {
         kingfisherVersion < 8 ? .kingfisher7 : layout
     }

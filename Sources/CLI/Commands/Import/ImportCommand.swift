@@ -5,8 +5,7 @@ import LarderExport
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract:
-            "Adopt the icons of manifests from another program's cache, without the network.",
+        abstract: "Adopt the icons of manifests from another program's cache, without the network.",
         discussion: """
             The icons are looked up by the names that the library gives their files: in a \
             simulator's Library/Caches, in a Mac's, or in an earlier export. A file is adopted if \
@@ -32,8 +31,7 @@ struct ImportCommand: AsyncParsableCommand {
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
     @Argument(
-        help: ArgumentHelp(
-            "The directory that has the library's cache in it.", valueName: "dir"),
+        help: ArgumentHelp("The directory that has the library's cache in it.", valueName: "dir"),
         completion: .directory)
     var directory: String
 
@@ -60,8 +58,7 @@ struct ImportCommand: AsyncParsableCommand {
         transform: ByteCount.parseAboveZero)
     var maxObjectSize = ByteCount(16 << 20)
 
-    @Flag(help: "Accept files that are not images.")
-    var anyContent = false
+    @Flag(help: "Accept files that are not images.") var anyContent = false
 
     func validate() throws {
         if directory.isEmpty { throw ValidationError("The import needs a directory's name.") }
@@ -79,8 +76,8 @@ struct ImportCommand: AsyncParsableCommand {
             configuration.folder = naming.folder
             configuration.maximumBytes = maxObjectSize.bytes
             configuration.acceptsAnyContent = anyContent
-            configuration.manifestRules = try reading.rules
-            // Not to make a cache for what is not there.
+            configuration.manifestRules = try reading.rules()
+            // Before a cache is created.
             try MissingInput.checkDirectory(directory)
             for name in selection.manifest where name != "-" && !LocalManifests.isURL(name) {
                 try MissingInput.check(name, for: "--manifest")

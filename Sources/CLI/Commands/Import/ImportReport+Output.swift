@@ -4,8 +4,8 @@ import LarderExport
 extension ImportReport {
     package func text(_ paint: Paint = .none) -> String {
         var lines = problems.lines(paint)
-        var parts = ["\(imported) imported", "\(present) present", "\(missing) missing"]
-        parts += problems.parts
+        let parts =
+            ["\(imported) imported", "\(present) present", "\(missing) missing"] + problems.parts
         lines.append(
             "\(icons.of("icon")): \(parts.joined(separator: ", ")); read "
                 + "\(ByteText.describe(bytes)) (\(DurationText.describe(seconds)))")
@@ -19,8 +19,7 @@ extension ImportReport {
     }
 
     package var complaint: String? {
-        if isInterrupted { return "interrupted: what was finished is kept" }
-        return problems.complaint
+        isInterrupted ? "interrupted: what was finished is kept" : problems.complaint
     }
 
     package var json: String {

@@ -5,8 +5,7 @@ import LarderCore
 
 struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list",
-        abstract: "List the cached URLs.",
+        commandName: "list", abstract: "List the cached URLs.",
         discussion: """
             Each line has digest, size in bytes, media type and URL, separated by tabs.
 
@@ -17,8 +16,7 @@ struct ListCommand: AsyncParsableCommand {
 
     @OptionGroup var cache: CacheOptions
 
-    @Flag(help: "Print one JSON line for each URL.")
-    var json = false
+    @Flag(help: "Print one JSON line for each URL.") var json = false
 
     func run() async throws {
         try await ExitStatus.of(cache) {
@@ -29,8 +27,7 @@ struct ListCommand: AsyncParsableCommand {
 
 struct PathCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "path",
-        abstract: "Print the path of a cached URL's file.",
+        commandName: "path", abstract: "Print the path of a cached URL's file.",
         discussion: """
             The exit status is 2 if the URL is not cached, or its file is gone.
 
@@ -54,7 +51,7 @@ struct PathCommand: AsyncParsableCommand {
                 )
             }
             let line = cache.absolutePath(of: resource.object.digest) + "\n"
-            // At once: the reader of the path should not wait for the index.
+            // First: the reader of the path should not wait for the index.
             try Console.print(
                 line.withPath { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) })
             cache.noteUse(of: resource.object)
@@ -64,8 +61,7 @@ struct PathCommand: AsyncParsableCommand {
 
 struct CatCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "cat",
-        abstract: "Print a cached URL's bytes, checked against their digest.",
+        commandName: "cat", abstract: "Print a cached URL's bytes, checked against their digest.",
         discussion: """
             The exit status is 2 if the URL is not cached or its object is damaged. Nothing is \
             printed then, unless another program writes into the object while it is printed.
@@ -95,7 +91,6 @@ struct CatCommand: AsyncParsableCommand {
     }
 }
 
-/// The URL in any spelling, with or without credentials, or the manifest's key of an icon.
 struct Lookup: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
@@ -104,7 +99,7 @@ struct Lookup: ParsableArguments {
         completion: .cachedNames)
     var url: String
 
-    /// Returns the resource. If there is none, it says so and throws status 2.
+    /// - Throws: Status 2 if there is none, after a message.
     func found(in options: CacheOptions) throws -> (Cache, Resource) {
         if let cache = try options.open(),
             let resource = try cache.resource(spelledAs: .spelled(url))
@@ -115,16 +110,12 @@ struct Lookup: ParsableArguments {
         throw ExitCode(ExitStatus.someFailed.rawValue)
     }
 
-    /// The URL or key for people, without its secrets.
-    var shown: String {
-        ((try? HTTPURL(url))?.description ?? url.removingUserinfo).shownAsURL
-    }
+    var shown: String { ((try? HTTPURL(url))?.description ?? url.removingUserinfo).shownAsURL }
 }
 
 extension String {
-    /// The ``ResourceKey`` that a user means: of an http or https URL, in any spelling and with or
-    /// without credentials, that URL's; as `list --json` has it, `key:NAME` or `ni:…`; anything
-    /// else is a manifest's key.
+    /// The ``ResourceKey`` that a user means: of an http or https URL in any spelling, that URL's;
+    /// `key:NAME` or `ni:…` as `list --json` has it; anything else is a manifest's key.
     static func spelled(_ text: String) -> String {
         if let url = try? HTTPURL(text) { return url.key }
         if let name = ResourceKey.name(in: text) { return ResourceKey.named(name.removingUserinfo) }
@@ -133,10 +124,8 @@ extension String {
 }
 
 extension Resource {
-    /// The resource's line in `list`: digest, size, media type and URL, separated by tabs.
     package var text: String {
-        let url = shownURL
-        return "\(object.digest)\t\(object.size)\t\(object.mediaType ?? "-")\t\(url)"
+        "\(object.digest)\t\(object.size)\t\(object.mediaType ?? "-")\t\(shownURL)"
     }
 
     package var json: String {

@@ -6,8 +6,7 @@ import LarderManifest
 
 struct PinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pin",
-        abstract: "Protect icons from eviction, or list those that are pinned.",
+        commandName: "pin", abstract: "Protect icons from eviction, or list those that are pinned.",
         discussion: """
             You can pin an icon before it is cached. Without arguments, prints what is pinned, \
             one URL or key per line.
@@ -35,13 +34,12 @@ struct PinCommand: AsyncParsableCommand {
         try await CacheRun.of(self, on: cache, locks, makesCache: true) { run in
             let cache = try Cache.create(at: cache.path, wait: run.wait, log: Log.cache)
             defer { cache.close() }
-            let rules = try reading.rules
+            let rules = try reading.rules()
             let count = try cache.pin { try subjects.forEachKey(in: cache, rules: rules, $0) }
             print("pinned \(count.pinned)" + Self.note(absent: count.absent, of: count.pinned))
         }
     }
 
-    /// A URL may be mistyped, or its icon have a key of its own.
     private static func note(absent: Int, of pinned: Int) -> String {
         absent == 0 ? "" : absent == pinned ? " (not cached)" : " (\(absent) of them not cached)"
     }
@@ -49,8 +47,7 @@ struct PinCommand: AsyncParsableCommand {
 
 struct UnpinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unpin",
-        abstract: "Let evictions remove icons again.",
+        commandName: "unpin", abstract: "Let evictions remove icons again.",
         discussion: """
             EXAMPLES:
               larder unpin https://example.com/notes.png
@@ -62,8 +59,7 @@ struct UnpinCommand: AsyncParsableCommand {
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Concurrent runs") var locks: LockOptions
 
-    @Flag(help: "Unpin everything.")
-    var all = false
+    @Flag(help: "Unpin everything.") var all = false
 
     func validate() throws {
         if all, !subjects.subjects.isEmpty {
@@ -77,7 +73,7 @@ struct UnpinCommand: AsyncParsableCommand {
     func run() async throws {
         try await CacheRun.of(self, on: cache, locks) { run in
             guard let cache = try cache.open(wait: run.wait) else { return print("unpinned 0") }
-            let rules = try reading.rules
+            let rules = try reading.rules()
             let count =
                 try all
                 ? cache.unpin(cache.forEachPin)
@@ -87,26 +83,19 @@ struct UnpinCommand: AsyncParsableCommand {
     }
 }
 
-/// What `pin` and `unpin` are about: icons' URLs, and manifests.
 struct PinSubjects: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
             """
             An icon's http or https URL; key:NAME for an icon with that key in its manifest; or a \
             manifest file (- for standard input), for all of its icons.
-            """, valueName: "url|key|manifest"),
-        completion: .cachedNames)
+            """, valueName: "url|key|manifest"), completion: .cachedNames)
     var subjects: [String] = []
 
-    func validate() throws {
-        try LocalManifests.validateStandardInput(subjects)
-    }
+    func validate() throws { try LocalManifests.validateStandardInput(subjects) }
 
-    /// Hands over the keys of all subjects. What is neither a URL nor a file is a manifest's key
-    /// if the cache knows it.
-    func forEachKey(
-        in cache: Cache, rules: ManifestRules, _ body: (String) throws -> Void
-    ) throws {
+    /// What is neither a URL nor a file is a manifest's key if the cache knows it.
+    func forEachKey(in cache: Cache, rules: ManifestRules, _ body: (String) throws -> Void) throws {
         for subject in subjects {
             let key = String.spelled(subject)
             let isFile = subject == "-" || access(subject, F_OK) == 0

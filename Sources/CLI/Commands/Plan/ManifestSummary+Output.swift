@@ -7,9 +7,7 @@ extension ManifestSummary {
             "\(source.name.sanitizedForTerminal): \(format.rawValue),"
                 + " \(places?.shape ?? "of no particular shape"), \(entries.of("entry", "entries"))"
         ]
-        for suggestion in suggestions {
-            lines.append("  perhaps: \(suggestion.options) (\(suggestion.count))")
-        }
+        lines += suggestions.map { "  perhaps: \($0.options) (\($0.count))" }
         let unread = unreadPlaces.map { "\($0.path.sanitizedForTerminal) (\($0.count))" }
         if !unread.isEmpty { lines.append("  not read: \(unread.joined(separator: ", "))") }
         guard let places else { return lines.joined(separator: "\n") }

@@ -3,8 +3,7 @@ import LarderPrefetch
 
 struct PlanCommand: AsyncParsableCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
-        commandName: "plan",
-        abstract: "Show what a prefetch would do, without the network.",
+        commandName: "plan", abstract: "Show what a prefetch would do, without the network.",
         discussion: """
             A manifest at a URL is read from the cache, as the last prefetch left it.
 
@@ -42,15 +41,14 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
             """)
     var explain = false
 
-    @Flag(name: .shortAndLong, help: "Print only the counts.")
-    var quiet = false
+    @Flag(name: .shortAndLong, help: "Print only the counts.") var quiet = false
 
     func validate() throws { try workers.validate(perHost: transfer.maxPerHost) }
 
     func run() async throws {
         try await ExitStatus.of(cache) {
             var configuration = PrefetchConfiguration(cache: cache.path)
-            configuration.manifestRules = try reading.rules
+            configuration.manifestRules = try reading.rules()
             configuration.acceptsAnyContent = manifest.anyContent
             revalidation.apply(to: &configuration.policy)
             try applyNetwork(to: &configuration)

@@ -24,27 +24,22 @@ extension PlanSummary {
             + "; \(urls.of("URL")): " + counts.joined(separator: ", ")
     }
 
-    /// Lines for people: each of the manifests that has entries and no icon, what looks like an
-    /// icon and was not read, and each place that was named in vain.
     package func complaints(of sources: [ManifestSource]) -> [String] {
         zip(sources, manifests).flatMap { source, manifest in
             manifest.refusal(of: source).map { [$0.description] } ?? manifest.warnings(of: source)
         }
     }
 
-    /// Lines for people: members of entries that are not used.
     package func notes(of sources: [ManifestSource]) -> [String] {
-        zip(sources, manifests).flatMap { source, manifest in manifest.notes(of: source) }
+        zip(sources, manifests).flatMap { $1.notes(of: $0) }
     }
 
-    /// A line for people if hosts are split that no icon is on.
     package var splitComplaint: String? {
         guard !unusedSplits.isEmpty else { return nil }
-        let hosts = unusedSplits.sorted().joined(separator: ", ")
-        return "--split-host: no icon of the manifests is on \(hosts)"
+        return "--split-host: no icon of the manifests is on "
+            + unusedSplits.sorted().joined(separator: ", ")
     }
 
-    /// A line for people for each scheme that is not fetched, with the number of its icons.
     package var unsupportedText: [String] {
         unsupportedSchemes.sorted { $0.key < $1.key }.map { scheme, count in
             "    unsupported-scheme \(scheme.quoted(limit: 20)): \(count)"
@@ -88,7 +83,6 @@ extension PlanProgress {
 }
 
 extension PlannedEntry {
-    /// The entry's line for people: status, priority, URL and name, or what is wrong with it.
     package func text(_ paint: Paint = .none) -> String {
         let statusWord =
             switch statusWord {
@@ -105,20 +99,9 @@ extension PlannedEntry {
         }
         let mark = isDuplicate ? " (duplicate)" : ""
         let past = lastFailure.map { " (\($0.text))" } ?? ""
-        return
-            "\(statusWord)\(mark)\(past)  \(priority)  \((url ?? "").shownAsURL)\(label)"
+        return "\(statusWord)\(mark)\(past)  \(priority)  \((url ?? "").shownAsURL)\(label)"
     }
-}
 
-extension PastFailure {
-    /// `failed 3 times, last http-503 2 h 5 min ago`.
-    var text: String {
-        count == 1
-            ? "failed once, \(code) \(age) ago" : "failed \(count) times, last \(code) \(age) ago"
-    }
-}
-
-extension PlannedEntry {
     package var json: String {
         var object = JSONObject()
         object.set("manifest", manifest.sanitizedForTerminal)
@@ -136,6 +119,12 @@ extension PlannedEntry {
 }
 
 extension PastFailure {
+    /// `failed 3 times, last http-503 2 h 5 min ago`.
+    var text: String {
+        count == 1
+            ? "failed once, \(code) \(age) ago" : "failed \(count) times, last \(code) \(age) ago"
+    }
+
     fileprivate var json: JSONObject {
         var object = JSONObject()
         object.set("code", code)

@@ -5,8 +5,7 @@ import LarderPrefetch
 
 struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
-        commandName: "prefetch",
-        abstract: "Download the icons of manifests into the cache.",
+        commandName: "prefetch", abstract: "Download the icons of manifests into the cache.",
         discussion: """
             All manifests are read before the first request. Entries that are cached and fresh \
             cost nothing; the others are fetched by priority, then in the manifest's order. Stale \
@@ -43,8 +42,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
     @Flag(help: "Download nothing: use what is cached, however stale, and fail the rest.")
     var offline = false
 
-    @Flag(help: .rare("Store nothing in the remote."))
-    var remoteReadOnly = false
+    @Flag(help: .rare("Store nothing in the remote.")) var remoteReadOnly = false
 
     @Option(
         help: .rare(
@@ -52,8 +50,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
             With --shard, take what was stored in the remote or confirmed less than this ago as \
             fresh: 24h. Its listing tells that; whatever its server said of it is not read. \
             (default: as its server said)
-            """, "time"),
-        transform: TimeSpan.parse)
+            """, "time"), transform: TimeSpan.parse)
     var remoteFreshFor: TimeSpan?
 
     @Option(
@@ -61,8 +58,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
             """
             Exit with status 0 if at most this many icons failed: a count, or a percentage of all, \
             such as 2.5%. (default: 0)
-            """, "n|p%"),
-        transform: FailureAllowance.parse)
+            """, "n|p%"), transform: FailureAllowance.parse)
     var maxFailures = FailureAllowance.none
 
     @Flag(
@@ -97,7 +93,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
         if output.quiet, verbose {
             throw ValidationError("--quiet and --verbose exclude each other.")
         }
-        // A variable that is not set, in a script.
+        // A script's variable may be unset.
         if report == "" { throw ValidationError("--report needs the name of a file.") }
         if writeLock == "" { throw ValidationError("--write-lock needs the name of a file.") }
         try validateLock()
@@ -133,11 +129,10 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
         if writeLock == "-", output.json {
             throw ValidationError("--write-lock - and --json both want standard output.")
         }
-        guard let report else { return }
         func absolute(_ path: String) -> String {
             path == "-" ? path : URL(fileURLWithPath: path).standardizedFileURL.path
         }
-        if absolute(report) == absolute(writeLock) {
+        if let report, absolute(report) == absolute(writeLock) {
             throw ValidationError("--write-lock and --report name the same file.")
         }
     }
@@ -153,7 +148,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
             let file = try report.map {
                 try ReportFile(path: $0, manifests: manifest.manifests, cache: cache)
             }
-            var configuration = try configuration
+            var configuration = try configuration()
             configuration.lockWait = run.wait
             configuration.onLocked = lock?.add
             let sources = try manifest.sources()
@@ -161,9 +156,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
                 purpose: .prefetch, output: output, isVerbose: verbose,
                 hasReport: report != nil, isOutputTaken: [report, writeLock].contains("-"),
                 allowance: maxFailures, colors: colors, line: run.line)
-            let report = try await run.prefetch(sources, configuration, &console) {
-                file?.take($0)
-            }
+            let report = try await run.prefetch(sources, configuration, &console) { file?.take($0) }
             run.note(report.counts)
             if report.isLocked { try lock?.commit() }
             if let failure = file?.failure, !report.isInterrupted { throw failure }
@@ -176,30 +169,25 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
         }
     }
 
-    /// What a worker fetches is for the remote; what everybody else does, for the cache.
-    private var use: Remote.Use {
-        get throws {
-            if try workers.shard != nil { return .fill }
-            return remoteReadOnly ? .read : .mirror
-        }
+    private func use() throws -> Remote.Use {
+        if try workers.shard != nil { return .fill }
+        return remoteReadOnly ? .read : .mirror
     }
 
-    private var configuration: PrefetchConfiguration {
-        get throws {
-            var configuration = PrefetchConfiguration(cache: cache.path)
-            configuration.logger = Log.logger("larder.prefetch")
-            configuration.manifestRules = try reading.rules
-            configuration.acceptsAnyContent = manifest.anyContent
-            configuration.storesUnstorable = storeAnyway
-            configuration.namesSuccesses = report != nil
-            revalidation.apply(to: &configuration.policy)
-            configuration.policy.isOffline = offline
-            configuration.shard = try workers.shard
-            configuration.remote = try remote.remote(use)
-            configuration.remote?.freshFor = remoteFreshFor?.duration
-            try applyNetwork(to: &configuration)
-            return configuration
-        }
+    private func configuration() throws -> PrefetchConfiguration {
+        var configuration = PrefetchConfiguration(cache: cache.path)
+        configuration.logger = Log.logger("larder.prefetch")
+        configuration.manifestRules = try reading.rules()
+        configuration.acceptsAnyContent = manifest.anyContent
+        configuration.storesUnstorable = storeAnyway
+        configuration.namesSuccesses = report != nil
+        revalidation.apply(to: &configuration.policy)
+        configuration.policy.isOffline = offline
+        configuration.shard = try workers.shard
+        configuration.remote = try remote.remote(use())
+        configuration.remote?.freshFor = remoteFreshFor?.duration
+        try applyNetwork(to: &configuration)
+        return configuration
     }
 }
 
@@ -217,7 +205,7 @@ extension CacheRun {
             switch event {
             case .planned:
                 ProgramText.release()
-                // While manifests are read nothing is in flight, and a pipe may stay silent.
+                // Not while manifests are read: nothing is in flight, and a pipe may stay silent.
                 interrupts.ask("giving what is in flight 2 s to finish") { prefetcher.cancel() }
             case .finished(let report): last = report
             case .recovered, .planning, .entry, .progress: break

@@ -1,18 +1,14 @@
 import LarderManifest
 import LarderPrefetch
 
-/// What a prefetch says on the terminal, and when: with `--quiet`, all that is wrong in one line at
-/// the end; otherwise each thing as it happens.
+/// The messages of a prefetch: with `--quiet`, one line at the end, otherwise each as it happens.
 struct PrefetchConsole {
-    enum Purpose {
-        case prefetch, push, pull
-    }
+    enum Purpose { case prefetch, push, pull }
 
     let purpose: Purpose
     let output: ReportOptions
     var isVerbose = false
     var hasReport = false
-    /// Whether a report or a lock takes standard output.
     var isOutputTaken = false
     var allowance = FailureAllowance.none
     let colors: ColorOptions
@@ -22,26 +18,22 @@ struct PrefetchConsole {
     var unsupported = UnsupportedSchemes()
     var groups = FailureGroups()
     var schemes: [String] = []
-    /// The message for each manifest if its digests and sizes are not those of its icons.
     var remedies: [(manifest: String, text: String)] = []
 
-    /// Whether like failures are counted rather than printed one by one.
     private var isGrouping: Bool { Terminal.isThere && !isVerbose }
 
     mutating func say(_ event: PrefetchEvent, of sources: [ManifestSource]) {
         switch event {
-        case .recovered(let recovery):
-            complain([recovery.text])
-        case .planning(let progress):
-            line.show(progress.text)
+        case .recovered(let recovery): complain([recovery.text])
+        case .planning(let progress): line.show(progress.text)
         case .planned(let summary):
             line.clear()
             schemes = summary.unsupportedText
             complain(summary.complaints(of: sources))
-            remedies = zip(sources, summary.manifests).map { source, manifest in
-                (source.name, manifest.remedyForDemands(of: source))
+            remedies = zip(sources, summary.manifests).map {
+                ($0.name, $1.remedyForDemands(of: $0))
             }
-            // Nothing need be wrong: redirects may lead to the host.
+            // Not complaints: redirects may lead to the host.
             if !output.quiet {
                 summary.notes(of: sources).forEach(Console.complain)
                 summary.splitComplaint.map(Console.complain)
@@ -55,13 +47,10 @@ struct PrefetchConsole {
             else { return }
             if firstFailure == nil { firstFailure = result.complaint() }
             let isNew = unsupported.isNew(failure.code, failure.message)
-            guard isNew, !output.quiet, !isGrouping || groups.add(failure.code, at: result.url)
-            else {
-                return
+            if isNew, !output.quiet, !isGrouping || groups.add(failure.code, at: result.url) {
+                Console.write("larder: \(complaint)\n")
             }
-            Console.write("larder: \(complaint)\n")
-        case .progress(let progress):
-            line.show(progress.text)
+        case .progress(let progress): line.show(progress.text)
         case .finished(let report):
             line.clear()
             groups.lines.forEach(Console.complain)
@@ -72,9 +61,7 @@ struct PrefetchConsole {
         }
     }
 
-    /// Says what is wrong in the end.
-    ///
-    /// - Parameter lock: the lock that was wanted and not written.
+    /// - Parameter lock: The lock that was wanted and not written.
     func conclude(_ report: Report, unwritten lock: String?) {
         let demands = remedies.filter { report.foreignDemands.contains($0.manifest) }.map(\.text)
         let last = [
@@ -106,7 +93,6 @@ struct PrefetchConsole {
         }
     }
 
-    /// How to go on after failures; nil if there is nothing to be said.
     private func remedy(_ report: Report, _ sources: [ManifestSource]) -> String? {
         guard !report.isInterrupted, report.failure == nil, report.count(.failed) > 0 else {
             return nil
@@ -134,14 +120,13 @@ struct PrefetchConsole {
             + "larder remote verify --remote \(location) --repair"
     }
 
-    /// Whether a manifest's name can be shown as it is, and names the same manifest when it is
-    /// typed again: `/dev/stdin` and `/dev/fd/63` are another file by then.
+    /// Whether a name can be shown as it is, and names the same manifest when it is typed again.
+    /// `/dev/stdin` and `/dev/fd/63` are another file by then.
     private static func canBeTyped(_ name: String) -> Bool {
         !["-", "/dev/std", "/dev/fd/"].contains { name.utf8.starts(with: $0.utf8) }
             && name.shownAsURL.isSame(as: name)
     }
 
-    /// A lock that lacks entries would be taken for one of all of them.
     private func unwritten(_ lock: String, _ report: Report) -> String {
         let lacking = report.count(.failed) + report.count(.unfinished)
         let reason =
@@ -150,8 +135,7 @@ struct PrefetchConsole {
         return "--write-lock '\(lock)': not written, for \(reason)"
     }
 
-    /// What is wrong with a run, as far as the summary and the complaints about entries have not
-    /// said it.
+    /// What the summary and the complaints about entries have not said.
     private func complaint(_ report: Report) -> String? {
         let all = "\(report.icons) \(report.icons > report.entries ? "icons" : "entries")"
         if output.quiet, report.isInterrupted {
@@ -168,7 +152,7 @@ struct PrefetchConsole {
         return text
     }
 
-    /// What is wrong with the remote, which the summary says otherwise.
+    /// The summary's line on the remote, for `--quiet`.
     private func remoteComplaint(_ report: Report) -> String? {
         guard output.quiet, let remote = report.remote, !remote.isComplete else { return nil }
         let what = remote.unpushed > 0 ? "\(remote.unpushed) not stored in the remote" : "remote"

@@ -4,12 +4,10 @@ import LarderCache
 import LarderPrefetch
 import Synchronization
 
-/// The file behind `--report`: one JSON line for each entry, on disk's way as soon as the entry is
-/// settled.
+/// The file behind `--report`: one JSON line for each entry.
 ///
-/// It is opened before anything begins, so that no run begins without it, and emptied only when all
-/// manifests are read: until then the last run's report is still there. A file that cannot be
-/// written keeps no icon from being fetched: what is the matter is told at the end.
+/// It is opened before the run begins, and emptied only when all manifests are read: until then it
+/// has the last run's report. If it cannot be written, the run goes on and fails at the end.
 final class ReportFile {
     private let path: String
     private let mode: mode_t
@@ -18,12 +16,9 @@ final class ReportFile {
     private let handle: FileHandle
     private var buffer = Data()
     private var isBegun = false
-    /// Why lines are missing from some point on; nil if none is.
+    /// Why lines are missing from some point on. Nil if none is.
     private(set) var failure: OutputFailure?
 
-    /// Opens the file, or makes it.
-    ///
-    /// - Parameter path: `-` is standard output.
     /// - Throws: `ValidationError` if it is one of the manifests, or lies in the cache.
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         self.path = path
@@ -52,7 +47,6 @@ final class ReportFile {
         }
     }
 
-    /// From here on it is this run's.
     private func begin() {
         guard !isBegun, failure == nil else { return }
         isBegun = true
@@ -61,15 +55,15 @@ final class ReportFile {
         guard fstat(handle.fileDescriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             return
         }
-        // An earlier report gets no more rights than a new one.
+        // An earlier report keeps no more permissions than a new one.
         if status.st_uid == geteuid() { fchmod(handle.fileDescriptor, status.st_mode & mode) }
         if ftruncate(handle.fileDescriptor, 0) != 0 {
             failure = OutputFailure("truncate", path, errno)
         }
     }
 
-    /// The system tells the umask only to a caller that sets one. Another thread would make a
-    /// private file at that moment, so this is asked before there are others.
+    /// umask(2) must set a mask to read it, which would affect files of other threads: call this
+    /// before there are any.
     private static func umask() -> mode_t {
         let mask = Foundation.umask(0o077)
         _ = Foundation.umask(mask)
@@ -84,7 +78,6 @@ final class ReportFile {
         if buffer.count >= 64 * 1024 { flush() }
     }
 
-    /// Hands the lines to the system; from then on they survive the process.
     private func flush() {
         guard !buffer.isEmpty, failure == nil else { return }
         let number = buffer.withUnsafeBytes {
@@ -97,15 +90,12 @@ final class ReportFile {
     }
 }
 
-/// The file behind `--write-lock`: a JSON array with an icon a line. It takes the place of the last
-/// one when the run has ended and not one icon failed.
+/// The file behind `--write-lock`: a JSON array with an icon a line. It replaces the last one if no
+/// icon failed.
 final class LockedManifest: Sendable {
     private let file: OutputReplacement?
     private let isEmpty = Mutex(true)
 
-    /// Writes nothing yet.
-    ///
-    /// - Parameter path: `-` is standard output.
     /// - Throws: `ValidationError` if it is one of the manifests, or lies in the cache;
     ///   ``OutputFailure`` if it is clear that it could not be written.
     init(path: String, manifests: [String], cache: CacheOptions) throws {

@@ -27,7 +27,8 @@ struct ReindexCommand: AsyncParsableCommand {
             self, on: cache, locks, isQuiet: output.quiet, makesCache: true, recordedAs: .reindex
         ) { run in
             let report = try Cache.reindex(
-                at: cache.path, wait: run.wait, log: Log.cache, isCancelled: { run.interrupts.isAsked }
+                at: cache.path, wait: run.wait, log: Log.cache,
+                isCancelled: { run.interrupts.isAsked }
             ) { run.line.show($0.text("read")) }
             run.line.clear()
             run.note(report.counts)

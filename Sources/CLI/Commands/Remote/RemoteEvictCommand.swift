@@ -3,8 +3,7 @@ import LarderPrefetch
 
 struct RemoteEvictCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "evict",
-        abstract: "Remove what is too old from a remote.",
+        commandName: "evict", abstract: "Remove what is too old from a remote.",
         discussion: """
             Removes references that were not renewed for --max-age, then objects that nothing \
             refers to. Workers may use the remote at the same time.
@@ -23,7 +22,7 @@ struct RemoteEvictCommand: AsyncParsableCommand {
     @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
-    // The values of these are taken as they are, so that -1 is a bad value and no unknown option.
+    // Unconditional, so that -1 is a bad value and no unknown option.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
@@ -38,12 +37,10 @@ struct RemoteEvictCommand: AsyncParsableCommand {
             """
             Keep objects without a reference that were written later than this ago. \
             (default: 24h)
-            """, valueName: "time"),
-        transform: TimeSpan.parse)
+            """, valueName: "time"), transform: TimeSpan.parse)
     var grace: TimeSpan?
 
-    @Flag(help: "Count what would be removed, and remove nothing.")
-    var dryRun = false
+    @Flag(help: "Count what would be removed, and remove nothing.") var dryRun = false
 
     func validate() throws { _ = try remote.requireRemote(.only) }
 
@@ -54,7 +51,7 @@ struct RemoteEvictCommand: AsyncParsableCommand {
             policy.isDryRun = dryRun
             policy.shard = try part.shard
             let evictor = RemoteEvictor(
-                try remote.requireRemote(.only), transfer: try connections.configuration)
+                try remote.requireRemote(.only), transfer: try connections.configuration())
             let report = try await run.upkeep { [policy, line = run.line] in
                 try await evictor.evict(policy) { line.show($0.progress) }
             }

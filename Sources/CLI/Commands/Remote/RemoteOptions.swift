@@ -4,7 +4,6 @@ import LarderCache
 import LarderHTTP
 import LarderPrefetch
 
-/// Which remote, and who asks there.
 struct RemoteOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -75,8 +74,10 @@ struct RemoteOptions: ParsableArguments {
             ("--remote-endpoint", remoteEndpoint != nil), ("--remote-region", remoteRegion != nil),
             ("--remote-profile", remoteProfile != nil), ("--remote-unsigned", remoteUnsigned),
             ("--remote-max-objects", remoteMaxObjects != nil),
-        ].first(where: \.1)
-        if let (option, _) = given { throw ValidationError("\(option) needs --remote.") }
+        ]
+        if let (option, _) = given.first(where: \.1) {
+            throw ValidationError("\(option) needs --remote.")
+        }
     }
 
     func remote(_ use: Remote.Use) throws -> Remote? {
@@ -96,14 +97,12 @@ struct RemoteOptions: ParsableArguments {
         }
     }
 
-    /// For commands that have nothing to do without one.
     func requireRemote(_ use: Remote.Use) throws -> Remote {
         guard let remote = try remote(use) else { throw ValidationError("--remote is missing.") }
         return remote
     }
 }
 
-/// The part of a remote that one worker reads, for `remote verify` and `remote evict`.
 struct RemotePartOptions: ParsableArguments {
     @Option(
         name: .customLong("shard"),
@@ -111,19 +110,16 @@ struct RemotePartOptions: ParsableArguments {
             """
             Be worker i of n, counted from 0, and leave the rest of the remote to the others: 0/8, \
             or auto as for prefetch.
-            """, valueName: "i/n"),
-        transform: ShardName.parse)
+            """, valueName: "i/n"), transform: ShardName.parse)
     var name: ShardName?
 
-    var shard: Shard? {
-        get throws { try name?.shard() }
-    }
+    var shard: Shard? { get throws { try name?.shard() } }
 
     func validate() throws { _ = try shard }
 }
 
 extension CacheRun {
-    /// Does something with a remote as a whole. A signal cancels it; it reports all the same.
+    /// Runs an operation on a whole remote. A signal cancels it, and it still returns a report.
     func upkeep<Report: Sendable>(
         _ body: @escaping @Sendable () async throws -> Report
     ) async throws -> Report {

@@ -2,11 +2,9 @@ import LarderCore
 import LarderPrefetch
 
 extension RemoteVerifyReport {
-    /// The report for people, a few lines.
-    ///
     /// - Parameters:
-    ///   - isPart: whether other workers have the rest of the remote.
-    ///   - isRepair: whether what was found was to be repaired.
+    ///   - isPart: Whether other workers have the rest of the remote.
+    ///   - isRepair: Whether the run was to repair the remote.
     package func text(_ paint: Paint = .none, isPart: Bool, isRepair: Bool) -> String {
         if objects == 0, references == 0, foreign == 0, !isInterrupted {
             return location.textOfEmptyRemote(isPart: isPart)
@@ -16,16 +14,14 @@ extension RemoteVerifyReport {
             return "\(paint.failed(finding.kind.rawValue)): \(finding.digest), "
                 + finding.references.of("reference") + repair
         }
-        let told = findings.count
-        let all = counts.values.reduce(0, +)
-        if all > told { lines.append("and \(all - told) more") }
+        let more = counts.values.reduce(0, +) - findings.count
+        if more > 0 { lines.append("and \(more) more") }
         lines.append(
             "\(location.sanitizedForTerminal): \(objects.of("object")), "
                 + "\(ByteText.describe(bytes)), \(references.of("reference")): \(verdict(paint))")
         if unreferenced > 0 {
-            lines.append(
-                "\(unreferenced.of("object")) without a reference: larder remote evict removes them"
-            )
+            let count = unreferenced.of("object")
+            lines.append("\(count) without a reference: larder remote evict removes them")
         }
         if foreign > 0 { lines.append("\(foreign) other names, left alone") }
         if isInterrupted { lines.append("interrupted: the rest was not looked at") }
@@ -85,9 +81,6 @@ extension RemoteVerifyReport {
 }
 
 extension RemoteEvictionReport {
-    /// The report for people, a few lines.
-    ///
-    /// - Parameter isPart: whether other workers have the rest of the remote.
     package func text(isPart: Bool) -> String {
         if objects == 0, references == 0, !isInterrupted {
             return location.textOfEmptyRemote(isPart: isPart)

@@ -2,7 +2,7 @@ import ArgumentParser
 import LarderManifest
 import LarderPrefetch
 
-struct RemotePullCommand: AsyncParsableCommand, NetworkCommand {
+struct RemotePullCommand: AsyncParsableCommand, NetworkCommand, CarryingCommand {
     static let configuration = CommandConfiguration(
         commandName: "pull",
         abstract: "Copy the icons of manifests from a remote into the cache, and ask no origin.",
@@ -28,8 +28,7 @@ struct RemotePullCommand: AsyncParsableCommand, NetworkCommand {
     @OptionGroup(title: "Credentials", visibility: .rare) var credentials: CredentialOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
-    @Flag(help: .rare("Accept bodies that are not images."))
-    var anyContent = false
+    @Flag(help: .rare("Accept bodies that are not images.")) var anyContent = false
 
     func validate() throws {
         _ = try remote.requireRemote(.only)
@@ -42,7 +41,7 @@ struct RemotePullCommand: AsyncParsableCommand, NetworkCommand {
         ) { run in
             var configuration = PrefetchConfiguration(cache: cache.path)
             configuration.logger = Log.logger("larder.prefetch")
-            configuration.manifestRules = try reading.rules
+            configuration.manifestRules = try reading.rules()
             configuration.policy.revalidation = .never
             configuration.policy.failureLifetime = .zero
             configuration.acceptsAnyContent = anyContent
@@ -53,10 +52,9 @@ struct RemotePullCommand: AsyncParsableCommand, NetworkCommand {
     }
 }
 
-struct RemotePushCommand: AsyncParsableCommand, NetworkCommand {
+struct RemotePushCommand: AsyncParsableCommand, NetworkCommand, CarryingCommand {
     static let configuration = CommandConfiguration(
-        commandName: "push",
-        abstract: "Store in a remote what the cache has and the remote lacks.",
+        commandName: "push", abstract: "Store in a remote what the cache has and the remote lacks.",
         discussion: """
             Each object is compared with its digest on the way. An icon whose origin says \
             'private' stays where it is. The exit status is 2 if something could not be stored; \
@@ -92,10 +90,10 @@ struct RemotePushCommand: AsyncParsableCommand, NetworkCommand {
             var configuration = PrefetchConfiguration(cache: cache.path)
             configuration.logger = Log.logger("larder.prefetch")
             if selection.manifest.isEmpty {
-                // The cache's own list has no limit.
+                // The cache's own listing has no limit.
                 configuration.manifestRules.limits.maximumEntries = .max
             } else {
-                configuration.manifestRules = try reading.rules
+                configuration.manifestRules = try reading.rules()
             }
             configuration.policy.isOffline = true
             // Whatever was accepted when it was stored.
@@ -111,17 +109,12 @@ struct RemotePushCommand: AsyncParsableCommand, NetworkCommand {
     }
 }
 
-/// A command that carries icons between a cache and a remote.
 private protocol CarryingCommand: NetworkCommand {
     var colors: ColorOptions { get }
     var output: ReportOptions { get }
 }
 
-extension RemotePullCommand: CarryingCommand {}
-extension RemotePushCommand: CarryingCommand {}
-
 extension CacheRun {
-    /// Carries icons between a cache and a remote, and ends the command with its status.
     fileprivate func carry(
         _ sources: [ManifestSource], _ configuration: PrefetchConfiguration,
         _ command: some CarryingCommand, _ purpose: PrefetchConsole.Purpose

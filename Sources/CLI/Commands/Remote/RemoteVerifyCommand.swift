@@ -29,14 +29,13 @@ struct RemoteVerifyCommand: AsyncParsableCommand {
     @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
-    @Flag(help: "Write damaged objects again from the cache, or remove them.")
-    var repair = false
+    @Flag(help: "Write damaged objects again from the cache, or remove them.") var repair = false
 
     func validate() throws { _ = try remote.requireRemote(.only) }
 
     func run() async throws {
         try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet) { run in
-            let transfer = try connections.configuration
+            let transfer = try connections.configuration()
             let cache = repair ? try cache.required(wait: run.wait) : nil
             var verifier = RemoteVerifier(try remote.requireRemote(.only), transfer: transfer)
             verifier.shard = try part.shard

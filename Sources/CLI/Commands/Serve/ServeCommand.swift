@@ -4,8 +4,7 @@ import LarderServer
 
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "serve",
-        abstract: "Serve the cache over HTTP. Nothing is ever downloaded.",
+        commandName: "serve", abstract: "Serve the cache over HTTP. Nothing is ever downloaded.",
         discussion: """
             Prints its URL when it listens. There, a page shows all icons. /icon?url=URL is an \
             icon, /objects/sha256/DIGEST an object, /manifest/NAME a manifest whose icons are at \
@@ -37,8 +36,7 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             """
             Listen on this host and port; port 0 lets the system choose. (default: 127.0.0.1:8080)
-            """, valueName: "address"),
-        transform: ListenAddress.parse)
+            """, valueName: "address"), transform: ListenAddress.parse)
     var listen = ListenAddress(host: "127.0.0.1", port: 8_080)
 
     @Option(
@@ -54,8 +52,7 @@ struct ServeCommand: AsyncParsableCommand {
             "The URL that clients use. (default: the Host of each request)", valueName: "url"))
     var publicURL: String?
 
-    @Flag(help: "Answer as a proxy does, for any http URL that is cached.")
-    var mirror = false
+    @Flag(help: "Answer as a proxy does, for any http URL that is cached.") var mirror = false
 
     @Option(help: "The answer for an icon that is not cached. (default: 404)")
     var fallbackStatus: MissingIcon?
@@ -65,8 +62,7 @@ struct ServeCommand: AsyncParsableCommand {
             """
             Keep a manifest of the URLs that were asked for and are not cached, for the next \
             prefetch.
-            """, valueName: "file"),
-        completion: .file())
+            """, valueName: "file"), completion: .file())
     var missingList: String?
 
     @Option(
@@ -80,11 +76,9 @@ struct ServeCommand: AsyncParsableCommand {
         completion: .file())
     var accessLog: String?
 
-    @Flag(help: .rare("Serve no page with all icons and their URLs."))
-    var noGallery = false
+    @Flag(help: .rare("Serve no page with all icons and their URLs.")) var noGallery = false
 
-    @Flag(name: .shortAndLong, help: "Print only the URL and problems.")
-    var quiet = false
+    @Flag(name: .shortAndLong, help: "Print only the URL and problems.") var quiet = false
 
     func validate() throws {
         if manifests.contains("") { throw ValidationError("A manifest's name is empty.") }
@@ -113,7 +107,6 @@ struct ServeCommand: AsyncParsableCommand {
             : URL(fileURLWithPath: manifest).lastPathComponent
     }
 
-    /// A URL without a slash at its end.
     private static func base(_ text: String) throws -> String {
         let rest = text.split(separator: "/", omittingEmptySubsequences: false)
         let isPlain = text.utf8.allSatisfy {
@@ -159,12 +152,11 @@ struct ServeCommand: AsyncParsableCommand {
                 Console.complain("responses were cut off")
                 try interrupts.status.exit()
             }
-            // The server has said it.
+            // The server has reported it.
             if let failure = missing?.failure { try ExitStatus(failure).exit() }
         }
     }
 
-    /// The log is appended to: nothing else is to get its lines.
     private func confirmAccessLog() throws {
         guard let accessLog, accessLog != "-" else { return }
         try OutputFile.confirm(
@@ -178,10 +170,9 @@ struct ServeCommand: AsyncParsableCommand {
         var configuration = ServerConfiguration(cache: cache.path)
         configuration.logger = Log.logger("larder.server")
         (configuration.host, configuration.port) = (listen.host, listen.port)
-        configuration.manifestRules = try reading.rules
+        configuration.manifestRules = try reading.rules()
         configuration.manifests = try manifests.map { manifest in
-            ServedManifest(
-                name: Self.name(manifest), source: try ManifestOptions.source(manifest))
+            ServedManifest(name: Self.name(manifest), source: try ManifestOptions.source(manifest))
         }
         configuration.publicURL = try publicURL.map(Self.base)
         configuration.isMirror = mirror
@@ -200,15 +191,9 @@ struct ListenAddress {
     let host: String
     let port: Int
 
-    /// Whether nobody but this machine reaches it, as far as its spelling tells.
+    /// Whether only this machine reaches it, as far as its spelling tells.
     var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
 
-    init(host: String, port: Int) {
-        self.host = host
-        self.port = port
-    }
-
-    /// - Throws: `ValidationError`, which says what is valid.
     static func parse(_ argument: String) throws -> ListenAddress {
         if let colon = argument.lastIndex(of: ":"),
             let port = UInt16(argument[argument.index(after: colon)...])

@@ -4,11 +4,11 @@ import LarderManifest
 import LarderServer
 import Synchronization
 
-/// A file, or standard output, to which lines are added without anybody waiting for it.
+/// The file behind `--access-log`. Adding a line does not wait for a write.
 final class AccessLog: Sendable {
-    /// What waits to be written, in bytes; lines beyond that are lost, and counted.
+    /// The most bytes that wait to be written. Further lines are lost, and counted.
     private static let mostWaiting = 4 << 20
-    /// Milliseconds that a reader may take nothing; what waits is lost then.
+    /// Milliseconds without progress of a reader, after which waiting lines are lost.
     private static let patience: Int32 = 1_000
     /// Seconds that the last lines may take.
     private static let lastPatience = 5.0
@@ -19,20 +19,18 @@ final class AccessLog: Sendable {
         var waiting: [UInt8] = []
         var isScheduled = false
         var lost = 0
-        /// Why lines were lost last; nil if there was no room for them.
+        /// The error that lost lines last. Nil if there was no room for them.
         var reason: Int32?
         var saidAt: ContinuousClock.Instant?
-        /// Whether the last line that was written has no end.
+        /// Whether the last line was cut off.
         var isInLine = false
     }
 
     private let file: FileDescriptor?
     private let state = Mutex(State())
-    /// Has a thread that a writing may keep for ever.
+    /// A write may block its thread for ever.
     private let queue = DispatchQueue(label: "larder.access-log")
 
-    /// - Parameter path: `-` is standard output.
-    /// - Throws: ``OutputFailure`` if it cannot be opened.
     init(_ path: String) throws(OutputFailure) {
         guard path != "-" else {
             file = nil
@@ -43,11 +41,11 @@ final class AccessLog: Sendable {
             file = try OutputFile.open(
                 path, flags: O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK, mode: 0o640)
         } catch  where error.cause.errno == ENXIO {
-            throw OutputFailure(path, "is a pipe or a device that nobody reads")
+            throw OutputFailure(
+                CacheError(
+                    .unusable, subject: path, message: "is a pipe or a device that nobody reads"))
         }
     }
-
-    private var descriptor: Int32 { file?.raw ?? STDOUT_FILENO }
 
     func add(_ line: String) {
         let isFirst = state.withLock { state in
@@ -63,7 +61,7 @@ final class AccessLog: Sendable {
         queue.asyncAfter(deadline: .now() + .milliseconds(200)) { [self] in write() }
     }
 
-    /// Writes what waits, says what was lost, and returns when that is done, or takes too long.
+    /// Writes the waiting lines and reports losses, within ``lastPatience``.
     func flush() {
         let end = DispatchSemaphore(value: 0)
         queue.async { [self] in
@@ -81,7 +79,7 @@ final class AccessLog: Sendable {
             defer { (state.waiting, state.isScheduled) = ([], false) }
             return (state.waiting, state.isInLine)
         }
-        // Half a line is lost; the next one is not.
+        // Ends a line that was cut off, so that the next one is whole.
         if !lines.isEmpty { send(lines, behind: isInLine ? [UInt8(ascii: "\n")] : []) }
         sayLosses()
     }
@@ -91,7 +89,7 @@ final class AccessLog: Sendable {
         var (sent, failure): (Int, Int32?) = (0, nil)
         StandardStreams.withoutBrokenPipes {
             (sent, failure) = bytes.withUnsafeBytes {
-                StandardStreams.send($0, to: descriptor, patience: Self.patience)
+                StandardStreams.send($0, to: file?.raw ?? STDOUT_FILENO, patience: Self.patience)
             }
         }
         let lost = bytes[max(sent, end.count)...].count { $0 == UInt8(ascii: "\n") }
@@ -102,7 +100,7 @@ final class AccessLog: Sendable {
         }
     }
 
-    /// At once the first time, and then now and then, and at the end.
+    /// Reports losses at once the first time, then after ``pause``, and at the end.
     private func sayLosses(isLast: Bool = false) {
         let (lost, reason) = state.withLock { state in
             let isDue = state.saidAt.map { ContinuousClock.now - $0 >= Self.pause } ?? true
@@ -116,20 +114,19 @@ final class AccessLog: Sendable {
             case nil, EAGAIN: "they are not taken fast enough"
             case let number?: String(cString: strerror(number))
             }
-        let lines = lost == 1 ? "a line was" : "\(lost) lines were"
-        Console.complain("--access-log: \(lines) lost: \(cause)")
+        Console.complain(
+            "--access-log: \(lost == 1 ? "a line was" : "\(lost) lines were") lost: \(cause)")
     }
 }
 
 /// The file behind `--missing-list`: a manifest that is replaced as a whole.
 final class MissingListFile: Sendable {
-    /// URLs that clients asked for are nobody else's business.
+    /// Private: clients' URLs are for the user alone.
     private static let mode: mode_t = 0o600
 
     private let path: String
     private let lastFailure = Mutex<OutputFailure?>(nil)
 
-    /// Why it could not be written the last time; nil if it could.
     var failure: OutputFailure? { lastFailure.withLock { $0 } }
 
     /// - Throws: `ValidationError` if it is one of the manifests, or lies in the cache;
@@ -153,7 +150,6 @@ final class MissingListFile: Sendable {
     }
 
     @Sendable private func load() throws -> [String] {
-        let largest = MissingListOutput.maximumSize
         let text: Data
         do {
             let folder = try UsersPath(path.parentDirectory).folder()
@@ -165,7 +161,7 @@ final class MissingListFile: Sendable {
                 try file.setMode(Self.mode)
             }
             let handle = FileHandle(fileDescriptor: file.raw, closeOnDealloc: false)
-            text = try handle.read(upToCount: largest + 1) ?? Data()
+            text = try handle.read(upToCount: MissingListOutput.maximumSize + 1) ?? Data()
             withExtendedLifetime(file) {}
         } catch {
             throw ManifestError(.unreadable, source: path, "cannot be read")

@@ -1,15 +1,13 @@
 import ArgumentParser
 import LarderServer
 
-/// What clients of a server may cost.
 struct ServerLimitOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
             Keep icons in memory up to this size. With 0, each is read from the disk. (default: \
             64MiB)
-            """, valueName: "size"),
-        transform: ByteCount.parse)
+            """, valueName: "size"), transform: ByteCount.parse)
     var memoryLimit = ByteCount(64 << 20)
 
     @Option(

@@ -33,7 +33,7 @@ struct SnapshotCommand: AsyncParsableCommand {
     func run() async throws {
         try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet, hasOneCache: false) {
             run in
-            // From the first on, something would be left if it left at once.
+            // From the start, because leaving at once would leave files behind.
             run.interrupts.ask("ending what is begun")
             let report: SnapshotReport
             do {
@@ -68,8 +68,8 @@ extension SnapshotReport {
 
     package var complaint: String? {
         if hasAllObjects { return nil }
-        let kinds = [(damaged.count, "not whole"), (unreadable.count, "unreadable")]
-        let found = kinds.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+        let found = [(damaged.count, "not whole"), (unreadable.count, "unreadable")]
+            .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
         return "\(found), left out of the copy; larder verify says more"
     }
 

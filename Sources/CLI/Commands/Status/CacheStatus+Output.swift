@@ -20,18 +20,7 @@ extension CacheStatus {
                 + (quarantined > 0 ? "\nquarantine \(quarantined.of("file"))" : "")
                 + runs.map { "\n\($0.text(paint))" }.joined()
     }
-}
 
-extension RunRecord {
-    /// `prefetch   ended 2026-11-21T02:00:05Z after 12 s with status 0`.
-    fileprivate func text(_ paint: Paint) -> String {
-        let name = command.rawValue.padding(toLength: 11, withPad: " ", startingAt: 0)
-        return "\(name)ended \(UTCTime.timestamp(ended)) after \(DurationText.describe(seconds))"
-            + " with " + (exitStatus == 0 ? "status 0" : paint.failed("status \(exitStatus)"))
-    }
-}
-
-extension CacheStatus {
     package var json: String {
         var object = JSONObject()
         object.set("path", path.sanitizedForTerminal)
@@ -57,6 +46,13 @@ extension CacheStatus {
 }
 
 extension RunRecord {
+    /// `prefetch   ended 2026-11-21T02:00:05Z after 12 s with status 0`.
+    fileprivate func text(_ paint: Paint) -> String {
+        let name = command.rawValue.padding(toLength: 11, withPad: " ", startingAt: 0)
+        return "\(name)ended \(UTCTime.timestamp(ended)) after \(DurationText.describe(seconds))"
+            + " with " + (exitStatus == 0 ? "status 0" : paint.failed("status \(exitStatus)"))
+    }
+
     fileprivate var json: JSONObject {
         var object = JSONObject()
         object.set("command", command.rawValue)

@@ -22,11 +22,9 @@ struct StatusCommand: AsyncParsableCommand {
     @OptionGroup var cache: CacheOptions
     @OptionGroup var colors: ColorOptions
 
-    @Option(help: "The output format. (default: text)")
-    var format: Format?
+    @Option(help: "The output format. (default: text)") var format: Format?
 
-    @Flag(help: "The same as --format json.")
-    var json = false
+    @Flag(help: "The same as --format json.") var json = false
 
     @Option(
         help: ArgumentHelp(

@@ -42,8 +42,7 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
     @OptionGroup(title: "Credentials", visibility: .rare) var credentials: CredentialOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
-    @Flag(help: "Move damaged objects to quarantine/ and fetch them again.")
-    var repair = false
+    @Flag(help: "Move damaged objects to quarantine/ and fetch them again.") var repair = false
 
     func validate() throws {
         if reading.baseURL != nil, part.manifests.isEmpty {
@@ -52,15 +51,13 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
     }
 
     func run() async throws {
-        try await CacheRun.of(
-            self, on: cache, locks, isQuiet: output.quiet, recordedAs: .verify
-        ) {
+        try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet, recordedAs: .verify) {
             run in
             if repair { try ProcessLimits.requireTransfers() }
             var configuration = PrefetchConfiguration(cache: cache.path)
             configuration.logger = Log.logger("larder.prefetch")
             configuration.lockWait = run.wait
-            configuration.manifestRules = try reading.rules
+            configuration.manifestRules = try reading.rules()
             try applyNetwork(to: &configuration)
             let verification = CacheVerification(configuration)
             let cache = try cache.openDamaged(wait: run.wait, isForRepair: repair)
@@ -73,9 +70,7 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
             ) { run.line.show($0.text) }
             run.line.clear()
             var failure: (any Error)?
-            if repair, !report.findings.isEmpty, !report.isInterrupted,
-                report.failure == nil
-            {
+            if repair, !report.findings.isEmpty, !report.isInterrupted, report.failure == nil {
                 do {
                     try await verification.repair(
                         &report, of: cache, isCancelled: { run.interrupts.isAsked }
@@ -91,7 +86,7 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
             } else if !output.quiet {
                 try report.writeText(colors.output) { print($0, terminator: "") }
             }
-            // That an index is damaged is a finding already.
+            // A damaged index is a finding already.
             if let failure, !report.isInterrupted, (failure as? CacheError)?.code != .damaged {
                 throw failure
             }
@@ -107,15 +102,13 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
     }
 }
 
-/// What is verified, how thoroughly and for how long.
 struct VerifyPartOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
             Verify a random part (5%), or one of several that together cover the whole \
             cache (3/10).
-            """, valueName: "p%|n/m"),
-        transform: Sample.parse)
+            """, valueName: "p%|n/m"), transform: Sample.parse)
     var sample: Sample?
 
     @Option(
@@ -136,8 +129,7 @@ struct VerifyPartOptions: ParsableArguments {
             """
             Verify only what this manifest names; an entry that is not cached is missing. May be \
             repeated.
-            """, valueName: "manifest"),
-        completion: .manifest)
+            """, valueName: "manifest"), completion: .manifest)
     var manifests: [String] = []
 
     @Flag(help: "Compare sizes, and read only files whose size differs from the index.")
@@ -172,7 +164,6 @@ enum Sample {
     case percent(Double)
     case part(Int, of: Int)
 
-    /// - Throws: `ValidationError`, which says what is valid.
     static func parse(_ argument: String) throws -> Sample {
         if let percent = Quantity.percent(argument), percent > 0 {
             return .percent(NSDecimalNumber(decimal: percent).doubleValue)
@@ -186,7 +177,6 @@ enum Sample {
         throw ValidationError("it is a percentage above 0, such as 5%, or a part, such as 3/10")
     }
 
-    /// - Parameter seed: decides which the random part is. Default: nil, another every time.
     func selection(seed: UInt64?) -> VerifySelection {
         switch self {
         case .percent(let percent):

@@ -2,12 +2,9 @@ import LarderCache
 import LarderCore
 
 extension VerifyReport {
-    /// Writes the report as text: a line for each finding and for each URL fetched again, and the
-    /// counts. In pieces of whole lines, since there may be a finding for each of a million
-    /// entries.
-    package func writeText(
-        _ paint: Paint = .none, _ write: (String) throws -> Void
-    ) throws {
+    /// Writes the report in pieces of whole lines, because each of a million entries may have a
+    /// finding.
+    package func writeText(_ paint: Paint = .none, _ write: (String) throws -> Void) throws {
         for finding in findings { try write(finding.text(paint) + "\n") }
         try entryFindings.forEach { try write($0.text(paint) + "\n") }
         var lines = refetches.map(\.text)
@@ -15,7 +12,6 @@ extension VerifyReport {
             .map { ", \(count($0)) \($0.rawValue)" }
         let named = entries > 0 ? "\(entries.of("entry", "entries")), " : ""
         let read = isQuick ? "sizes only" : ByteText.describe(bytes)
-        // Of a manifest's objects only, all of the index's resources were checked.
         let checked = entries > 0 ? "" : ", \(resources.of("resource"))"
         lines.append(
             "\(named)\(objects.of("object")), \(read)\(checked): "
@@ -45,15 +41,11 @@ extension VerifyReport {
     private var verdict: String {
         if isClean { return isComplete ? "clean" : "clean, as far as it went" }
         if isSound { return "repaired" }
-        guard lost.count < unrepaired.count + entryFindings.count else {
-            return "\(lost.count) lost: the next repair or prefetch asks for them"
-        }
-        return "not clean"
+        return lost.count < unrepaired.count + entryFindings.count
+            ? "not clean" : "\(lost.count) lost: the next repair or prefetch asks for them"
     }
 
-    private var unrepaired: [Finding] {
-        findings.filter { $0.kind.isCorruption && !$0.isRepaired }
-    }
+    private var unrepaired: [Finding] { findings.filter { $0.kind.isCorruption && !$0.isRepaired } }
 
     private var lost: [Finding] { unrepaired.filter { $0.repair == .lost } }
 
@@ -61,32 +53,27 @@ extension VerifyReport {
         // A repair leaves these to a prefetch.
         let uncached = entryFindings.fetchable
         if uncached > 0 {
-            return
-                "\(uncached.of("entry is", "entries are")) not cached as the manifest wants:"
-                + " \(prefetch)"
+            let count = uncached.of("entry is", "entries are")
+            return "\(count) not cached as the manifest wants: \(prefetch)"
         }
         if unrepaired.contains(where: { $0.kind == .index && $0.digest == nil }) {
             return "larder reindex rebuilds the index from what is sound"
         }
         let isMendable = unrepaired.contains { $0.repair == nil && $0.isMendable }
-        return isMendable && findings.allSatisfy { $0.repair == nil }
-            ? """
-            larder verify --repair, with the prefetch's network options, fetches again what is not \
-            whole
-            """
-            : nil
+        guard isMendable, findings.allSatisfy({ $0.repair == nil }) else { return nil }
+        return "larder verify --repair, with the prefetch's network options, fetches again what is"
+            + " not whole"
     }
 
     private var prefetch: String {
-        let isAgain = manifests.contains("-")
         let command =
-            isAgain
+            manifests.contains("-")
             ? "a prefetch of the same"
             : "larder prefetch \(manifests.map(\.sanitizedForTerminal).joined(separator: " "))"
         return "\(command), with the same options, fetches what is missing"
     }
 
-    /// What is wrong, one line for people; nil if nothing is. What was repaired was wrong, too.
+    /// One line on what is wrong, also if it was repaired. Nil if nothing is.
     package var complaint: String? {
         let bad = findings.filter(\.kind.isCorruption)
         let interruption = isInterrupted ? "interrupted after \(objects.of("object"))" : nil
@@ -119,41 +106,9 @@ extension VerifyReport {
         }
         return parts.joined(separator: "; ")
     }
-}
 
-extension VerifyReport.Finding {
-    /// Whether a repair has a way.
-    fileprivate var isMendable: Bool {
-        kind == .obstructed || digest != nil && kind.isCorruption && kind != .unreadable
-    }
-
-    fileprivate func text(_ paint: Paint) -> String {
-        let kind = kind.isCorruption ? paint.failed(kind.rawValue) : kind.rawValue
-        var text =
-            "\(kind): \(subject.sanitizedForTerminal): \(message.sanitizedForTerminal)"
-        if let repair { text += " (\(repair.rawValue))" }
-        if let quarantine { text += "\n    moved to \(quarantine)" }
-        return text + urls.map { "\n    \($0.shownAsURL)" }.joined()
-    }
-}
-
-extension VerifyReport.Refetch {
-    fileprivate var text: String {
-        let result =
-            switch outcome {
-            case .fetched: "the same bytes"
-            case .changed: "other bytes now: \(digest.map { "\($0)" } ?? "")"
-            case .failed:
-                problem.map { "\($0.code): \($0.message.sanitizedForTerminal)" } ?? "failed"
-            }
-        let verb = outcome == .failed ? "could not be fetched again" : "fetched again"
-        return "\(verb): \(key.shownAsURL): \(result)"
-    }
-}
-
-extension VerifyReport {
-    /// Writes the report as one JSON object with a line end, in pieces, since there may be a
-    /// finding for each of a million entries.
+    /// Writes one JSON object and a line end in pieces, because each of a million entries may have
+    /// a finding.
     package func writeJSON(_ write: (String) throws -> Void) throws {
         var object = JSONObject()
         object.set("clean", isClean)
@@ -194,6 +149,18 @@ extension VerifyReport {
 }
 
 extension VerifyReport.Finding {
+    fileprivate var isMendable: Bool {
+        kind == .obstructed || digest != nil && kind.isCorruption && kind != .unreadable
+    }
+
+    fileprivate func text(_ paint: Paint) -> String {
+        let kind = kind.isCorruption ? paint.failed(kind.rawValue) : kind.rawValue
+        var text = "\(kind): \(subject.sanitizedForTerminal): \(message.sanitizedForTerminal)"
+        if let repair { text += " (\(repair.rawValue))" }
+        if let quarantine { text += "\n    moved to \(quarantine)" }
+        return text + urls.map { "\n    \($0.shownAsURL)" }.joined()
+    }
+
     fileprivate var json: JSONObject {
         var object = JSONObject()
         object.set("kind", kind.rawValue)
@@ -208,13 +175,24 @@ extension VerifyReport.Finding {
 }
 
 extension VerifyReport.Refetch {
+    fileprivate var text: String {
+        let result =
+            switch outcome {
+            case .fetched: "the same bytes"
+            case .changed: "other bytes now: \(digest.map { "\($0)" } ?? "")"
+            case .failed:
+                problem.map { "\($0.code): \($0.message.sanitizedForTerminal)" } ?? "failed"
+            }
+        let verb = outcome == .failed ? "could not be fetched again" : "fetched again"
+        return "\(verb): \(key.shownAsURL): \(result)"
+    }
+
     fileprivate var json: JSONObject {
         var object = JSONObject()
         object.set("url", key.shownAsURL)
         object.set("outcome", outcome.rawValue)
         object.set("digest", digest?.description)
-        object.set(
-            "error", problem.map { JSONObject(errorCode: $0.code, message: $0.message) })
+        object.set("error", problem.map { JSONObject(errorCode: $0.code, message: $0.message) })
         return object
     }
 }

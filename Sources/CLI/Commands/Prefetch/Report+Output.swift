@@ -5,7 +5,7 @@ import LarderPrefetch
 extension Report {
     package var text: String { text() }
 
-    /// The same with lines about schemes, such as ``PlanSummary/unsupportedText``.
+    /// - Parameter unsupported: ``PlanSummary/unsupportedText``.
     package func text(unsupported: [String] = [], _ paint: Paint = .none) -> String {
         var counts = [
             "fetched \(count(.fetched))", "revalidated \(count(.revalidated))",
@@ -17,17 +17,14 @@ extension Report {
             if count(.shared) > 0 { counts.insert("in the remote \(count(.shared))", at: 2) }
         }
         if count(.unstored) > 0 {
-            counts.append(
-                "not stored \(count(.unstored)) (no-store; --store-anyway keeps them)")
+            counts.append("not stored \(count(.unstored)) (no-store; --store-anyway keeps them)")
         }
         if count(.skipped) > 0 { counts.append("skipped \(count(.skipped))") }
         if count(.unfinished) > 0 { counts.append("unfinished \(count(.unfinished))") }
         if otherShards > 0 { counts.append("left to other shards \(otherShards)") }
         let several = icons > entries ? ", \(icons.of("icon", "icons"))" : ""
-        var lines = [
-            "\(entries.of("entry", "entries"))\(several): " + counts.joined(separator: ", ")
-        ]
-        lines += failureLines(unsupported)
+        let all = "\(entries.of("entry", "entries"))\(several): " + counts.joined(separator: ", ")
+        var lines = [all] + failureLines(unsupported)
         lines.append(
             "\(ByteText.describe(receivedBytes)) received in \(DurationText.describe(seconds))")
         if let remote { lines += remote.lines(paint) }
@@ -46,18 +43,16 @@ extension Report {
         var lines: [String] = []
         if isInterrupted { lines.append("interrupted: what was finished is kept") }
         if let failure {
-            lines.append(
-                paint.failed("stopped")
-                    + ": \(failure.description.sanitizedForTerminal); what was stored is kept")
+            let reason = failure.description.sanitizedForTerminal
+            lines.append("\(paint.failed("stopped")): \(reason); what was stored is kept")
         }
         return lines
     }
 
     package func pushText(_ paint: Paint = .none) -> String {
         guard let remote else { return text(paint) }
-        var parts = remote.pushedTexts(paint)
-        if count(.failed) > 0 { parts.append(paint.failed("failed \(count(.failed))")) }
-        return transferText(parts, remote.faultLines(paint) + remote.endLines(paint), paint)
+        return transferText(
+            remote.pushedTexts(paint), remote.faultLines(paint) + remote.endLines(paint), paint)
     }
 
     package func pullText(_ paint: Paint = .none) -> String {
@@ -65,8 +60,6 @@ extension Report {
         var parts = [remote.pulledText]
         if count(.cached) > 0 { parts.append("already cached \(count(.cached))") }
         if count(.fetched) > 0 { parts.append("from the manifest itself \(count(.fetched))") }
-        if count(.failed) > 0 { parts.append(paint.failed("failed \(count(.failed))")) }
-        // What cannot be used has failed, and is counted there.
         return transferText(parts, remote.endLines(paint), paint)
     }
 
@@ -75,10 +68,27 @@ extension Report {
     ) -> String {
         guard let remote else { return "" }
         var parts = parts
+        if count(.failed) > 0 { parts.append(paint.failed("failed \(count(.failed))")) }
         if count(.skipped) > 0 { parts.append("skipped \(count(.skipped))") }
         if count(.unfinished) > 0 { parts.append("unfinished \(count(.unfinished))") }
         let lines = [remote.line(parts) + ", in \(DurationText.describe(seconds))"]
         return (lines + failureLines([]) + remoteLines + endLines(paint)).joined(separator: "\n")
+    }
+
+    package var json: String {
+        var object = JSONObject()
+        object.set("entries", entries)
+        for outcome in EntryResult.Outcome.allCases { object.set(outcome.rawValue, count(outcome)) }
+        object.set("failures", counts: failures)
+        object.set("received_bytes", receivedBytes)
+        object.set("seconds", seconds)
+        object.set("interrupted", isInterrupted)
+        object.set("error", failure?.json)
+        object.set("icons", icons)
+        object.set("other_shards", otherShards)
+        object.set("remote", remote?.json)
+        object.set("unread", unread)
+        return object.text
     }
 }
 
@@ -108,21 +118,53 @@ extension RemoteReport {
 
     func endLines(_ paint: Paint) -> [String] {
         guard let failure else { return [] }
-        return [
-            paint.failed("remote given up")
-                + ": \(failure.sanitizedForTerminal); the next run continues"
-        ]
+        let reason = failure.sanitizedForTerminal
+        return ["\(paint.failed("remote given up")): \(reason); the next run continues"]
+    }
+
+    var json: JSONObject {
+        var object = JSONObject()
+        object.set("location", location)
+        object.set("pulled", pulled)
+        object.set("pulled_bytes", pulledBytes)
+        object.set("pushed", pushed)
+        object.set("pushed_bytes", pushedBytes)
+        object.set("present", present)
+        object.set("unpushed", unpushed)
+        object.set("personal", personal)
+        object.set("faults", counts: faults)
+        object.set("first_fault", firstFault)
+        object.set("error", failure)
+        return object
     }
 }
 
 extension EntryResult {
-    /// What is wrong with a failed entry, one line for people; nil for any other outcome.
     package func complaint(_ paint: Paint = .none) -> String? {
         guard outcome == .failed, let failure else { return nil }
         let label = name.isEmpty ? "" : " \(name.sanitizedForTerminal)"
         let place = url.map { " \($0.shownAsURL)" } ?? ""
         return "\(manifest.sanitizedForTerminal): entry \(position)\(label):\(place)"
             + " \(paint.failed(failure.code)): \(failure.message.sanitizedForTerminal)"
+    }
+
+    package var json: String {
+        var object = JSONObject()
+        object.set("manifest", manifest.sanitizedForTerminal)
+        object.set("position", position)
+        object.set("name", name.sanitizedForTerminal)
+        object.set("url", url?.shownAsURL)
+        object.set("outcome", outcome.rawValue)
+        object.set("digest", digest?.description)
+        object.set("bytes", bytes)
+        object.set("media_type", attributes.mediaType)
+        object.set("width", attributes.width)
+        object.set("height", attributes.height)
+        object.set("attempts", attempts)
+        object.set("seconds", seconds)
+        object.set("error", failure.map { JSONObject(errorCode: $0.code, message: $0.message) })
+        object.set("icon_number", icon)
+        return object.text
     }
 }
 
@@ -149,7 +191,6 @@ extension Progress {
 }
 
 extension String {
-    /// What is said of the remote at this location if nothing was found: it may be misspelled.
     func textOfEmptyRemote(isPart: Bool) -> String {
         "there is nothing of larder's \(isPart ? "in this part of" : "at") \(sanitizedForTerminal)"
     }
