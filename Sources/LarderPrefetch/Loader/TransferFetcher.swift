@@ -5,9 +5,7 @@ import LarderIcons
 import LarderImages
 import Synchronization
 
-/// Fetches whole icons for an `IconLoader` with libcurl.
-///
-/// Makes one attempt: the loader remembers a failure for a while.
+/// Fetches whole icons for an `IconLoader`, in one attempt: the loader remembers failures.
 public final class TransferFetcher: IconFetcher {
     /// The header fields that decide about freshness.
     private static let kept = [
@@ -20,13 +18,11 @@ public final class TransferFetcher: IconFetcher {
     private let acceptsAnyContent: Bool
     private let cancelled = Mutex<Int64>(0)
 
-    /// The number of body bytes of cancelled transfers.
     package var cancelledBytes: Int64 { cancelled.withLock { $0 } }
 
     /// A fetcher with connections of its own.
     ///
     /// - Parameters:
-    ///   - transfer: how connections are made. Default: its defaults.
     ///   - headers: header fields to be sent. Default: none but those that larder itself needs.
     ///   - maximumBodyBytes: a longer body is refused. Default: 16 MiB.
     ///   - allowsDowngrade: whether redirects from https to http are followed. Default: false.

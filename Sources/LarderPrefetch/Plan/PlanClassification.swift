@@ -155,7 +155,6 @@ struct PlanClassification {
         }
     }
 
-    /// Takes down which bytes an entry demands.
     private func demand(_ current: inout NamedResource?, _ expectation: Expectation) {
         guard expectation.digest != nil || expectation.size != nil else { return }
         current?.isStrict = true
@@ -164,8 +163,6 @@ struct PlanClassification {
         else { return }
         current?.known?.isAsDemanded = false
     }
-
-    // MARK: -
 
     private func look(for page: [NamedResource]) -> PresenceLookup {
         PresenceLookup(of: page, in: cache) { known in
@@ -227,9 +224,7 @@ struct PlanClassification {
     }
 
     /// Icons that the manifest contains need no request.
-    private func settleOffline(
-        _ resource: NamedResource, _ summary: inout PlanSummary
-    ) throws {
+    private func settleOffline(_ resource: NamedResource, _ summary: inout PlanSummary) throws {
         let inline = try PreparedStatement(db, "SELECT 1 FROM inline WHERE fetch = ?")
         if try inline.firstInteger(resource.id) != nil {
             return try want(resource, .missing, &summary)

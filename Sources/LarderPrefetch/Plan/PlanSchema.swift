@@ -2,11 +2,9 @@ import Foundation
 import GRDB
 import LarderCache
 
-/// The temporary database behind a plan.
 enum PlanSchema {
     /// For pages, and as much again for what is being sorted.
     private static let cacheKibibytes = 3_072
-    /// For pages, once nothing is sorted any more.
     private static let fetchingKibibytes = 1_024
 
     static func open(at path: String?, cache: Cache?) throws -> DatabaseQueue {
@@ -18,7 +16,6 @@ enum PlanSchema {
         return queue
     }
 
-    /// Frees memory that only making the plan needed.
     static func shrink(_ db: Database) throws {
         try db.execute(
             sql: "PRAGMA main.cache_size = -\(fetchingKibibytes); PRAGMA shrink_memory")
@@ -89,18 +86,14 @@ enum PlanSchema {
     /// Orders of the pending resources. Each is created on demand, since sorting a million rows
     /// takes half a second.
     enum Order: String {
-        /// As the manifests have it.
         case fetch = "fetch, status"
-        /// As it is fetched.
         case origin = "origin, turn, fetch, status, is_strict, entries, icons"
-        /// As it is listed.
         case turn = "turn, fetch, status, icons"
     }
 
     /// The index has all columns that are read, since the table's rows are in another order.
     static func make(_ order: Order, in db: Database) throws {
         let name = "main.pending_by_\(order)"
-        try db.execute(
-            sql: "CREATE INDEX IF NOT EXISTS \(name) ON pending (\(order.rawValue))")
+        try db.execute(sql: "CREATE INDEX IF NOT EXISTS \(name) ON pending (\(order.rawValue))")
     }
 }
