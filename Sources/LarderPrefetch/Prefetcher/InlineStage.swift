@@ -12,7 +12,6 @@ final class InlineStage: Depositor, Sendable {
     private let reporter: Reporter
     private let check: BodyCheck
     private let isCancelled: @Sendable () -> Bool
-    /// Why the cache cannot go on.
     private let failure = Mutex<CacheError?>(nil)
 
     init(

@@ -14,8 +14,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
 
     /// Maximum number of failures of origins that were given up and are not reported yet.
     private static let failuresAhead = 1024
-    /// Operations beyond the maximum concurrency, at most: some of them hold bodies that wait to be
-    /// staged.
+    /// Maximum number of operations beyond the concurrency: some hold bodies not staged yet.
     private static let mostAhead = 32
 
     private let stage: OperationContext
@@ -29,8 +28,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private let holds = HostHolds()
     private let window: Int
 
-    /// Events from operations that the feeder has not processed yet. One wake-up handles all of
-    /// them.
+    /// Events that the feeder has not processed yet. One wake-up handles all of them.
     private let events = Mutex<[Event]>([])
 
     private enum Event {
@@ -126,8 +124,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             let (fetch, result) = (deposited.fetch, deposited.result)
             if case .success = result.result { deposits += 1 }
             switch outcome.result {
-            case .success:
-                results.append(result)
+            case .success: results.append(result)
             case .failure(let error):
                 if let failure = ResourceFailure(ofDeposit: error) {
                     refused.append((fetch, failure))
@@ -161,7 +158,6 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         }
     }
 
-    /// Calls `body` with the progress, on the feeder's queue.
     func sample(_ body: @escaping @Sendable (Progress) -> Void) {
         feeder.async { [self] in body(progress) }
     }
@@ -224,10 +220,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
 
     private func fetch(_ head: HostCursor.Head) throws -> Attempt {
         switch head {
-        case .returned(let fetch):
-            return fetch
-        case .planned(let planned):
-            return Attempt(planned, url: try planned.target)
+        case .returned(let fetch): fetch
+        case .planned(let planned): Attempt(planned, url: try planned.target)
         }
     }
 
@@ -334,8 +328,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
                 ])
             schedule.put(back: fetch.again(from: url, after: failure), at: instant)
             feed()
-        case .failure(let failure):
-            fail(fetch, failure)
+        case .failure(let failure): fail(fetch, failure)
         }
     }
 

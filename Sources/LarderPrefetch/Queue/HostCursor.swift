@@ -11,7 +11,6 @@ struct HostCursor {
 
     let origin: Int
     let limit: HostLimits.Limit
-    /// Fetches that wait for another attempt.
     var waiting = 0
     /// Fetches that redirects led to other origins, where they wait.
     var sentAway = 0
@@ -20,24 +19,18 @@ struct HostCursor {
     var lastUse = 0
     /// Entries of the schedule with another version are outdated.
     var version = 0
-    /// Fetches that were taken out.
     private(set) var taken = 0
     /// URLs of the plan that were not taken out yet; those that came back count as others.
     var remaining: Int { max(0, planned - taken) }
-    /// The origin asked to wait until this instant.
     private(set) var heldUntil: ContinuousClock.Instant?
     /// The rate limit allows nothing before this instant.
     var nextStart: ContinuousClock.Instant?
-    var notBefore: ContinuousClock.Instant? {
-        [heldUntil, nextStart].compactMap(\.self).max()
-    }
+    var notBefore: ContinuousClock.Instant? { [heldUntil, nextStart].compactMap(\.self).max() }
     /// Whether the last request had no answer.
     private(set) var isSilent = false
     /// Whether the last request was answered, without a request to wait.
     private(set) var isAnswering = false
-    /// Why the origin was given up.
     private(set) var failure: ResourceFailure?
-    /// The start of the time without a useful answer.
     private var troubleBegan: ContinuousClock.Instant?
     /// Returned fetches: further attempts, and redirects that lead here. They come before planned
     /// ones of the same priority.
@@ -49,8 +42,6 @@ struct HostCursor {
     private var isExhausted: Bool
     private let pageSize: Int
 
-    /// - Parameter planned: The number of the origin's URLs in the plan; redirects may lead to
-    ///   others.
     init(origin: Int, limit: HostLimits.Limit, planned: Int, pageSize: Int) {
         self.origin = origin
         self.limit = limit
@@ -59,7 +50,6 @@ struct HostCursor {
         isExhausted = planned == 0
     }
 
-    /// By priority, then in the order of the manifests.
     private struct Returned: Comparable {
         let fetch: Attempt
         private var place: PlannedResource.Place { fetch.planned.place }
@@ -151,14 +141,11 @@ struct HostCursor {
     /// Whether nothing is left to request or to remember.
     var isDone: Bool {
         isExhausted && page.isEmpty && returned.isEmpty && waiting == 0 && sentAway == 0
-            && inFlight == 0
-            && !isSilent && troubleBegan == nil && failure == nil
+            && inFlight == 0 && !isSilent && troubleBegan == nil && failure == nil
             && notBefore.map { $0 <= .now } ?? true
     }
 
-    mutating func put(back fetch: Attempt) {
-        returned.insert(Returned(fetch: fetch))
-    }
+    mutating func put(back fetch: Attempt) { returned.insert(Returned(fetch: fetch)) }
 
     private var isReturnedFirst: Bool {
         guard let fetch = returned.min?.fetch else { return false }
@@ -193,7 +180,6 @@ struct ReadyHost: Comparable {
     }
 }
 
-/// The source of a schedule's fetches: the plan and the cache.
 struct FetchSource {
     let plan: Plan
     let cache: Cache

@@ -27,7 +27,6 @@ final class StagingLanes: Sendable {
 
     init(primary: DispatchQueue) { self.primary = primary }
 
-    /// The cost of a piece of work.
     enum Load {
         case small
         /// Would delay the others in the first lane.

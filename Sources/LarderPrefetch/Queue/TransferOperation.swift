@@ -12,9 +12,7 @@ final class TransferOperation: Operation, @unchecked Sendable {
     // changes is in `state`.
 
     enum Outcome: Sendable {
-        /// Staged, and handed to the store.
         case deposited
-        /// Another request follows.
         case redirect(String, freshUntil: Date)
         case failed(ResourceFailure)
         /// No request was made: the origin asked to wait, or the run ends.
@@ -51,7 +49,6 @@ final class TransferOperation: Operation, @unchecked Sendable {
     private enum Phase { case waiting, executing, finished }
 
     /// - Parameters:
-    ///   - depositor: Receives the result of a deposit.
     ///   - onTransferEnd: Called once, when the connection is free, before the bytes are checked.
     ///   - onEnd: Called once, before the operation finishes.
     init(
@@ -229,10 +226,8 @@ extension TransferOperation: TransferReceiver {
     }
 }
 
-/// Origins that asked to wait, and until when.
-///
-/// Shared with the operations, so that an operation about to start sees a hold as soon as its
-/// response has arrived.
+/// Origins that asked to wait, and until when. Shared with the operations, so that one about to
+/// start sees a hold as soon as its response has arrived.
 final class HostHolds: Sendable {
     private let state = Mutex(State())
 
@@ -241,15 +236,12 @@ final class HostHolds: Sendable {
         var isStopping = false
     }
 
-    /// Starts nothing of an origin before `instant`.
     func hold(_ cursor: Int, until instant: ContinuousClock.Instant) {
         state.withLock { $0.instants[cursor] = max(instant, $0.instants[cursor] ?? instant) }
     }
 
-    /// Starts nothing more.
     func stop() { state.withLock { $0.isStopping = true } }
 
-    /// Whether an origin may be asked now.
     func allows(_ cursor: Int) -> Bool {
         state.withLock { state in
             if state.isStopping { return false }

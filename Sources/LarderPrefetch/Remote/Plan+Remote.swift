@@ -11,7 +11,6 @@ extension Plan {
         let key: String
         let url: String
         let hasCredentials: Bool
-        /// The remote's reference.
         let known: RemoteStore.Known?
         /// False if the remote's bytes turned out to be unusable.
         let isUsable: Bool
@@ -60,7 +59,6 @@ extension Plan {
         }
     }
 
-    /// Returns the parts that have wanted resources.
     func wantedParts() throws -> [UInt8] {
         try database.unsafeRead { db in
             try PreparedStatement(db, "SELECT DISTINCT part FROM wanted ORDER BY part")
@@ -68,10 +66,7 @@ extension Plan {
         }
     }
 
-    /// Returns the next wanted names of a part.
-    func wantedNames(
-        in part: UInt8, after last: Digest?, limit: Int
-    ) throws -> [Digest] {
+    func wantedNames(in part: UInt8, after last: Digest?, limit: Int) throws -> [Digest] {
         try database.unsafeRead { db in
             try PreparedStatement(
                 db,
@@ -80,7 +75,6 @@ extension Plan {
         }
     }
 
-    /// Records the remote's references to the wanted names of a part.
     func note(found: [(name: Digest, known: RemoteStore.Known)], in part: UInt8) throws {
         guard !found.isEmpty else { return }
         try database.write { db in
@@ -97,7 +91,6 @@ extension Plan {
         }
     }
 
-    /// Sorts the references found.
     func orderFound() throws {
         try database.writeWithoutTransaction { db in
             try db.execute(
@@ -133,7 +126,6 @@ extension Plan {
         return try ids.compactMap { id, known in try fetch(id).map { ($0, known) } }
     }
 
-    /// Returns the first pending resources.
     func pendingFetches(limit: Int) throws -> [Int64] {
         try database.unsafeRead { db in
             try PreparedStatement(db, "SELECT fetch FROM pending ORDER BY fetch LIMIT ?")
@@ -152,7 +144,6 @@ extension Plan {
         }
     }
 
-    /// Returns resources with the remote's references, in the given order.
     func shareables(_ fetches: [Int64]) throws -> [Shareable] {
         try database.unsafeRead { db in
             let select = try PreparedStatement(db, Self.selectShareable + " WHERE e.id = ?")
@@ -160,8 +151,7 @@ extension Plan {
         }
     }
 
-    /// Returns the next resources that were cached when the plan was made, in the order of the
-    /// manifests.
+    /// Returns the next resources that were cached when the plan was made.
     func cachedShareables(after last: Int64, limit: Int) throws -> [Shareable] {
         try database.unsafeRead { db in
             try PreparedStatement(
@@ -185,11 +175,8 @@ extension Plan {
             known: try row.optional { try known(&$0) }, isUsable: isUsable)
     }
 
-    private static func known(
-        _ row: inout RowReader
-    ) throws -> RemoteStore.Known {
+    private static func known(_ row: inout RowReader) throws -> RemoteStore.Known {
         RemoteStore.Known(
-            digest: try row.requireDigest(),
-            modified: Date(timeIntervalSince1970: row.double()))
+            digest: try row.requireDigest(), modified: Date(timeIntervalSince1970: row.double()))
     }
 }

@@ -14,12 +14,10 @@ final class PullStage: Depositor, Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// Why the cache cannot go on.
         var failure: CacheError?
         var hasLooked = false
     }
 
-    /// The context of a deposit.
     private struct Deposited: Sendable {
         let result: ResourceResult
         /// If not, its origin is asked whether it changed.
@@ -35,7 +33,6 @@ final class PullStage: Depositor, Sendable {
     private var plan: Plan { context.plan }
     private var remote: Remote { context.remote }
 
-    /// Whether the remote's references are known.
     var hasLooked: Bool { state.withLock { $0.hasLooked } }
 
     /// Looks the resources up in the remote, then copies them, in the order of fetching.
@@ -60,8 +57,6 @@ final class PullStage: Depositor, Sendable {
         }
     }
 
-    // MARK: - What it has
-
     private func look() async throws {
         try plan.prepareRemote()
         let lookup = RemoteLookup(remoteStore, width: remote.maximumConcurrent)
@@ -80,8 +75,6 @@ final class PullStage: Depositor, Sendable {
         try plan.orderFound()
         state.withLock { $0.hasLooked = true }
     }
-
-    // MARK: - What is taken
 
     private func pull() async throws {
         var page: ArraySlice<(fetch: PlannedResource, known: RemoteStore.Known)> = []
@@ -169,7 +162,6 @@ final class PullStage: Depositor, Sendable {
         return try plan.mismatch(of: digest, size: reference.size, by: fetch.id) == nil
     }
 
-    /// Whether it may be used without asking its origin.
     private func isFresh(
         _ reference: Reference, _ known: RemoteStore.Known, of fetch: PlannedResource
     ) -> Bool {
@@ -182,7 +174,6 @@ final class PullStage: Depositor, Sendable {
             headers: context.headers)
     }
 
-    /// Whether its listing alone shows that it is fresh.
     private func isFreshAsListed(_ known: RemoteStore.Known, _ fetch: PlannedResource) -> Bool {
         guard remote.use == .fill, let limit = remote.freshFor, !fetch.hasExpectation,
             context.policy.revalidation != .always
@@ -192,8 +183,6 @@ final class PullStage: Depositor, Sendable {
 
     /// Reports a resource that stays in the remote, in turn with the store's commits. Returns after
     /// that: listings are read faster than results are reported.
-    ///
-    /// - Parameter reference: Nil if it was not read.
     private func leave(
         _ fetch: PlannedResource, _ known: RemoteStore.Known, _ reference: Reference?
     ) async {
@@ -259,9 +248,9 @@ extension NamedResource.Known {
 }
 
 extension Deposit {
-    /// As the index of the machine had it that fetched it.
     fileprivate init(
-        _ context: any Sendable, _ fetch: PlannedResource, _ reference: Reference, _ content: Content
+        _ context: any Sendable, _ fetch: PlannedResource, _ reference: Reference,
+        _ content: Content
     ) {
         self.init(
             context: context, key: fetch.key, url: fetch.url,

@@ -11,7 +11,6 @@ final class PushStage: Sendable {
     private static let capacity = 512
     /// The tolerated difference of two machines' clocks, in seconds.
     private static let clockSkew: TimeInterval = 300
-    /// The maximum number of remembered digests.
     private static let rememberedLimit = 65_536
 
     private let context: RemoteContext
@@ -23,7 +22,6 @@ final class PushStage: Sendable {
 
     private struct State {
         var isStopping = false
-        /// The objects that this run stored.
         var stored: Set<Digest> = []
     }
 
@@ -36,8 +34,6 @@ final class PushStage: Sendable {
     private var width: Int { context.remote.maximumConcurrent }
 
     /// Starts to store the results of ``add(_:)``.
-    ///
-    /// - Parameter isLookedUp: Whether the remote's references are known.
     func begin(isLookedUp: Bool) {
         let new = RunTask { [self] in
             // Commits must not wait for a stage that ended.
@@ -57,8 +53,6 @@ final class PushStage: Sendable {
     }
 
     /// Waits until all added and all cached objects are stored.
-    ///
-    /// - Throws: ``CacheError`` if the cache cannot be read.
     func finish() throws {
         committed.finish(.success(()))
         do { try task.withLock { $0 }?.wait() } catch is CancellationError {}
@@ -73,8 +67,6 @@ final class PushStage: Sendable {
             self?.task.withLock { $0 }?.cancel()
         }
     }
-
-    // MARK: -
 
     private func run(isLookedUp: Bool) async throws {
         var page: ArraySlice<Plan.Shareable> = []

@@ -11,16 +11,13 @@ package struct RemoteLookup: Sendable {
 
     /// Names that are wanted, in ascending order; nil at the end.
     package typealias Wanted = @Sendable () throws -> Digest?
-    /// Receives each reference found.
     package typealias Find = @Sendable (_ name: Digest, RemoteStore.Known) throws -> Void
 
-    /// - Parameter width: requests at once for resources that are looked for one by one.
     package init(_ store: RemoteStore, width: Int) {
         self.store = store
         self.width = width
     }
 
-    /// Looks for resources of one part.
     package func look(
         in part: UInt8, for next: @escaping Wanted, found: @escaping Find
     ) async throws {
@@ -93,8 +90,7 @@ package struct RemoteLookup: Sendable {
 
         mutating func take(_ name: Digest, _ known: RemoteStore.Known) throws {
             if let best, best.name == name {
-                guard
-                    (known.modified, known.digest) > (best.known.modified, best.known.digest)
+                guard (known.modified, known.digest) > (best.known.modified, best.known.digest)
                 else { return }
             } else {
                 try finish()

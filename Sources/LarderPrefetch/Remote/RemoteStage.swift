@@ -90,7 +90,6 @@ final class RemoteTally: Sendable {
 
     var report: RemoteReport { state.withLock { $0.report } }
 
-    /// The error after which the remote was given up.
     var failure: RemoteError? { state.withLock { $0.failure } }
 
     var isGivenUp: Bool { failure != nil }

@@ -21,9 +21,6 @@ final class Reporter: Sendable {
         var demands: [String: (refused: Int, others: Int)] = [:]
     }
 
-    /// - Parameters:
-    ///   - namesSuccesses: Whether successful icons are reported, and not only counted.
-    ///   - isLocking: Whether a lock is wanted.
     init(plan: Plan, channel: EventChannel, namesSuccesses: Bool = true, isLocking: Bool = false) {
         self.plan = plan
         self.isLocking = isLocking
@@ -40,11 +37,8 @@ final class Reporter: Sendable {
 
     var progress: Progress { state.withLock { $0.progress } }
 
-    /// Reports the entries that need no transfer.
     func reportSettled() throws {
-        if !namesSuccesses {
-            state.withLock { $0.report.addCached(plan.summary) }
-        }
+        if !namesSuccesses { state.withLock { $0.report.addCached(plan.summary) } }
         try (namesSuccesses ? plan.forEachSettledEntry : plan.forEachFailed) { page in
             try emit(
                 page.map { entry in
@@ -134,10 +128,9 @@ final class Reporter: Sendable {
             for result in results {
                 state.report.add(result)
                 guard result.hasDemand, result.outcome == .failed else { continue }
-                let codes = [
-                    ResourceFailure.Reason.integrity.rawValue, ResourceFailure.Reason.size.rawValue,
-                ]
-                let isRefused = codes.contains(result.failure?.code ?? "")
+                let isRefused = [ResourceFailure.Reason.integrity, .size].contains {
+                    $0.rawValue == result.failure?.code
+                }
                 let count = state.demands[result.manifest] ?? (0, 0)
                 state.demands[result.manifest] =
                     isRefused

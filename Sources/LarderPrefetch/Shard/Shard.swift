@@ -19,11 +19,7 @@ public struct Shard: Sendable, Equatable {
     public let splits: [HostSplit]
     private let splitsByHost: [String: HostSplit]
 
-    /// - Parameters:
-    ///   - index: below `count`; the first worker is 0.
-    ///   - count: one of ``allowedCounts``.
-    ///   - splits: the hosts that are divided. Default: none.
-    /// - Returns: nil if a number is out of range, or `splits` names a host twice.
+    /// A worker's share; nil if a number is out of range, or `splits` names a host twice.
     public init?(_ index: Int, of count: Int, splits: [HostSplit] = []) {
         guard Self.allowedCounts.contains(count), (0..<count).contains(index) else { return nil }
         self.index = index
@@ -33,26 +29,21 @@ public struct Shard: Sendable, Equatable {
         if splitsByHost.count < splits.count { return nil }
     }
 
-    /// Whether what has no resource is this worker's, such as an entry without an icon: one worker
-    /// reports it for all.
+    /// Whether this worker reports entries without an icon: one does it for all.
     public var ownsProblems: Bool { index == 0 }
 
     /// Whether a part is this worker's.
     public func owns(_ part: Part) -> Bool { Int(part.number) % count == index }
 
-    /// Whether a resource is this worker's. Of all workers, exactly one has it.
-    ///
-    /// - Parameters:
-    ///   - host: as `HTTPURL` has it; nil if it has none.
-    ///   - key: what the resource is looked up by.
+    /// Whether a resource is this worker's, given its host as in `HTTPURL`; nil if it has none. Of
+    /// all workers, exactly one has it.
     public func owns(host: String?, key: String) -> Bool {
         guard let host else { return owns(Part(ofKey: key)) }
         guard let split = split(ofHost: host) else { return owns(Part(ofHost: host)) }
         return owns(split.part(ofPiece: split.piece(ofKey: key)))
     }
 
-    /// How much this worker may ask of a host; nil for all that the limits allow, if the host is
-    /// not split.
+    /// This worker's share of a host's limits; nil if the host is not split.
     public func share(ofHost host: String) -> HostShare? {
         guard let split = split(ofHost: host) else { return nil }
         let pieces = (0..<split.pieces).count { owns(split.part(ofPiece: $0)) }
@@ -69,7 +60,6 @@ public struct Shard: Sendable, Equatable {
 public struct HostShare: Hashable, Sendable {
     /// How many pieces the worker has; at least 1, since a redirect may lead any worker here.
     let pieces: Int
-    /// How many there are.
     let total: Int
 
     /// Requests at once. The shares of all workers add up to no more than `limit`, unless the host
@@ -90,10 +80,8 @@ public struct HostSplit: Hashable, Sendable {
     /// The number of pieces.
     public let pieces: Int
 
-    /// - Parameters:
-    ///   - host: a host in any spelling, without a scheme, a port or a path.
-    ///   - pieces: one of ``allowedPieces``.
-    /// - Returns: nil if the host is not one, or the number is another.
+    /// A split of a host in any spelling, without a scheme, a port or a path; nil if the host is
+    /// not one, or the number is not one of ``allowedPieces``.
     public init?(host: String, pieces: Int) {
         guard let pattern = HostPattern(host), pattern.port == nil,
             Self.allowedPieces.contains(pieces)
@@ -128,15 +116,11 @@ public struct Part: Hashable, Sendable {
     /// The part with a number.
     public init(number: UInt8) { self.number = number }
 
-    /// The part of everything on a host.
-    ///
-    /// - Parameter host: as `HTTPURL` has it: in lower case, without a port. A dot at its end does
-    ///   not count.
+    /// The part of everything on a host, given as `HTTPURL` has it: in lower case, without a port.
+    /// A final dot does not count.
     public init(ofHost host: String) { self.init(of: host.withoutFinalDot) }
 
     /// The part of a resource without a host, such as an icon that a manifest holds itself.
-    ///
-    /// - Parameter key: what the resource is looked up by.
     public init(ofKey key: String) { self.init(of: key) }
 
     private init(of text: String) {
