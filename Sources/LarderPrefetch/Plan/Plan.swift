@@ -83,8 +83,8 @@ final class Plan: Sendable {
         try database.writeWithoutTransaction { try PlanSchema.make(order, in: $0) }
     }
 
-    /// Sorts the pending resources by origin. Returns the origins and their numbers of resources, in
-    /// the order of their first resources.
+    /// Sorts the pending resources by origin. Returns the origins, in the order of their first
+    /// resources, and their numbers of resources.
     func orderFetches() throws -> [(origin: Int, urls: Int)] {
         try make(.fetch)
         try make(.origin)
@@ -259,8 +259,8 @@ public struct PlanPolicy: Sendable, Equatable {
     public var failureLifetime: Duration = .seconds(3600)
     /// Whether only what failed before is fetched, permanent failures included. Default: false.
     public var retriesOnlyFailed = false
-    /// Whether no request is made: cached resources count as fresh, missing ones fail. Overrides the
-    /// other settings. Default: false.
+    /// Whether no request is made: cached resources count as fresh, missing ones fail. Overrides
+    /// the other settings. Default: false.
     public var isOffline = false
 
     /// The defaults.

@@ -28,7 +28,7 @@ struct ResourceRecall {
             """)
     }
 
-    /// Returns a key's row, or nil if there is none or it is damaged. Keys must be in ascending order.
+    /// Returns a key's row, or nil if there is none or it is damaged. Keys must ascend.
     mutating func known(
         for key: [UInt8], _ column: RowReader.Column
     ) throws -> NamedResource.Known? {
