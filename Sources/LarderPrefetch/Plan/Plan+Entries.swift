@@ -36,7 +36,6 @@ extension Plan {
         try forEachEntry(Self.selectEntry, where: "(e.key IS NULL OR s.fetch IS NOT NULL)", body)
     }
 
-    /// Calls `body` with every pending entry that has not been reported.
     func forEachUnfinishedEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
         try forEachEntry(Self.selectEntry, where: "p.fetch IS NOT NULL", body)
     }

@@ -4,11 +4,10 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// Folds the entries that name the same resource, and compares it with a cache's index: what is
-/// cached, stale, missing or failed before.
+/// Folds the entries that name the same resource, and compares it with a cache's index.
 ///
-/// One pass over all entries in the order of their keys, which is the index's own, too: both are
-/// gone through side by side, which costs a fraction of looking up keys at random.
+/// One pass over all entries in the order of their keys, side by side with the index, which has the
+/// same order. This costs a fraction of looking up keys at random.
 struct PlanClassification {
     private let cache: Cache?
     private let acceptsAnyContent: Bool

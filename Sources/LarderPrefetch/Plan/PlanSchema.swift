@@ -17,8 +17,7 @@ enum PlanSchema {
     }
 
     static func shrink(_ db: Database) throws {
-        try db.execute(
-            sql: "PRAGMA main.cache_size = -\(fetchingKibibytes); PRAGMA shrink_memory")
+        try db.execute(sql: "PRAGMA main.cache_size = -\(fetchingKibibytes); PRAGMA shrink_memory")
     }
 
     /// Tables are written in their own order. Updating an index for every entry would take most of

@@ -3,9 +3,7 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// A resource that the plan wants from its origin.
-///
-/// A class, because it is shared by all attempts until their batch is committed.
+/// A resource to fetch. A class, because its attempts share it until their batch is committed.
 final class PlannedResource: Sendable {
     /// The plan's number, in the order of the manifests.
     let id: Int64
@@ -102,7 +100,6 @@ struct NamedResource {
         let url: String?
     }
 
-    /// Whether it may be used without asking its origin.
     func mayBeUsed(_ known: Known, policy: PlanPolicy, headers: RequestHeaders) -> Bool {
         if policy.isOffline { return true }
         return switch policy.revalidation {

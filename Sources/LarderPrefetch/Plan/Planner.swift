@@ -1,8 +1,7 @@
 import LarderCache
 import LarderManifest
 
-/// Plans without the network and without changing anything: manifests at URLs are read as the cache
-/// has them.
+/// Plans without the network and without changes. Manifests at URLs are read from the cache.
 public struct Planner: Sendable {
     private let cache: Cache?
     private let rules: ManifestRules

@@ -4,10 +4,8 @@ import LarderCache
 import LarderCore
 import Synchronization
 
-/// Looks up ascending keys in a cache's index.
-///
-/// Steps from one row to the next, since most keys are in the index. This takes half the time of
-/// looking each up.
+/// Looks up ascending keys in a cache's index. Steps from one row to the next, since most keys are
+/// in the index: this takes half the time of looking each up.
 struct ResourceRecall {
     /// After this many unwanted rows, the next key is looked up.
     private static let mostPassed = 2

@@ -24,10 +24,8 @@ public final class Prefetcher: Sendable {
         var remoteStage: RemoteStage?
     }
 
-    /// A prefetcher; nothing happens until its events are asked for.
-    ///
     /// Installs libcurl's conversion of international host names (`CurlHosts`), unless this process
-    /// has another one.
+    /// has another one. Nothing else happens until events are asked for.
     public init(_ configuration: PrefetchConfiguration) {
         CurlHosts.install()
         self.configuration = configuration

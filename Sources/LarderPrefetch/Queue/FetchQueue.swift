@@ -4,11 +4,9 @@ import LarderHTTP
 import Logging
 import Synchronization
 
-/// Feeds an `OperationQueue` from a plan, through a bounded window.
-///
-/// A resource becomes an operation when it could start soon, in the order of the ``HostSchedule``.
-/// The window is four times the maximum concurrency, at most ``mostAhead`` more, so that the next
-/// operations are ready when a slot is free.
+/// Feeds an `OperationQueue` from a plan in the order of the ``HostSchedule``, through a window of
+/// four times the maximum concurrency, at most ``mostAhead`` more, so that the next operations are
+/// ready when a slot is free.
 final class FetchQueue: Depositor, @unchecked Sendable {
     // Unchecked because the state is variables; all of it belongs to the serial queue `feeder`.
 
@@ -82,8 +80,6 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     deinit { timer.cancel() }
 
     /// Fetches all pending resources. Returns when everything is committed and reported.
-    ///
-    /// - Throws: An error of the cache or the plan. Objects stored before it remain stored.
     func run() throws {
         feeder.async { [self] in
             attempt { try schedule.begin() }
@@ -175,7 +171,6 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     }
 
     private var isIdle: Bool { running == 0 && (isStopping || schedule.isEmpty) }
-
     private var isDone: Bool { isIdle && failuresUnderWay == 0 && depositsUnderWay == 0 }
 
     /// Starts what may start now, and sets an alarm for what may start later.

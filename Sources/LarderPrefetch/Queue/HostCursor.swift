@@ -53,7 +53,6 @@ struct HostCursor {
     private struct Returned: Comparable {
         let fetch: Attempt
         private var place: PlannedResource.Place { fetch.planned.place }
-
         static func == (left: Returned, right: Returned) -> Bool { left.place == right.place }
         static func < (left: Returned, right: Returned) -> Bool { left.place < right.place }
     }

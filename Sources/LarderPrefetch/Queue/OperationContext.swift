@@ -43,9 +43,7 @@ final class OperationContext: Sendable {
     }
 
     /// Keeps an interrupted body if its rest can be requested later.
-    func keep(
-        _ body: StagedBody, of fetch: Attempt, head: ResponseHead, resumed: Validators?
-    ) {
+    func keep(_ body: StagedBody, of fetch: Attempt, head: ResponseHead, resumed: Validators?) {
         let fields = validators(of: head, resumed: resumed)
         guard body.count > StagedBody.memoryLimit,
             let validator = Resumption.validator(of: head, fields),
@@ -142,7 +140,6 @@ final class OperationContext: Sendable {
     }
 
     var requestsUnderWay: Int { requests.load(ordering: .relaxed) }
-
     func countRequest(_ change: Int) { requests.wrappingAdd(change, ordering: .relaxed) }
 
     private func settle(
@@ -172,8 +169,6 @@ struct BodyCheck: Sendable {
     struct OtherBytes: Error {}
 
     /// Digests, checks and stages a whole body. Unless `mayStore`, only checks it.
-    ///
-    /// - Throws: ``OtherBytes``, `ResourceFailure`, `ImageFault`, `CacheError`.
     func stage(
         _ body: StagedBody, of fetch: Int64, hasExpectation: Bool, mayStore: Bool,
         named name: Digest? = nil, outcome: EntryResult.Outcome = .fetched

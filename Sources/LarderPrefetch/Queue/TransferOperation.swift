@@ -3,10 +3,8 @@ import LarderCache
 import LarderHTTP
 import Synchronization
 
-/// One request, from its slot in the queue to a checked and staged body.
-///
-/// Asynchronous: ``start()`` hands over to the transfer loop and returns. The operation finishes
-/// when its bytes are staged, which frees its slot.
+/// One request, from its slot in the queue to a checked and staged body. ``start()`` hands over to
+/// the transfer loop and returns. The operation finishes when its bytes are staged.
 final class TransferOperation: Operation, @unchecked Sendable {
     // Unchecked because `Operation` restates it so; every stored property is `let`, and what
     // changes is in `state`.
@@ -169,9 +167,7 @@ extension TransferOperation: TransferReceiver {
         return outcome == nil
     }
 
-    func transfer(
-        _ id: TransferID, didReceive bytes: UnsafeRawBufferPointer
-    ) -> ReceiveVerdict {
+    func transfer(_ id: TransferID, didReceive bytes: UnsafeRawBufferPointer) -> ReceiveVerdict {
         guard let body = state.withLock({ $0.body }) else { return .proceed }
         do throws(CacheError) {
             guard try body.append(bytes) == .taken else { return .pause }

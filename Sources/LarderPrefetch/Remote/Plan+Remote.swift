@@ -46,9 +46,8 @@ extension Plan {
                 ).forEach { row in
                     let (id, key) = (row.integer(), try row.requireText())
                     let own = ReferenceName(key: key, host: nil)
-                    let isURL = !ResourceKey.isSpelledOut(key)
                     let origin = Int(row.integer())
-                    let part = isURL ? parts[origin] : own.part
+                    let part = ResourceKey.isSpelledOut(key) ? own.part : parts[origin]
                     try insert.run(Int64(part), own.name, id)
                     if row.bool() { try present.run(id) }
                 }
@@ -163,8 +162,7 @@ extension Plan {
     }
 
     private static let selectShareable = """
-        SELECT e.id, r.is_usable, e.key, e.url, e.credentials IS NOT NULL, r.digest,
-            r.modified
+        SELECT e.id, r.is_usable, e.key, e.url, e.credentials IS NOT NULL, r.digest, r.modified
         FROM main.entries e LEFT JOIN found r ON r.fetch = e.id
         """
 

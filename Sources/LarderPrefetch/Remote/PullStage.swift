@@ -32,12 +32,9 @@ final class PullStage: Depositor, Sendable {
 
     private var plan: Plan { context.plan }
     private var remote: Remote { context.remote }
-
     var hasLooked: Bool { state.withLock { $0.hasLooked } }
 
     /// Looks the resources up in the remote, then copies them, in the order of fetching.
-    ///
-    /// - Throws: `RemoteError` if the remote cannot be listed; ``CacheError``; `CancellationError`.
     func run() async throws {
         try await look()
         guard remote.use != .store else { return }
@@ -102,7 +99,11 @@ final class PullStage: Depositor, Sendable {
         do {
             let name = ReferenceName(key: fetch.key, url: fetch.url)
             let reference = try await remoteStore.reference(to: name, known.digest, key: fetch.key)
-            guard try isAsDemanded(known.digest, reference, by: fetch) else { return }
+            if fetch.hasExpectation,
+                try plan.mismatch(of: known.digest, size: reference.size, by: fetch.id) != nil
+            {
+                return
+            }
             let isFresh = isFresh(reference, known, of: fetch)
             if isFresh, remote.use == .fill { return await leave(fetch, known, reference) }
             guard reference.size <= context.maximumObjectBytes else {
@@ -121,7 +122,12 @@ final class PullStage: Depositor, Sendable {
                 id: fetch.id, result: .success(success), waiting: .init(for: fetch), attempts: 1,
                 seconds: (ContinuousClock.now - start) / .seconds(1))
             let deposit = Deposit(
-                Deposited(result: result, isFresh: isFresh), fetch, reference, content)
+                context: Deposited(result: result, isFresh: isFresh), key: fetch.key,
+                url: fetch.url, responseURL: reference.responseURL,
+                validators: reference.validators, variant: reference.variantDigest,
+                // The store uses the earlier of this and the header fields.
+                redirectsFreshUntil: reference.freshEnd, receivedAt: reference.receivedAt,
+                content: content)
             await withCheckedContinuation { accepted in
                 context.store.add(deposit, for: self) { accepted.resume() }
             }
@@ -155,13 +161,6 @@ final class PullStage: Depositor, Sendable {
         context.onProgress()
     }
 
-    private func isAsDemanded(
-        _ digest: Digest, _ reference: Reference, by fetch: PlannedResource
-    ) throws -> Bool {
-        guard fetch.hasExpectation else { return true }
-        return try plan.mismatch(of: digest, size: reference.size, by: fetch.id) == nil
-    }
-
     private func isFresh(
         _ reference: Reference, _ known: RemoteStore.Known, of fetch: PlannedResource
     ) -> Bool {
@@ -169,9 +168,13 @@ final class PullStage: Depositor, Sendable {
         let resource = NamedResource(
             id: fetch.id, key: fetch.key, url: fetch.url,
             hasCredentials: fetch.credentials != nil, origin: 0, priority: 0)
-        return resource.mayBeUsed(
-            NamedResource.Known(known.digest, reference), policy: context.policy,
-            headers: context.headers)
+        let row = NamedResource.Known(
+            object: 0, digest: known.digest, size: reference.size,
+            isImage: reference.mediaType != nil, isFresh: reference.isFresh(at: Date()),
+            isImmutable: CacheControl(reference.validators.cacheControl).isImmutable,
+            isUseDue: false, redirectedTo: reference.responseURL,
+            variant: reference.validators.vary.map { (reference.variantDigest, $0) })
+        return resource.mayBeUsed(row, policy: context.policy, headers: context.headers)
     }
 
     private func isFreshAsListed(_ known: RemoteStore.Known, _ fetch: PlannedResource) -> Bool {
@@ -233,31 +236,5 @@ final class PullStage: Depositor, Sendable {
             let error = CacheError(.unusable, subject: "the plan", message: "\(error)")
             state.withLock { $0.failure = $0.failure ?? error }
         }
-    }
-}
-
-extension NamedResource.Known {
-    fileprivate init(_ digest: Digest, _ reference: Reference) {
-        self.init(
-            object: 0, digest: digest, size: reference.size,
-            isImage: reference.mediaType != nil, isFresh: reference.isFresh(at: Date()),
-            isImmutable: CacheControl(reference.validators.cacheControl).isImmutable,
-            isUseDue: false, redirectedTo: reference.responseURL,
-            variant: reference.validators.vary.map { (reference.variantDigest, $0) })
-    }
-}
-
-extension Deposit {
-    fileprivate init(
-        _ context: any Sendable, _ fetch: PlannedResource, _ reference: Reference,
-        _ content: Content
-    ) {
-        self.init(
-            context: context, key: fetch.key, url: fetch.url,
-            responseURL: reference.responseURL, validators: reference.validators,
-            variant: reference.variantDigest,
-            // The store uses the earlier of this and the header fields: that machine's value.
-            redirectsFreshUntil: reference.freshEnd, receivedAt: reference.receivedAt,
-            content: content)
     }
 }

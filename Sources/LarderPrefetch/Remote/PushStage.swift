@@ -58,8 +58,7 @@ final class PushStage: Sendable {
         do { try task.withLock { $0 }?.wait() } catch is CancellationError {}
     }
 
-    /// Ends soon: transfers in flight have the run's grace period, the rest is left to the next
-    /// run.
+    /// Ends soon. Transfers in flight have the run's grace period.
     func stop() {
         state.withLock { $0.isStopping = true }
         let end = DispatchTime.now() + context.grace / .seconds(1)
@@ -111,7 +110,10 @@ final class PushStage: Sendable {
         do {
             let bytes = try await remoteStore.keep(
                 resource, of: context.cache, replacing: item.known, isThere: isThere)
-            remember(digest)
+            state.withLock { state in
+                if state.stored.count >= Self.rememberedLimit { state.stored = [] }
+                state.stored.insert(digest)
+            }
             tally.count { report in
                 report.pushed += 1
                 report.pushedBytes += bytes
@@ -134,12 +136,5 @@ final class PushStage: Sendable {
         guard let url = try? HTTPURL(item.url) else { return false }
         return CacheControl(resource.validators.cacheControl).mayBeShared(
             isPersonal: context.headers.arePersonal(for: url, hasCredentials: item.hasCredentials))
-    }
-
-    private func remember(_ digest: Digest) {
-        state.withLock { state in
-            if state.stored.count >= Self.rememberedLimit { state.stored = [] }
-            state.stored.insert(digest)
-        }
     }
 }

@@ -2,9 +2,7 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// A remote's record of a resource: a small JSON object.
-///
-/// It comes from a store that others write to, so all of it is checked.
+/// A remote's record of a resource, as JSON. All of it is checked, since others write to the store.
 struct Reference: Codable, Sendable {
     static let sizeLimit: Int64 = 64 << 10
 
@@ -55,8 +53,7 @@ struct Reference: Codable, Sendable {
         vary = resource.validators.vary
         variant = resource.variant?.hex
         // Where a redirect leads to may be signed, and may repeat the query of a secret URL.
-        responseURL =
-            resource.responseURL == resource.url ? nil : resource.responseURL.maskingQuery
+        responseURL = resource.responseURL == resource.url ? nil : resource.responseURL.maskingQuery
         fetchedAt = resource.receivedAt.timeIntervalSince1970
         freshUntil = resource.freshUntil.timeIntervalSince1970
     }

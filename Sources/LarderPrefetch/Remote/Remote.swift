@@ -41,8 +41,7 @@ public struct Remote: Sendable {
     }
 }
 
-/// The names in a remote: objects as in a cache directory, and references, whose names contain the
-/// digest.
+/// The names in a remote: objects as in a cache directory, and references, which name the digest.
 package enum RemoteLayout {
     static let objects = "objects/sha256/"
     static let references = "refs/"
@@ -61,7 +60,6 @@ package enum RemoteLayout {
     }
 
     static func objects(beginningWith byte: UInt8) -> String { "\(objects)\(byte.hex)/" }
-
     static func references(ofPart part: UInt8) -> String { "\(references)\(part.hex)/" }
 
     static func references(to name: ReferenceName) -> String {

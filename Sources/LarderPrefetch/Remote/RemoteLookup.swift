@@ -1,10 +1,8 @@
 import LarderCore
 
-/// Looks many resources up in the listings of their parts.
-///
-/// Names and listings are sorted, so both are read side by side. If a page has many unwanted names,
-/// the next page starts at the next wanted name. There are never more requests than pages or
-/// resources.
+/// Looks many resources up in the listings of their parts. Names and listings are sorted, so both
+/// are read side by side. If a page has many unwanted names, the next page starts at the next
+/// wanted name. There are never more requests than pages or resources.
 package struct RemoteLookup: Sendable {
     private let store: RemoteStore
     private let width: Int
@@ -78,8 +76,7 @@ package struct RemoteLookup: Sendable {
         try candidate.finish()
     }
 
-    /// The newest of several references of one resource counts: two machines may have written at
-    /// once.
+    /// The newest reference of one resource: two machines may have written at once.
     private struct Candidate {
         private let found: Find
         private var best: (name: Digest, known: RemoteStore.Known)?

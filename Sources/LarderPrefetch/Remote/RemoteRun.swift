@@ -23,9 +23,7 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
     }
 
     fileprivate var report: Report { state.withLock { $0 } }
-
     func count(_ change: (inout Report) -> Void) { state.withLock { change(&$0) } }
-
     func tellProgress() { onProgress(report) }
 
     /// Calls `body`, which lists the objects or references of a byte, for several bytes at once.

@@ -143,7 +143,5 @@ final class WantedNames: Sendable {
         try plan.note(found: Array(page), in: part)
     }
 
-    func finish() throws {
-        try plan.note(found: state.withLock { $0.found }, in: part)
-    }
+    func finish() throws { try plan.note(found: state.withLock { $0.found }, in: part) }
 }

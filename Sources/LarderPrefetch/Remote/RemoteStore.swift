@@ -4,15 +4,12 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// The icons that several machines share in an object store.
-///
-/// The object is written before the reference, which is the commit. Everything is digested before
-/// it is used.
+/// The icons that several machines share in an object store. The object is written before the
+/// reference, which is the commit. Everything is digested before it is used.
 package struct RemoteStore: Sendable {
     let storage: any ObjectStore
     let listed: ListedCount
 
-    /// A reference of a listing.
     package struct Known: Sendable, Hashable {
         let digest: Digest
         let modified: Date
@@ -104,11 +101,9 @@ private final class Received: Sendable {
     private let body = Mutex<StagedBody?>(nil)
 
     var value: StagedBody? { body.withLock { $0 } }
-
     func replace(_ new: StagedBody) { body.withLock { $0 = new } }
 }
 
-/// Counts the objects that a listing of a remote has named.
 package final class ListedCount: Sendable {
     private let maximum: Int
     private let count = Atomic(0)
@@ -169,8 +164,7 @@ extension RemoteStore {
     ) async throws {
         try await forEachPage(of: RemoteLayout.references(ofPart: part), body) { object in
             RemoteLayout.reference(object.key).map { name, digest in
-                ListedReference(
-                    name: name, known: Known(digest: digest, modified: object.modified))
+                ListedReference(name: name, known: Known(digest: digest, modified: object.modified))
             }
         }
     }

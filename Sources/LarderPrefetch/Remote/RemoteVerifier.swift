@@ -49,11 +49,9 @@ private final class Verification: Sendable {
 
     private var store: RemoteStore { run.store }
     private var scratch: RemoteScratch { run.scratch }
-
     private func owns(_ byte: UInt8) -> Bool { shard?.owns(Part(number: byte)) ?? true }
 
-    /// Lists all objects, then reads them, so that an endless listing is found before anything is
-    /// read.
+    /// Lists all objects before it reads any, so that an endless listing is found first.
     func readObjects() async throws {
         try await run.forEachByte(where: owns) { [self] byte in
             try await store.forEachObject(beginningWith: byte) { page in

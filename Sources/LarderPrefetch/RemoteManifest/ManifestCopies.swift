@@ -4,8 +4,7 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// Copies of downloaded manifests. The cache holds them like other resources, but they are not
-/// checked as images.
+/// Copies of downloaded manifests. The cache holds them like other resources, unchecked as images.
 struct ManifestCopies: Sendable {
     /// Nil reads as empty.
     let cache: Cache?

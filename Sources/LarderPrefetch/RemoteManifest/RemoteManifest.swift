@@ -25,10 +25,8 @@ package struct RemoteManifest: Sendable {
     /// Called a few times a second. If it returns true, the download ends. Default: never.
     var isCancelled: @Sendable () -> Bool = { false }
 
-    /// Downloads the manifest. The result names the URL that redirects led to: relative URLs are
-    /// resolved against it.
-    ///
-    /// A copy is always revalidated: a user who names a URL wants its current content.
+    /// Downloads the manifest. The result names the URL that redirects led to, for relative URLs. A
+    /// copy is always revalidated: a user who names a URL wants its current content.
     ///
     /// - Throws: ``ManifestError`` `.unreadable`, `.tooLarge`, or `.missing` if only the copies are
     ///   read; `CacheError`, `CancellationError`.

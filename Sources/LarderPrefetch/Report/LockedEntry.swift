@@ -79,7 +79,11 @@ extension Plan {
         var url: String? = row["url"]
         if let fetch = row["inline"] as Int64? {
             // Read one at a time, since they can be large.
-            let bytes = try inlineBytes(of: fetch)
+            let bytes: Data = try database.unsafeRead { db in
+                try Data.fetchOne(
+                    db.cachedStatement(sql: "SELECT bytes FROM inline WHERE fetch = ?"),
+                    arguments: [fetch]) ?? Data()
+            }
             let mediaType: String = row["media_type"] ?? "application/octet-stream"
             url = "data:\(mediaType);base64,\(bytes.base64EncodedString())"
         }
@@ -88,13 +92,5 @@ extension Plan {
             name: row["name"] ?? "", icon: row["spelling"] ?? url ?? key,
             key: ResourceKey.name(in: key),
             priority: row["priority"], digest: digest, size: row["size"])
-    }
-
-    private func inlineBytes(of fetch: Int64) throws -> Data {
-        try database.unsafeRead { db in
-            try Data.fetchOne(
-                db.cachedStatement(sql: "SELECT bytes FROM inline WHERE fetch = ?"),
-                arguments: [fetch]) ?? Data()
-        }
     }
 }

@@ -56,7 +56,6 @@ final class Reporter: Sendable {
         }
     }
 
-    /// Reports the entries of committed or failed resources.
     func report(_ fetches: [ResourceResult]) {
         do {
             var results: [EntryResult] = []
@@ -141,33 +140,30 @@ final class Reporter: Sendable {
     }
 
     private static func result(of entry: PlannedEntry, _ fetch: ResourceResult) -> EntryResult {
+        var result: EntryResult
         switch fetch.result {
         case .failure(let failure):
-            var result = EntryResult(entry, .failed)
-            result.attempts = fetch.attempts
+            result = EntryResult(entry, .failed)
             result.seconds = fetch.seconds
             result.failure = EntryFailure(failure)
-            return result
         case .success(let success):
             // Entries of one URL may demand different bytes.
             if let failure = entry.expectation.failure(
                 digest: success.digest, size: success.size ?? 0)
             {
-                var result = EntryResult(entry, .failed)
-                result.attempts = fetch.attempts
+                result = EntryResult(entry, .failed)
                 result.failure = EntryFailure(failure)
-                return result
+                break
             }
             let isCoalesced = entry.isDuplicate && success.outcome != .unstored
-            var result = EntryResult(entry, isCoalesced ? .coalesced : success.outcome)
+            result = EntryResult(entry, isCoalesced ? .coalesced : success.outcome)
             result.digest = success.digest
             result.bytes = success.size
             result.attributes = success.attributes
-            if !entry.isDuplicate {
-                result.attempts = fetch.attempts
-                result.seconds = fetch.seconds
-            }
-            return result
+            if entry.isDuplicate { return result }
+            result.seconds = fetch.seconds
         }
+        result.attempts = fetch.attempts
+        return result
     }
 }

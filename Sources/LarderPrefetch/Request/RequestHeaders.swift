@@ -2,10 +2,8 @@ import Foundation
 import LarderCore
 import LarderHTTP
 
-/// The header fields of requests, without validators and ranges.
-///
-/// Both plan and request use them, since they select the variant of a response (RFC 9111, section
-/// 4.1).
+/// The header fields of requests, without validators and ranges. Both plan and request use them,
+/// since they select the variant of a response (RFC 9111, section 4.1).
 public struct RequestHeaders: Sendable {
     private let rules: [HeaderRule]
     private let accept: String
@@ -27,8 +25,6 @@ public struct RequestHeaders: Sendable {
 
     /// Returns the fields for a URL. A rule replaces a default of the same name, and a rule for the
     /// host replaces a general one.
-    ///
-    /// - Parameter isRedirected: Whether a redirect led to another origin.
     func sent(to url: HTTPURL, isRedirected: Bool) -> [(name: String, value: String)] {
         var defaults = [(name: "Accept", value: accept)]
         if !userAgent.isEmpty { defaults.append((name: "User-Agent", value: userAgent)) }

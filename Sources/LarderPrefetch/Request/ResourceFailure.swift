@@ -24,7 +24,6 @@ package struct ResourceFailure: Error, Sendable, Equatable {
         return !(ours.map(\.rawValue) + transfers.map(\.rawValue)).contains(code)
     }
 
-    /// Reasons beside those of transfers and images.
     enum Reason: String, CaseIterable {
         case integrity = "integrity-mismatch"
         case size = "size-mismatch"

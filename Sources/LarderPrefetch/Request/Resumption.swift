@@ -3,10 +3,8 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// Continuation of an interrupted body (RFC 9110, sections 13.1.5 and 14).
-///
-/// Only of an unencoded body, from a server that offers ranges and a strong validator, and only by
-/// a 206 with exactly the rest.
+/// Continuation of an interrupted body (RFC 9110, sections 13.1.5 and 14): only of an unencoded
+/// one, from a server that offers ranges and a strong validator, by a 206 with exactly the rest.
 enum Resumption {
     /// Returns the header fields that request the rest. The validator makes the server send the
     /// whole body if the resource has changed.

@@ -35,9 +35,7 @@ public struct RetryPolicy: Sendable {
         return min(cap, base * (1 << min(max(failures, 1) - 1, 30)))
     }
 
-    /// Returns the time of the next attempt, or the final failure.
-    ///
-    /// - Parameter hold: Until when the host asked to wait.
+    /// Returns the time of the next attempt, not before `hold`, or the final failure.
     func nextAttempt(
         after failure: ResourceFailure, attempt: Int, since start: ContinuousClock.Instant,
         hold: ContinuousClock.Instant?, now: ContinuousClock.Instant = .now

@@ -103,9 +103,8 @@ public struct HostSplit: Hashable, Sendable {
     }
 }
 
-/// One of 256 parts of all resources, by their host: what the workers of a fleet divide among them.
-///
-/// A host's part is its SHA-256 modulo 256, that is the digest's last byte, and never changes.
+/// One of 256 parts of all resources, by their host, which the workers of a fleet divide. A host's
+/// part is its SHA-256 modulo 256, that is the digest's last byte, and never changes.
 public struct Part: Hashable, Sendable {
     /// How many there are.
     public static let count = 256

@@ -72,7 +72,17 @@ public struct CacheVerification: Sendable {
         defer { report.note(.fetch, since: start) }
         var refetches: [Int: [VerifyReport.Refetch]] = [:]
         defer {
-            for (finding, refetches) in refetches { report.settle(finding, refetches) }
+            for (finding, refetches) in refetches {
+                let outcomes = refetches.map(\.outcome)
+                report.findings[finding].repair =
+                    if outcomes.contains(.failed) {
+                        .lost
+                    } else if outcomes.contains(.changed) {
+                        .changed
+                    } else {
+                        .restored
+                    }
+            }
             report.refetches = refetches.sorted { $0.key < $1.key }.flatMap(\.value)
         }
         // As they were accepted then.
@@ -148,19 +158,6 @@ public struct CacheVerification: Sendable {
             case .recovered, .planning, .planned: continue
             }
         }
-    }
-}
-
-extension VerifyReport {
-    fileprivate mutating func settle(_ finding: Int, _ refetches: [Refetch]) {
-        findings[finding].repair =
-            if refetches.contains(where: { $0.outcome == .failed }) {
-                .lost
-            } else if refetches.contains(where: { $0.outcome == .changed }) {
-                .changed
-            } else {
-                .restored
-            }
     }
 }
 

@@ -10,9 +10,6 @@ final class ManifestCoverage: Sendable {
     private let hasDamaged: Bool
 
     /// Reads all manifests, those at URLs as the cache has them.
-    ///
-    /// - Throws: `ManifestError` if one is no manifest, or none of its entries has shown a
-    ///   shape; ``CacheError``.
     init(of manifests: [ManifestSource], cache: Cache, configuration: PrefetchConfiguration) throws
     {
         plan = try Plan(
@@ -62,8 +59,7 @@ final class ManifestCoverage: Sendable {
         }
     }
 
-    /// Returns the findings about entries without an object in the index, or with another than they
-    /// demand.
+    /// Returns the findings about entries that are not cached, or not as demanded.
     func findings() throws -> VerifyReport.EntryFindings {
         var (count, fetchable) = (0, 0)
         var first: VerifyReport.Finding?
