@@ -23,11 +23,9 @@ public final class TransferFetcher: IconFetcher {
     /// A fetcher with connections of its own.
     ///
     /// - Parameters:
-    ///   - headers: header fields to be sent. Default: none but those that larder itself needs.
-    ///   - maximumBodyBytes: a longer body is refused. Default: 16 MiB.
-    ///   - allowsDowngrade: whether redirects from https to http are followed. Default: false.
-    ///   - acceptsAnyContent: whether something else than a whole image is taken. Default: false.
-    /// - Throws: `TransferError` if connections cannot be made like that.
+    ///   - allowsDowngrade: Whether redirects from https to http are followed.
+    ///   - acceptsAnyContent: Whether bodies that are not whole images are accepted.
+    /// - Throws: `TransferError` if the configuration cannot be used.
     public init(
         _ transfer: TransferConfiguration = .init(), headers: [HeaderRule] = [],
         maximumBodyBytes: Int64 = 16 << 20, allowsDowngrade: Bool = false,

@@ -165,7 +165,6 @@ final class Plan: Sendable {
     /// Maximum number of different demands read of a fetch. Its bytes can meet only a few.
     private static let demandLimit = 1_000
 
-    /// Returns what the entries of a fetch demand, each demand once.
     func expectations(of fetch: Int64) throws -> [Expectation] {
         try database.unsafeRead { db in
             try PreparedStatement(
@@ -259,8 +258,7 @@ public struct PlanPolicy: Sendable, Equatable {
     public var failureLifetime: Duration = .seconds(3600)
     /// Whether only what failed before is fetched, permanent failures included. Default: false.
     public var retriesOnlyFailed = false
-    /// Whether no request is made: cached resources count as fresh, missing ones fail. Overrides
-    /// the other settings. Default: false.
+    /// Whether no request is made. Cached resources count as fresh, missing ones fail. Default: no.
     public var isOffline = false
 
     /// The defaults.

@@ -64,7 +64,6 @@ struct PlanClassification {
             : nil
     }
 
-    /// Sets the status of every URL, and marks those to be fetched as pending.
     mutating func apply(to summary: inout PlanSummary) throws {
         if let cache, try cache.listFormerKeys(in: db) {
             try db.execute(

@@ -24,9 +24,7 @@ enum PlanSchema {
     /// the time.
     private static let tables = """
         CREATE TABLE main.entries (
-            id INTEGER PRIMARY KEY,
-            manifest INTEGER NOT NULL,
-            position INTEGER NOT NULL,
+            id INTEGER PRIMARY KEY, manifest INTEGER NOT NULL, position INTEGER NOT NULL,
             icon INTEGER NOT NULL,     -- its place among its entry's; a row is one icon
             name TEXT,
             key TEXT,                  -- of its resource; NULL where there is nothing to fetch
@@ -34,46 +32,28 @@ enum PlanSchema {
             credentials BLOB,          -- sealed; NULL where there are none
             origin INTEGER,
             priority INTEGER NOT NULL DEFAULT 0,  -- a leader's: its resource's highest
-            digest BLOB,
-            size INTEGER,
+            digest BLOB, size INTEGER,
             leader INTEGER,            -- the resource's first entry; NULL for that itself
             code TEXT,                 -- the failure's name, NULL for an entry without an icon
             message TEXT
         );
         CREATE INDEX main.followers ON entries (leader) WHERE leader IS NOT NULL;
         CREATE TABLE main.failures (   -- how fetches of the plan failed before
-            fetch INTEGER PRIMARY KEY,
-            code TEXT NOT NULL,
-            status INTEGER,
-            failed_at REAL NOT NULL,
-            count INTEGER NOT NULL
-        );
+            fetch INTEGER PRIMARY KEY, code TEXT NOT NULL, status INTEGER, failed_at REAL NOT NULL,
+            count INTEGER NOT NULL);
         CREATE TABLE main.inline (     -- bytes that the manifest itself has for a fetch
-            fetch INTEGER PRIMARY KEY,
-            key TEXT NOT NULL UNIQUE,
-            bytes BLOB NOT NULL
-        );
+            fetch INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, bytes BLOB NOT NULL);
         CREATE TABLE main.locked (     -- the bytes that entries came to, where a lock is wanted
-            entry INTEGER PRIMARY KEY,
-            digest BLOB NOT NULL,
-            size INTEGER NOT NULL,
-            media_type TEXT
-        );
+            entry INTEGER PRIMARY KEY, digest BLOB NOT NULL, size INTEGER NOT NULL,
+            media_type TEXT);
         CREATE TABLE main.settled (    -- what is not asked for because of how it went before
-            fetch INTEGER PRIMARY KEY,
-            status INTEGER NOT NULL
-        );
+            fetch INTEGER PRIMARY KEY, status INTEGER NOT NULL);
         CREATE TABLE main.spellings (  -- of URLs, where they are not the canonical ones
-            entry INTEGER PRIMARY KEY,
-            text TEXT NOT NULL
-        );
+            entry INTEGER PRIMARY KEY, text TEXT NOT NULL);
         CREATE TABLE main.uses (       -- what is cached, and used for the first time in a while
-            object INTEGER NOT NULL,
-            digest BLOB NOT NULL
-        );
+            object INTEGER NOT NULL, digest BLOB NOT NULL);
         CREATE TABLE main.pending (    -- what is to be fetched
-            fetch INTEGER NOT NULL,
-            origin INTEGER NOT NULL,
+            fetch INTEGER NOT NULL, origin INTEGER NOT NULL,
             turn INTEGER NOT NULL,     -- ~priority: lower comes first, and none overflows
             status INTEGER NOT NULL,
             is_strict INTEGER NOT NULL, -- whether an entry demands particular bytes

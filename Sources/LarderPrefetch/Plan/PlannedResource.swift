@@ -170,7 +170,6 @@ extension NamedResource.Failure {
 }
 
 extension Expectation {
-    /// Returns why these bytes are not the demanded ones, or nil.
     func failure(digest: Digest, size: Int64) -> ResourceFailure? {
         mismatch(digest: digest, size: size).map {
             ResourceFailure(code: $0.code, message: $0.message, isTransient: false)

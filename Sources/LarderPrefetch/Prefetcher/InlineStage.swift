@@ -25,7 +25,6 @@ final class InlineStage: Depositor, Sendable {
         self.isCancelled = isCancelled
     }
 
-    /// - Returns: why the cache could not go on.
     func run() throws -> CacheError? {
         do {
             try plan.forEachInline { fetch, key, bytes in

@@ -157,7 +157,10 @@ public final class Prefetcher: Sendable {
 
         // Queue → Transfer → Store → Index
         let limits = limits(for: plan)
-        let loop = try TransferLoop(configuration: transferConfiguration(limits))
+        var transfer = configuration.loggedTransfer
+        transfer.maximumConnections = limits.concurrent
+        transfer.maximumConnectionsPerHost = limits.hosts.most
+        let loop = try TransferLoop(configuration: transfer)
         defer { loop.shutdown() }
         let stage = OperationContext(
             loop: loop, store: store, policy: configuration.requestPolicy, check: check,
@@ -282,13 +285,6 @@ public final class Prefetcher: Sendable {
                 ratePerHost: configuration.ratePerHost, shard: configuration.shard),
             retry: configuration.retry, allowsDowngrade: configuration.allowsDowngrade,
             remembersFailures: configuration.remembersFailures, grace: configuration.grace)
-    }
-
-    private func transferConfiguration(_ limits: QueueLimits) -> TransferConfiguration {
-        var transfer = configuration.loggedTransfer
-        transfer.maximumConnections = limits.concurrent
-        transfer.maximumConnectionsPerHost = limits.hosts.most
-        return transfer
     }
 }
 

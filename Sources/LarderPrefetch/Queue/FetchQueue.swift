@@ -173,7 +173,6 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private var isIdle: Bool { running == 0 && (isStopping || schedule.isEmpty) }
     private var isDone: Bool { isIdle && failuresUnderWay == 0 && depositsUnderWay == 0 }
 
-    /// Starts what may start now, and sets an alarm for what may start later.
     private func feed() {
         attempt {
             while !isStopping, running < window, let next = try schedule.next() {

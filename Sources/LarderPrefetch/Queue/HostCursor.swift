@@ -26,7 +26,6 @@ struct HostCursor {
     /// The rate limit allows nothing before this instant.
     var nextStart: ContinuousClock.Instant?
     var notBefore: ContinuousClock.Instant? { [heldUntil, nextStart].compactMap(\.self).max() }
-    /// Whether the last request had no answer.
     private(set) var isSilent = false
     /// Whether the last request was answered, without a request to wait.
     private(set) var isAnswering = false
@@ -137,7 +136,6 @@ struct HostCursor {
     /// Discards the page, which is read again later.
     mutating func forgetPage() { page = [] }
 
-    /// Whether nothing is left to request or to remember.
     var isDone: Bool {
         isExhausted && page.isEmpty && returned.isEmpty && waiting == 0 && sentAway == 0
             && inFlight == 0 && !isSilent && troubleBegan == nil && failure == nil

@@ -3,9 +3,7 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// Which fetch is next, over the cursors of all origins.
-///
-/// Next is the URL with the highest priority; among equals
+/// Chooses the next fetch of all origins: the URL with the highest priority; among equals
 /// - an origin that answers before one that last did not,
 /// - one that has less in flight than its share of what is left (``isBehind(_:)``),
 /// - the one with the fewest requests in flight, so that one at the head of the manifest never
@@ -54,7 +52,6 @@ struct HostSchedule {
     /// With more cursors than this, finished ones are removed.
     private var mostCursors: Int
     private var serial = 0
-    /// URLs of the plan that were not taken out yet; those that came back count as others.
     private var remaining: Int
 
     init(
@@ -393,7 +390,6 @@ struct HostLimits: Sendable {
 
     struct Limit {
         let requests: Int
-        /// The minimum time between two requests; nil for none.
         let interval: Duration?
         /// Whether other workers share the limit, which the transfer loop does not know.
         let isShared: Bool

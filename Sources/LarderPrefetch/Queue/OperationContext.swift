@@ -59,7 +59,6 @@ final class OperationContext: Sendable {
         return resumed.map(fields.completed) ?? fields
     }
 
-    /// Returns why the length of a resumed body is wrong, or nil.
     func lengthFailure(of body: StagedBody, _ head: ResponseHead) -> ResourceFailure? {
         guard head.status == 206, let total = Resumption.totalBytes(head), body.count != total
         else { return nil }

@@ -5,7 +5,6 @@ import LarderCore
 
 /// The plan's tables for a remote. They exist only if there is one.
 extension Plan {
-    /// A resource that a remote may have, or is to get.
     struct Shareable {
         let id: Int64
         let key: String

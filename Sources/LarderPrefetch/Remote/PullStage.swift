@@ -154,7 +154,6 @@ final class PullStage: Depositor, Sendable {
         fail(fetch.id, ResourceFailure(error))
     }
 
-    /// Reports a failure, unless the origin is asked next.
     private func fail(_ fetch: Int64, _ failure: ResourceFailure) {
         guard remote.use == .only else { return }
         context.reporter.report([ResourceResult(id: fetch, result: .failure(failure))])

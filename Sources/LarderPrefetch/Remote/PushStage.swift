@@ -33,7 +33,6 @@ final class PushStage: Sendable {
 
     private var width: Int { context.remote.maximumConcurrent }
 
-    /// Starts to store the results of ``add(_:)``.
     func begin(isLookedUp: Bool) {
         let new = RunTask { [self] in
             // Commits must not wait for a stage that ended.

@@ -85,11 +85,9 @@ package enum RemoteLayout {
 }
 
 extension UInt8 {
-    /// Two digits in lower case.
     var hex: String { String(self >> 4, radix: 16) + String(self & 15, radix: 16) }
 }
 
-/// The parts of a run that its remote stages use.
 struct RemoteContext: Sendable {
     let remote: Remote
     let plan: Plan

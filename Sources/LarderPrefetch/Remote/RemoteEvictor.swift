@@ -18,8 +18,7 @@ public struct RemoteEvictor: Sendable {
         public var grace: TimeInterval = 86_400
         /// Whether nothing is removed, only counted. Default: false.
         public var isDryRun = false
-        /// Which worker this is: it removes the references of its parts, and the objects whose
-        /// digests begin with the same bytes. Default: nil, there is no other.
+        /// The worker that this is: it removes references and objects of its parts. Default: nil.
         public var shard: Shard?
 
         /// References older than so many seconds.

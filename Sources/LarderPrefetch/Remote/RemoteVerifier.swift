@@ -8,8 +8,7 @@ import Synchronization
 public struct RemoteVerifier: Sendable {
     private let remote: Remote
     private let transfer: TransferConfiguration
-    /// Which worker this is: it looks at the objects whose digests begin with the bytes that it
-    /// owns as parts. Default: nil, there is no other.
+    /// The worker that this is: it verifies the objects of its parts. Default: nil, all objects.
     public var shard: Shard?
 
     /// A verifier of a remote.

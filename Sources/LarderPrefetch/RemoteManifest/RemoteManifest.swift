@@ -162,10 +162,8 @@ package struct RemoteManifest: Sendable {
     }
 }
 
-/// The response to a request for a manifest, without its body.
 struct ManifestResponse {
     let url: HTTPURL
-    /// Where redirects led.
     let target: RequestTarget
     let validators: Validators
     let variant: Digest?

@@ -1,8 +1,7 @@
 import Foundation
 import LarderCache
 
-/// The events of one run, which begins with the first demand and is cancelled when the consumer
-/// stops asking.
+/// The events of one run. The run is cancelled when the consumer stops asking.
 public struct PrefetchEvents: AsyncSequence, Sendable {
     /// What the sequence consists of.
     public typealias Element = PrefetchEvent

@@ -12,8 +12,7 @@ public struct RemoteReport: Sendable {
     public internal(set) var pushedBytes: Int64 = 0
     /// URLs that are in the cache and that it has already, as they are there or newer.
     public internal(set) var present = 0
-    /// Cached URLs that could not be stored, or that an interrupted run did not reach: the next run
-    /// does it. A large cache's are not all counted in a run's `grace`.
+    /// Cached URLs that could not be stored, or that an interrupted run did not reach.
     public internal(set) var unpushed = 0
     /// URLs that are not to be shared: `private`, or requested with credentials.
     public internal(set) var personal = 0

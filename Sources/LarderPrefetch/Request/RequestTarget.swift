@@ -21,7 +21,6 @@ struct RequestTarget: Sendable {
     /// Whether the request goes to the given URL's origin, and may carry its credentials.
     var isAtOwnOrigin: Bool { url.origin == ownOrigin }
 
-    /// Follows a redirect, if allowed.
     mutating func follow(
         _ location: String, freshUntil: Date, allowsDowngrade: Bool
     ) throws(ResourceFailure) {

@@ -28,8 +28,7 @@ public struct RetryPolicy: Sendable {
     /// The statuses that ask for patience.
     public static let overloadStatuses: Set = [429, 503]
 
-    /// The longest delay after this many failures, the last one with a status of
-    /// ``overloadStatuses`` if `isOverload`.
+    /// The longest delay after this many failures, the last of them by overload or not.
     public func ceiling(afterFailures failures: Int, isOverload: Bool) -> Duration {
         let base = isOverload ? overloadBase : base
         return min(cap, base * (1 << min(max(failures, 1) - 1, 30)))

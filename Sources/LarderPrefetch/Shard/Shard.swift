@@ -35,8 +35,7 @@ public struct Shard: Sendable, Equatable {
     /// Whether a part is this worker's.
     public func owns(_ part: Part) -> Bool { Int(part.number) % count == index }
 
-    /// Whether a resource is this worker's, given its host as in `HTTPURL`; nil if it has none. Of
-    /// all workers, exactly one has it.
+    /// Whether a resource is this worker's, given its host as in `HTTPURL`; nil if it has none.
     public func owns(host: String?, key: String) -> Bool {
         guard let host else { return owns(Part(ofKey: key)) }
         guard let split = split(ofHost: host) else { return owns(Part(ofHost: host)) }
@@ -55,8 +54,7 @@ public struct Shard: Sendable, Equatable {
     }
 }
 
-/// How much one worker may ask of a host that several workers share: as much as it has of the
-/// host's pieces, so that all of them together keep the limits.
+/// A worker's share of the limits of a split host: as much as it has of the host's pieces.
 public struct HostShare: Hashable, Sendable {
     /// How many pieces the worker has; at least 1, since a redirect may lead any worker here.
     let pieces: Int
@@ -115,8 +113,7 @@ public struct Part: Hashable, Sendable {
     /// The part with a number.
     public init(number: UInt8) { self.number = number }
 
-    /// The part of everything on a host, given as `HTTPURL` has it: in lower case, without a port.
-    /// A final dot does not count.
+    /// The part of everything on a host, given in lower case and without a port.
     public init(ofHost host: String) { self.init(of: host.withoutFinalDot) }
 
     /// The part of a resource without a host, such as an icon that a manifest holds itself.
