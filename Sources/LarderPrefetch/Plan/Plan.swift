@@ -101,8 +101,7 @@ final class Plan: Sendable {
         }
     }
 
-    /// Returns the next pending resources of an origin, by priority, then in the order of the
-    /// manifests. Requires ``orderFetches()``.
+    /// Returns the next pending resources of an origin, in order. Requires ``orderFetches()``.
     func fetches(
         ofOrigin origin: Int, after place: PlannedResource.Place?, limit: Int
     ) throws -> [PlannedResource] {
@@ -143,8 +142,7 @@ final class Plan: Sendable {
             entries: Int(row.integer()), icons: Int(row.integer()))
     }
 
-    /// Calls `body` with the bytes that the manifests contain for pending fetches, in their order.
-    /// Reads one at a time, since they can be large.
+    /// Calls `body` with the manifests' bytes of pending fetches, one at a time: they can be large.
     func forEachInline(_ body: (_ fetch: Int64, _ key: String, _ bytes: Data) throws -> Void) throws
     {
         try make(.fetch)

@@ -272,8 +272,7 @@ public final class Prefetcher: Sendable {
     }
 
     private func limits(for plan: Plan) -> QueueLimits {
-        // With several origins, one that does not answer must not use every slot. A single slot
-        // cannot be shared.
+        // One of several origins that does not answer must not use every slot, unless there is one.
         let concurrent = configuration.maximumConcurrent
         let most =
             plan.origins.count > 1 && concurrent > 1

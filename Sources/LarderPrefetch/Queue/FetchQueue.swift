@@ -63,8 +63,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         // Beyond the running transfers, others are checked and staged, or wait in the transfer
         // loop, which keeps the limits.
         operations.maxConcurrentOperationCount = window
-        // Starting an operation only hands it to the transfer loop, which is not worth waking
-        // another thread.
+        // Starting an operation is not worth waking another thread.
         operations.underlyingQueue = feeder
         schedule = try HostSchedule(
             plan: plan, cache: cache, places: window, limits: limits.hosts,
@@ -137,8 +136,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             if let broken { breakOff(broken) }
             arrived -= refused.count
             for (fetch, failure) in refused { retry(fetch, after: failure) }
-            // Only after the returned fetches were counted, or the queue would seem idle in
-            // between.
+            // Only after the returned fetches were counted, or the queue would seem idle.
             depositsUnderWay -= deposits
             feed()
         }

@@ -5,8 +5,8 @@ import LarderCore
 /// The waiting URLs of one origin (scheme, host and port), read from the plan in small pages. With
 /// a cursor for each origin, a slow origin at the head of the manifest does not delay others.
 struct HostCursor {
-    /// With this many URLs waiting for another attempt, or at origins that redirects led to, no
-    /// other URL of the origin starts: all of them are in memory.
+    /// With this many URLs waiting, here or where redirects led to, no other one starts: all are in
+    /// memory.
     private static let mostWaiting = 1024
 
     let origin: Int

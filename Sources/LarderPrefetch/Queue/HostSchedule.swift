@@ -254,8 +254,7 @@ struct HostSchedule {
     private func limit(of cursor: HostCursor) -> Int {
         let requests = cursor.limit.requests
         guard cursor.limit.interval == nil else {
-            // The rate is kept here: requests handed over early, or waiting for a connection, would
-            // exceed it.
+            // The rate is kept here: requests handed over early would exceed it.
             return cursor.isAnswering ? requests : 1
         }
         guard cursor.isAnswering, !cursor.limit.isShared else { return requests }

@@ -103,8 +103,7 @@ extension Plan {
         }
     }
 
-    /// Returns the next pending resources that the remote has, in the order of fetching. Requires
-    /// ``orderFetches()``.
+    /// Returns the next pending resources that the remote has. Requires ``orderFetches()``.
     func foundFetches(
         after place: PlannedResource.Place?, limit: Int
     ) throws -> [(fetch: PlannedResource, known: RemoteStore.Known)] {
@@ -131,8 +130,7 @@ extension Plan {
         }
     }
 
-    /// Marks pending resources as stale: the cache has them now, and their origins are asked
-    /// whether they changed.
+    /// Marks pending resources as stale: the cache has them now, and their origins are asked.
     func markStale(_ fetches: [Int64]) throws {
         try database.write { db in
             let update = try PreparedStatement(

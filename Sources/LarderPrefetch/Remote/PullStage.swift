@@ -5,8 +5,7 @@ import LarderHTTP
 import LarderImages
 import Synchronization
 
-/// Copies missing objects from a remote, before origins are asked. Resources that it cannot copy
-/// stay in the queue.
+/// Copies missing objects from a remote, before origins are asked for the others.
 final class PullStage: Depositor, Sendable {
     private let context: RemoteContext
     private let remoteStore: RemoteStore

@@ -91,8 +91,7 @@ final class PushStage: Sendable {
 
     private var isStopping: Bool { state.withLock { $0.isStopping } }
 
-    /// - Parameter isKept: Whether it was in the cache before. It is then stored only if the remote
-    ///   lacks it or has an older one.
+    /// - Parameter isKept: Whether it was in the cache before, and may be in the remote, too.
     private func push(_ item: Plan.Shareable, isKept: Bool) async throws {
         guard let resource = try context.cache.resource(item.key) else { return }
         if isKept, let known = item.known,

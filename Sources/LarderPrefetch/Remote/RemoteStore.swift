@@ -126,8 +126,7 @@ package final class ListedCount: Sendable {
 }
 
 extension RemoteStore {
-    /// After this many pages in a row without a name of Larder's, a listing fails: the listing of a
-    /// foreign store need not end.
+    /// A listing fails after this many pages in a row without a name of Larder's: it need not end.
     private static let mostForeignPages = 100
 
     struct Page<Entry: Sendable>: Sendable {

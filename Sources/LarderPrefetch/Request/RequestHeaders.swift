@@ -52,9 +52,8 @@ public struct RequestHeaders: Sendable {
         "origin", "cache-control", "pragma", "dnt",
     ]
 
-    /// Returns the fields that select a variant of a response. A secret is replaced by a random
-    /// value, since even the digest of a short one could be guessed: its variants are revalidated
-    /// each time.
+    /// Returns the fields that select a variant of a response. A random value replaces a secret,
+    /// since even a short one's digest could be guessed: its variants are revalidated each time.
     func selecting(
         for url: HTTPURL, isRedirected: Bool, hasCredentials: Bool
     ) -> [(name: String, value: String)] {
@@ -100,12 +99,8 @@ public struct HeaderRule: Sendable, Equatable {
     /// `localhost`, or is followed by a port and `: `.
     public init(_ text: String) throws(ParseError) {
         let (hostText, field) = Self.split(text)
-        if let hostText {
-            guard let host = HostPattern(String(hostText)) else { throw .badHost }
-            self.host = host
-        } else {
-            host = nil
-        }
+        host = hostText.flatMap { HostPattern(String($0)) }
+        if hostText != nil, host == nil { throw .badHost }
         guard let colon = field.firstIndex(of: ":") else { throw .noName }
         name = String(Substring(field[..<colon].utf8.trimmingBlanks))
         value = String(Substring(field[field.index(after: colon)...].utf8.trimmingBlanks))

@@ -11,8 +11,7 @@ package struct ResourceFailure: Error, Sendable, Equatable {
     let status: Int?
     var retryAfter: Duration?
 
-    /// Whether the next attempt must not be conditional: the cache lost the object, or the origin
-    /// confirmed another version.
+    /// Whether the next attempt must not be conditional.
     var asksUnconditionally: Bool {
         [Reason.evicted, .validator].contains { $0.rawValue == code }
     }

@@ -6,8 +6,7 @@ import LarderHTTP
 /// Continuation of an interrupted body (RFC 9110, sections 13.1.5 and 14): only of an unencoded
 /// one, from a server that offers ranges and a strong validator, by a 206 with exactly the rest.
 enum Resumption {
-    /// Returns the header fields that request the rest. The validator makes the server send the
-    /// whole body if the resource has changed.
+    /// Returns the fields that request the rest, or the whole body if the resource has changed.
     static func headers(for partial: PartialBody) -> [(name: String, value: String)] {
         [
             ("Range", "bytes=\(partial.count)-"), ("If-Range", partial.validator),

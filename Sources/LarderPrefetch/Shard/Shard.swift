@@ -93,8 +93,7 @@ public struct HostSplit: Hashable, Sendable {
         Part(number: Part(ofHost: host).number &+ UInt8(truncatingIfNeeded: piece))
     }
 
-    /// Returns the piece of a resource. Each piece is a range of digests, so that a sorted list is
-    /// divided into runs.
+    /// Returns the piece of a resource, a range of digests: a sorted list is divided into runs.
     func piece(ofKey key: String) -> Int {
         let start = Digest(of: Array(key.utf8)).leadingBits >> 48
         return Int(start) * pieces / (1 << 16)
