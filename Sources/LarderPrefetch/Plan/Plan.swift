@@ -73,14 +73,18 @@ final class Plan: Sendable {
     /// its log, which this read-only one cannot do.
     func releaseIndex() throws {
         try database.writeWithoutTransaction { db in
-            try PlanSchema.shrink(db)
+            try db.execute(sql: "PRAGMA main.cache_size = -1024; PRAGMA shrink_memory")
             if hasIndex { try db.execute(sql: "DETACH DATABASE cache") }
         }
     }
 
-    /// Creates an index for an order of pending resources, unless it exists.
+    /// Creates an index for an order of pending resources, unless it exists. It has all columns
+    /// that are read, since the table's rows are in another order.
     func make(_ order: PlanSchema.Order) throws {
-        try database.writeWithoutTransaction { try PlanSchema.make(order, in: $0) }
+        let name = "main.pending_by_\(order)"
+        try database.writeWithoutTransaction { db in
+            try db.execute(sql: "CREATE INDEX IF NOT EXISTS \(name) ON pending (\(order.rawValue))")
+        }
     }
 
     /// Sorts the pending resources by origin. Returns the origins, in the order of their first

@@ -5,7 +5,6 @@ import LarderCache
 enum PlanSchema {
     /// For pages, and as much again for what is being sorted.
     private static let cacheKibibytes = 3_072
-    private static let fetchingKibibytes = 1_024
 
     static func open(at path: String?, cache: Cache?) throws -> DatabaseQueue {
         let queue = try Cache.scratchDatabase(at: path, beside: cache)
@@ -14,10 +13,6 @@ enum PlanSchema {
             try db.execute(sql: tables)
         }
         return queue
-    }
-
-    static func shrink(_ db: Database) throws {
-        try db.execute(sql: "PRAGMA main.cache_size = -\(fetchingKibibytes); PRAGMA shrink_memory")
     }
 
     /// Tables are written in their own order. Updating an index for every entry would take most of
@@ -68,11 +63,5 @@ enum PlanSchema {
         case fetch = "fetch, status"
         case origin = "origin, turn, fetch, status, is_strict, entries, icons"
         case turn = "turn, fetch, status, icons"
-    }
-
-    /// The index has all columns that are read, since the table's rows are in another order.
-    static func make(_ order: Order, in db: Database) throws {
-        let name = "main.pending_by_\(order)"
-        try db.execute(sql: "CREATE INDEX IF NOT EXISTS \(name) ON pending (\(order.rawValue))")
     }
 }

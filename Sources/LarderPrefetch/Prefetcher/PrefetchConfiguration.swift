@@ -31,7 +31,6 @@ public struct PrefetchConfiguration: Sendable {
     public var shard: Shard?
     /// Whether each successful icon has an event. If false, most are only counted. Default: true.
     public var namesSuccesses = true
-    /// Whether failures are remembered for later runs. Default: true.
     var remembersFailures = true
     /// Called at the end for every icon, in the order of the manifests, if no icon failed and
     /// `policy` and `shard` left none alone (``Report/isLocked``). Default: nil.

@@ -74,8 +74,7 @@ struct HostCursor {
         let now = ContinuousClock.now
         switch sign {
         case .none: break
-        case .answered:
-            (isSilent, isAnswering, troubleBegan) = (false, true, nil)
+        case .answered: (isSilent, isAnswering, troubleBegan) = (false, true, nil)
         case .silent:
             (isSilent, isAnswering) = (true, false)
             let began = troubleBegan ?? now

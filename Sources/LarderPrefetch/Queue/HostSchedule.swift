@@ -306,7 +306,6 @@ struct HostSchedule {
         }
         ready.insert(host)
         if ready.count > 2 * cursors.count + Self.readAhead {
-            // Most are outdated.
             ready = Heap(ready.unordered.filter { !isOutdated($0) })
         }
         return true

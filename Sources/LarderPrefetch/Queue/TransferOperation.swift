@@ -199,8 +199,7 @@ extension TransferOperation: TransferReceiver {
             case .failure(let error) where error.code == .outOfFiles:
                 // Nothing else could open a file either.
                 end(.broken(CacheError("connect", subject: "\(fetch.target.url)", errno: EMFILE)))
-            case .failure(let error):
-                interrupted(ResourceFailure(error), state)
+            case .failure(let error): interrupted(ResourceFailure(error), state)
             case .success(let metrics):
                 guard let head = state.head else { return end(.failed(Self.cancellation)) }
                 if let body = state.body, let failure = stage.lengthFailure(of: body, head) {

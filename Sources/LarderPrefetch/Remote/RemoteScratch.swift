@@ -23,7 +23,6 @@ final class RemoteScratch: Sendable {
     }
 
     enum State: Int {
-        /// No known reference.
         case unreferenced = 0
         case referenced = 1
         case corrupt = 2

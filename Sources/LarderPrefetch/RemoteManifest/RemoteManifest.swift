@@ -20,7 +20,6 @@ package struct RemoteManifest: Sendable {
         self.transfer = transfer
     }
 
-    /// The copies that are kept between runs. Default: nil, none.
     var copies: ManifestCopies?
     /// Called a few times a second. If it returns true, the download ends. Default: never.
     var isCancelled: @Sendable () -> Bool = { false }

@@ -19,7 +19,7 @@ public struct LockedEntry: Sendable, Equatable {
     /// How many there are.
     public let size: Int64
 
-    /// The entry as a manifest's JSON object, on one line. Control characters are escaped.
+    /// The entry as a manifest's JSON object, on one line. What could steer a terminal is escaped.
     public var json: String {
         var object = JSONObject()
         if !name.isEmpty { object.set("name", exactly: name) }
@@ -37,7 +37,6 @@ public struct LockedEntry: Sendable, Equatable {
 }
 
 extension Plan {
-    /// Records the bytes of icons, for ``forEachLocked(_:)``.
     func note(locked results: [EntryResult]) throws {
         try database.write { db in
             let insert = try PreparedStatement(

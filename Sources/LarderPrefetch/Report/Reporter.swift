@@ -87,7 +87,6 @@ final class Reporter: Sendable {
         }
     }
 
-    /// Reports the remaining entries, and returns the report.
     func finish(
         failure: CacheError?, isInterrupted: Bool, receivedBytes: Int64, seconds: Double
     ) throws -> Report {

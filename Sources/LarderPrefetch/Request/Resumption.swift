@@ -42,7 +42,6 @@ enum Resumption {
         return modified
     }
 
-    /// Returns the length of the whole body, or nil if unknown.
     static func totalBytes(_ head: ResponseHead) -> Int64? {
         if head.status == 206 { return ByteRange(head.headers)?.total }
         return head.headers[first: "Content-Length"].flatMap { Int64($0) }
