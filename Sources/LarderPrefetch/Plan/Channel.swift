@@ -56,8 +56,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Blocks the thread until there are elements, and returns them, or none at the end. Throws the
-    /// error that ended the channel after all elements.
+    /// Blocks until there are elements, and returns them, or none at the end. Throws its error.
     func take(unless isCancelled: () -> Bool) throws -> [Element] {
         condition.lock()
         defer { condition.unlock() }

@@ -3,21 +3,16 @@ import GRDB
 import LarderCache
 
 enum PlanSchema {
-    /// For pages, and as much again for what is being sorted.
-    private static let cacheKibibytes = 3_072
-
     static func open(at path: String?, cache: Cache?) throws -> DatabaseQueue {
         let queue = try Cache.scratchDatabase(at: path, beside: cache)
-        try queue.writeWithoutTransaction { db in
-            try db.execute(sql: "PRAGMA main.cache_size = -\(cacheKibibytes)")
-            try db.execute(sql: tables)
-        }
+        try queue.writeWithoutTransaction { try $0.execute(sql: tables) }
         return queue
     }
 
     /// Tables are written in their own order. Updating an index for every entry would take most of
     /// the time.
     private static let tables = """
+        PRAGMA main.cache_size = -3072; -- KiB for pages, and as much again for what is being sorted
         CREATE TABLE main.entries (
             id INTEGER PRIMARY KEY, manifest INTEGER NOT NULL, position INTEGER NOT NULL,
             icon INTEGER NOT NULL,     -- its place among its entry's; a row is one icon
@@ -57,8 +52,7 @@ enum PlanSchema {
         );
         """
 
-    /// Orders of the pending resources. Each is created on demand, since sorting a million rows
-    /// takes half a second.
+    /// Orders of the pending resources, created on demand: sorting a million takes half a second.
     enum Order: String {
         case fetch = "fetch, status"
         case origin = "origin, turn, fetch, status, is_strict, entries, icons"

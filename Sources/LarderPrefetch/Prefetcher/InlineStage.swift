@@ -4,8 +4,7 @@ import LarderCore
 import LarderImages
 import Synchronization
 
-/// Stores the icons that manifests contain as `data:` URLs. They are checked, digested and made
-/// durable like other icons. Runs before the queue.
+/// Stores the icons that manifests contain as `data:` URLs, before the queue runs.
 final class InlineStage: Depositor, Sendable {
     private let plan: Plan
     private let store: Store

@@ -39,8 +39,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private var schedule: HostSchedule
     private var running = 0
     private var failuresUnderWay = 0
-    /// Bodies handed to the store and not committed. Negative for a moment if the store is faster
-    /// than the operation's event, which still counts as running then.
+    /// Bodies handed to the store and not committed. Negative while their events are on the way.
     private var depositsUnderWay = 0
     /// Fetches that have come to their end, except those that were sent back since.
     private var arrived = 0

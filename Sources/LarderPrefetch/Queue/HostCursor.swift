@@ -31,8 +31,7 @@ struct HostCursor {
     private(set) var isAnswering = false
     private(set) var failure: ResourceFailure?
     private var troubleBegan: ContinuousClock.Instant?
-    /// Returned fetches: further attempts, and redirects that lead here. They come before planned
-    /// ones of the same priority.
+    /// Further attempts, and redirects that lead here. They precede planned ones of equal priority.
     private var returned = Heap<Returned>()
     private var page: ArraySlice<PlannedResource> = []
     /// The place of the last resource taken from the page.

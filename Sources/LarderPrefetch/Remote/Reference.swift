@@ -26,13 +26,10 @@ struct Reference: Codable, Sendable {
     private var freshUntil: TimeInterval
 
     private enum CodingKeys: String, CodingKey {
-        case key, url, size
+        case key, url, size, etag, date, age, expires, vary, variant
         case mediaType = "media_type"
-        case etag
         case lastModified = "last_modified"
-        case date, age
         case cacheControl = "cache_control"
-        case expires, vary, variant
         case responseURL = "response_url"
         case fetchedAt = "fetched_at"
         case freshUntil = "fresh_until"

@@ -27,8 +27,7 @@ public struct Remote: Sendable {
     public var freshFor: Duration?
     /// Requests to it under way at once. Default: 16.
     public var maximumConcurrent = 16
-    /// Maximum number of objects or references that one listing may name: a hostile server's need
-    /// not end. Default: 5,000,000.
+    /// Maximum number of names in one listing: a hostile server's need not end. Default: 5,000,000.
     public var maximumListed = 5_000_000
     /// In its place, if it is another kind of store.
     package var storage: (any ObjectStore)?

@@ -13,8 +13,7 @@ public struct RemoteEvictor: Sendable {
     public struct Policy: Sendable {
         /// References that were not renewed for so long, in seconds.
         public var maximumAge: TimeInterval
-        /// Objects without references are left for so long after they were written, in seconds:
-        /// their references may be on their way. Default: a day.
+        /// The minimum age of removed objects, in seconds: references may follow. Default: a day.
         public var grace: TimeInterval = 86_400
         /// Whether nothing is removed, only counted. Default: false.
         public var isDryRun = false

@@ -36,8 +36,7 @@ public struct Report: Sendable {
         count(.failed) + count(.unfinished) == 0 && failure == nil && !isInterrupted
     }
 
-    /// Whether an icon failed that the same run may get another time: not because its entry cannot
-    /// be used, its address is refused, or nothing was to be downloaded.
+    /// Whether an icon failed that the same run may get another time.
     package var hasRetriableFailures: Bool {
         let permanent = [EntryFailure.offline.code, TransferError.Code.addressRefused.rawValue]
         return failures.keys.contains { code in

@@ -16,8 +16,7 @@ final class Reporter: Sendable {
         var report = Report()
         var progress = Progress()
         var failure: (any Error)?
-        /// By manifest, the number of icons whose bytes are not as demanded, and of those with a
-        /// demand and without bytes.
+        /// By manifest, the failed icons with a demand: for their bytes, or for other reasons.
         var demands: [String: (refused: Int, others: Int)] = [:]
     }
 

@@ -15,8 +15,8 @@ public struct RetryPolicy: Sendable {
     public var overloadBase: Duration = .seconds(5)
     /// No ceiling is higher. Default: 60 s.
     public var cap: Duration = .seconds(60)
-    /// No attempt begins later than this after a URL's first one, and a host that asks to be left
-    /// alone for longer, or is without an answer for longer, is given up. Default: 10 min.
+    /// No attempt begins later than this after a URL's first one, and a host without a useful
+    /// answer for longer is given up. Default: 10 min.
     public var maximumTime: Duration = .seconds(600)
 
     /// The defaults.

@@ -5,8 +5,7 @@ import LarderHTTP
 ///
 /// Everything on a host is one worker's, so that nobody else asks that host and the limits per host
 /// hold over the fleet. A host that has too many resources for one worker can be split.
-///
-/// All workers of a fleet must have the same ``count`` and the same ``splits``.
+/// All workers must have the same ``count`` and the same ``splits``.
 public struct Shard: Sendable, Equatable {
     /// How many workers there can be.
     public static let allowedCounts = 1...Part.count
@@ -78,8 +77,7 @@ public struct HostSplit: Hashable, Sendable {
     /// The number of pieces.
     public let pieces: Int
 
-    /// A split of a host in any spelling, without a scheme, a port or a path; nil if the host is
-    /// not one, or the number is not one of ``allowedPieces``.
+    /// A split of a host; nil if it is not a host, or the number is not in ``allowedPieces``.
     public init?(host: String, pieces: Int) {
         guard let pattern = HostPattern(host), pattern.port == nil,
             Self.allowedPieces.contains(pieces)
