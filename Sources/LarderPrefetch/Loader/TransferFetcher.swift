@@ -7,8 +7,7 @@ import Synchronization
 
 /// Fetches whole icons for an `IconLoader`, in one attempt: the loader remembers failures.
 public final class TransferFetcher: IconFetcher {
-    /// The header fields that decide about freshness.
-    private static let kept = [
+    private static let freshnessFields = [
         "ETag", "Last-Modified", "Date", "Age", "Cache-Control", "Expires", "Vary",
     ]
 
@@ -76,7 +75,7 @@ public final class TransferFetcher: IconFetcher {
             case .body:
                 return FetchedIcon(
                     data: Data(bytes), mediaType: try mediaType(of: bytes),
-                    headers: Self.kept.flatMap { name in
+                    headers: Self.freshnessFields.flatMap { name in
                         head.headers.all(name).map { (name: name, value: $0) }
                     },
                     responseURL: target.redirects > 0 ? target.url.string : nil)

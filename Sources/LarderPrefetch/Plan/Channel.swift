@@ -56,7 +56,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Blocks until there are elements, and returns them, or none at the end. Throws its error.
+    /// Blocks until there are elements, and returns them; at the end none, or throws its error.
     func take(unless isCancelled: () -> Bool) throws -> [Element] {
         condition.lock()
         defer { condition.unlock() }
