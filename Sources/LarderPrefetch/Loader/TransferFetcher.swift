@@ -5,12 +5,9 @@ import LarderIcons
 import LarderImages
 import Synchronization
 
-/// Fetches whole icons for an `IconLoader` with libcurl.
-///
-/// Makes one attempt: the loader remembers a failure for a while.
+/// Fetches whole icons for an `IconLoader`, in one attempt: the loader remembers failures.
 public final class TransferFetcher: IconFetcher {
-    /// The header fields that decide about freshness.
-    private static let kept = [
+    private static let freshnessFields = [
         "ETag", "Last-Modified", "Date", "Age", "Cache-Control", "Expires", "Vary",
     ]
 
@@ -20,18 +17,14 @@ public final class TransferFetcher: IconFetcher {
     private let acceptsAnyContent: Bool
     private let cancelled = Mutex<Int64>(0)
 
-    /// The number of body bytes of cancelled transfers.
     package var cancelledBytes: Int64 { cancelled.withLock { $0 } }
 
     /// A fetcher with connections of its own.
     ///
     /// - Parameters:
-    ///   - transfer: how connections are made. Default: its defaults.
-    ///   - headers: header fields to be sent. Default: none but those that larder itself needs.
-    ///   - maximumBodyBytes: a longer body is refused. Default: 16 MiB.
-    ///   - allowsDowngrade: whether redirects from https to http are followed. Default: false.
-    ///   - acceptsAnyContent: whether something else than a whole image is taken. Default: false.
-    /// - Throws: `TransferError` if connections cannot be made like that.
+    ///   - allowsDowngrade: Whether redirects from https to http are followed.
+    ///   - acceptsAnyContent: Whether bodies that are not whole images are accepted.
+    /// - Throws: `TransferError` if the configuration cannot be used.
     public init(
         _ transfer: TransferConfiguration = .init(), headers: [HeaderRule] = [],
         maximumBodyBytes: Int64 = 16 << 20, allowsDowngrade: Bool = false,
@@ -82,7 +75,7 @@ public final class TransferFetcher: IconFetcher {
             case .body:
                 return FetchedIcon(
                     data: Data(bytes), mediaType: try mediaType(of: bytes),
-                    headers: Self.kept.flatMap { name in
+                    headers: Self.freshnessFields.flatMap { name in
                         head.headers.all(name).map { (name: name, value: $0) }
                     },
                     responseURL: target.redirects > 0 ? target.url.string : nil)

@@ -1,9 +1,7 @@
 import Foundation
 
-/// A bounded channel from a run's threads to one consumer, a task or a thread. Producers wait while
-/// the consumer lags.
-///
-/// Producers block, so only the run's own threads may send, never tasks.
+/// A bounded channel to one consumer, a task or a thread. Producers block while it is full, so only
+/// the run's own threads may send, never tasks.
 final class Channel<Element: Sendable>: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `condition`.
     private let capacity: Int
@@ -13,12 +11,9 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
     private var isAbandoned = false
     private var consumer: CheckedContinuation<[Element], any Error>?
 
-    /// - Parameter capacity: With this many elements, producers wait.
     init(capacity: Int) { self.capacity = capacity }
 
-    /// Waits for room, then sends.
-    ///
-    /// - Returns: False if the channel is abandoned: nothing was sent.
+    /// Waits for room, then sends. Returns false if the channel is abandoned and nothing was sent.
     @discardableResult
     func send(_ more: [Element]) -> Bool {
         condition.lock()
@@ -36,7 +31,6 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         deliver()
     }
 
-    /// Ends the sequence after the elements that were sent.
     func finish(_ result: Result<Void, any Error>) {
         condition.lock()
         end = result
@@ -62,10 +56,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Blocks the thread until there are elements, and returns them, or none at the end.
-    ///
-    /// - Parameter isCancelled: Called several times a second.
-    /// - Throws: The error that ended the channel, after all elements; `CancellationError`.
+    /// Blocks until there are elements, and returns them; at the end none, or throws its error.
     func take(unless isCancelled: () -> Bool) throws -> [Element] {
         condition.lock()
         defer { condition.unlock() }

@@ -7,14 +7,11 @@ final class ManifestFeed: @unchecked Sendable {
     // Unchecked because of `batch`, `batchBytes` and `input`, which belong to the reading thread.
 
     enum Message: Sendable {
-        /// Opening the next manifest; a download may take a while.
         case begin(Int)
-        /// Items of a manifest, and the share of it that was read, if known.
         case items([ManifestItem], of: Int, share: Double?)
         case end(ManifestSummary)
     }
 
-    /// The maximum number of items in a message, and of bytes in them.
     private static let batchLimit = 256
     private static let batchByteLimit = 256 << 10
 
@@ -32,18 +29,12 @@ final class ManifestFeed: @unchecked Sendable {
     }
 
     /// Returns the next messages, or none at the end.
-    ///
-    /// - Parameter isCancelled: Called several times a second.
-    /// - Throws: The error that ended the reading, after all messages before it;
-    ///   `CancellationError`.
     func next(unless isCancelled: () -> Bool = { false }) throws -> [Message] {
         try channel.take(unless: isCancelled)
     }
 
     /// Ends the reading soon. Does not wait: a pipe that is being read may be silent.
     func close() { channel.abandon() }
-
-    // MARK: - On the reading thread
 
     private func read(_ manifests: [ManifestSource], _ rules: ManifestRules) throws {
         for (number, manifest) in manifests.enumerated() {
@@ -79,7 +70,6 @@ final class ManifestFeed: @unchecked Sendable {
 }
 
 extension ManifestItem {
-    /// The number of bytes that the manifest has for it.
     fileprivate var weight: Int {
         switch result {
         case .entry(let entry):

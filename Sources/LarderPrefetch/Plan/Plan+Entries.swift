@@ -4,7 +4,6 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// Reads the plan's entries.
 extension Plan {
     /// Calls `body` with the entries of a resource, in pages, the leading one first. Requires
     /// ``orderFetches()`` or ``forEachInline(_:)``.
@@ -19,8 +18,7 @@ extension Plan {
     }
 
     private func forEachFollower(of fetch: Int64, _ body: ([PlannedEntry]) throws -> Void) throws {
-        let select =
-            Self.selectEntry + " WHERE e.leader = ? AND e.id > ? ORDER BY e.id LIMIT 512"
+        let select = Self.selectEntry + " WHERE e.leader = ? AND e.id > ? ORDER BY e.id LIMIT 512"
         try forEachPage(body) { db, last in
             try PreparedStatement(db, select).rows(fetch, last?.id ?? fetch) { try entry(&$0) }
         }
@@ -33,13 +31,11 @@ extension Plan {
         try forEachEntry(select, where: "p.fetch IS NULL", body)
     }
 
-    /// Calls `body` with the skipped and failed entries of those.
     func forEachFailed(_ body: ([PlannedEntry]) throws -> Void) throws {
         guard summary.failed + summary.skipped > 0 else { return }
         try forEachEntry(Self.selectEntry, where: "(e.key IS NULL OR s.fetch IS NOT NULL)", body)
     }
 
-    /// Calls `body` with every pending entry that has not been reported.
     func forEachUnfinishedEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
         try forEachEntry(Self.selectEntry, where: "p.fetch IS NOT NULL", body)
     }
@@ -80,8 +76,7 @@ extension Plan {
         }
     }
 
-    /// Calls `body` with the pages that `next` reads, until one is empty. `body` may use the
-    /// database.
+    /// Calls `body` with each page that `next` reads. `body` may use the database.
     func forEachPage<Row>(
         _ body: ([Row]) throws -> Void, reading next: (Database, _ last: Row?) throws -> [Row]
     ) throws {
@@ -184,7 +179,6 @@ public struct PlannedEntry: Sendable {
     let fetch: Int64?
     let expectation: Expectation
 
-    /// `missing`, `stale`, `cached`, `skipped` or `failed`.
     package var statusWord: String {
         if let failure { return failure.isSkip ? "skipped" : "failed" }
         return (status ?? .missing).name
@@ -202,7 +196,6 @@ public struct EntryFailure: Sendable, Equatable {
 }
 
 extension EntryFailure {
-    /// A permanent failure that is remembered.
     init(remembered failure: PastFailure) {
         self.init(
             isSkip: false, code: failure.code,
@@ -214,12 +207,10 @@ extension EntryFailure {
         self.init(isSkip: false, code: failure.code, message: failure.message)
     }
 
-    /// The resource is not in the cache, and the run is offline.
     static let offline = EntryFailure(
         isSkip: false, code: "offline",
         message: "not in the cache, or not as the entry demands, and nothing is to be downloaded")
 
-    /// The run fetches only resources that failed before.
     static let notFailedBefore = EntryFailure(
         isSkip: true, code: "not-failed-before",
         message: "did not fail before, and --retry-failed was given")

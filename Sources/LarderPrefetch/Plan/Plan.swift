@@ -24,16 +24,11 @@ final class Plan: Sendable {
 
     /// Reads all `manifests`, folds duplicates, and compares the rest with `cache`.
     ///
-    /// - Parameters:
-    ///   - cache: nil reads as an empty one.
-    ///   - shard: whose icons are planned; nil for all.
-    ///   - path: where to make the temporary database; nil leaves the place to SQLite.
-    /// - Throws: `ManifestError` if one is not a manifest, ``CacheError``.
+    /// - Parameter path: The temporary database's; nil leaves the place to SQLite.
     init(
         of manifests: [ManifestSource], rules: ManifestRules, cache: Cache?,
         acceptsAnyContent: Bool, policy: PlanPolicy, headers: RequestHeaders, shard: Shard? = nil,
-        at path: String?,
-        isCancelled: () -> Bool = { false },
+        at path: String?, isCancelled: () -> Bool = { false },
         onProgress: @escaping (PlanProgress) -> Void = { _ in }
     ) throws {
         self.manifests = manifests.map(\.name)
@@ -78,20 +73,22 @@ final class Plan: Sendable {
     /// its log, which this read-only one cannot do.
     func releaseIndex() throws {
         try database.writeWithoutTransaction { db in
-            try PlanSchema.shrink(db)
+            try db.execute(sql: "PRAGMA main.cache_size = -1024; PRAGMA shrink_memory")
             if hasIndex { try db.execute(sql: "DETACH DATABASE cache") }
         }
     }
 
-    /// Creates an index for an order of pending resources, unless it exists.
+    /// Creates an index for an order of pending resources, unless it exists. It has all columns
+    /// that are read, since the table's rows are in another order.
     func make(_ order: PlanSchema.Order) throws {
-        try database.writeWithoutTransaction { try PlanSchema.make(order, in: $0) }
+        let name = "main.pending_by_\(order)"
+        try database.writeWithoutTransaction { db in
+            try db.execute(sql: "CREATE INDEX IF NOT EXISTS \(name) ON pending (\(order.rawValue))")
+        }
     }
 
-    /// Sorts the pending resources by origin.
-    ///
-    /// - Returns: The origins with pending resources and the number of each, in the order of their
-    ///   first resources.
+    /// Sorts the pending resources by origin. Returns the origins, in the order of their first
+    /// resources, and their numbers of resources.
     func orderFetches() throws -> [(origin: Int, urls: Int)] {
         try make(.fetch)
         try make(.origin)
@@ -108,10 +105,7 @@ final class Plan: Sendable {
         }
     }
 
-    /// Returns the next pending resources of an origin, by priority, then in the order of the
-    /// manifests. Requires ``orderFetches()``.
-    ///
-    /// - Parameter place: The place of the resource before them; nil for the first page.
+    /// Returns the next pending resources of an origin, in order. Requires ``orderFetches()``.
     func fetches(
         ofOrigin origin: Int, after place: PlannedResource.Place?, limit: Int
     ) throws -> [PlannedResource] {
@@ -146,16 +140,13 @@ final class Plan: Sendable {
         let key = row.text() ?? ""
         return PlannedResource(
             id: row.integer(), key: key, url: row.text() ?? key,
-            credentials: try row.data().map(seal.open),
-            priority: Int(row.integer()),
+            credentials: try row.data().map(seal.open), priority: Int(row.integer()),
             hasExpectation: row.bool(),
             status: PlanStatus(rawValue: Int(row.integer())) ?? .missing,
-            entries: Int(row.integer()),
-            icons: Int(row.integer()))
+            entries: Int(row.integer()), icons: Int(row.integer()))
     }
 
-    /// Calls `body` with the bytes that the manifests contain for pending fetches, in their order.
-    /// Reads one at a time, since they can be large.
+    /// Calls `body` with the manifests' bytes of pending fetches, one at a time: they can be large.
     func forEachInline(_ body: (_ fetch: Int64, _ key: String, _ bytes: Data) throws -> Void) throws
     {
         try make(.fetch)
@@ -169,17 +160,13 @@ final class Plan: Sendable {
                 FROM inline i CROSS JOIN pending p ON p.fetch = i.fetch
                 WHERE i.fetch > ? ORDER BY i.fetch LIMIT 1
                 """
-            ).rows(last?.fetch ?? 0) {
-                ($0.integer(), $0.text() ?? "", $0.data() ?? Data())
-            }
+            ).rows(last?.fetch ?? 0) { ($0.integer(), $0.text() ?? "", $0.data() ?? Data()) }
         }
     }
 
-    /// The largest number of different demands that are read of a fetch. At most one of them can be
-    /// met, unless they differ only in what they leave open.
+    /// Maximum number of different demands read of a fetch. Its bytes can meet only a few.
     private static let demandLimit = 1_000
 
-    /// Returns what the entries of a fetch demand, each demand once.
     func expectations(of fetch: Int64) throws -> [Expectation] {
         try database.unsafeRead { db in
             try PreparedStatement(
@@ -220,8 +207,7 @@ final class Plan: Sendable {
         }
     }
 
-    /// Calls `body` with the cached objects whose use is to be recorded, in pages, in the order of
-    /// the index.
+    /// Calls `body` with the cached objects whose use is to be recorded, in the index's order.
     func forEachUse(_ body: ([IndexedObject]) throws -> Void) throws {
         try forEachStep("SELECT object, digest FROM uses ORDER BY object", body) { row in
             IndexedObject(row: row.integer(), digest: try row.requireDigest())
@@ -256,8 +242,7 @@ final class Plan: Sendable {
         }
     }
 
-    /// Runs `body`, and turns SQLite errors of the plan's file into ``CacheError``, so that a full
-    /// disk is named.
+    /// Turns SQLite errors of the plan's file into ``CacheError``, so that a full disk is named.
     static func translatingErrors<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()
@@ -271,13 +256,11 @@ final class Plan: Sendable {
 public struct PlanPolicy: Sendable, Equatable {
     /// Which cached resources are asked for again. Default: stale ones.
     public var revalidation = Revalidation.stale
-    /// How long a permanent failure (404, 410) is not asked for again. Default: an hour; zero asks
-    /// every time.
+    /// How long a permanent failure (404, 410) prevents another request. Default: an hour.
     public var failureLifetime: Duration = .seconds(3600)
     /// Whether only what failed before is fetched, permanent failures included. Default: false.
     public var retriesOnlyFailed = false
-    /// Whether nothing at all is asked for: what is cached counts as fresh, and what is missing
-    /// fails. Stands above everything else here. Default: false.
+    /// Whether no request is made. Cached resources count as fresh, missing ones fail. Default: no.
     public var isOffline = false
 
     /// The defaults.
@@ -288,10 +271,8 @@ public struct PlanPolicy: Sendable, Equatable {
 public enum Revalidation: String, Sendable, CaseIterable {
     /// Those that are no longer fresh (RFC 9111, section 4.2).
     case stale
-    /// All, past caches on the way as well, but for those that are fresh and `immutable` (RFC
-    /// 8246).
+    /// All except fresh `immutable` ones (RFC 8246). Intermediate caches must ask, too.
     case always
-    /// None: what is there counts as fresh whatever its age and its headers. The user's own word,
-    /// which stands above `must-revalidate`, `no-cache` and `Vary`.
+    /// None. Overrides `must-revalidate`, `no-cache` and `Vary`.
     case never
 }

@@ -6,7 +6,6 @@ import LarderManifest
 
 struct PlanBuilder {
     var summary = PlanSummary()
-    /// In the order of their first appearance.
     var origins: [String] = []
     private var originNumbers: [String: Int] = [:]
     /// Equals SQLite's own numbering, which is faster than checking a given number.
@@ -54,10 +53,8 @@ struct PlanBuilder {
         if item.icon == 1 { summary.entries += 1 }
         summary.icons += 1
         switch item.result {
-        case .entry(let entry):
-            try add(entry, item, manifest: manifest)
-        case .inline(let entry):
-            try add(entry, item, manifest: manifest)
+        case .entry(let entry): try add(entry, item, manifest: manifest)
+        case .inline(let entry): try add(entry, item, manifest: manifest)
         case .skipped(let reason):
             summary.skipped += 1
             try addProblem(item, manifest: manifest, code: nil, message: reason)
@@ -93,8 +90,7 @@ struct PlanBuilder {
             $0.bind(entry.expectedDigest)
             $0.bind(entry.expectedSize)
         }
-        let spelling = entry.writtenSpelling
-        if let spelling { try insertSpelling.run(lastID, spelling) }
+        if let spelling = entry.writtenSpelling { try insertSpelling.run(lastID, spelling) }
     }
 
     private mutating func add(_ entry: InlineEntry, _ item: ManifestItem, manifest: Int) throws {
@@ -108,8 +104,7 @@ struct PlanBuilder {
     private func addProblem(
         _ item: ManifestItem, manifest: Int, code: String?, message: String
     ) throws {
-        try insertProblem.run(
-            manifest, item.position, item.icon, item.name, code, message)
+        try insertProblem.run(manifest, item.position, item.icon, item.name, code, message)
     }
 
     /// Most URLs have the same origin as the one before.

@@ -4,11 +4,10 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// Folds the entries that name the same resource, and compares it with a cache's index: what is
-/// cached, stale, missing or failed before.
+/// Folds the entries that name the same resource, and compares it with a cache's index.
 ///
-/// One pass over all entries in the order of their keys, which is the index's own, too: both are
-/// gone through side by side, which costs a fraction of looking up keys at random.
+/// One pass over all entries in the order of their keys, side by side with the index, which has the
+/// same order. This costs a fraction of looking up keys at random.
 struct PlanClassification {
     private let cache: Cache?
     private let acceptsAnyContent: Bool
@@ -65,7 +64,6 @@ struct PlanClassification {
             : nil
     }
 
-    /// Sets the status of every URL, and marks those to be fetched as pending.
     mutating func apply(to summary: inout PlanSummary) throws {
         if let cache, try cache.listFormerKeys(in: db) {
             try db.execute(
@@ -155,7 +153,6 @@ struct PlanClassification {
         }
     }
 
-    /// Takes down which bytes an entry demands.
     private func demand(_ current: inout NamedResource?, _ expectation: Expectation) {
         guard expectation.digest != nil || expectation.size != nil else { return }
         current?.isStrict = true
@@ -164,8 +161,6 @@ struct PlanClassification {
         else { return }
         current?.known?.isAsDemanded = false
     }
-
-    // MARK: -
 
     private func look(for page: [NamedResource]) -> PresenceLookup {
         PresenceLookup(of: page, in: cache) { known in
@@ -227,9 +222,7 @@ struct PlanClassification {
     }
 
     /// Icons that the manifest contains need no request.
-    private func settleOffline(
-        _ resource: NamedResource, _ summary: inout PlanSummary
-    ) throws {
+    private func settleOffline(_ resource: NamedResource, _ summary: inout PlanSummary) throws {
         let inline = try PreparedStatement(db, "SELECT 1 FROM inline WHERE fetch = ?")
         if try inline.firstInteger(resource.id) != nil {
             return try want(resource, .missing, &summary)

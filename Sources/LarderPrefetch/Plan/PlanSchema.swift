@@ -2,35 +2,19 @@ import Foundation
 import GRDB
 import LarderCache
 
-/// The temporary database behind a plan.
 enum PlanSchema {
-    /// For pages, and as much again for what is being sorted.
-    private static let cacheKibibytes = 3_072
-    /// For pages, once nothing is sorted any more.
-    private static let fetchingKibibytes = 1_024
-
     static func open(at path: String?, cache: Cache?) throws -> DatabaseQueue {
         let queue = try Cache.scratchDatabase(at: path, beside: cache)
-        try queue.writeWithoutTransaction { db in
-            try db.execute(sql: "PRAGMA main.cache_size = -\(cacheKibibytes)")
-            try db.execute(sql: tables)
-        }
+        try queue.writeWithoutTransaction { try $0.execute(sql: tables) }
         return queue
-    }
-
-    /// Frees memory that only making the plan needed.
-    static func shrink(_ db: Database) throws {
-        try db.execute(
-            sql: "PRAGMA main.cache_size = -\(fetchingKibibytes); PRAGMA shrink_memory")
     }
 
     /// Tables are written in their own order. Updating an index for every entry would take most of
     /// the time.
     private static let tables = """
+        PRAGMA main.cache_size = -3072; -- KiB for pages, and as much again for what is being sorted
         CREATE TABLE main.entries (
-            id INTEGER PRIMARY KEY,
-            manifest INTEGER NOT NULL,
-            position INTEGER NOT NULL,
+            id INTEGER PRIMARY KEY, manifest INTEGER NOT NULL, position INTEGER NOT NULL,
             icon INTEGER NOT NULL,     -- its place among its entry's; a row is one icon
             name TEXT,
             key TEXT,                  -- of its resource; NULL where there is nothing to fetch
@@ -38,46 +22,28 @@ enum PlanSchema {
             credentials BLOB,          -- sealed; NULL where there are none
             origin INTEGER,
             priority INTEGER NOT NULL DEFAULT 0,  -- a leader's: its resource's highest
-            digest BLOB,
-            size INTEGER,
+            digest BLOB, size INTEGER,
             leader INTEGER,            -- the resource's first entry; NULL for that itself
             code TEXT,                 -- the failure's name, NULL for an entry without an icon
             message TEXT
         );
         CREATE INDEX main.followers ON entries (leader) WHERE leader IS NOT NULL;
         CREATE TABLE main.failures (   -- how fetches of the plan failed before
-            fetch INTEGER PRIMARY KEY,
-            code TEXT NOT NULL,
-            status INTEGER,
-            failed_at REAL NOT NULL,
-            count INTEGER NOT NULL
-        );
+            fetch INTEGER PRIMARY KEY, code TEXT NOT NULL, status INTEGER, failed_at REAL NOT NULL,
+            count INTEGER NOT NULL);
         CREATE TABLE main.inline (     -- bytes that the manifest itself has for a fetch
-            fetch INTEGER PRIMARY KEY,
-            key TEXT NOT NULL UNIQUE,
-            bytes BLOB NOT NULL
-        );
+            fetch INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, bytes BLOB NOT NULL);
         CREATE TABLE main.locked (     -- the bytes that entries came to, where a lock is wanted
-            entry INTEGER PRIMARY KEY,
-            digest BLOB NOT NULL,
-            size INTEGER NOT NULL,
-            media_type TEXT
-        );
+            entry INTEGER PRIMARY KEY, digest BLOB NOT NULL, size INTEGER NOT NULL,
+            media_type TEXT);
         CREATE TABLE main.settled (    -- what is not asked for because of how it went before
-            fetch INTEGER PRIMARY KEY,
-            status INTEGER NOT NULL
-        );
+            fetch INTEGER PRIMARY KEY, status INTEGER NOT NULL);
         CREATE TABLE main.spellings (  -- of URLs, where they are not the canonical ones
-            entry INTEGER PRIMARY KEY,
-            text TEXT NOT NULL
-        );
+            entry INTEGER PRIMARY KEY, text TEXT NOT NULL);
         CREATE TABLE main.uses (       -- what is cached, and used for the first time in a while
-            object INTEGER NOT NULL,
-            digest BLOB NOT NULL
-        );
+            object INTEGER NOT NULL, digest BLOB NOT NULL);
         CREATE TABLE main.pending (    -- what is to be fetched
-            fetch INTEGER NOT NULL,
-            origin INTEGER NOT NULL,
+            fetch INTEGER NOT NULL, origin INTEGER NOT NULL,
             turn INTEGER NOT NULL,     -- ~priority: lower comes first, and none overflows
             status INTEGER NOT NULL,
             is_strict INTEGER NOT NULL, -- whether an entry demands particular bytes
@@ -86,21 +52,10 @@ enum PlanSchema {
         );
         """
 
-    /// Orders of the pending resources. Each is created on demand, since sorting a million rows
-    /// takes half a second.
+    /// Orders of the pending resources, created on demand: sorting a million takes half a second.
     enum Order: String {
-        /// As the manifests have it.
         case fetch = "fetch, status"
-        /// As it is fetched.
         case origin = "origin, turn, fetch, status, is_strict, entries, icons"
-        /// As it is listed.
         case turn = "turn, fetch, status, icons"
-    }
-
-    /// The index has all columns that are read, since the table's rows are in another order.
-    static func make(_ order: Order, in db: Database) throws {
-        let name = "main.pending_by_\(order)"
-        try db.execute(
-            sql: "CREATE INDEX IF NOT EXISTS \(name) ON pending (\(order.rawValue))")
     }
 }

@@ -3,9 +3,7 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// A resource that the plan wants from its origin.
-///
-/// A class, because it is shared by all attempts until their batch is committed.
+/// A resource to fetch. A class, because its attempts share it until their batch is committed.
 final class PlannedResource: Sendable {
     /// The plan's number, in the order of the manifests.
     let id: Int64
@@ -14,9 +12,7 @@ final class PlannedResource: Sendable {
     /// Canonical, without credentials.
     let url: String
     let credentials: Credentials?
-    /// Higher first.
     let priority: Int
-    /// Whether an entry demands particular bytes.
     let hasExpectation: Bool
     let status: PlanStatus
     /// The stale resource in the cache, to be revalidated.
@@ -54,7 +50,6 @@ final class PlannedResource: Sendable {
 
     var place: Place { Place(turn: ~priority, fetch: id) }
 
-    /// Returns the same with a stale resource of the cache.
     func about(_ known: Resource) -> PlannedResource {
         PlannedResource(
             id: id, key: key, url: url, credentials: credentials, priority: priority,
@@ -62,7 +57,6 @@ final class PlannedResource: Sendable {
             icons: icons)
     }
 
-    /// ``url`` with the credentials.
     var target: HTTPURL {
         get throws(HTTPURL.ParseError) { try HTTPURL(url).with(credentials) }
     }
@@ -81,13 +75,11 @@ struct NamedResource {
     var priority: Int64
     /// Whether an entry demands particular bytes.
     var isStrict = false
-    /// How many entries and icons name it.
     var entries = 0
     var icons = 0
     var known: Known?
     var lastFailure: Failure?
 
-    /// A row of the index.
     struct Known {
         let object: Int64
         let digest: Digest
@@ -99,7 +91,6 @@ struct NamedResource {
         let redirectedTo: String?
         /// The variant and `Vary`, if header fields selected the response.
         let variant: (digest: Digest?, vary: String?)?
-        /// Whether it has the bytes that all entries demand.
         var isAsDemanded = true
     }
 
@@ -109,7 +100,6 @@ struct NamedResource {
         let url: String?
     }
 
-    /// Whether it may be used without asking its origin.
     func mayBeUsed(_ known: Known, policy: PlanPolicy, headers: RequestHeaders) -> Bool {
         if policy.isOffline { return true }
         return switch policy.revalidation {
@@ -148,8 +138,6 @@ struct NamedResource {
 
 extension NamedResource.Known {
     /// The columns that ``init(_:)`` reads, of `resources r` and `objects o`.
-    ///
-    /// - Parameter directives: the column of the Cache-Control field, or NULL if it is not needed.
     static func columns(at now: Date, directives: String) -> String {
         """
         o.digest, o.id, o.size, o.media_type IS NOT NULL, \(Resource.isFresh(at: now)),
@@ -170,30 +158,24 @@ extension NamedResource.Known {
 }
 
 extension NamedResource.Failure {
-
     init(_ row: inout RowReader) {
         self.init(
             failure: PastFailure(
-                code: row.text(),
-                status: row.optionalInteger().map(Int.init),
+                code: row.text(), status: row.optionalInteger().map(Int.init),
                 failedAt: Date(
-                    timeIntervalSince1970: min(
-                        max(row.double(), 0), RowReader.longestTime)
-                ), count: Int(row.integer())),
+                    timeIntervalSince1970: min(max(row.double(), 0), RowReader.longestTime)),
+                count: Int(row.integer())),
             url: row.text())
     }
 }
 
 extension Expectation {
-    /// Returns why these bytes are not the demanded ones, or nil.
     func failure(digest: Digest, size: Int64) -> ResourceFailure? {
         mismatch(digest: digest, size: size).map {
             ResourceFailure(code: $0.code, message: $0.message, isTransient: false)
         }
     }
-}
 
-extension Expectation {
     /// The columns that ``init(_:)`` reads, of `entries e`.
     static let columns = "e.digest, e.size"
 

@@ -1,8 +1,7 @@
 import LarderCache
 import LarderManifest
 
-/// Plans without the network and without changing anything: manifests at URLs are read as the cache
-/// has them.
+/// Plans without the network and without changes. Manifests at URLs are read from the cache.
 public struct Planner: Sendable {
     private let cache: Cache?
     private let rules: ManifestRules
@@ -11,14 +10,8 @@ public struct Planner: Sendable {
     private let headers: RequestHeaders
     private let shard: Shard?
 
-    /// - Parameters:
-    ///   - cache: what is there already; nil reads as an empty cache.
-    ///   - rules: how manifests are read. Default: as their content tells.
-    ///   - acceptsAnyContent: whether objects that are no images count as cached. Default: false.
-    ///   - policy: what is asked for of what is cached or has failed before. Default: what is
-    ///     stale, and what failed permanently more than an hour ago.
-    ///   - headers: what the requests would carry. Default: what they carry by default.
-    ///   - shard: whose icons are planned. Default: nil, all.
+    /// A planner for a cache; nil reads as an empty one. With `acceptsAnyContent`, objects that are
+    /// no images count as cached. Without a shard, all icons are planned.
     public init(
         cache: Cache?, rules: ManifestRules = .init(), acceptsAnyContent: Bool = false,
         policy: PlanPolicy = PlanPolicy(), headers: RequestHeaders = RequestHeaders(),
@@ -32,13 +25,10 @@ public struct Planner: Sendable {
         self.shard = shard
     }
 
-    /// Hands over every entry: first those to be fetched, in the order of the fetch and with the
-    /// entries of one URL together; then the others, in the order of the manifests.
+    /// Calls `body` with every entry: first those to be fetched, in the order of the fetch and with
+    /// the entries of one URL together; then the others, in the order of the manifests.
     ///
-    /// - Parameters:
-    ///   - manifests: in their order.
-    ///   - body: nil if the summary is all that is wanted.
-    ///   - onProgress: called a few times a second while manifests are read. Default: nobody looks.
+    /// - Parameter onProgress: Called a few times a second while manifests are read.
     /// - Throws: `ManifestError`, `CacheError`, or what `body` throws.
     public func plan(
         _ manifests: [ManifestSource], _ body: ((PlannedEntry) throws -> Void)? = nil,
@@ -47,9 +37,8 @@ public struct Planner: Sendable {
         try Plan.translatingErrors {
             let plan = try Plan(
                 of: manifests.map { $0.cached { try cache?.manifest($0)?.file } }, rules: rules,
-                cache: cache,
-                acceptsAnyContent: acceptsAnyContent, policy: policy, headers: headers,
-                shard: shard, at: nil, onProgress: onProgress)
+                cache: cache, acceptsAnyContent: acceptsAnyContent, policy: policy,
+                headers: headers, shard: shard, at: nil, onProgress: onProgress)
             if let body {
                 try plan.forEachEntryInTurn { try $0.forEach(body) }
                 try plan.forEachSettledEntry { try $0.forEach(body) }
@@ -60,7 +49,6 @@ public struct Planner: Sendable {
     }
 }
 
-/// Reports the progress of reading manifests a few times a second.
 struct PlanMeter {
     private static let interval: Duration = .milliseconds(200)
 
@@ -100,23 +88,20 @@ struct PlanMeter {
 
 /// How far the reading of manifests is.
 public struct PlanProgress: Sendable, Equatable {
-    /// The manifest that is being read, as it was given; nil when all were, and are compared with
-    /// the cache.
+    /// The name of the manifest that is being read; nil once all are compared with the cache.
     public var manifest: String?
     /// Icons of all manifests so far, an entry without one counting as one.
     public var icons = 0
-    /// How much of this manifest was read, from 0 to 1; nil if nobody knows.
+    /// How much of this manifest was read, from 0 to 1; nil if unknown.
     public var share: Double?
     /// Seconds since the first manifest.
     public var seconds: Double = 0
-    /// Seconds since this one.
     var secondsOfThis: Double = 0
 
     /// Icons read per second.
     public var iconsPerSecond: Double { seconds > 0 ? Double(icons) / seconds : 0 }
 
-    /// The time in seconds until this manifest is read, if the rest goes on like this; nil if
-    /// nobody knows.
+    /// The estimated time in seconds until this manifest is read; nil if unknown.
     public var secondsLeft: Double? {
         share.flatMap { $0 > 0 ? secondsOfThis / $0 * (1 - $0) : nil }
     }
@@ -124,11 +109,9 @@ public struct PlanProgress: Sendable, Equatable {
 
 /// What a plan counts.
 public struct PlanSummary: Sendable, Equatable {
-    /// Elements in all manifests. With a shard, those whose first icon is its own, so that the
-    /// counts of all shards add up to those of one run.
+    /// Elements in all manifests. With a shard, those whose first icon is its own.
     public var entries = 0
-    /// Icons of all entries; an entry without one counts as one, so that there are as many as
-    /// entries if none has several. With a shard, its own.
+    /// Icons of all entries; an entry without one counts as one. With a shard, its own.
     public var icons = 0
     /// Distinct URLs among the entries that have one.
     public var urls = 0
@@ -146,8 +129,7 @@ public struct PlanSummary: Sendable, Equatable {
     public var remembered = 0
     /// URLs that are left alone because only what failed before is fetched.
     public var leftAlone = 0
-    /// URLs that are not cached, or not as demanded, and not to be asked for: see
-    /// ``PlanPolicy/isOffline``.
+    /// URLs that are not cached, or not as demanded: see ``PlanPolicy/isOffline``.
     public var unavailable = 0
 
     /// Of ``icons``, those of plain http.
@@ -158,8 +140,7 @@ public struct PlanSummary: Sendable, Equatable {
     public private(set) var unsupportedSchemes: [String: Int] = [:]
     /// Icons that are left to other shards; with ``icons``, all that the manifests have.
     public var otherShards = 0
-    /// Values that look like icons and were not read. With a shard, only the shard that reports
-    /// entries without an icon counts them. Default: 0.
+    /// Values that look like icons and were not read. Of all shards, only one counts them.
     public internal(set) var unread = 0
     /// Split hosts that no icon of any shard is on: misspelled, or only redirects lead there.
     public internal(set) var unusedSplits: Set<String> = []

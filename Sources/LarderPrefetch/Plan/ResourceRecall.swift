@@ -4,10 +4,8 @@ import LarderCache
 import LarderCore
 import Synchronization
 
-/// Looks up ascending keys in a cache's index.
-///
-/// Steps from one row to the next, since most keys are in the index. This takes half the time of
-/// looking each up.
+/// Looks up ascending keys in a cache's index. Steps from one row to the next, since most keys are
+/// in the index: this takes half the time of looking each up.
 struct ResourceRecall {
     /// After this many unwanted rows, the next key is looked up.
     private static let mostPassed = 2
@@ -16,7 +14,6 @@ struct ResourceRecall {
     /// The columns of the current row, the key first; nil before the first and after the last.
     private var row: RowReader?
 
-    /// - Parameter now: The time at which freshness is decided.
     init(_ db: Database, at now: Date, policy: PlanPolicy) throws {
         // Directives are needed only to find immutable responses.
         let directives = policy.revalidation == .always ? "r.cache_control" : "NULL"
@@ -29,11 +26,7 @@ struct ResourceRecall {
             """)
     }
 
-    /// Returns the index's row for a key, or nil if there is none or it is damaged.
-    ///
-    /// - Parameters:
-    ///   - key: Its bytes, greater than all keys before.
-    ///   - column: The same key, as a statement's column.
+    /// Returns a key's row, or nil if there is none or it is damaged. Keys must ascend.
     mutating func known(
         for key: [UInt8], _ column: RowReader.Column
     ) throws -> NamedResource.Known? {
@@ -55,9 +48,7 @@ struct ResourceRecall {
     private static func known(_ row: RowReader, as key: [UInt8]) -> NamedResource.Known? {
         var row = row
         row.skip()
-        return NamedResource.Known(&row).flatMap {
-            ResourceKey.mayName($0.digest, key) ? $0 : nil
-        }
+        return NamedResource.Known(&row).flatMap { ResourceKey.mayName($0.digest, key) ? $0 : nil }
     }
 
     func close() { rows.reset() }
@@ -75,17 +66,14 @@ struct ResourceRecall {
 /// Looks for the objects of a page of resources in the cache directory, on another thread.
 final class PresenceLookup: Sendable {
     private let page: [NamedResource]
-    /// Indices of the resources that are looked up.
     private let wanted: [Int]
     private let arePresent = Mutex<Result<[Bool], CacheError>>(.success([]))
     private let isDone = DispatchSemaphore(value: 0)
 
     private static let queue = DispatchQueue(label: "larder.presence")
 
-    /// - Parameter isWanted: Whether the object is to be looked up.
     init(
-        of page: [NamedResource], in cache: Cache?,
-        where isWanted: (NamedResource.Known) -> Bool
+        of page: [NamedResource], in cache: Cache?, where isWanted: (NamedResource.Known) -> Bool
     ) {
         self.page = page
         wanted = page.indices.filter { page[$0].known.map(isWanted) ?? false }

@@ -4,15 +4,13 @@ import LarderCore
 import LarderImages
 import Synchronization
 
-/// Stores the icons that manifests contain as `data:` URLs. They are checked, digested and made
-/// durable like other icons. Runs before the queue.
+/// Stores the icons that manifests contain as `data:` URLs, before the queue runs.
 final class InlineStage: Depositor, Sendable {
     private let plan: Plan
     private let store: Store
     private let reporter: Reporter
     private let check: BodyCheck
     private let isCancelled: @Sendable () -> Bool
-    /// Why the cache cannot go on.
     private let failure = Mutex<CacheError?>(nil)
 
     init(
@@ -26,7 +24,6 @@ final class InlineStage: Depositor, Sendable {
         self.isCancelled = isCancelled
     }
 
-    /// - Returns: why the cache could not go on.
     func run() throws -> CacheError? {
         do {
             try plan.forEachInline { fetch, key, bytes in

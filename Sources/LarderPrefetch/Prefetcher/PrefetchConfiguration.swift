@@ -23,22 +23,17 @@ public struct PrefetchConfiguration: Sendable {
     public var maximumObjectBytes: Int64 = 16 << 20
     /// Whether bodies that are not images are stored, too. Default: false.
     public var acceptsAnyContent = false
-    /// Whether responses that their origin forbids to store (`no-store`) are stored, too, as always
-    /// stale. Default: false; they are checked and reported only.
+    /// Whether `no-store` responses are stored, as always stale, and not only checked. Default: no.
     public var storesUnstorable = false
     /// What is asked for of what is cached or has failed before.
     public var policy = PlanPolicy()
-    /// Which worker of a fleet this run is: it leaves the icons of the others alone. Default: nil,
-    /// there is no other.
+    /// The worker of a fleet that this run is. Default: nil, there is no other.
     public var shard: Shard?
-    /// Whether there is an event for each icon that came to its bytes. Default: true; else most are
-    /// counted only, which spares looking up whom they are for.
+    /// Whether each successful icon has an event. If false, most are only counted. Default: true.
     public var namesSuccesses = true
-    /// Whether failures are remembered for later runs. Default: true.
     var remembersFailures = true
-    /// Called at the end for every icon, in the order of the manifests, with the bytes that it came
-    /// to: what a lock consists of. Not at all if not every icon came to its bytes, or `policy` or
-    /// `shard` leaves some alone; ``Report/isLocked`` tells. Default: nil.
+    /// Called at the end for every icon, in the order of the manifests, if no icon failed and
+    /// `policy` and `shard` left none alone (``Report/isLocked``). Default: nil.
     public var onLocked: (@Sendable (LockedEntry) -> Void)?
     /// Header fields to be sent. Default: none but those that larder itself needs.
     public var headers: [HeaderRule] = []
@@ -52,12 +47,10 @@ public struct PrefetchConfiguration: Sendable {
     public var lockWait = LockWait.none
     /// How long an interrupted run lets what is in flight finish. Default: 2 s.
     public var grace: Duration = .seconds(2)
-    /// Receives messages about the plan, retries, holds, batches and the remote. Also used for
-    /// connections, unless ``transfer`` has a logger of its own. URLs are logged without credentials
-    /// and queries. Default: nil, nothing is logged.
+    /// Receives messages of the run, and of connections unless ``transfer`` has its own logger.
+    /// URLs are logged without credentials and queries. Default: nil, nothing is logged.
     public var logger: Logger?
 
-    /// ``transfer``, with a logger.
     var loggedTransfer: TransferConfiguration {
         var transfer = transfer
         transfer.logger = transfer.logger ?? logger
@@ -81,7 +74,6 @@ public struct PrefetchConfiguration: Sendable {
         { url in try remoteManifest(url).download() }
     }
 
-    /// A manifest that is downloaded as these settings say.
     func remoteManifest(_ url: HTTPURL) -> RemoteManifest {
         var manifest = RemoteManifest(url, transfer: loggedTransfer)
         manifest.retry = retry

@@ -24,10 +24,8 @@ public final class Prefetcher: Sendable {
         var remoteStage: RemoteStage?
     }
 
-    /// A prefetcher; nothing happens until its events are asked for.
-    ///
     /// Installs libcurl's conversion of international host names (`CurlHosts`), unless this process
-    /// has another one.
+    /// has another one. Nothing else happens until events are asked for.
     public init(_ configuration: PrefetchConfiguration) {
         CurlHosts.install()
         self.configuration = configuration
@@ -64,8 +62,6 @@ public final class Prefetcher: Sendable {
 
     /// Opens the cache and runs over it. Leaves word of an index that turns out to be damaged, so
     /// that whoever opens it next rebuilds it: this run itself if it is still planning.
-    ///
-    /// - Parameter isLastTry: whether the index was rebuilt by this run already.
     private func openAndRun(
         _ manifests: [ManifestSource], _ channel: EventChannel, isLastTry: Bool = false
     ) throws -> Report {
@@ -127,13 +123,11 @@ public final class Prefetcher: Sendable {
         let plan: Plan
         do {
             plan = try Plan(
-                of: manifests.map { $0.opened(by: open) },
-                rules: configuration.manifestRules,
-                cache: cache,
-                acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
+                of: manifests.map { $0.opened(by: open) }, rules: configuration.manifestRules,
+                cache: cache, acceptsAnyContent: configuration.acceptsAnyContent,
+                policy: configuration.policy,
                 headers: configuration.requestHeaders, shard: configuration.shard,
-                at: store.scratchPath("plan.sqlite"),
-                isCancelled: { self.isCancelled },
+                at: store.scratchPath("plan.sqlite"), isCancelled: { self.isCancelled },
                 onProgress: { channel.offer(.planning($0)) })
         } catch is CancellationError {
             return .interrupted
@@ -151,10 +145,10 @@ public final class Prefetcher: Sendable {
         // Icons in the manifests need no transfer.
         let check = BodyCheck(
             plan: plan, store: store, acceptsAnyContent: configuration.acceptsAnyContent)
-        let inline = InlineStage(
+        let inlineFailure = try InlineStage(
             plan: plan, store: store, reporter: reporter, check: check,
-            isCancelled: { self.isCancelled })
-        let inlineFailure = try inline.run()
+            isCancelled: { self.isCancelled }
+        ).run()
 
         // Icons that other machines have stored need no request to the origin.
         let remoteStage = try remoteStage(plan, cache, store, reporter, check, channel)
@@ -163,7 +157,10 @@ public final class Prefetcher: Sendable {
 
         // Queue → Transfer → Store → Index
         let limits = limits(for: plan)
-        let loop = try TransferLoop(configuration: transferConfiguration(limits))
+        var transfer = configuration.loggedTransfer
+        transfer.maximumConnections = limits.concurrent
+        transfer.maximumConnectionsPerHost = limits.hosts.most
+        let loop = try TransferLoop(configuration: transfer)
         defer { loop.shutdown() }
         let stage = OperationContext(
             loop: loop, store: store, policy: configuration.requestPolicy, check: check,
@@ -233,7 +230,6 @@ public final class Prefetcher: Sendable {
         return metadata
     }
 
-    /// Reports the bytes of all entries, for a lock.
     private func lock(_ plan: Plan) throws -> Bool {
         guard let onLocked = configuration.onLocked, plan.summary.leftAlone == 0,
             plan.summary.otherShards == 0
@@ -242,8 +238,7 @@ public final class Prefetcher: Sendable {
         return true
     }
 
-    /// Records the use of fresh objects. If the cache cannot record it, the run continues and fails
-    /// only if it has something to store.
+    /// Records the use of fresh objects. If that fails, the run fails only if it has to store.
     private func recordUse(of plan: Plan, in cache: Cache) throws {
         do {
             try plan.forEachUse { objects in
@@ -253,8 +248,7 @@ public final class Prefetcher: Sendable {
         } catch is CacheError, is CancellationError {}
     }
 
-    /// Records the manifests' spellings of cached URLs. A failure does not end the run: the next
-    /// one records them.
+    /// Records the manifests' spellings of cached URLs. After a failure, the next run does it.
     private func recordSpellings(of plan: Plan, in cache: Cache) {
         try? plan.forEachSpelling { spellings in
             if isCancelled { throw CancellationError() }
@@ -278,8 +272,7 @@ public final class Prefetcher: Sendable {
     }
 
     private func limits(for plan: Plan) -> QueueLimits {
-        // With several origins, one that does not answer must not use every slot. A single slot
-        // cannot be shared.
+        // One of several origins that does not answer must not use every slot, unless there is one.
         let concurrent = configuration.maximumConcurrent
         let most =
             plan.origins.count > 1 && concurrent > 1
@@ -289,20 +282,11 @@ public final class Prefetcher: Sendable {
             hosts: HostLimits(
                 perHost: configuration.maximumPerHost, most: most,
                 ratePerHost: configuration.ratePerHost, shard: configuration.shard),
-            retry: configuration.retry,
-            allowsDowngrade: configuration.allowsDowngrade,
+            retry: configuration.retry, allowsDowngrade: configuration.allowsDowngrade,
             remembersFailures: configuration.remembersFailures, grace: configuration.grace)
-    }
-
-    private func transferConfiguration(_ limits: QueueLimits) -> TransferConfiguration {
-        var transfer = configuration.loggedTransfer
-        transfer.maximumConnections = limits.concurrent
-        transfer.maximumConnectionsPerHost = limits.hosts.most
-        return transfer
     }
 }
 
-/// Sends a run's progress a few times a second.
 final class ProgressTicker: Sendable {
     private let timer: any DispatchSourceTimer
     private let reporter: Reporter

@@ -2,11 +2,9 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// An attempt at a planned resource, passed from one operation to the next. Each operation is one
-/// request.
+/// An attempt at a planned resource, passed from one operation (a request) to the next.
 struct Attempt: Sendable {
     let planned: PlannedResource
-    /// Where the next request goes.
     var target: RequestTarget
     /// The number of this attempt, from 1. Redirects do not count.
     private(set) var attempt = 1
@@ -25,7 +23,6 @@ struct Attempt: Sendable {
         start = .now
     }
 
-    /// Returns the next attempt, from the beginning.
     func again(from url: HTTPURL, after failure: ResourceFailure) -> Attempt {
         var next = self
         next.target = RequestTarget(url)
@@ -43,8 +40,6 @@ struct QueueLimits: Sendable {
     let hosts: HostLimits
     let retry: RetryPolicy
     let allowsDowngrade: Bool
-    /// Whether later runs do not repeat permanent failures for a while.
     let remembersFailures: Bool
-    /// How long an interrupted run lets what is in flight finish.
     let grace: Duration
 }

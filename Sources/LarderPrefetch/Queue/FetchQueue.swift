@@ -4,18 +4,15 @@ import LarderHTTP
 import Logging
 import Synchronization
 
-/// Feeds an `OperationQueue` from a plan, through a bounded window.
-///
-/// A resource becomes an operation when it could start soon, in the order of the ``HostSchedule``.
-/// The window is four times the maximum concurrency, at most ``mostAhead`` more, so that the next
-/// operations are ready when a slot is free.
+/// Feeds an `OperationQueue` from a plan in the order of the ``HostSchedule``, through a window of
+/// four times the maximum concurrency, at most ``mostAhead`` more, so that the next operations are
+/// ready when a slot is free.
 final class FetchQueue: Depositor, @unchecked Sendable {
     // Unchecked because the state is variables; all of it belongs to the serial queue `feeder`.
 
     /// Maximum number of failures of origins that were given up and are not reported yet.
     private static let failuresAhead = 1024
-    /// Operations beyond the maximum concurrency, at most: some of them hold bodies that wait to be
-    /// staged.
+    /// Maximum number of operations beyond the concurrency: some hold bodies not staged yet.
     private static let mostAhead = 32
 
     private let stage: OperationContext
@@ -29,8 +26,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private let holds = HostHolds()
     private let window: Int
 
-    /// Events from operations that the feeder has not processed yet. One wake-up handles all of
-    /// them.
+    /// Events that the feeder has not processed yet. One wake-up handles all of them.
     private let events = Mutex<[Event]>([])
 
     private enum Event {
@@ -43,8 +39,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private var schedule: HostSchedule
     private var running = 0
     private var failuresUnderWay = 0
-    /// Bodies handed to the store and not committed. Negative for a moment if the store is faster
-    /// than the operation's event, which still counts as running then.
+    /// Bodies handed to the store and not committed. Negative while their events are on the way.
     private var depositsUnderWay = 0
     /// Fetches that have come to their end, except those that were sent back since.
     private var arrived = 0
@@ -67,8 +62,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         // Beyond the running transfers, others are checked and staged, or wait in the transfer
         // loop, which keeps the limits.
         operations.maxConcurrentOperationCount = window
-        // Starting an operation only hands it to the transfer loop, which is not worth waking
-        // another thread.
+        // Starting an operation is not worth waking another thread.
         operations.underlyingQueue = feeder
         schedule = try HostSchedule(
             plan: plan, cache: cache, places: window, limits: limits.hosts,
@@ -84,8 +78,6 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     deinit { timer.cancel() }
 
     /// Fetches all pending resources. Returns when everything is committed and reported.
-    ///
-    /// - Throws: An error of the cache or the plan. Objects stored before it remain stored.
     func run() throws {
         feeder.async { [self] in
             attempt { try schedule.begin() }
@@ -126,8 +118,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             let (fetch, result) = (deposited.fetch, deposited.result)
             if case .success = result.result { deposits += 1 }
             switch outcome.result {
-            case .success:
-                results.append(result)
+            case .success: results.append(result)
             case .failure(let error):
                 if let failure = ResourceFailure(ofDeposit: error) {
                     refused.append((fetch, failure))
@@ -144,8 +135,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             if let broken { breakOff(broken) }
             arrived -= refused.count
             for (fetch, failure) in refused { retry(fetch, after: failure) }
-            // Only after the returned fetches were counted, or the queue would seem idle in
-            // between.
+            // Only after the returned fetches were counted, or the queue would seem idle.
             depositsUnderWay -= deposits
             feed()
         }
@@ -161,7 +151,6 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         }
     }
 
-    /// Calls `body` with the progress, on the feeder's queue.
     func sample(_ body: @escaping @Sendable (Progress) -> Void) {
         feeder.async { [self] in body(progress) }
     }
@@ -179,10 +168,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     }
 
     private var isIdle: Bool { running == 0 && (isStopping || schedule.isEmpty) }
-
     private var isDone: Bool { isIdle && failuresUnderWay == 0 && depositsUnderWay == 0 }
 
-    /// Starts what may start now, and sets an alarm for what may start later.
     private func feed() {
         attempt {
             while !isStopping, running < window, let next = try schedule.next() {
@@ -224,10 +211,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
 
     private func fetch(_ head: HostCursor.Head) throws -> Attempt {
         switch head {
-        case .returned(let fetch):
-            return fetch
-        case .planned(let planned):
-            return Attempt(planned, url: try planned.target)
+        case .returned(let fetch): fetch
+        case .planned(let planned): Attempt(planned, url: try planned.target)
         }
     }
 
@@ -334,8 +319,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
                 ])
             schedule.put(back: fetch.again(from: url, after: failure), at: instant)
             feed()
-        case .failure(let failure):
-            fail(fetch, failure)
+        case .failure(let failure): fail(fetch, failure)
         }
     }
 

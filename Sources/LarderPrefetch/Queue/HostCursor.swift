@@ -5,13 +5,12 @@ import LarderCore
 /// The waiting URLs of one origin (scheme, host and port), read from the plan in small pages. With
 /// a cursor for each origin, a slow origin at the head of the manifest does not delay others.
 struct HostCursor {
-    /// With this many URLs waiting for another attempt, or at origins that redirects led to, no
-    /// other URL of the origin starts: all of them are in memory.
+    /// With this many URLs waiting, here or where redirects led to, no other one starts: all are in
+    /// memory.
     private static let mostWaiting = 1024
 
     let origin: Int
     let limit: HostLimits.Limit
-    /// Fetches that wait for another attempt.
     var waiting = 0
     /// Fetches that redirects led to other origins, where they wait.
     var sentAway = 0
@@ -20,27 +19,19 @@ struct HostCursor {
     var lastUse = 0
     /// Entries of the schedule with another version are outdated.
     var version = 0
-    /// Fetches that were taken out.
     private(set) var taken = 0
     /// URLs of the plan that were not taken out yet; those that came back count as others.
     var remaining: Int { max(0, planned - taken) }
-    /// The origin asked to wait until this instant.
     private(set) var heldUntil: ContinuousClock.Instant?
     /// The rate limit allows nothing before this instant.
     var nextStart: ContinuousClock.Instant?
-    var notBefore: ContinuousClock.Instant? {
-        [heldUntil, nextStart].compactMap(\.self).max()
-    }
-    /// Whether the last request had no answer.
+    var notBefore: ContinuousClock.Instant? { [heldUntil, nextStart].compactMap(\.self).max() }
     private(set) var isSilent = false
     /// Whether the last request was answered, without a request to wait.
     private(set) var isAnswering = false
-    /// Why the origin was given up.
     private(set) var failure: ResourceFailure?
-    /// The start of the time without a useful answer.
     private var troubleBegan: ContinuousClock.Instant?
-    /// Returned fetches: further attempts, and redirects that lead here. They come before planned
-    /// ones of the same priority.
+    /// Further attempts, and redirects that lead here. They precede planned ones of equal priority.
     private var returned = Heap<Returned>()
     private var page: ArraySlice<PlannedResource> = []
     /// The place of the last resource taken from the page.
@@ -49,8 +40,6 @@ struct HostCursor {
     private var isExhausted: Bool
     private let pageSize: Int
 
-    /// - Parameter planned: The number of the origin's URLs in the plan; redirects may lead to
-    ///   others.
     init(origin: Int, limit: HostLimits.Limit, planned: Int, pageSize: Int) {
         self.origin = origin
         self.limit = limit
@@ -59,11 +48,9 @@ struct HostCursor {
         isExhausted = planned == 0
     }
 
-    /// By priority, then in the order of the manifests.
     private struct Returned: Comparable {
         let fetch: Attempt
         private var place: PlannedResource.Place { fetch.planned.place }
-
         static func == (left: Returned, right: Returned) -> Bool { left.place == right.place }
         static func < (left: Returned, right: Returned) -> Bool { left.place < right.place }
     }
@@ -86,8 +73,7 @@ struct HostCursor {
         let now = ContinuousClock.now
         switch sign {
         case .none: break
-        case .answered:
-            (isSilent, isAnswering, troubleBegan) = (false, true, nil)
+        case .answered: (isSilent, isAnswering, troubleBegan) = (false, true, nil)
         case .silent:
             (isSilent, isAnswering) = (true, false)
             let began = troubleBegan ?? now
@@ -148,17 +134,13 @@ struct HostCursor {
     /// Discards the page, which is read again later.
     mutating func forgetPage() { page = [] }
 
-    /// Whether nothing is left to request or to remember.
     var isDone: Bool {
         isExhausted && page.isEmpty && returned.isEmpty && waiting == 0 && sentAway == 0
-            && inFlight == 0
-            && !isSilent && troubleBegan == nil && failure == nil
+            && inFlight == 0 && !isSilent && troubleBegan == nil && failure == nil
             && notBefore.map { $0 <= .now } ?? true
     }
 
-    mutating func put(back fetch: Attempt) {
-        returned.insert(Returned(fetch: fetch))
-    }
+    mutating func put(back fetch: Attempt) { returned.insert(Returned(fetch: fetch)) }
 
     private var isReturnedFirst: Bool {
         guard let fetch = returned.min?.fetch else { return false }
@@ -193,7 +175,6 @@ struct ReadyHost: Comparable {
     }
 }
 
-/// The source of a schedule's fetches: the plan and the cache.
 struct FetchSource {
     let plan: Plan
     let cache: Cache

@@ -3,9 +3,7 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// Which fetch is next, over the cursors of all origins.
-///
-/// Next is the URL with the highest priority; among equals
+/// Chooses the next fetch of all origins: the URL with the highest priority; among equals
 /// - an origin that answers before one that last did not,
 /// - one that has less in flight than its share of what is left (``isBehind(_:)``),
 /// - the one with the fewest requests in flight, so that one at the head of the manifest never
@@ -26,7 +24,6 @@ struct HostSchedule {
     /// An origin that answers is given up to three times what may be in flight, and at most so many
     /// more: the transfer loop, which keeps that limit, has the next ones at hand.
     private static let mostAhead = 24
-
     /// An origin is asked for so many URLs before another one that has had fewer turns and has no
     /// connection.
     private static let turn = 16
@@ -55,13 +52,8 @@ struct HostSchedule {
     /// With more cursors than this, finished ones are removed.
     private var mostCursors: Int
     private var serial = 0
-    /// URLs of the plan that were not taken out yet; those that came back count as others.
     private var remaining: Int
 
-    /// - Parameters:
-    ///   - places: Maximum number of fetches in flight.
-    ///   - readAhead: The approximate number of planned resources in memory.
-    ///   - isConnected: Whether a connection to an origin is open.
     init(
         plan: Plan, cache: Cache, places: Int, limits: HostLimits,
         readAhead: Int = HostSchedule.readAhead, isConnected: @escaping (String) -> Bool
@@ -107,7 +99,6 @@ struct HostSchedule {
         }
     }
 
-    /// When the next waiting fetch is due, or nil.
     var nextInstant: Instant? {
         [held.min?.instant, delayed.min?.instant].compactMap(\.self).min()
     }
@@ -186,8 +177,6 @@ struct HostSchedule {
         mostCursors = max(readAhead, 2 * cursors.count)
     }
 
-    /// Notes a request's result. The origin is given up if it has had no answer, or asks to wait,
-    /// for longer than `patience`.
     mutating func note(_ sign: HostSign, of cursor: Int, patience: Duration) throws {
         let wasGivenUp = failure(of: cursor) != nil
         cursors[cursor]?.note(sign, patience: patience)
@@ -202,13 +191,8 @@ struct HostSchedule {
         }
     }
 
-    /// Returns the name of an origin: its scheme, host and port.
     func name(of cursor: Int) -> String { names[cursor] }
-
-    /// Returns why an origin was given up, or nil.
     func failure(of cursor: Int) -> ResourceFailure? { cursors[cursor]?.failure }
-
-    /// Returns until when an origin is held, or nil.
     func hold(of cursor: Int) -> Instant? { cursors[cursor]?.heldUntil }
 
     /// Returns a fetch to the origin of its next request.
@@ -220,7 +204,6 @@ struct HostSchedule {
         try announce(number)
     }
 
-    /// Returns a fetch to its origin at an instant.
     mutating func put(back fetch: Attempt, at instant: Instant) {
         serial += 1
         let number = names.number(of: fetch.target.url.origin)
@@ -231,9 +214,7 @@ struct HostSchedule {
     }
 
     /// Counts a fetch that waits (1), or no longer waits (-1), at an origin that a redirect led to.
-    /// Such fetches are in memory, and limit the origin that they came from.
-    ///
-    /// - Returns: The origin that the redirect came from; nil without a redirect.
+    /// Such fetches are in memory, and limit the origin that they came from, which is returned.
     @discardableResult
     private mutating func countAway(_ fetch: Attempt, at number: Int, _ change: Int) -> Int? {
         guard !fetch.target.isAtOwnOrigin else { return nil }
@@ -273,8 +254,7 @@ struct HostSchedule {
     private func limit(of cursor: HostCursor) -> Int {
         let requests = cursor.limit.requests
         guard cursor.limit.interval == nil else {
-            // The rate is kept here: requests handed over early, or waiting for a connection, would
-            // exceed it.
+            // The rate is kept here: requests handed over early would exceed it.
             return cursor.isAnswering ? requests : 1
         }
         guard cursor.isAnswering, !cursor.limit.isShared else { return requests }
@@ -326,7 +306,6 @@ struct HostSchedule {
         }
         ready.insert(host)
         if ready.count > 2 * cursors.count + Self.readAhead {
-            // Most are outdated.
             ready = Heap(ready.unordered.filter { !isOutdated($0) })
         }
         return true
@@ -340,7 +319,6 @@ struct Delayed<Value>: Comparable {
     let value: Value
 
     static func == (left: Delayed, right: Delayed) -> Bool { left.serial == right.serial }
-
     static func < (left: Delayed, right: Delayed) -> Bool {
         (left.instant, left.serial) < (right.instant, right.serial)
     }
@@ -358,7 +336,6 @@ struct OriginNames {
         for (number, origin) in planned.enumerated() { numbers[origin] = number }
     }
 
-    /// Returns an origin's number, and gives it one if it has none.
     mutating func number(of origin: String) -> Int {
         if let known = numbers[origin] { return known }
         let number = numbers.count
@@ -379,7 +356,6 @@ enum HostSign: Sendable {
     case answered
     /// It asked for no request for a while, from an instant on, with a status.
     case held(Duration, since: ContinuousClock.Instant, status: Int)
-    /// It did not answer.
     case silent
     /// The request was not made, or was cancelled.
     case none
@@ -401,7 +377,6 @@ enum HostSign: Sendable {
     }
 }
 
-/// Limits of each origin.
 struct HostLimits: Sendable {
     /// Maximum number of requests in flight of all workers together.
     let perHost: Int
@@ -409,13 +384,10 @@ struct HostLimits: Sendable {
     let most: Int
     /// Maximum number of requests a second of all workers together; nil for no limit.
     let ratePerHost: Double?
-    /// Which worker of several this is; nil if there is no other.
     var shard: Shard?
 
-    /// The limits of one origin.
     struct Limit {
         let requests: Int
-        /// The minimum time between two requests; nil for none.
         let interval: Duration?
         /// Whether other workers share the limit, which the transfer loop does not know.
         let isShared: Bool

@@ -6,11 +6,9 @@ import LarderImages
 import Logging
 import Synchronization
 
-/// The parts that all operations of a run share: requests, responses, and the way of a body to the
-/// store.
+/// The parts that all operations of a run share.
 final class OperationContext: Sendable {
     let loop: TransferLoop
-    /// Checks and stages bodies, outside of the transfer loop.
     let work = StagingLanes(primary: DispatchQueue(label: "larder.feeder"))
     let store: Store
     let policy: RequestPolicy
@@ -19,7 +17,6 @@ final class OperationContext: Sendable {
     private let received = Atomic<Int64>(0)
     private let requests = Atomic<Int>(0)
 
-    /// The context of a deposit.
     struct Deposited: Sendable {
         let fetch: Attempt
         let result: ResourceResult
@@ -35,7 +32,6 @@ final class OperationContext: Sendable {
         self.check = check
     }
 
-    /// Returns a new body for a response, continuing a partial one if given.
     func newBody(
         for transfer: TransferID, head: ResponseHead, continuing partial: PartialBody?
     ) throws(CacheError) -> StagedBody {
@@ -47,11 +43,7 @@ final class OperationContext: Sendable {
     }
 
     /// Keeps an interrupted body if its rest can be requested later.
-    ///
-    /// - Parameter resumed: The fields of the response whose body this one continues.
-    func keep(
-        _ body: StagedBody, of fetch: Attempt, head: ResponseHead, resumed: Validators?
-    ) {
+    func keep(_ body: StagedBody, of fetch: Attempt, head: ResponseHead, resumed: Validators?) {
         let fields = validators(of: head, resumed: resumed)
         guard body.count > StagedBody.memoryLimit,
             let validator = Resumption.validator(of: head, fields),
@@ -67,23 +59,17 @@ final class OperationContext: Sendable {
         return resumed.map(fields.completed) ?? fields
     }
 
-    /// Returns why the length of a resumed body is wrong, or nil.
     func lengthFailure(of body: StagedBody, _ head: ResponseHead) -> ResourceFailure? {
         guard head.status == 206, let total = Resumption.totalBytes(head), body.count != total
-        else {
-            return nil
-        }
+        else { return nil }
         let message = "\(body.count) of \(total) bytes came"
         return body.count < total
             ? ResourceFailure(TransferError(code: .bodyTruncated, message: message))
             : ResourceFailure(.range, message)
     }
 
-    /// Checks and stages a whole body, and hands it to the store.
-    ///
-    /// - Parameters:
-    ///   - resumed: The fields of the response whose body this one continues.
-    ///   - done: Called once, when the store has room for another.
+    /// Checks and stages a whole body, and hands it to the store. Calls `done` once, when the store
+    /// has room for another. `resumed` are the fields of the response that this one continues.
     func deposit(
         _ fetch: Attempt, head: ResponseHead, body: StagedBody?, resumed: Validators?,
         metrics: TransferMetrics, for depositor: any Depositor,
@@ -128,7 +114,6 @@ final class OperationContext: Sendable {
         }
     }
 
-    /// Whether its request may carry a secret.
     private func isPersonal(_ fetch: PlannedResource) -> Bool {
         guard let url = try? HTTPURL(fetch.url) else { return false }
         return policy.headers.arePersonal(for: url, hasCredentials: fetch.credentials != nil)
@@ -147,16 +132,13 @@ final class OperationContext: Sendable {
             for: depositor)
     }
 
-    /// Body bytes received so far, those of unfinished transfers included.
     var receivedBytes: Int64 { received.load(ordering: .relaxed) }
 
     func count(received bytes: Int) {
         received.wrappingAdd(Int64(bytes), ordering: .relaxed)
     }
 
-    /// Requests that have begun and not ended.
     var requestsUnderWay: Int { requests.load(ordering: .relaxed) }
-
     func countRequest(_ change: Int) { requests.wrappingAdd(change, ordering: .relaxed) }
 
     private func settle(
@@ -183,16 +165,9 @@ struct BodyCheck: Sendable {
     let store: Store
     let acceptsAnyContent: Bool
 
-    /// The digest is not the expected name.
     struct OtherBytes: Error {}
 
-    /// Digests, checks and stages a whole body.
-    ///
-    /// - Parameters:
-    ///   - mayStore: If false, the body is only checked.
-    ///   - name: The expected digest; nil for any.
-    ///   - outcome: The outcome of a stored body.
-    /// - Throws: ``OtherBytes``, `ResourceFailure`, `ImageFault`, `CacheError`.
+    /// Digests, checks and stages a whole body. Unless `mayStore`, only checks it.
     func stage(
         _ body: StagedBody, of fetch: Int64, hasExpectation: Bool, mayStore: Bool,
         named name: Digest? = nil, outcome: EntryResult.Outcome = .fetched

@@ -6,8 +6,7 @@ import Synchronization
 /// Runs short pieces of work outside of the transfer loop, on as few threads as keep up with it.
 ///
 /// The first lane is a serial queue that others use, too: waking a thread for each piece takes
-/// longer than checking an icon. Other lanes join when pieces pile up, for example if files are
-/// slow to create.
+/// longer than checking an icon. Other lanes join when pieces pile up.
 final class StagingLanes: Sendable {
     /// Another lane joins when more than this many pieces wait for each lane.
     private static let backlogPerLane = 3
@@ -27,7 +26,6 @@ final class StagingLanes: Sendable {
 
     init(primary: DispatchQueue) { self.primary = primary }
 
-    /// The cost of a piece of work.
     enum Load {
         case small
         /// Would delay the others in the first lane.

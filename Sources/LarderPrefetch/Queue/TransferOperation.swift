@@ -3,18 +3,14 @@ import LarderCache
 import LarderHTTP
 import Synchronization
 
-/// One request, from its slot in the queue to a checked and staged body.
-///
-/// Asynchronous: ``start()`` hands over to the transfer loop and returns. The operation finishes
-/// when its bytes are staged, which frees its slot.
+/// One request, from its slot in the queue to a checked and staged body. ``start()`` hands over to
+/// the transfer loop and returns. The operation finishes when its bytes are staged.
 final class TransferOperation: Operation, @unchecked Sendable {
     // Unchecked because `Operation` restates it so; every stored property is `let`, and what
     // changes is in `state`.
 
     enum Outcome: Sendable {
-        /// Staged, and handed to the store.
         case deposited
-        /// Another request follows.
         case redirect(String, freshUntil: Date)
         case failed(ResourceFailure)
         /// No request was made: the origin asked to wait, or the run ends.
@@ -51,7 +47,6 @@ final class TransferOperation: Operation, @unchecked Sendable {
     private enum Phase { case waiting, executing, finished }
 
     /// - Parameters:
-    ///   - depositor: Receives the result of a deposit.
     ///   - onTransferEnd: Called once, when the connection is free, before the bytes are checked.
     ///   - onEnd: Called once, before the operation finishes.
     init(
@@ -172,9 +167,7 @@ extension TransferOperation: TransferReceiver {
         return outcome == nil
     }
 
-    func transfer(
-        _ id: TransferID, didReceive bytes: UnsafeRawBufferPointer
-    ) -> ReceiveVerdict {
+    func transfer(_ id: TransferID, didReceive bytes: UnsafeRawBufferPointer) -> ReceiveVerdict {
         guard let body = state.withLock({ $0.body }) else { return .proceed }
         do throws(CacheError) {
             guard try body.append(bytes) == .taken else { return .pause }
@@ -206,8 +199,7 @@ extension TransferOperation: TransferReceiver {
             case .failure(let error) where error.code == .outOfFiles:
                 // Nothing else could open a file either.
                 end(.broken(CacheError("connect", subject: "\(fetch.target.url)", errno: EMFILE)))
-            case .failure(let error):
-                interrupted(ResourceFailure(error), state)
+            case .failure(let error): interrupted(ResourceFailure(error), state)
             case .success(let metrics):
                 guard let head = state.head else { return end(.failed(Self.cancellation)) }
                 if let body = state.body, let failure = stage.lengthFailure(of: body, head) {
@@ -229,10 +221,8 @@ extension TransferOperation: TransferReceiver {
     }
 }
 
-/// Origins that asked to wait, and until when.
-///
-/// Shared with the operations, so that an operation about to start sees a hold as soon as its
-/// response has arrived.
+/// Origins that asked to wait, and until when. Shared with the operations, so that one about to
+/// start sees a hold as soon as its response has arrived.
 final class HostHolds: Sendable {
     private let state = Mutex(State())
 
@@ -241,15 +231,12 @@ final class HostHolds: Sendable {
         var isStopping = false
     }
 
-    /// Starts nothing of an origin before `instant`.
     func hold(_ cursor: Int, until instant: ContinuousClock.Instant) {
         state.withLock { $0.instants[cursor] = max(instant, $0.instants[cursor] ?? instant) }
     }
 
-    /// Starts nothing more.
     func stop() { state.withLock { $0.isStopping = true } }
 
-    /// Whether an origin may be asked now.
     func allows(_ cursor: Int) -> Bool {
         state.withLock { state in
             if state.isStopping { return false }

@@ -5,8 +5,6 @@ import LarderManifest
 
 extension ManifestSource {
     /// A manifest of a cache's resources, written while it is read.
-    ///
-    /// - Throws: ``CacheError`` if there is no socket.
     package static func listing(of cache: Cache) throws -> ManifestSource {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Self.stream, 0, &ends) == 0 else {
@@ -17,7 +15,7 @@ extension ManifestSource {
         let hasThread = HelperThread.start {
             defer { close(writer) }
             // On an error the list has no end, which its reader reports.
-            try? CacheListing(writer).write(cache)
+            try? CacheListing(descriptor: writer).write(cache)
         }
         guard hasThread else {
             for end in ends { close(end) }
@@ -38,8 +36,6 @@ private struct CacheListing {
     private struct ReaderIsGone: Error {}
 
     let descriptor: Int32
-
-    init(_ descriptor: Int32) { self.descriptor = descriptor }
 
     func write(_ cache: Cache) throws {
         var buffer = Array("[".utf8)

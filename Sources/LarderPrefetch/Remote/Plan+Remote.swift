@@ -5,13 +5,11 @@ import LarderCore
 
 /// The plan's tables for a remote. They exist only if there is one.
 extension Plan {
-    /// A resource that a remote may have, or is to get.
     struct Shareable {
         let id: Int64
         let key: String
         let url: String
         let hasCredentials: Bool
-        /// The remote's reference.
         let known: RemoteStore.Known?
         /// False if the remote's bytes turned out to be unusable.
         let isUsable: Bool
@@ -47,9 +45,8 @@ extension Plan {
                 ).forEach { row in
                     let (id, key) = (row.integer(), try row.requireText())
                     let own = ReferenceName(key: key, host: nil)
-                    let isURL = !ResourceKey.isSpelledOut(key)
                     let origin = Int(row.integer())
-                    let part = isURL ? parts[origin] : own.part
+                    let part = ResourceKey.isSpelledOut(key) ? own.part : parts[origin]
                     try insert.run(Int64(part), own.name, id)
                     if row.bool() { try present.run(id) }
                 }
@@ -60,7 +57,6 @@ extension Plan {
         }
     }
 
-    /// Returns the parts that have wanted resources.
     func wantedParts() throws -> [UInt8] {
         try database.unsafeRead { db in
             try PreparedStatement(db, "SELECT DISTINCT part FROM wanted ORDER BY part")
@@ -68,10 +64,7 @@ extension Plan {
         }
     }
 
-    /// Returns the next wanted names of a part.
-    func wantedNames(
-        in part: UInt8, after last: Digest?, limit: Int
-    ) throws -> [Digest] {
+    func wantedNames(in part: UInt8, after last: Digest?, limit: Int) throws -> [Digest] {
         try database.unsafeRead { db in
             try PreparedStatement(
                 db,
@@ -80,7 +73,6 @@ extension Plan {
         }
     }
 
-    /// Records the remote's references to the wanted names of a part.
     func note(found: [(name: Digest, known: RemoteStore.Known)], in part: UInt8) throws {
         guard !found.isEmpty else { return }
         try database.write { db in
@@ -97,7 +89,6 @@ extension Plan {
         }
     }
 
-    /// Sorts the references found.
     func orderFound() throws {
         try database.writeWithoutTransaction { db in
             try db.execute(
@@ -112,8 +103,7 @@ extension Plan {
         }
     }
 
-    /// Returns the next pending resources that the remote has, in the order of fetching. Requires
-    /// ``orderFetches()``.
+    /// Returns the next pending resources that the remote has. Requires ``orderFetches()``.
     func foundFetches(
         after place: PlannedResource.Place?, limit: Int
     ) throws -> [(fetch: PlannedResource, known: RemoteStore.Known)] {
@@ -133,7 +123,6 @@ extension Plan {
         return try ids.compactMap { id, known in try fetch(id).map { ($0, known) } }
     }
 
-    /// Returns the first pending resources.
     func pendingFetches(limit: Int) throws -> [Int64] {
         try database.unsafeRead { db in
             try PreparedStatement(db, "SELECT fetch FROM pending ORDER BY fetch LIMIT ?")
@@ -141,8 +130,7 @@ extension Plan {
         }
     }
 
-    /// Marks pending resources as stale: the cache has them now, and their origins are asked
-    /// whether they changed.
+    /// Marks pending resources as stale: the cache has them now, and their origins are asked.
     func markStale(_ fetches: [Int64]) throws {
         try database.write { db in
             let update = try PreparedStatement(
@@ -152,7 +140,6 @@ extension Plan {
         }
     }
 
-    /// Returns resources with the remote's references, in the given order.
     func shareables(_ fetches: [Int64]) throws -> [Shareable] {
         try database.unsafeRead { db in
             let select = try PreparedStatement(db, Self.selectShareable + " WHERE e.id = ?")
@@ -160,8 +147,7 @@ extension Plan {
         }
     }
 
-    /// Returns the next resources that were cached when the plan was made, in the order of the
-    /// manifests.
+    /// Returns the next resources that were cached when the plan was made.
     func cachedShareables(after last: Int64, limit: Int) throws -> [Shareable] {
         try database.unsafeRead { db in
             try PreparedStatement(
@@ -173,8 +159,7 @@ extension Plan {
     }
 
     private static let selectShareable = """
-        SELECT e.id, r.is_usable, e.key, e.url, e.credentials IS NOT NULL, r.digest,
-            r.modified
+        SELECT e.id, r.is_usable, e.key, e.url, e.credentials IS NOT NULL, r.digest, r.modified
         FROM main.entries e LEFT JOIN found r ON r.fetch = e.id
         """
 
@@ -185,11 +170,8 @@ extension Plan {
             known: try row.optional { try known(&$0) }, isUsable: isUsable)
     }
 
-    private static func known(
-        _ row: inout RowReader
-    ) throws -> RemoteStore.Known {
+    private static func known(_ row: inout RowReader) throws -> RemoteStore.Known {
         RemoteStore.Known(
-            digest: try row.requireDigest(),
-            modified: Date(timeIntervalSince1970: row.double()))
+            digest: try row.requireDigest(), modified: Date(timeIntervalSince1970: row.double()))
     }
 }

@@ -5,8 +5,7 @@ import LarderHTTP
 import LarderImages
 import Synchronization
 
-/// Copies missing objects from a remote, before origins are asked. Resources that it cannot copy
-/// stay in the queue.
+/// Copies missing objects from a remote, before origins are asked for the others.
 final class PullStage: Depositor, Sendable {
     private let context: RemoteContext
     private let remoteStore: RemoteStore
@@ -14,12 +13,10 @@ final class PullStage: Depositor, Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// Why the cache cannot go on.
         var failure: CacheError?
         var hasLooked = false
     }
 
-    /// The context of a deposit.
     private struct Deposited: Sendable {
         let result: ResourceResult
         /// If not, its origin is asked whether it changed.
@@ -34,13 +31,9 @@ final class PullStage: Depositor, Sendable {
 
     private var plan: Plan { context.plan }
     private var remote: Remote { context.remote }
-
-    /// Whether the remote's references are known.
     var hasLooked: Bool { state.withLock { $0.hasLooked } }
 
     /// Looks the resources up in the remote, then copies them, in the order of fetching.
-    ///
-    /// - Throws: `RemoteError` if the remote cannot be listed; ``CacheError``; `CancellationError`.
     func run() async throws {
         try await look()
         guard remote.use != .store else { return }
@@ -60,8 +53,6 @@ final class PullStage: Depositor, Sendable {
         }
     }
 
-    // MARK: - What it has
-
     private func look() async throws {
         try plan.prepareRemote()
         let lookup = RemoteLookup(remoteStore, width: remote.maximumConcurrent)
@@ -80,8 +71,6 @@ final class PullStage: Depositor, Sendable {
         try plan.orderFound()
         state.withLock { $0.hasLooked = true }
     }
-
-    // MARK: - What is taken
 
     private func pull() async throws {
         var page: ArraySlice<(fetch: PlannedResource, known: RemoteStore.Known)> = []
@@ -109,7 +98,11 @@ final class PullStage: Depositor, Sendable {
         do {
             let name = ReferenceName(key: fetch.key, url: fetch.url)
             let reference = try await remoteStore.reference(to: name, known.digest, key: fetch.key)
-            guard try isAsDemanded(known.digest, reference, by: fetch) else { return }
+            if fetch.hasExpectation,
+                try plan.mismatch(of: known.digest, size: reference.size, by: fetch.id) != nil
+            {
+                return
+            }
             let isFresh = isFresh(reference, known, of: fetch)
             if isFresh, remote.use == .fill { return await leave(fetch, known, reference) }
             guard reference.size <= context.maximumObjectBytes else {
@@ -128,7 +121,12 @@ final class PullStage: Depositor, Sendable {
                 id: fetch.id, result: .success(success), waiting: .init(for: fetch), attempts: 1,
                 seconds: (ContinuousClock.now - start) / .seconds(1))
             let deposit = Deposit(
-                Deposited(result: result, isFresh: isFresh), fetch, reference, content)
+                context: Deposited(result: result, isFresh: isFresh), key: fetch.key,
+                url: fetch.url, responseURL: reference.responseURL,
+                validators: reference.validators, variant: reference.variantDigest,
+                // The store uses the earlier of this and the header fields.
+                redirectsFreshUntil: reference.freshEnd, receivedAt: reference.receivedAt,
+                content: content)
             await withCheckedContinuation { accepted in
                 context.store.add(deposit, for: self) { accepted.resume() }
             }
@@ -155,21 +153,12 @@ final class PullStage: Depositor, Sendable {
         fail(fetch.id, ResourceFailure(error))
     }
 
-    /// Reports a failure, unless the origin is asked next.
     private func fail(_ fetch: Int64, _ failure: ResourceFailure) {
         guard remote.use == .only else { return }
         context.reporter.report([ResourceResult(id: fetch, result: .failure(failure))])
         context.onProgress()
     }
 
-    private func isAsDemanded(
-        _ digest: Digest, _ reference: Reference, by fetch: PlannedResource
-    ) throws -> Bool {
-        guard fetch.hasExpectation else { return true }
-        return try plan.mismatch(of: digest, size: reference.size, by: fetch.id) == nil
-    }
-
-    /// Whether it may be used without asking its origin.
     private func isFresh(
         _ reference: Reference, _ known: RemoteStore.Known, of fetch: PlannedResource
     ) -> Bool {
@@ -177,12 +166,15 @@ final class PullStage: Depositor, Sendable {
         let resource = NamedResource(
             id: fetch.id, key: fetch.key, url: fetch.url,
             hasCredentials: fetch.credentials != nil, origin: 0, priority: 0)
-        return resource.mayBeUsed(
-            NamedResource.Known(known.digest, reference), policy: context.policy,
-            headers: context.headers)
+        let row = NamedResource.Known(
+            object: 0, digest: known.digest, size: reference.size,
+            isImage: reference.mediaType != nil, isFresh: reference.isFresh(at: Date()),
+            isImmutable: CacheControl(reference.validators.cacheControl).isImmutable,
+            isUseDue: false, redirectedTo: reference.responseURL,
+            variant: reference.validators.vary.map { (reference.variantDigest, $0) })
+        return resource.mayBeUsed(row, policy: context.policy, headers: context.headers)
     }
 
-    /// Whether its listing alone shows that it is fresh.
     private func isFreshAsListed(_ known: RemoteStore.Known, _ fetch: PlannedResource) -> Bool {
         guard remote.use == .fill, let limit = remote.freshFor, !fetch.hasExpectation,
             context.policy.revalidation != .always
@@ -192,8 +184,6 @@ final class PullStage: Depositor, Sendable {
 
     /// Reports a resource that stays in the remote, in turn with the store's commits. Returns after
     /// that: listings are read faster than results are reported.
-    ///
-    /// - Parameter reference: Nil if it was not read.
     private func leave(
         _ fetch: PlannedResource, _ known: RemoteStore.Known, _ reference: Reference?
     ) async {
@@ -244,31 +234,5 @@ final class PullStage: Depositor, Sendable {
             let error = CacheError(.unusable, subject: "the plan", message: "\(error)")
             state.withLock { $0.failure = $0.failure ?? error }
         }
-    }
-}
-
-extension NamedResource.Known {
-    fileprivate init(_ digest: Digest, _ reference: Reference) {
-        self.init(
-            object: 0, digest: digest, size: reference.size,
-            isImage: reference.mediaType != nil, isFresh: reference.isFresh(at: Date()),
-            isImmutable: CacheControl(reference.validators.cacheControl).isImmutable,
-            isUseDue: false, redirectedTo: reference.responseURL,
-            variant: reference.validators.vary.map { (reference.variantDigest, $0) })
-    }
-}
-
-extension Deposit {
-    /// As the index of the machine had it that fetched it.
-    fileprivate init(
-        _ context: any Sendable, _ fetch: PlannedResource, _ reference: Reference, _ content: Content
-    ) {
-        self.init(
-            context: context, key: fetch.key, url: fetch.url,
-            responseURL: reference.responseURL, validators: reference.validators,
-            variant: reference.variantDigest,
-            // The store uses the earlier of this and the header fields: that machine's value.
-            redirectsFreshUntil: reference.freshEnd, receivedAt: reference.receivedAt,
-            content: content)
     }
 }

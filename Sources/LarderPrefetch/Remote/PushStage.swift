@@ -11,7 +11,6 @@ final class PushStage: Sendable {
     private static let capacity = 512
     /// The tolerated difference of two machines' clocks, in seconds.
     private static let clockSkew: TimeInterval = 300
-    /// The maximum number of remembered digests.
     private static let rememberedLimit = 65_536
 
     private let context: RemoteContext
@@ -23,7 +22,6 @@ final class PushStage: Sendable {
 
     private struct State {
         var isStopping = false
-        /// The objects that this run stored.
         var stored: Set<Digest> = []
     }
 
@@ -35,9 +33,6 @@ final class PushStage: Sendable {
 
     private var width: Int { context.remote.maximumConcurrent }
 
-    /// Starts to store the results of ``add(_:)``.
-    ///
-    /// - Parameter isLookedUp: Whether the remote's references are known.
     func begin(isLookedUp: Bool) {
         let new = RunTask { [self] in
             // Commits must not wait for a stage that ended.
@@ -57,15 +52,12 @@ final class PushStage: Sendable {
     }
 
     /// Waits until all added and all cached objects are stored.
-    ///
-    /// - Throws: ``CacheError`` if the cache cannot be read.
     func finish() throws {
         committed.finish(.success(()))
         do { try task.withLock { $0 }?.wait() } catch is CancellationError {}
     }
 
-    /// Ends soon: transfers in flight have the run's grace period, the rest is left to the next
-    /// run.
+    /// Ends soon. Transfers in flight have the run's grace period.
     func stop() {
         state.withLock { $0.isStopping = true }
         let end = DispatchTime.now() + context.grace / .seconds(1)
@@ -73,8 +65,6 @@ final class PushStage: Sendable {
             self?.task.withLock { $0 }?.cancel()
         }
     }
-
-    // MARK: -
 
     private func run(isLookedUp: Bool) async throws {
         var page: ArraySlice<Plan.Shareable> = []
@@ -101,8 +91,7 @@ final class PushStage: Sendable {
 
     private var isStopping: Bool { state.withLock { $0.isStopping } }
 
-    /// - Parameter isKept: Whether it was in the cache before. It is then stored only if the remote
-    ///   lacks it or has an older one.
+    /// - Parameter isKept: Whether it was in the cache before, and may be in the remote, too.
     private func push(_ item: Plan.Shareable, isKept: Bool) async throws {
         guard let resource = try context.cache.resource(item.key) else { return }
         if isKept, let known = item.known,
@@ -119,7 +108,10 @@ final class PushStage: Sendable {
         do {
             let bytes = try await remoteStore.keep(
                 resource, of: context.cache, replacing: item.known, isThere: isThere)
-            remember(digest)
+            state.withLock { state in
+                if state.stored.count >= Self.rememberedLimit { state.stored = [] }
+                state.stored.insert(digest)
+            }
             tally.count { report in
                 report.pushed += 1
                 report.pushedBytes += bytes
@@ -142,12 +134,5 @@ final class PushStage: Sendable {
         guard let url = try? HTTPURL(item.url) else { return false }
         return CacheControl(resource.validators.cacheControl).mayBeShared(
             isPersonal: context.headers.arePersonal(for: url, hasCredentials: item.hasCredentials))
-    }
-
-    private func remember(_ digest: Digest) {
-        state.withLock { state in
-            if state.stored.count >= Self.rememberedLimit { state.stored = [] }
-            state.stored.insert(digest)
-        }
     }
 }

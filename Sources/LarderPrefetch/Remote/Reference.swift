@@ -2,11 +2,8 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// A remote's record of a resource: a small JSON object.
-///
-/// It comes from a store that others write to, so all of it is checked.
+/// A remote's record of a resource, as JSON. All of it is checked, since others write to the store.
 struct Reference: Codable, Sendable {
-    /// Longer ones are refused.
     static let sizeLimit: Int64 = 64 << 10
 
     /// Nil if it is the URL's key.
@@ -29,19 +26,15 @@ struct Reference: Codable, Sendable {
     private var freshUntil: TimeInterval
 
     private enum CodingKeys: String, CodingKey {
-        case key, url, size
+        case key, url, size, etag, date, age, expires, vary, variant
         case mediaType = "media_type"
-        case etag
         case lastModified = "last_modified"
-        case date, age
         case cacheControl = "cache_control"
-        case expires, vary, variant
         case responseURL = "response_url"
         case fetchedAt = "fetched_at"
         case freshUntil = "fresh_until"
     }
 
-    /// The record of a resource of the index.
     init(_ resource: Resource) {
         let isNamedByURL = !ResourceKey.isApart(resource.key, from: resource.url)
         key = isNamedByURL ? nil : resource.key
@@ -57,8 +50,7 @@ struct Reference: Codable, Sendable {
         vary = resource.validators.vary
         variant = resource.variant?.hex
         // Where a redirect leads to may be signed, and may repeat the query of a secret URL.
-        responseURL =
-            resource.responseURL == resource.url ? nil : resource.responseURL.maskingQuery
+        responseURL = resource.responseURL == resource.url ? nil : resource.responseURL.maskingQuery
         fetchedAt = resource.receivedAt.timeIntervalSince1970
         freshUntil = resource.freshUntil.timeIntervalSince1970
     }
@@ -71,7 +63,6 @@ struct Reference: Codable, Sendable {
         self = reference
     }
 
-    /// The JSON text.
     var bytes: [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -79,7 +70,6 @@ struct Reference: Codable, Sendable {
         return (try? encoder.encode(self)).map(Array.init) ?? []
     }
 
-    /// What it is looked up by.
     var resourceKey: String {
         if let key { return key }
         // Only a canonical spelling, so that a URL with credentials has no key.
@@ -103,7 +93,6 @@ struct Reference: Codable, Sendable {
         return validators
     }
 
-    /// Whether it may be used at `instant` without asking its origin, as for a resource.
     func isFresh(at instant: Date) -> Bool {
         freshEnd > instant && receivedAt <= instant.addingTimeInterval(Freshness.clockSkew)
     }
@@ -131,28 +120,21 @@ package struct ReferenceName: Hashable, Comparable, Sendable {
     /// The SHA-256 of the resource's key.
     package let name: Digest
 
-    /// The name of a resource.
-    ///
-    /// - Parameters:
-    ///   - key: a `ResourceKey`.
-    ///   - host: of its URL if the key is that of a URL; else nil.
+    /// - Parameter host: Of its URL if the key is that of a URL; else nil.
     package init(key: String, host: String?) {
         part = (host.map { Part(ofHost: $0) } ?? Part(ofKey: key)).number
         name = Digest(of: Array(key.utf8))
     }
 
-    /// The name of a resource of the index.
     package init(key: String, url: String) {
         self.init(key: key, host: ResourceKey.isSpelledOut(key) ? nil : (try? HTTPURL(url))?.host)
     }
 
-    /// A name that is known.
     package init(part: UInt8, name: Digest) {
         self.part = part
         self.name = name
     }
 
-    /// The order of listings.
     package static func < (left: Self, right: Self) -> Bool {
         (left.part, left.name) < (right.part, right.name)
     }

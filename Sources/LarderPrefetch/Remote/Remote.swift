@@ -10,11 +10,9 @@ public struct Remote: Sendable {
         case mirror
         /// The same, and nothing is stored in it.
         case read
-        /// It is filled, and what it has and is fresh is left there: for workers, whose own caches
-        /// nobody reads.
+        /// It is filled, and fresh objects are left there: for workers whose caches are not read.
         case fill
-        /// What it has is copied into the cache, whatever its age; what it lacks fails. No origin
-        /// is asked.
+        /// What it has is copied, whatever its age. What it lacks fails. No origin is asked.
         case only
         /// What the cache has is stored in it. Nothing is copied from it, and no origin is asked.
         case store
@@ -24,15 +22,12 @@ public struct Remote: Sendable {
     public var settings: S3Settings
     /// What is asked of it. Default: ``Use-swift.enum/mirror``.
     public var use = Use.mirror
-    /// For a worker that fills it: what was stored in it or confirmed less than this ago counts as
-    /// fresh, and its reference, which tells what its origin said, is not read. Default: nil, every
-    /// reference is.
+    /// For ``Use-swift.enum/fill``: objects stored or confirmed less than this ago count as fresh,
+    /// without reading their references. Default: nil, every reference is read.
     public var freshFor: Duration?
     /// Requests to it under way at once. Default: 16.
     public var maximumConcurrent = 16
-    /// The maximum number of objects that one listing of the remote may name: of all icons, or of
-    /// all references. Default: 5,000,000. A listing that names more is an error, since those of a
-    /// hostile server need not end.
+    /// Maximum number of names in one listing: a hostile server's need not end. Default: 5,000,000.
     public var maximumListed = 5_000_000
     /// In its place, if it is another kind of store.
     package var storage: (any ObjectStore)?
@@ -40,20 +35,16 @@ public struct Remote: Sendable {
     /// A remote, with the defaults.
     public init(_ settings: S3Settings) { self.settings = settings }
 
-    /// - Parameter transfer: how connections are made.
     func open(_ transfer: TransferConfiguration) throws -> any ObjectStore {
-        try storage
-            ?? S3Bucket(settings, connections: maximumConcurrent, transfer: transfer)
+        try storage ?? S3Bucket(settings, connections: maximumConcurrent, transfer: transfer)
     }
 }
 
-/// The names in a remote: objects as in a cache directory, and references, whose names contain the
-/// digest.
+/// The names in a remote: objects as in a cache directory, and references, which name the digest.
 package enum RemoteLayout {
     static let objects = "objects/sha256/"
     static let references = "refs/"
 
-    /// Returns the name of an object.
     package static func object(_ digest: Digest) -> String {
         let hex = digest.hex
         return "\(objects)\(hex.prefix(2))/\(hex)"
@@ -67,18 +58,13 @@ package enum RemoteLayout {
         return digest
     }
 
-    /// The objects whose digests begin with a byte.
     static func objects(beginningWith byte: UInt8) -> String { "\(objects)\(byte.hex)/" }
-
-    /// The references of a part.
     static func references(ofPart part: UInt8) -> String { "\(references)\(part.hex)/" }
 
-    /// The references of a resource.
     static func references(to name: ReferenceName) -> String {
         "\(references(ofPart: name.part))\(name.name.hex)/"
     }
 
-    /// The reference of a resource to the object with a digest.
     package static func reference(_ name: ReferenceName, to digest: Digest) -> String {
         references(to: name) + digest.hex
     }
@@ -98,11 +84,9 @@ package enum RemoteLayout {
 }
 
 extension UInt8 {
-    /// Two digits in lower case.
     var hex: String { String(self >> 4, radix: 16) + String(self & 15, radix: 16) }
 }
 
-/// The parts of a run that its remote stages use.
 struct RemoteContext: Sendable {
     let remote: Remote
     let plan: Plan
@@ -113,9 +97,7 @@ struct RemoteContext: Sendable {
     let policy: PlanPolicy
     let headers: RequestHeaders
     let maximumObjectBytes: Int64
-    /// How connections are made.
     let transfer: TransferConfiguration
-    /// How long an interrupted run lets what is in flight finish.
     let grace: Duration
     /// Called after each resource of the remote.
     let onProgress: @Sendable () -> Void

@@ -13,13 +13,11 @@ public struct RemoteEvictor: Sendable {
     public struct Policy: Sendable {
         /// References that were not renewed for so long, in seconds.
         public var maximumAge: TimeInterval
-        /// Objects without references are left for so long after they were written, in seconds:
-        /// their references may be on their way. Default: a day.
+        /// The minimum age of removed objects, in seconds: references may follow. Default: a day.
         public var grace: TimeInterval = 86_400
         /// Whether nothing is removed, only counted. Default: false.
         public var isDryRun = false
-        /// Which worker this is: it removes the references of its parts, and the objects whose
-        /// digests begin with the same bytes. Default: nil, there is no other.
+        /// The worker that this is: it removes references and objects of its parts. Default: nil.
         public var shard: Shard?
 
         /// References older than so many seconds.
@@ -29,20 +27,14 @@ public struct RemoteEvictor: Sendable {
     private let remote: Remote
     private let transfer: TransferConfiguration
 
-    /// - Parameters:
-    ///   - remote: where it is.
-    ///   - transfer: how connections are made. Default: its defaults.
+    /// An evictor of a remote.
     public init(_ remote: Remote, transfer: TransferConfiguration = TransferConfiguration()) {
         self.remote = remote
         self.transfer = transfer
     }
 
-    /// Evicts.
+    /// Evicts, and calls `onProgress` for each page of a listing.
     ///
-    /// - Parameters:
-    ///   - policy: what is removed.
-    ///   - onProgress: called for each page of a listing with what was done so far. Default: nobody
-    ///     looks.
     /// - Throws: `RemoteError`. If the task is cancelled, the report says so instead.
     public func evict(
         _ policy: Policy,
@@ -54,7 +46,6 @@ public struct RemoteEvictor: Sendable {
     }
 }
 
-/// One eviction.
 private struct Eviction: Sendable {
     private let run: RemoteRun<RemoteEvictionReport>
     private let policy: RemoteEvictor.Policy
@@ -136,24 +127,19 @@ private struct Eviction: Sendable {
         try await note(kept.withLock { $0 })
     }
 
-    /// Removes expired and replaced references.
-    ///
-    /// - Parameter references: All of one resource.
-    /// - Returns: The others.
+    /// Removes the expired and replaced ones of all references of a resource. Returns the others.
     private func prune(
         _ references: [RemoteStore.ListedReference]
     ) async throws -> [RemoteStore.ListedReference] {
         let oldest = start.addingTimeInterval(-policy.maximumAge)
         let latest = start.addingTimeInterval(-policy.grace)
         let newest = references.max {
-            ($0.known.modified, $0.known.digest)
-                < ($1.known.modified, $1.known.digest)
+            ($0.known.modified, $0.known.digest) < ($1.known.modified, $1.known.digest)
         }
         var kept: [RemoteStore.ListedReference] = []
         for reference in references {
             let isExpired = reference.known.modified < oldest
-            let isReplaced =
-                reference.known != newest?.known && reference.known.modified <= latest
+            let isReplaced = reference.known != newest?.known && reference.known.modified <= latest
             guard owns(reference.name.part), isExpired || isReplaced,
                 try await remove(reference)
             else {
@@ -231,8 +217,7 @@ public struct RemoteEvictionReport: Sendable, RemoteRunReport {
     public internal(set) var evictedObjects = 0
     /// The sum of their sizes.
     public internal(set) var evictedBytes: Int64 = 0
-    /// References to objects that are not there, and that were removed: written while their
-    /// objects were. What they are of is fetched again.
+    /// References that were removed because their objects are not there.
     public internal(set) var undone = 0
     /// Seconds that it took.
     public internal(set) var seconds: Double = 0

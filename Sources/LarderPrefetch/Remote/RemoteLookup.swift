@@ -1,26 +1,21 @@
 import LarderCore
 
-/// Looks many resources up in the listings of their parts.
-///
-/// Names and listings are sorted, so both are read side by side. If a page has many unwanted names,
-/// the next page starts at the next wanted name. There are never more requests than pages or
-/// resources.
+/// Looks many resources up in the listings of their parts. Names and listings are sorted, so both
+/// are read side by side. If a page has many unwanted names, the next page starts at the next
+/// wanted name. There are never more requests than pages or resources.
 package struct RemoteLookup: Sendable {
     private let store: RemoteStore
     private let width: Int
 
     /// Names that are wanted, in ascending order; nil at the end.
     package typealias Wanted = @Sendable () throws -> Digest?
-    /// Receives each reference found.
     package typealias Find = @Sendable (_ name: Digest, RemoteStore.Known) throws -> Void
 
-    /// - Parameter width: requests at once for resources that are looked for one by one.
     package init(_ store: RemoteStore, width: Int) {
         self.store = store
         self.width = width
     }
 
-    /// Looks for resources of one part.
     package func look(
         in part: UInt8, for next: @escaping Wanted, found: @escaping Find
     ) async throws {
@@ -81,8 +76,7 @@ package struct RemoteLookup: Sendable {
         try candidate.finish()
     }
 
-    /// The newest of several references of one resource counts: two machines may have written at
-    /// once.
+    /// The newest reference of one resource: two machines may have written at once.
     private struct Candidate {
         private let found: Find
         private var best: (name: Digest, known: RemoteStore.Known)?
@@ -93,8 +87,7 @@ package struct RemoteLookup: Sendable {
 
         mutating func take(_ name: Digest, _ known: RemoteStore.Known) throws {
             if let best, best.name == name {
-                guard
-                    (known.modified, known.digest) > (best.known.modified, best.known.digest)
+                guard (known.modified, known.digest) > (best.known.modified, best.known.digest)
                 else { return }
             } else {
                 try finish()

@@ -6,7 +6,6 @@ import Synchronization
 /// A run over all of a remote, and its report.
 final class RemoteRun<Report: RemoteRunReport>: Sendable {
     let store: RemoteStore
-    /// Requests at once.
     let width: Int
     let scratch: RemoteScratch
     private let onProgress: @Sendable (Report) -> Void
@@ -24,9 +23,7 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
     }
 
     fileprivate var report: Report { state.withLock { $0 } }
-
     func count(_ change: (inout Report) -> Void) { state.withLock { change(&$0) } }
-
     func tellProgress() { onProgress(report) }
 
     /// Calls `body`, which lists the objects or references of a byte, for several bytes at once.
@@ -65,7 +62,6 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
     }
 }
 
-/// The report of a run over all of a remote.
 protocol RemoteRunReport: Sendable {
     var seconds: Double { get set }
     var isInterrupted: Bool { get set }
@@ -96,9 +92,8 @@ extension Remote {
 /// How objects are removed while others write: first the object, and then the references to it that
 /// were written meanwhile (``RemoteStore/keep(_:of:replacing:isThere:)`` does the opposite).
 extension RemoteRun {
-    /// Calls `body`, which removes objects, and then removes new references to them.
-    ///
-    /// - Parameter undone: called for each of those references.
+    /// Calls `body`, which removes objects, then removes new references to them, and calls `undone`
+    /// for each.
     func removeObjects(
         undone: @escaping @Sendable () -> Void = {}, _ body: () async throws -> Void
     ) async throws {
@@ -134,7 +129,6 @@ extension RemoteRun {
         }
     }
 
-    /// Whether the remote has an object now.
     func isThere(_ digest: Digest) async throws -> Bool {
         try await store.storage.head(RemoteLayout.object(digest)) != nil
     }

@@ -22,17 +22,13 @@ final class RemoteScratch: Sendable {
         }
     }
 
-    /// The known state of an object.
     enum State: Int {
-        /// No known reference.
         case unreferenced = 0
         case referenced = 1
         case corrupt = 2
         /// References lead to it, and it does not exist.
         case missing = 3
-        /// It was removed by this run.
         case removed = 4
-        /// The store cannot read it.
         case unreadable = 5
     }
 
@@ -52,9 +48,7 @@ final class RemoteScratch: Sendable {
         }
     }
 
-    /// Marks unreferenced objects as referenced.
-    ///
-    /// - Returns: The previous state of each; nil if unknown.
+    /// Marks unreferenced objects as referenced. Returns the previous states, nil if unknown.
     func refer(to digests: [Digest]) throws -> [State?] {
         try database.write { db in
             let select = try PreparedStatement(db, "SELECT state FROM objects WHERE digest = ?")
@@ -68,7 +62,6 @@ final class RemoteScratch: Sendable {
         }
     }
 
-    /// Returns the next objects of a state, by digest.
     func objects(
         _ state: State, after last: Digest?, limit: Int = 256
     ) throws -> [(digest: Digest, size: Int64)] {
@@ -93,15 +86,12 @@ final class RemoteScratch: Sendable {
         }
     }
 
-    /// Records the name of a reference to an object.
     func note(_ key: String, to digest: Digest) throws {
         try database.write { db in
-            try PreparedStatement(db, "INSERT OR IGNORE INTO names VALUES (?, ?)")
-                .run(digest, key)
+            try PreparedStatement(db, "INSERT OR IGNORE INTO names VALUES (?, ?)").run(digest, key)
         }
     }
 
-    /// Returns the recorded names of references to an object.
     func names(to digest: Digest) throws -> [String] {
         try database.read { db in
             try PreparedStatement(db, "SELECT key FROM names WHERE digest = ?")
@@ -152,7 +142,5 @@ final class WantedNames: Sendable {
         try plan.note(found: Array(page), in: part)
     }
 
-    func finish() throws {
-        try plan.note(found: state.withLock { $0.found }, in: part)
-    }
+    func finish() throws { try plan.note(found: state.withLock { $0.found }, in: part) }
 }

@@ -14,8 +14,7 @@ final class RemoteStage: Sendable {
     private let pulling = Mutex<RunTask?>(nil)
     private let tally: RemoteTally
 
-    /// - Parameter onGivenUp: Called once if a worker's remote fails: its further downloads would
-    ///   be useless.
+    /// - Parameter onGivenUp: Called once if a worker's remote fails.
     init(_ context: RemoteContext, onGivenUp: @escaping @Sendable () -> Void) throws {
         storage = try context.remote.open(context.transfer)
         use = context.remote.use
@@ -32,10 +31,8 @@ final class RemoteStage: Sendable {
 
     var report: RemoteReport { tally.report }
 
-    /// Copies missing objects from the remote, then starts to store committed ones.
-    ///
-    /// - Returns: The error that ended the run, or nil.
-    /// - Throws: `RemoteError` if the remote refuses every request, or is the only source.
+    /// Copies missing objects from the remote, then starts to store committed ones. Returns the
+    /// error that ended the run, or nil.
     func pull() throws -> CacheError? {
         let task = RunTask { [pullStage] in try await pullStage.run() }
         pulling.withLock { $0 = task }
@@ -89,12 +86,8 @@ final class RemoteTally: Sendable {
     }
 
     var report: RemoteReport { state.withLock { $0.report } }
-
-    /// The error after which the remote was given up.
     var failure: RemoteError? { state.withLock { $0.failure } }
-
     var isGivenUp: Bool { failure != nil }
-
     func count(_ change: (inout RemoteReport) -> Void) { state.withLock { change(&$0.report) } }
 
     /// Counts an error. If the store itself failed, after all attempts, gives the remote up.

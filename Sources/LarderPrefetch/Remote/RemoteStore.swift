@@ -4,35 +4,25 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// The icons that several machines share in an object store.
-///
-/// The object is written before the reference, which is the commit. Everything is digested before
-/// it is used.
+/// The icons that several machines share in an object store. The object is written before the
+/// reference, which is the commit. Everything is digested before it is used.
 package struct RemoteStore: Sendable {
     let storage: any ObjectStore
     let listed: ListedCount
 
-    /// A reference of a listing.
     package struct Known: Sendable, Hashable {
         let digest: Digest
         let modified: Date
     }
 
-    /// Opens a remote in an object store.
-    ///
-    /// - Parameter maximumListed: the maximum number of objects that one listing may name. Default:
-    ///   no limit.
     package init(_ storage: any ObjectStore, maximumListed: Int = .max) {
         self.storage = storage
         listed = ListedCount(maximum: maximumListed)
     }
 
-    /// The reference of a resource.
-    ///
-    /// - Throws: `RemoteError`, `.malformed` if it is another resource's, or nothing that can be.
-    func reference(
-        to name: ReferenceName, _ digest: Digest, key: String
-    ) async throws -> Reference {
+    /// Returns a checked reference of a resource.
+    func reference(to name: ReferenceName, _ digest: Digest, key: String) async throws -> Reference
+    {
         let place = RemoteLayout.reference(name, to: digest)
         let bytes = try await storage.bytes(place, maximumBytes: Reference.sizeLimit)
         guard let reference = Reference(bytes), reference.resourceKey.isSame(as: key) else {
@@ -53,13 +43,11 @@ package struct RemoteStore: Sendable {
         return body.value ?? store.newBody {}
     }
 
-    /// Stores a resource: its object unless it is there, then its reference.
+    /// Stores a resource: its object unless it is believed to be there, then its reference. Returns
+    /// the number of bytes sent.
     ///
     /// An eviction removes objects and then checks for new references (``RemoteEvictor``). Here the
     /// reference is written and then the object is checked, so whichever is second sees the first.
-    ///
-    /// - Parameter isThere: Whether the object is believed to be there.
-    /// - Returns: The number of bytes sent.
     func keep(
         _ resource: Resource, of cache: Cache, replacing known: Known?, isThere: Bool
     ) async throws -> Int64 {
@@ -91,9 +79,7 @@ package struct RemoteStore: Sendable {
         return sent
     }
 
-    /// Writes an object of a cache.
-    ///
-    /// - Throws: ``CacheError`` `.corrupt` if its bytes are others than its digest says.
+    /// Writes an object of a cache. Throws `.corrupt` if its bytes have another digest.
     func put(_ object: StoredObject, of cache: Cache) async throws -> Int64 {
         let outgoing = try cache.outgoing(object)
         do {
@@ -115,11 +101,9 @@ private final class Received: Sendable {
     private let body = Mutex<StagedBody?>(nil)
 
     var value: StagedBody? { body.withLock { $0 } }
-
     func replace(_ new: StagedBody) { body.withLock { $0 = new } }
 }
 
-/// Counts the objects that a listing of a remote has named.
 package final class ListedCount: Sendable {
     private let maximum: Int
     private let count = Atomic(0)
@@ -131,9 +115,6 @@ package final class ListedCount: Sendable {
 
     func reset() { count.store(0, ordering: .relaxed) }
 
-    /// Counts a page.
-    ///
-    /// - Throws: `RemoteError`, `.tooLarge` if the listing has named more than the maximum.
     fileprivate func add(_ page: ListPage, of storage: any ObjectStore) throws {
         let names = max(page.objects.count, page.next == nil ? 0 : Self.leastOfPage)
         guard count.add(names, ordering: .relaxed).newValue <= maximum else {
@@ -145,37 +126,30 @@ package final class ListedCount: Sendable {
 }
 
 extension RemoteStore {
-    /// After this many pages in a row without a name of Larder's, a listing fails: the listing of a
-    /// foreign store need not end.
+    /// A listing fails after this many pages in a row without a name of Larder's: it need not end.
     private static let mostForeignPages = 100
 
-    /// The entries of a page of a listing.
     struct Page<Entry: Sendable>: Sendable {
         let entries: [Entry]
         /// The number of names that are not Larder's.
         let foreign: Int
     }
 
-    /// An object of a listing.
     typealias ListedDigest = (digest: Digest, listed: ListedObject)
 
-    /// A reference of a listing.
     struct ListedReference: Sendable {
         let name: ReferenceName
         let known: Known
         var key: String { RemoteLayout.reference(name, to: known.digest) }
     }
 
-    /// Returns a page of the objects whose names begin with a prefix. All listings call it.
-    ///
-    /// - Throws: `RemoteError`, `.tooLarge` if the whole listing has named too many.
+    /// Returns a page of the objects whose names begin with a prefix. Counts them for the limit.
     func list(_ prefix: String, after last: String?) async throws -> ListPage {
         let page = try await storage.list(prefix, after: last)
         try listed.add(page, of: storage)
         return page
     }
 
-    /// Calls `body` with the objects whose digests begin with a byte, page by page.
     func forEachObject(
         beginningWith byte: UInt8, _ body: (Page<ListedDigest>) async throws -> Void
     ) async throws {
@@ -184,14 +158,12 @@ extension RemoteStore {
         }
     }
 
-    /// Calls `body` with the references of a part, page by page.
     func forEachReference(
         ofPart part: UInt8, _ body: (Page<ListedReference>) async throws -> Void
     ) async throws {
         try await forEachPage(of: RemoteLayout.references(ofPart: part), body) { object in
             RemoteLayout.reference(object.key).map { name, digest in
-                ListedReference(
-                    name: name, known: Known(digest: digest, modified: object.modified))
+                ListedReference(name: name, known: Known(digest: digest, modified: object.modified))
             }
         }
     }

@@ -8,26 +8,19 @@ import Synchronization
 public struct RemoteVerifier: Sendable {
     private let remote: Remote
     private let transfer: TransferConfiguration
-    /// Which worker this is: it looks at the objects whose digests begin with the bytes that it
-    /// owns as parts. Default: nil, there is no other.
+    /// The worker that this is: it verifies the objects of its parts. Default: nil, all objects.
     public var shard: Shard?
 
-    /// - Parameters:
-    ///   - remote: where it is.
-    ///   - transfer: how connections are made. Default: its defaults.
+    /// A verifier of a remote.
     public init(_ remote: Remote, transfer: TransferConfiguration = TransferConfiguration()) {
         self.remote = remote
         self.transfer = transfer
     }
 
-    /// Verifies.
+    /// Verifies, and calls `onProgress` for each object. With a cache, restores what is found from
+    /// it, or removes object and references if the cache does not have the object whole.
     ///
-    /// - Parameters:
-    ///   - cache: if there is one, what is found is repaired: from it, if it has the object whole;
-    ///     otherwise object and references are removed. Default: nil, nothing is changed.
-    ///   - onProgress: called for each object, with what was found so far.
-    /// - Throws: `RemoteError`, `CacheError`. If the task is cancelled, the report says so
-    ///   instead.
+    /// - Throws: `RemoteError`, `CacheError`. If the task is cancelled, the report says so instead.
     public func verify(
         repairingFrom cache: Cache? = nil,
         onProgress: @escaping @Sendable (RemoteVerifyReport) -> Void = { _ in }
@@ -41,13 +34,12 @@ public struct RemoteVerifier: Sendable {
     }
 }
 
-/// One verification.
 private final class Verification: Sendable {
     private let run: RemoteRun<RemoteVerifyReport>
     private let shard: Shard?
     /// With this many unreadable objects in a row, the store itself fails.
     private static let mostUnreadableInRow = 10
-    private let unreadableInRow = Mutex(0)
+    private let unreadableInRow = Atomic(0)
 
     init(_ run: RemoteRun<RemoteVerifyReport>, shard: Shard?) {
         self.run = run
@@ -56,11 +48,9 @@ private final class Verification: Sendable {
 
     private var store: RemoteStore { run.store }
     private var scratch: RemoteScratch { run.scratch }
-
     private func owns(_ byte: UInt8) -> Bool { shard?.owns(Part(number: byte)) ?? true }
 
-    /// Lists all objects, then reads them, so that an endless listing is found before anything is
-    /// read.
+    /// Lists all objects before it reads any, so that an endless listing is found first.
     func readObjects() async throws {
         try await run.forEachByte(where: owns) { [self] byte in
             try await store.forEachObject(beginningWith: byte) { page in
@@ -78,26 +68,20 @@ private final class Verification: Sendable {
         }
     }
 
-    /// Reads an object, and records its state.
-    ///
-    /// - Throws: The store's error if too many objects in a row cannot be read.
+    /// Throws the store's error if too many objects in a row cannot be read.
     private func read(_ digest: Digest, _ size: Int64) async throws {
         do {
             if try await !isWhole(digest, size) { try scratch.set(.corrupt, of: digest) }
-            unreadableInRow.withLock { $0 = 0 }
+            unreadableInRow.store(0, ordering: .relaxed)
         } catch let error as RemoteError where !error.isPermanent {
-            let count = unreadableInRow.withLock { count in
-                count += 1
-                return count
-            }
+            let count = unreadableInRow.add(1, ordering: .relaxed).newValue
             guard count < Self.mostUnreadableInRow else { throw error }
             try scratch.set(.unreadable, of: digest)
         }
     }
 
     /// Whether an object has the bytes that its name says, or was removed since it was listed.
-    ///
-    /// - Parameter size: The listed size. Nothing is read beyond it.
+    /// Nothing is read beyond the listed size.
     private func isWhole(_ digest: Digest, _ size: Int64) async throws -> Bool {
         let found = DigestSink()
         do {
@@ -229,7 +213,7 @@ public struct RemoteVerifyReport: Sendable, RemoteRunReport {
 
         /// What became of it.
         public enum Repair: String, Sendable, CaseIterable {
-            /// The object was written anew, from the cache of this machine.
+            /// The object was written again, from the cache of this machine.
             case restored
             /// The references, and the object, were removed: the next prefetch fetches it again.
             case removed
@@ -262,8 +246,7 @@ public struct RemoteVerifyReport: Sendable, RemoteRunReport {
     public internal(set) var repaired = 0
     /// The first of them.
     public internal(set) var findings: [Finding] = []
-    /// Names in the places of objects and references that are neither's; they are left alone. What
-    /// lies elsewhere is not listed.
+    /// Names in the places of objects and references that are neither's. They are left alone.
     public internal(set) var foreign = 0
     /// Objects that nothing refers to.
     public internal(set) var unreferenced = 0

@@ -28,8 +28,7 @@ final class RunTask: Sendable {
     }
 }
 
-/// Calls `body` for each that `next` gives, for up to `width` at once, and returns once all are
-/// done. The first error ends it, and cancels the others.
+/// Calls `body` for all items, up to `width` at once. The first error cancels the others.
 func forEach<Item: Sendable>(
     atOnce width: Int, next: () async throws -> Item?,
     _ body: @escaping @Sendable (Item) async throws -> Void

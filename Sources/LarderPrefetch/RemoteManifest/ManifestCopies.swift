@@ -4,14 +4,12 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// Copies of downloaded manifests. The cache holds them like other resources, but they are not
-/// checked as images.
+/// Copies of downloaded manifests. The cache holds them like other resources, unchecked as images.
 struct ManifestCopies: Sendable {
     /// Nil reads as empty.
     let cache: Cache?
     /// Stores new copies. If nil, only the cache is read, and not the network.
     var store: Store?
-    /// Whether what its origin forbids to store is stored, too.
     var storesUnstorable = false
     /// Whether reading counts as use. If false, nothing is changed.
     var notesUse = false
@@ -19,7 +17,6 @@ struct ManifestCopies: Sendable {
     /// Returns the copy of a URL, checked against its digest, or nil if there is none.
     func kept(_ url: HTTPURL) throws -> Cache.KeptManifest? { try cache?.manifest(url) }
 
-    /// Returns the copy of a URL without a request.
     func take(_ url: HTTPURL) throws -> OpenedManifest {
         guard let kept = try kept(url) else { throw ManifestError.notCached(url) }
         if notesUse { cache?.noteUse(of: kept.resource.object) }
@@ -32,9 +29,15 @@ struct ManifestCopies: Sendable {
         let body = try store.newBody { append in try read(file, of: response, append) }
         let digest = try body.finish()
         let staged = try store.stage(body, digest: digest, attributes: ObjectAttributes())
-        let failure = record(response.deposit(.staged(staged)), in: store)
+        let result = Result()
+        store.add(response.deposit(.staged(staged)), for: result)
+        store.flush()
         // An obstructed or evicted copy does not matter: the bytes are in the file.
-        if let failure, ![.obstructed, .missing].contains(failure.code) { throw failure }
+        if let failure = result.failure.withLock({ $0 }),
+            ![.obstructed, .missing].contains(failure.code)
+        {
+            throw failure
+        }
     }
 
     /// Records that the server confirmed a copy. A failure to write that is ignored.
@@ -72,12 +75,5 @@ struct ManifestCopies: Sendable {
             guard case .failure(let error)? = outcomes.first?.result else { return }
             failure.withLock { $0 = error }
         }
-    }
-
-    private func record(_ deposit: Deposit, in store: Store) -> CacheError? {
-        let result = Result()
-        store.add(deposit, for: result)
-        store.flush()
-        return result.failure.withLock { $0 }
     }
 }

@@ -7,35 +7,25 @@ import LarderManifest
 /// A manifest at an http or https URL. It is downloaded to an unnamed file before it is read. A run
 /// keeps a copy in its cache, so that an unchanged manifest costs a conditional request.
 package struct RemoteManifest: Sendable {
-    /// Where it is.
     package var url: HTTPURL
-    /// How connections are made: time-outs, certificates, refused addresses, User-Agent.
     package var transfer: TransferConfiguration
-    /// Which failures are tried again, how often and when.
     package var retry = RetryPolicy()
-    /// Header fields to be sent. Default: none but those that larder itself needs.
     package var headers: [HeaderRule] = []
-    /// Whether redirects from https to http are followed. Default: false.
     package var allowsDowngrade = false
-    /// A longer one is refused; counted after decoding, and of a gzip file unpacked. Default: 256
-    /// MiB.
+    /// The maximum size, decoded and unpacked. Default: 256 MiB.
     package var maximumBytes: Int64 = 256 << 20
 
-    /// A manifest at `url`.
     package init(_ url: HTTPURL, transfer: TransferConfiguration = .init()) {
         self.url = url
         self.transfer = transfer
     }
 
-    /// The copies that are kept between runs. Default: nil, none.
     var copies: ManifestCopies?
     /// Called a few times a second. If it returns true, the download ends. Default: never.
     var isCancelled: @Sendable () -> Bool = { false }
 
-    /// Downloads the manifest. The result names the URL that redirects led to: relative URLs are
-    /// resolved against it.
-    ///
-    /// A copy is always revalidated, fresh or not: a user who names a URL wants its current content.
+    /// Downloads the manifest. The result names the URL that redirects led to, for relative URLs. A
+    /// copy is always revalidated: a user who names a URL wants its current content.
     ///
     /// - Throws: ``ManifestError`` `.unreadable`, `.tooLarge`, or `.missing` if only the copies are
     ///   read; `CacheError`, `CancellationError`.
@@ -91,8 +81,6 @@ package struct RemoteManifest: Sendable {
     }
 
     /// Makes one attempt, and follows redirects.
-    ///
-    /// - Throws: `ResourceFailure`, `TransferError`, ``ManifestError``, `CancellationError`.
     private func fetch(
         with loop: TransferLoop, _ kept: Cache.KeptManifest?
     ) throws -> OpenedManifest {
@@ -173,11 +161,8 @@ package struct RemoteManifest: Sendable {
     }
 }
 
-/// The response to a request for a manifest, without its body.
 struct ManifestResponse {
-    /// The requested URL.
     let url: HTTPURL
-    /// Where redirects led.
     let target: RequestTarget
     let validators: Validators
     let variant: Digest?

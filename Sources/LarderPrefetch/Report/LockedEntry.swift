@@ -4,13 +4,11 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// One icon of a lock: a manifest's entry with the bytes that it came to, so that whoever
-/// prefetches it gets the same ones or an error.
+/// One icon of a lock: a manifest's entry, and the bytes that it must have.
 public struct LockedEntry: Sendable, Equatable {
     /// The app's name; "" if it has none. Text from outside.
     public let name: String
-    /// The icon's absolute URL without credentials, as the manifest spells it if that is absolute,
-    /// or a `data:` URL if the manifest held the icon itself.
+    /// The icon's absolute URL without credentials, in the manifest's spelling, or a `data:` URL.
     public let icon: String
     /// The resource's identity if that is not the URL.
     public let key: String?
@@ -21,8 +19,7 @@ public struct LockedEntry: Sendable, Equatable {
     /// How many there are.
     public let size: Int64
 
-    /// The entry in a manifest's plain form: one JSON object, without a line end. What could steer
-    /// a terminal is escaped.
+    /// The entry as a manifest's JSON object, on one line. What could steer a terminal is escaped.
     public var json: String {
         var object = JSONObject()
         if !name.isEmpty { object.set("name", exactly: name) }
@@ -40,7 +37,6 @@ public struct LockedEntry: Sendable, Equatable {
 }
 
 extension Plan {
-    /// Records the bytes of icons, for ``forEachLocked(_:)``.
     func note(locked results: [EntryResult]) throws {
         try database.write { db in
             let insert = try PreparedStatement(
@@ -82,7 +78,11 @@ extension Plan {
         var url: String? = row["url"]
         if let fetch = row["inline"] as Int64? {
             // Read one at a time, since they can be large.
-            let bytes = try inlineBytes(of: fetch)
+            let bytes: Data = try database.unsafeRead { db in
+                try Data.fetchOne(
+                    db.cachedStatement(sql: "SELECT bytes FROM inline WHERE fetch = ?"),
+                    arguments: [fetch]) ?? Data()
+            }
             let mediaType: String = row["media_type"] ?? "application/octet-stream"
             url = "data:\(mediaType);base64,\(bytes.base64EncodedString())"
         }
@@ -91,13 +91,5 @@ extension Plan {
             name: row["name"] ?? "", icon: row["spelling"] ?? url ?? key,
             key: ResourceKey.name(in: key),
             priority: row["priority"], digest: digest, size: row["size"])
-    }
-
-    private func inlineBytes(of fetch: Int64) throws -> Data {
-        try database.unsafeRead { db in
-            try Data.fetchOne(
-                db.cachedStatement(sql: "SELECT bytes FROM inline WHERE fetch = ?"),
-                arguments: [fetch]) ?? Data()
-        }
     }
 }

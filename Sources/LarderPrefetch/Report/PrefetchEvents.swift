@@ -1,8 +1,7 @@
 import Foundation
 import LarderCache
 
-/// The events of one run, which begins with the first demand and is cancelled when the consumer
-/// stops asking.
+/// The events of one run. The run is cancelled when the consumer stops asking.
 public struct PrefetchEvents: AsyncSequence, Sendable {
     /// What the sequence consists of.
     public typealias Element = PrefetchEvent
@@ -83,8 +82,7 @@ typealias EventChannel = Channel<PrefetchEvent>
 public struct Progress: Sendable, Equatable {
     /// URLs that are to be asked for.
     public var total = 0
-    /// URLs that have come to an end: their bytes have arrived, or nothing changed, or they failed.
-    /// Those that are not ``done`` yet are about to be stored.
+    /// URLs that were answered or failed. Those that are not ``done`` yet are about to be stored.
     public var arrived = 0
     /// URLs that are settled: stored durably, unchanged or failed.
     public var done = 0
@@ -94,7 +92,7 @@ public struct Progress: Sendable, Equatable {
     public var underWay = 0
     /// URLs that wait for another attempt.
     public var waiting = 0
-    /// So many seconds from now, the first of those that wait is tried again; nil if none waits.
+    /// Seconds until the first waiting URL is tried again; nil if none waits.
     public var secondsToAttempt: Double?
     /// Body bytes received, those of unfinished transfers included.
     public var receivedBytes: Int64 = 0

@@ -12,14 +12,11 @@ public struct RemoteReport: Sendable {
     public internal(set) var pushedBytes: Int64 = 0
     /// URLs that are in the cache and that it has already, as they are there or newer.
     public internal(set) var present = 0
-    /// URLs that are in the cache and could not be stored in it, or that an interrupted run did not
-    /// come to: the next run does it. A large cache's are not all counted in a run's `grace`.
+    /// Cached URLs that could not be stored, or that an interrupted run did not reach.
     public internal(set) var unpushed = 0
-    /// URLs that are not to be shared: their origin says `private`, or they were asked for with
-    /// credentials.
+    /// URLs that are not to be shared: `private`, or requested with credentials.
     public internal(set) var personal = 0
-    /// Objects and references that cannot be used, by the reason's name: what they are of was
-    /// fetched from its origin.
+    /// Unusable objects and references, by the reason's name. Their origins were asked instead.
     public internal(set) var faults: [String: Int] = [:]
     /// The first of them, in words.
     public internal(set) var firstFault: String?

@@ -7,16 +7,13 @@ import LarderManifest
 public struct Report: Sendable {
     /// Elements in all manifests. With a shard, those whose first icon is its own.
     public internal(set) var entries = 0
-    /// Icons of all entries, an entry without one counting as one; the sum of all outcomes. With a
-    /// shard, its own.
+    /// Icons of all entries, the sum of all outcomes; an entry without one counts as one.
     public internal(set) var icons = 0
     /// Icons that are left to other shards. They have no outcome here.
     public internal(set) var otherShards = 0
-    /// Values of the manifests that look like icons and were not read: see
-    /// ``PlanSummary/unread``.
+    /// Values that look like icons and were not read: see ``PlanSummary/unread``.
     public internal(set) var unread = 0
-    /// Manifests by name, as they were given, of whose digests and sizes none is that of its icon,
-    /// and whose entries have something else that these may be about.
+    /// Names of manifests whose digests and sizes may be of something else: no icon has them.
     public internal(set) var foreignDemands: [String] = []
     /// How many icons had each outcome.
     public internal(set) var outcomes: [EntryResult.Outcome: Int] = [:]
@@ -30,20 +27,16 @@ public struct Report: Sendable {
     public internal(set) var isInterrupted = false
     /// Why the cache could not go on: the disk is full or failing, or the directory is not usable.
     public internal(set) var failure: CacheError?
-
     /// What the run had to do with the remote; nil without one.
     public internal(set) var remote: RemoteReport?
-
     /// Whether ``PrefetchConfiguration/onLocked`` was told of every icon.
     public internal(set) var isLocked = false
 
-    /// Whether every icon came to its bytes, or is none.
     var isComplete: Bool {
         count(.failed) + count(.unfinished) == 0 && failure == nil && !isInterrupted
     }
 
-    /// Whether an icon failed that the same run may get another time: not because its entry cannot
-    /// be used, its address is refused, or nothing was to be downloaded.
+    /// Whether an icon failed that the same run may get another time.
     package var hasRetriableFailures: Bool {
         let permanent = [EntryFailure.offline.code, TransferError.Code.addressRefused.rawValue]
         return failures.keys.contains { code in
@@ -143,9 +136,7 @@ public struct EntryResult: Sendable {
     /// Why it failed or was skipped.
     public var failure: EntryFailure?
 
-    /// The plan's number for it, in the order of the manifests.
     let id: Int64
-    /// Whether the entry demands particular bytes.
     let hasDemand: Bool
 
     init(_ entry: PlannedEntry, _ outcome: Outcome) {

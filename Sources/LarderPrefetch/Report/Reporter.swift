@@ -16,14 +16,10 @@ final class Reporter: Sendable {
         var report = Report()
         var progress = Progress()
         var failure: (any Error)?
-        /// By manifest, the number of icons whose bytes are not as demanded, and of those with a
-        /// demand and without bytes.
+        /// By manifest, the failed icons with a demand: for their bytes, or for other reasons.
         var demands: [String: (refused: Int, others: Int)] = [:]
     }
 
-    /// - Parameters:
-    ///   - namesSuccesses: Whether successful icons are reported, and not only counted.
-    ///   - isLocking: Whether a lock is wanted.
     init(plan: Plan, channel: EventChannel, namesSuccesses: Bool = true, isLocking: Bool = false) {
         self.plan = plan
         self.isLocking = isLocking
@@ -40,11 +36,8 @@ final class Reporter: Sendable {
 
     var progress: Progress { state.withLock { $0.progress } }
 
-    /// Reports the entries that need no transfer.
     func reportSettled() throws {
-        if !namesSuccesses {
-            state.withLock { $0.report.addCached(plan.summary) }
-        }
+        if !namesSuccesses { state.withLock { $0.report.addCached(plan.summary) } }
         try (namesSuccesses ? plan.forEachSettledEntry : plan.forEachFailed) { page in
             try emit(
                 page.map { entry in
@@ -62,7 +55,6 @@ final class Reporter: Sendable {
         }
     }
 
-    /// Reports the entries of committed or failed resources.
     func report(_ fetches: [ResourceResult]) {
         do {
             var results: [EntryResult] = []
@@ -94,7 +86,6 @@ final class Reporter: Sendable {
         }
     }
 
-    /// Reports the remaining entries, and returns the report.
     func finish(
         failure: CacheError?, isInterrupted: Bool, receivedBytes: Int64, seconds: Double
     ) throws -> Report {
@@ -134,10 +125,9 @@ final class Reporter: Sendable {
             for result in results {
                 state.report.add(result)
                 guard result.hasDemand, result.outcome == .failed else { continue }
-                let codes = [
-                    ResourceFailure.Reason.integrity.rawValue, ResourceFailure.Reason.size.rawValue,
-                ]
-                let isRefused = codes.contains(result.failure?.code ?? "")
+                let isRefused = [ResourceFailure.Reason.integrity, .size].contains {
+                    $0.rawValue == result.failure?.code
+                }
                 let count = state.demands[result.manifest] ?? (0, 0)
                 state.demands[result.manifest] =
                     isRefused
@@ -148,33 +138,30 @@ final class Reporter: Sendable {
     }
 
     private static func result(of entry: PlannedEntry, _ fetch: ResourceResult) -> EntryResult {
+        var result: EntryResult
         switch fetch.result {
         case .failure(let failure):
-            var result = EntryResult(entry, .failed)
-            result.attempts = fetch.attempts
+            result = EntryResult(entry, .failed)
             result.seconds = fetch.seconds
             result.failure = EntryFailure(failure)
-            return result
         case .success(let success):
             // Entries of one URL may demand different bytes.
             if let failure = entry.expectation.failure(
                 digest: success.digest, size: success.size ?? 0)
             {
-                var result = EntryResult(entry, .failed)
-                result.attempts = fetch.attempts
+                result = EntryResult(entry, .failed)
                 result.failure = EntryFailure(failure)
-                return result
+                break
             }
             let isCoalesced = entry.isDuplicate && success.outcome != .unstored
-            var result = EntryResult(entry, isCoalesced ? .coalesced : success.outcome)
+            result = EntryResult(entry, isCoalesced ? .coalesced : success.outcome)
             result.digest = success.digest
             result.bytes = success.size
             result.attributes = success.attributes
-            if !entry.isDuplicate {
-                result.attempts = fetch.attempts
-                result.seconds = fetch.seconds
-            }
-            return result
+            if entry.isDuplicate { return result }
+            result.seconds = fetch.seconds
         }
+        result.attempts = fetch.attempts
+        return result
     }
 }

@@ -1,9 +1,7 @@
 import LarderCache
 import LarderCore
 
-/// The result of one planned resource.
 struct ResourceResult: Sendable {
-    /// The bytes of the resource.
     struct Success: Sendable {
         let digest: Digest
         /// Nil if the size was not looked up.
@@ -13,7 +11,6 @@ struct ResourceResult: Sendable {
         let outcome: EntryResult.Outcome
     }
 
-    /// The number of entries whose first icon waits for the resource, and the number of icons.
     struct Waiting: Sendable {
         let entries: Int
         let icons: Int

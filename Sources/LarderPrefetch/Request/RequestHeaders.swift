@@ -2,10 +2,8 @@ import Foundation
 import LarderCore
 import LarderHTTP
 
-/// The header fields of requests, without validators and ranges.
-///
-/// Both plan and request use them, since they select the variant of a response (RFC 9111, section
-/// 4.1).
+/// The header fields of requests, without validators and ranges. Both plan and request use them,
+/// since they select the variant of a response (RFC 9111, section 4.1).
 public struct RequestHeaders: Sendable {
     private let rules: [HeaderRule]
     private let accept: String
@@ -13,11 +11,8 @@ public struct RequestHeaders: Sendable {
     private let usesNetrc: Bool
 
     /// - Parameters:
-    ///   - rules: fields that a person wants sent. Default: none.
-    ///   - accept: the `Accept` field. Default: images before all else.
-    ///   - usesNetrc: whether there may be credentials that are not seen here. Default: no.
-    ///   - userAgent: the `User-Agent` field; none if it is empty. Default: larder's name and
-    ///     version.
+    ///   - userAgent: The `User-Agent` field. None is sent if it is empty.
+    ///   - usesNetrc: Whether there may be credentials that are not seen here.
     public init(
         rules: [HeaderRule] = [], accept: String = "image/*,*/*;q=0.8",
         userAgent: String = LarderVersion.userAgent, usesNetrc: Bool = false
@@ -30,11 +25,7 @@ public struct RequestHeaders: Sendable {
 
     /// Returns the fields for a URL. A rule replaces a default of the same name, and a rule for the
     /// host replaces a general one.
-    ///
-    /// - Parameter isRedirected: Whether a redirect led to another origin.
-    func sent(
-        to url: HTTPURL, isRedirected: Bool
-    ) -> [(name: String, value: String)] {
+    func sent(to url: HTTPURL, isRedirected: Bool) -> [(name: String, value: String)] {
         var defaults = [(name: "Accept", value: accept)]
         if !userAgent.isEmpty { defaults.append((name: "User-Agent", value: userAgent)) }
         guard !rules.isEmpty else { return defaults }
@@ -61,9 +52,8 @@ public struct RequestHeaders: Sendable {
         "origin", "cache-control", "pragma", "dnt",
     ]
 
-    /// Returns the fields that select a variant of a response. A secret is replaced by a random
-    /// value, since even the digest of a short one could be guessed: its variants are revalidated
-    /// each time.
+    /// Returns the fields that select a variant of a response. A random value replaces a secret,
+    /// since even a short one's digest could be guessed: its variants are revalidated each time.
     func selecting(
         for url: HTTPURL, isRedirected: Bool, hasCredentials: Bool
     ) -> [(name: String, value: String)] {
@@ -94,8 +84,7 @@ public struct HeaderRule: Sendable, Equatable {
         case notSendable
         /// The value begins like a field of its own: what is before it may be meant for a host.
         case ambiguous
-        /// A field that only larder itself can set: it says how the message or the connection is
-        /// framed, or what the cache has.
+        /// A field that only larder itself can set: of framing, the connection or conditions.
         case reserved
     }
 
@@ -110,12 +99,8 @@ public struct HeaderRule: Sendable, Equatable {
     /// `localhost`, or is followed by a port and `: `.
     public init(_ text: String) throws(ParseError) {
         let (hostText, field) = Self.split(text)
-        if let hostText {
-            guard let host = HostPattern(String(hostText)) else { throw .badHost }
-            self.host = host
-        } else {
-            host = nil
-        }
+        host = hostText.flatMap { HostPattern(String($0)) }
+        if hostText != nil, host == nil { throw .badHost }
         guard let colon = field.firstIndex(of: ":") else { throw .noName }
         name = String(Substring(field[..<colon].utf8.trimmingBlanks))
         value = String(Substring(field[field.index(after: colon)...].utf8.trimmingBlanks))
@@ -174,16 +159,14 @@ extension HeaderRule.ParseError: CustomStringConvertible {
     }
 }
 
-/// What this is, for `--version` and for the servers that are asked.
+/// The version, for `--version` and for servers.
 public enum LarderVersion {
     /// The version, as in CHANGELOG.md.
     public static let current = "0.2.0"
 
-    /// Where who runs a server can read what this is. A name that belongs to nobody (RFC 2606),
-    /// until the project has an address.
+    /// Where server operators can read about larder. Reserved (RFC 2606) until there is an address.
     public static let address = "https://larder.example"
 
-    /// The User-Agent field of every request, unless overridden: what asks, and where to read of
-    /// it.
+    /// The User-Agent field of every request, unless overridden.
     public static let userAgent = "larder/\(current) (+\(address))"
 }

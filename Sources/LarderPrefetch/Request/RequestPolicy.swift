@@ -6,16 +6,11 @@ import LarderHTTP
 /// The requests for a resource (an icon or a manifest), and the accepted responses.
 struct RequestPolicy: Sendable {
     let headers: RequestHeaders
-    /// The longest body that is taken, in bytes.
     let maximumBodyBytes: Int64
-    /// Whether what its origin forbids to store is stored, too.
     let storesUnstorable: Bool
     /// Whether intermediate caches must ask the origin.
     var asksOrigin = false
 
-    /// - Parameters:
-    ///   - known: The cached resource from this URL, if the request is to be conditional.
-    ///   - partial: The beginning of the body, if it is to be continued.
     func request(
         to target: RequestTarget, about known: Resource?, continuing partial: PartialBody? = nil
     ) -> TransferRequest {
@@ -55,8 +50,7 @@ struct RequestPolicy: Sendable {
         continuing partial: PartialBody? = nil
     ) -> ResponseVerdict {
         switch head.status {
-        case 200, 203:
-            return .body
+        case 200, 203: return .body
         case 304 where partial == nil && !conditions(on: known, at: target).isEmpty:
             return .notModified
         case 206, 416:
@@ -100,11 +94,9 @@ struct RequestPolicy: Sendable {
     }
 }
 
-/// The decision about a response.
 enum ResponseVerdict: Sendable {
     case body
     case notModified
-    /// Another request follows.
     case redirect(String, freshUntil: Date)
     case failed(ResourceFailure)
 }

@@ -7,12 +7,10 @@ import LarderHTTP
 struct RequestTarget: Sendable {
     private static let mostRedirects = 10
 
-    /// Where the next request goes.
     private(set) var url: HTTPURL
     private(set) var redirects = 0
     /// Until when those redirects are fresh; nil without one.
     private(set) var redirectsFreshUntil: Date?
-    /// Scheme, host and port of the given URL.
     let ownOrigin: String
 
     init(_ url: HTTPURL) {
@@ -23,12 +21,6 @@ struct RequestTarget: Sendable {
     /// Whether the request goes to the given URL's origin, and may carry its credentials.
     var isAtOwnOrigin: Bool { url.origin == ownOrigin }
 
-    /// Follows a redirect, if allowed.
-    ///
-    /// - Parameters:
-    ///   - location: The response's `Location`.
-    ///   - freshUntil: Until when the redirect is fresh.
-    ///   - allowsDowngrade: Whether https may lead to http.
     mutating func follow(
         _ location: String, freshUntil: Date, allowsDowngrade: Bool
     ) throws(ResourceFailure) {

@@ -6,17 +6,12 @@ import LarderImages
 package struct ResourceFailure: Error, Sendable, Equatable {
     /// The reason's name, as reports count it: `http-404`, `body-truncated`, `not-an-image`, …
     package let code: String
-    /// The reason in words.
     package let message: String
-    /// Whether another attempt may succeed.
     package let isTransient: Bool
-    /// The status, if the failure consists of one.
     let status: Int?
-    /// How long the server asks to be left alone.
     var retryAfter: Duration?
 
-    /// Whether the next attempt must not be conditional: the cache lost the object, or the origin
-    /// confirmed another version.
+    /// Whether the next attempt must not be conditional.
     var asksUnconditionally: Bool {
         [Reason.evicted, .validator].contains { $0.rawValue == code }
     }
@@ -28,15 +23,12 @@ package struct ResourceFailure: Error, Sendable, Equatable {
         return !(ours.map(\.rawValue) + transfers.map(\.rawValue)).contains(code)
     }
 
-    /// Reasons beside those of transfers and images.
     enum Reason: String, CaseIterable {
         case integrity = "integrity-mismatch"
         case size = "size-mismatch"
         case redirects = "too-many-redirects"
         case badRedirect = "redirect-refused"
-        /// The response is not the requested part of the body.
         case range = "range-mismatch"
-        /// The URL's host was given up.
         case hostUnavailable = "host-unavailable"
         case validator = "validator-mismatch"
         case evicted
@@ -46,14 +38,12 @@ package struct ResourceFailure: Error, Sendable, Equatable {
         case notInRemote = "not-in-remote"
     }
 
-    /// The same failure, without time for another attempt.
     var outOfTime: ResourceFailure {
         ResourceFailure(
             code: code, message: message + "; --retry-max-time allows no other attempt",
             isTransient: false, status: status)
     }
 
-    /// Whether the status says that the server is overloaded.
     var isOverload: Bool { status.map(RetryPolicy.overloadStatuses.contains) ?? false }
 
     init(_ reason: Reason, _ message: String) {
@@ -82,8 +72,7 @@ package struct ResourceFailure: Error, Sendable, Equatable {
 
     init(_ error: TransferError) {
         self.init(
-            code: error.code.rawValue, message: error.message,
-            isTransient: error.code.isTransient)
+            code: error.code.rawValue, message: error.message, isTransient: error.code.isTransient)
     }
 
     /// - Parameter mayBeCut: Whether the body's end was not announced.

@@ -3,13 +3,10 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// Continuation of an interrupted body (RFC 9110, sections 13.1.5 and 14).
-///
-/// Only of an unencoded body, from a server that offers ranges and a strong validator, and only by
-/// a 206 with exactly the rest.
+/// Continuation of an interrupted body (RFC 9110, sections 13.1.5 and 14): only of an unencoded
+/// one, from a server that offers ranges and a strong validator, by a 206 with exactly the rest.
 enum Resumption {
-    /// Returns the header fields that request the rest. The validator makes the server send the
-    /// whole body if the resource has changed.
+    /// Returns the fields that request the rest, or the whole body if the resource has changed.
     static func headers(for partial: PartialBody) -> [(name: String, value: String)] {
         [
             ("Range", "bytes=\(partial.count)-"), ("If-Range", partial.validator),
@@ -18,11 +15,10 @@ enum Resumption {
         ]
     }
 
-    /// Whether a response is the rest of a partial body.
     static func isRest(of partial: PartialBody, _ head: ResponseHead) -> Bool {
         guard head.status == 206, head.headers.contentCodings.isEmpty,
-            let range = ByteRange(head.headers),
-            range.first == partial.count, let total = range.total,
+            let range = ByteRange(head.headers), range.first == partial.count,
+            let total = range.total,
             partial.totalBytes == nil || partial.totalBytes == total
         else { return false }
         // A date need not be repeated in answer to If-Range (RFC 9110, section 15.3.7).
@@ -32,26 +28,20 @@ enum Resumption {
     }
 
     /// Returns the validator for requesting the rest of a body, or nil.
-    ///
-    /// - Parameter fields: The response's, completed by those of the one that it continues.
     static func validator(of head: ResponseHead, _ fields: Validators) -> String? {
         guard head.headers.contentCodings.isEmpty, head.status == 206 || offersRanges(head) else {
             return nil
         }
-        if let tag = fields.etag {
-            return isDate(tag) ? nil : tag
-        }
+        if let tag = fields.etag { return isDate(tag) ? nil : tag }
         // A date is strong only if the resource cannot have changed twice within its resolution
         // (RFC 9110, section 8.8.2.2); a minute makes up for clocks that differ.
-        guard let modified = fields.lastModified,
-            let instant = HTTPDate.parse(modified),
+        guard let modified = fields.lastModified, let instant = HTTPDate.parse(modified),
             let date = fields.date.flatMap({ HTTPDate.parse($0) }),
             date.timeIntervalSince(instant) >= 60
         else { return nil }
         return modified
     }
 
-    /// Returns the length of the whole body, or nil if unknown.
     static func totalBytes(_ head: ResponseHead) -> Int64? {
         if head.status == 206 { return ByteRange(head.headers)?.total }
         return head.headers[first: "Content-Length"].flatMap { Int64($0) }

@@ -11,13 +11,12 @@ public struct RetryPolicy: Sendable {
     public var attempts = 5
     /// The ceiling of the delay after a first failure. Default: 100 ms.
     public var base: Duration = .milliseconds(100)
-    /// The same after a status by which a server says that it has too much to do
-    /// (``overloadStatuses``). Default: 5 s.
+    /// The same after a status of ``overloadStatuses``. Default: 5 s.
     public var overloadBase: Duration = .seconds(5)
     /// No ceiling is higher. Default: 60 s.
     public var cap: Duration = .seconds(60)
-    /// No attempt begins later than this after a URL's first one, and a host that asks to be left
-    /// alone for longer, or is without an answer for longer, is given up. Default: 10 min.
+    /// No attempt begins later than this after a URL's first one, and a host without a useful
+    /// answer for longer is given up. Default: 10 min.
     public var maximumTime: Duration = .seconds(600)
 
     /// The defaults.
@@ -29,22 +28,13 @@ public struct RetryPolicy: Sendable {
     /// The statuses that ask for patience.
     public static let overloadStatuses: Set = [429, 503]
 
-    /// The longest delay before the next attempt.
-    ///
-    /// - Parameters:
-    ///   - failures: attempts that have failed so far; at least 1.
-    ///   - isOverload: whether the last one failed with one of ``overloadStatuses``.
+    /// The longest delay after this many failures, the last of them by overload or not.
     public func ceiling(afterFailures failures: Int, isOverload: Bool) -> Duration {
         let base = isOverload ? overloadBase : base
         return min(cap, base * (1 << min(max(failures, 1) - 1, 30)))
     }
 
-    /// Returns the time of the next attempt, or the final failure.
-    ///
-    /// - Parameters:
-    ///   - attempt: The failed one; the first is 1.
-    ///   - start: The start of the first one.
-    ///   - hold: Until when the host asked to wait.
+    /// Returns the time of the next attempt, not before `hold`, or the final failure.
     func nextAttempt(
         after failure: ResourceFailure, attempt: Int, since start: ContinuousClock.Instant,
         hold: ContinuousClock.Instant?, now: ContinuousClock.Instant = .now
@@ -63,7 +53,6 @@ enum RetryAfter {
     /// A century, in seconds.
     private static let longest: Int64 = 3_200_000_000
 
-    /// Returns the time from `now` on, or nil if the response has none.
     static func delay(of head: ResponseHead, now: Date = Date()) -> Duration? {
         guard let field = head.headers[first: "Retry-After"] else { return nil }
         if !field.isEmpty, field.utf8.allSatisfy(\.isDigit) {

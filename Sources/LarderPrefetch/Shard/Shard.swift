@@ -5,8 +5,7 @@ import LarderHTTP
 ///
 /// Everything on a host is one worker's, so that nobody else asks that host and the limits per host
 /// hold over the fleet. A host that has too many resources for one worker can be split.
-///
-/// All workers of a fleet must have the same ``count`` and the same ``splits``.
+/// All workers must have the same ``count`` and the same ``splits``.
 public struct Shard: Sendable, Equatable {
     /// How many workers there can be.
     public static let allowedCounts = 1...Part.count
@@ -19,11 +18,7 @@ public struct Shard: Sendable, Equatable {
     public let splits: [HostSplit]
     private let splitsByHost: [String: HostSplit]
 
-    /// - Parameters:
-    ///   - index: below `count`; the first worker is 0.
-    ///   - count: one of ``allowedCounts``.
-    ///   - splits: the hosts that are divided. Default: none.
-    /// - Returns: nil if a number is out of range, or `splits` names a host twice.
+    /// A worker's share; nil if a number is out of range, or `splits` names a host twice.
     public init?(_ index: Int, of count: Int, splits: [HostSplit] = []) {
         guard Self.allowedCounts.contains(count), (0..<count).contains(index) else { return nil }
         self.index = index
@@ -33,26 +28,20 @@ public struct Shard: Sendable, Equatable {
         if splitsByHost.count < splits.count { return nil }
     }
 
-    /// Whether what has no resource is this worker's, such as an entry without an icon: one worker
-    /// reports it for all.
+    /// Whether this worker reports entries without an icon: one does it for all.
     public var ownsProblems: Bool { index == 0 }
 
     /// Whether a part is this worker's.
     public func owns(_ part: Part) -> Bool { Int(part.number) % count == index }
 
-    /// Whether a resource is this worker's. Of all workers, exactly one has it.
-    ///
-    /// - Parameters:
-    ///   - host: as `HTTPURL` has it; nil if it has none.
-    ///   - key: what the resource is looked up by.
+    /// Whether a resource is this worker's, given its host as in `HTTPURL`; nil if it has none.
     public func owns(host: String?, key: String) -> Bool {
         guard let host else { return owns(Part(ofKey: key)) }
         guard let split = split(ofHost: host) else { return owns(Part(ofHost: host)) }
         return owns(split.part(ofPiece: split.piece(ofKey: key)))
     }
 
-    /// How much this worker may ask of a host; nil for all that the limits allow, if the host is
-    /// not split.
+    /// This worker's share of a host's limits; nil if the host is not split.
     public func share(ofHost host: String) -> HostShare? {
         guard let split = split(ofHost: host) else { return nil }
         let pieces = (0..<split.pieces).count { owns(split.part(ofPiece: $0)) }
@@ -64,12 +53,10 @@ public struct Shard: Sendable, Equatable {
     }
 }
 
-/// How much one worker may ask of a host that several workers share: as much as it has of the
-/// host's pieces, so that all of them together keep the limits.
+/// A worker's share of the limits of a split host: as much as it has of the host's pieces.
 public struct HostShare: Hashable, Sendable {
     /// How many pieces the worker has; at least 1, since a redirect may lead any worker here.
     let pieces: Int
-    /// How many there are.
     let total: Int
 
     /// Requests at once. The shares of all workers add up to no more than `limit`, unless the host
@@ -90,10 +77,7 @@ public struct HostSplit: Hashable, Sendable {
     /// The number of pieces.
     public let pieces: Int
 
-    /// - Parameters:
-    ///   - host: a host in any spelling, without a scheme, a port or a path.
-    ///   - pieces: one of ``allowedPieces``.
-    /// - Returns: nil if the host is not one, or the number is another.
+    /// A split of a host; nil if it is not a host, or the number is not in ``allowedPieces``.
     public init?(host: String, pieces: Int) {
         guard let pattern = HostPattern(host), pattern.port == nil,
             Self.allowedPieces.contains(pieces)
@@ -107,17 +91,15 @@ public struct HostSplit: Hashable, Sendable {
         Part(number: Part(ofHost: host).number &+ UInt8(truncatingIfNeeded: piece))
     }
 
-    /// Returns the piece of a resource. Each piece is a range of digests, so that a sorted list is
-    /// divided into runs.
+    /// Returns the piece of a resource, a range of digests: a sorted list is divided into runs.
     func piece(ofKey key: String) -> Int {
         let start = Digest(of: Array(key.utf8)).leadingBits >> 48
         return Int(start) * pieces / (1 << 16)
     }
 }
 
-/// One of 256 parts of all resources, by their host: what the workers of a fleet divide among them.
-///
-/// A host's part is its SHA-256 modulo 256, that is the digest's last byte, and never changes.
+/// One of 256 parts of all resources, by their host, which the workers of a fleet divide. A host's
+/// part is its SHA-256 modulo 256, that is the digest's last byte, and never changes.
 public struct Part: Hashable, Sendable {
     /// How many there are.
     public static let count = 256
@@ -128,15 +110,10 @@ public struct Part: Hashable, Sendable {
     /// The part with a number.
     public init(number: UInt8) { self.number = number }
 
-    /// The part of everything on a host.
-    ///
-    /// - Parameter host: as `HTTPURL` has it: in lower case, without a port. A dot at its end does
-    ///   not count.
+    /// The part of everything on a host, given in lower case and without a port.
     public init(ofHost host: String) { self.init(of: host.withoutFinalDot) }
 
     /// The part of a resource without a host, such as an icon that a manifest holds itself.
-    ///
-    /// - Parameter key: what the resource is looked up by.
     public init(ofKey key: String) { self.init(of: key) }
 
     private init(of text: String) {

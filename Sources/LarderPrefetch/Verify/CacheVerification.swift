@@ -3,7 +3,7 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// Verifies a cache, alone or as manifests need it, and mends it from its URLs' origins.
+/// Verifies a cache, alone or as manifests need it, and repairs it from its URLs' origins.
 ///
 ///     let verification = CacheVerification(PrefetchConfiguration(cache: "cache"))
 ///     var report = try verification.verify(cache)
@@ -14,15 +14,12 @@ public struct CacheVerification: Sendable {
     /// - Parameter configuration: where the cache is, and how manifests and icons are fetched.
     public init(_ configuration: PrefetchConfiguration) { self.configuration = configuration }
 
-    /// Verifies a cache; changes nothing.
+    /// Verifies a cache, and changes nothing. With manifests, verifies only what they name, and an
+    /// entry that is not in the cache is missing.
     ///
     /// - Parameters:
-    ///   - cache: the one to read.
-    ///   - manifests: if there are any, what they name is verified and nothing else, and an entry
-    ///     that is not in the cache is missing. Default: none.
-    ///   - options: which objects, how thoroughly, for how long; cancellation is asked for once the
-    ///     manifests are read.
-    ///   - onProgress: called a few times a second, from any thread.
+    ///   - options: Cancellation is checked once the manifests are read.
+    ///   - onProgress: Called a few times a second, from any thread.
     /// - Throws: `ManifestError`, `CacheError`.
     public func verify(
         _ cache: Cache, manifests: [ManifestSource] = [], options: VerifyOptions = VerifyOptions(),
@@ -38,7 +35,6 @@ public struct CacheVerification: Sendable {
             defer { coverage.close() }
             let entryFindings = try coverage.findings()
             let end = ContinuousClock.now
-
             var options = options
             options.selection = .named { (byte) throws(CacheError) in try coverage.objects(byte) }
             var report = try cache.verify(options, onProgress: onProgress)
@@ -52,20 +48,17 @@ public struct CacheVerification: Sendable {
         }
     }
 
-    /// Mends what a verification found, and notes in `report` what became of it: moves what is not
-    /// whole to `quarantine/`, and fetches its URLs again. What cannot be fetched, or is by now not
-    /// what the manifests demand that it was verified for, is not served any more. The index keeps
-    /// its URL as damaged, so that the next repair or prefetch asks for it: the failure is not
-    /// remembered. What was never cached is left to a prefetch.
+    /// Repairs what a verification found, and records the results in `report`. Moves damaged
+    /// objects to `quarantine/`, and fetches their URLs again. An object that cannot be fetched, or
+    /// is no longer what the manifests demand, is not served any more. The index keeps its URL as
+    /// damaged, so that the next repair or prefetch asks for it: the failure is not remembered.
+    /// What was never cached is left to a prefetch.
     ///
     /// - Parameters:
-    ///   - report: what ``verify(_:manifests:options:onProgress:)`` has found.
-    ///   - cache: the one that was verified.
-    ///   - isCancelled: asked a few times a second: true ends the repair as
-    ///     ``Prefetcher/cancel()`` ends a run. Default: never.
-    ///   - onProgress: called a few times a second while URLs are fetched. Default: nobody looks.
-    /// - Throws: `CacheError` if the cache cannot be written, its index cannot be read, or the
-    ///   disk fails meanwhile; `report` then tells how far it came.
+    ///   - isCancelled: Called a few times a second. True ends the repair like
+    ///     ``Prefetcher/cancel()``.
+    ///   - onProgress: Called a few times a second while URLs are fetched.
+    /// - Throws: `CacheError` if the cache cannot be used. `report` then tells how far it came.
     public func repair(
         _ report: inout VerifyReport, of cache: Cache, isCancelled: () -> Bool = { false },
         onProgress: (Progress) -> Void = { _ in }
@@ -79,7 +72,17 @@ public struct CacheVerification: Sendable {
         defer { report.note(.fetch, since: start) }
         var refetches: [Int: [VerifyReport.Refetch]] = [:]
         defer {
-            for (finding, refetches) in refetches { report.settle(finding, refetches) }
+            for (finding, refetches) in refetches {
+                let outcomes = refetches.map(\.outcome)
+                report.findings[finding].repair =
+                    if outcomes.contains(.failed) {
+                        .lost
+                    } else if outcomes.contains(.changed) {
+                        .changed
+                    } else {
+                        .restored
+                    }
+            }
             report.refetches = refetches.sorted { $0.key < $1.key }.flatMap(\.value)
         }
         // As they were accepted then.
@@ -101,7 +104,6 @@ public struct CacheVerification: Sendable {
         }
     }
 
-    /// An entry of the manifest of a repair.
     private struct Entry: Encodable {
         let icon: String
         let key: String?
@@ -156,20 +158,6 @@ public struct CacheVerification: Sendable {
             case .recovered, .planning, .planned: continue
             }
         }
-    }
-}
-
-extension VerifyReport {
-    /// Decides what a finding's repair came to.
-    fileprivate mutating func settle(_ finding: Int, _ refetches: [Refetch]) {
-        findings[finding].repair =
-            if refetches.contains(where: { $0.outcome == .failed }) {
-                .lost
-            } else if refetches.contains(where: { $0.outcome == .changed }) {
-                .changed
-            } else {
-                .restored
-            }
     }
 }
 

@@ -10,16 +10,11 @@ final class ManifestCoverage: Sendable {
     private let hasDamaged: Bool
 
     /// Reads all manifests, those at URLs as the cache has them.
-    ///
-    /// - Throws: `ManifestError` if one is no manifest, or none of its entries has shown a
-    ///   shape; ``CacheError``.
     init(of manifests: [ManifestSource], cache: Cache, configuration: PrefetchConfiguration) throws
     {
         plan = try Plan(
             of: manifests.map { $0.cached { try cache.manifest($0)?.file } },
-            rules: configuration.manifestRules,
-            cache: cache,
-            acceptsAnyContent: true,
+            rules: configuration.manifestRules, cache: cache, acceptsAnyContent: true,
             policy: PlanPolicy(), headers: configuration.requestHeaders, at: nil)
         hasDamaged = plan.hasIndex && cache.hasDamaged
         for (source, summary) in zip(manifests, plan.summary.manifests) {
@@ -32,12 +27,10 @@ final class ManifestCoverage: Sendable {
         }
         // Entries are looked up by object.
         try plan.database.writeWithoutTransaction { db in
-            try db.execute(
-                sql: "CREATE INDEX main.leaders ON entries (key) WHERE leader IS NULL")
+            try db.execute(sql: "CREATE INDEX main.leaders ON entries (key) WHERE leader IS NULL")
         }
     }
 
-    /// Elements of all manifests.
     var entries: Int { plan.summary.entries }
 
     /// Closes the cache's index. Nothing else may be called after it.
@@ -66,8 +59,7 @@ final class ManifestCoverage: Sendable {
         }
     }
 
-    /// Returns the findings about entries without an object in the index, or with another than they
-    /// demand.
+    /// Returns the findings about entries that are not cached, or not as demanded.
     func findings() throws -> VerifyReport.EntryFindings {
         var (count, fetchable) = (0, 0)
         var first: VerifyReport.Finding?
@@ -83,8 +75,7 @@ final class ManifestCoverage: Sendable {
                     count += 1
                     fetchable += finding.urls.count
                     first = first ?? finding
-                    try insert.run(
-                        row["id"] as Int64, problem == Self.notCached ? nil : problem)
+                    try insert.run(row["id"] as Int64, problem == Self.notCached ? nil : problem)
                 }
                 return .commit
             }
@@ -147,7 +138,6 @@ final class ManifestCoverage: Sendable {
         hasDamaged ? "EXISTS (SELECT 1 FROM cache.damaged d WHERE d.key = f.key)" : "FALSE"
     }
 
-    /// Returns a finding for every object of damaged resources of entries.
     func damaged() throws -> [VerifyReport.Finding] {
         guard hasDamaged else { return [] }
         let rows = try plan.database.unsafeRead { db in
