@@ -15,14 +15,8 @@ final class CacheDirectory: Sendable {
     let log: CacheLog
     let sparse = SparseBudget()
 
-    enum Lock {
-        /// None: for what is neither an object's nor the index's.
-        case none
-        /// Beside everybody else's; who uses the index.
-        case shared
-        /// Nobody else's beside it; who replaces the index.
-        case exclusive
-    }
+    /// The lock on the root: `shared` to use the index, `exclusive` to replace it.
+    enum Lock { case none, shared, exclusive }
 
     /// Opens the cache at `path`, and creates it first if `create` is set. Refuses a directory that
     /// is something else's, that another user could change, or that lies on a network file system.
@@ -60,13 +54,13 @@ final class CacheDirectory: Sendable {
             // SQLite opens by path and would follow a link out of the root; and what is written to
             // a file of two names is written to the other, too, which may be a backup's.
             guard let status = try root.status(of: name) else { continue }
+            let subject = "\(path)/\(name)"
             guard status.isRegularFile else {
-                throw CacheError(
-                    .unusable, subject: "\(path)/\(name)", message: "is not a regular file")
+                throw CacheError(.unusable, subject: subject, message: "is not a regular file")
             }
             guard status.st_nlink < 2 || !isWritable else {
                 throw CacheError(
-                    .unusable, subject: "\(path)/\(name)",
+                    .unusable, subject: subject,
                     message: "has more than one name (hard links); put a copy in its place")
             }
         }
@@ -150,10 +144,7 @@ final class CacheDirectory: Sendable {
         return read?.digest == digest
     }
 
-    /// The same for several. Opens each fan-out directory once.
-    func arePresent(
-        _ objects: [(digest: Digest, size: Int64)]
-    ) throws(CacheError) -> [Bool] {
+    func arePresent(_ objects: [(digest: Digest, size: Int64)]) throws(CacheError) -> [Bool] {
         var arePresent = [Bool](repeating: false, count: objects.count)
         var others: [Int] = []
         try forEachStatus(of: objects.lazy.map(\.digest)) { index, status in
@@ -189,13 +180,9 @@ final class CacheDirectory: Sendable {
                         else { continue }
                         body(index, status)
                     }
-                } catch  where error.isOutOfReach {
-                    continue
-                }
+                } catch  where error.isOutOfReach {}
             }
-        } catch  where error.isAbsence {
-            return
-        }
+        } catch  where error.isAbsence {}
     }
 
     /// Opens an object for reading. Throws `.corrupt` if there is no regular file.
@@ -212,8 +199,8 @@ final class CacheDirectory: Sendable {
         throw CacheError(.corrupt, subject: subject, message: "is not a regular file")
     }
 
-    /// Holds other processes' openings of the index back for as long as the result lives. Waits for
-    /// its turn without limit: an opening takes moments, unless it has an index to rebuild.
+    /// Holds other processes' openings of the index back for as long as the result lives. Waits
+    /// without limit: an opening takes moments, unless it has an index to rebuild.
     ///
     /// A lock on `tmp/`, not on the index: closing any descriptor of that file would release
     /// SQLite's own locks (fcntl(2), "Advisory record locking").
@@ -244,9 +231,7 @@ final class CacheDirectory: Sendable {
         } catch {}
         return damage
     }
-}
 
-extension CacheDirectory {
     /// Whether this is a cache or an empty directory. Throws `.unusable` if something else uses the
     /// names that larder would sweep or migrate.
     func isCache(_ hasOwnIndex: (CacheDirectory) -> Bool) throws(CacheError) -> Bool {
@@ -269,9 +254,7 @@ extension CacheDirectory {
     }
 
     /// Whether there is something that only larder leaves.
-    private func isMarked(
-        _ hasOwnIndex: (CacheDirectory) -> Bool
-    ) throws(CacheError) -> Bool {
+    private func isMarked(_ hasOwnIndex: (CacheDirectory) -> Bool) throws(CacheError) -> Bool {
         do throws(CacheError) {
             let objects = try root.directory(CacheLayout.objects)
             if try objects.status(of: CacheLayout.algorithm) != nil { return true }
@@ -307,10 +290,8 @@ extension CacheDirectory {
         let tag = try root.createOrOpen(CacheLayout.tag)
         try tag.write(Array(CacheLayout.tagContents.utf8))
     }
-}
 
-extension CacheDirectory {
-    /// Replaces a small, expendable file in one step. It is not made durable.
+    /// Replaces a small, expendable file in one step, without making it durable.
     func replace(
         _ name: String, beneath parent: FileDescriptor, with bytes: [UInt8]
     ) throws(CacheError) {
@@ -320,9 +301,7 @@ extension CacheDirectory {
         try file.write(bytes)
         try run.directory.rename(staged, to: parent, as: name)
     }
-}
 
-extension CacheDirectory {
     /// Opens an object for reading, unless that takes the disk; nil if it does, if the system
     /// cannot tell (macOS, Linux before 5.12), or if there is no such file.
     func openAtOnce(_ digest: Digest) -> FileDescriptor? {

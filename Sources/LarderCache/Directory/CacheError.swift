@@ -81,7 +81,6 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         case .SQLITE_FULL:
             self.init("write", subject: subject, errno: ENOSPC)
         case .SQLITE_IOERR where HelperThread.lacksRoom, .SQLITE_NOMEM:
-            // The memory that is shared beside a log, or any.
             self.init(.unusable, subject: subject, message: "out of memory (ulimit -v)")
         case .SQLITE_IOERR where Self.isFull(subject):
             self.init("write", subject: subject, errno: ENOSPC)
@@ -131,15 +130,13 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         guard Foundation.errno == ENOENT else { return Foundation.errno }
         // It was about to be made.
         let directory = subject.parentDirectory
-        return faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0
-            ? 0 : Foundation.errno
+        return faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : Foundation.errno
     }
 
     /// Whether the disk is full: SQLite calls that an I/O error if it maps the file.
     private static func isFull(_ path: String) -> Bool {
         var status = statvfs()
-        let directory = path.parentDirectory
-        guard path.hasPrefix("/"), statvfs(directory, &status) == 0 else { return false }
+        guard path.hasPrefix("/"), statvfs(path.parentDirectory, &status) == 0 else { return false }
         return Int64(status.f_bavail) * Int64(status.f_frsize) < 256 << 10
     }
 
@@ -185,7 +182,6 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         return false
     }
 
-    /// Whether the index's file is damaged, and not the disk, a permission or a lock.
     var isDamage: Bool { code == .damaged }
 
     /// Whether the path leads to no file, to a link or to a socket.
@@ -206,9 +202,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
 
     /// `subject: message`.
     public var description: String { "\(subject): \(message)" }
-}
 
-extension CacheError {
     /// Whether a place in the object tree is out of reach, alone: a foreign file, a link or nothing
     /// is in it, or it may not be entered.
     var isOutOfReach: Bool { isAbsence || errno == EACCES }

@@ -58,23 +58,19 @@ enum CacheLayout {
         "\(objectTree)/\(fanOut(digest))/\(digest.hex)"
     }
 
-    /// The files that SQLite keeps beside each other.
     static let indexFiles = [index, index + "-wal", index + "-shm"]
-    /// The same, and what it has if it keeps no log.
     static let databaseFiles = indexFiles + [index + "-journal"]
 
-    /// What SQLite would have beside the databases that keep no log, or whose writer has ended:
-    /// never written by larder, nor read.
-    static let foreignJournals =
-        [index, snapshot].map { $0 + "-journal" }
-        + ["-wal", "-shm"].map { snapshot + $0 }
+    /// Files that SQLite would make beside databases without a log. Never written or read.
+    static let foreignJournals = [
+        index + "-journal", snapshot + "-journal", snapshot + "-wal", snapshot + "-shm",
+    ]
 
     /// The directories that every command relies on, from the outside in.
     static let directories = [
         [objects, algorithm], [temporary, partial], [quarantine], [runs], [locks],
     ]
 
-    /// Everything that belongs directly beneath a root.
     static let ownNames: Set<String> = [
         tag, objects, temporary, quarantine, runs, locks, snapshot, verifyPosition, reserve,
     ]

@@ -28,18 +28,16 @@ public struct LockWait: Sendable {
     }
 
     func logged(in log: CacheLog) -> LockWait {
-        LockWait(
-            limit: limit,
-            onWait: { [onWait] in
-                log(.info, $0)
-                onWait($0)
-            }, isCancelled: isCancelled)
+        var logged = self
+        logged.onWait = { [onWait] in
+            log(.info, $0)
+            onWait($0)
+        }
+        return logged
     }
 
-    /// The same for a lock that is only held for moments: without a limit.
-    var unlimited: LockWait {
-        LockWait(limit: nil, onWait: onWait, isCancelled: isCancelled)
-    }
+    /// For a lock that is only held for moments.
+    var unlimited: LockWait { LockWait(limit: nil, onWait: onWait, isCancelled: isCancelled) }
 
     /// Takes a lock of flock(2): `LOCK_SH` or `LOCK_EX`. Throws `.locked` when the time is over.
     ///
@@ -88,8 +86,8 @@ package final class NamedLock: Sendable {
         guard Self.isName(name) else {
             throw CacheError(.unusable, subject: name, message: "is not a name of a lock")
         }
-        // Without its lock: whoever has this name and waits for the cache would never get it from
-        // one who has the cache and waits for the name.
+        // Without its lock, to avoid a deadlock: another process may have the cache and wait for
+        // this name.
         let cache = try CacheDirectory(path: path, create: create, lock: .none)
         let locks = try cache.root.directory(CacheLayout.locks, create: true)
         let file = try locks.createOrOpen(name)
@@ -133,7 +131,6 @@ final class WriterWait: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`. (`Mutex` needs iOS 18.)
 
     static let grace = Duration.seconds(5)
-    /// What is given if nothing depends on it.
     static let moment = Duration.milliseconds(100)
 
     private let wait: LockWait
@@ -143,7 +140,6 @@ final class WriterWait: @unchecked Sendable {
     private var start = ContinuousClock.now
     private var isTold = false
 
-    /// - Parameter subject: the index's path, for people.
     init(_ wait: LockWait, subject: String) {
         self.wait = wait
         self.subject = subject
@@ -168,7 +164,7 @@ final class WriterWait: @unchecked Sendable {
         return true
     }
 
-    /// Waits so long at most meanwhile, without a grace.
+    /// Waits for at most `limit` during `body`, without a grace.
     func limited<Value, Failure: Error>(
         to limit: Duration, _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {

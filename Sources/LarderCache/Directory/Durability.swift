@@ -56,7 +56,6 @@ package enum Durability {
     #endif
 }
 
-/// The room on the file system that a file lies on (statvfs(3)).
 struct DiskSpace {
     let size: Int64
     /// Bytes that are free for whoever is not an administrator.
@@ -76,7 +75,6 @@ struct DiskSpace {
 /// A file with allocated blocks that an eviction gives up first on a full disk, because deleting
 /// needs room for the index's log. Nothing depends on it.
 struct Reserve {
-    /// What it takes, by the size of the index.
     private static let sizes: ClosedRange<Int64> = (1 << 20)...(4 << 20)
     /// It is made only if so many times its size is free.
     private static let margin: Int64 = 16
@@ -92,15 +90,16 @@ struct Reserve {
             guard let index = try? root.status(of: CacheLayout.index),
                 let space = try? DiskSpace(of: root)
             else { return }
-            let size = min(
-                max(2 * Int64(index.st_size), Self.sizes.lowerBound), Self.sizes.upperBound)
+            let size = max(
+                min(2 * Int64(index.st_size), Self.sizes.upperBound), Self.sizes.lowerBound)
             guard space.free >= Self.margin * size else { return }
             let old = try? root.status(of: CacheLayout.reserve)
             if let old, !old.isRegularFile || old.st_nlink > 1 || old.allocatedBytes >= size {
                 return
             }
-            guard let file = try? root.createOrOpen(CacheLayout.reserve, mode: 0o600)
-            else { return }
+            guard let file = try? root.createOrOpen(CacheLayout.reserve, mode: 0o600) else {
+                return
+            }
             // Blocks that nobody else gets, on all file systems that write in place.
             if posix_fallocate(file.raw, 0, off_t(size)) != 0 { giveUp() }
         #endif

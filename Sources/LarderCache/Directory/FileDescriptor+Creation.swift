@@ -1,7 +1,5 @@
 import Foundation
 
-// Files and directories with modes that do not depend on the umask.
-
 extension FileDescriptor {
     /// Makes the directory `name` and opens it; nil if something of that name exists. If the umask
     /// is kept, the owner still gets all permissions, so that `rm -r` works.
@@ -85,15 +83,10 @@ extension FileDescriptor {
     }
 
     package func setMode(_ mode: mode_t) throws(CacheError) {
-        guard fchmod(raw, mode) == 0 else {
-            throw CacheError("chmod", subject: subject, errno: errno)
-        }
+        guard fchmod(raw, mode) == 0 else { throw failure("chmod") }
     }
 
-    /// Opens this directory a second time, with a position and locks of its own.
-    func reopened(
-        as path: String, isGuarded: Bool = false
-    ) throws(CacheError) -> FileDescriptor {
+    func reopened(as path: String, isGuarded: Bool = false) throws(CacheError) -> FileDescriptor {
         let raw = try Self.open(".", beneath: raw, flags: O_RDONLY | O_DIRECTORY, subject: path)
         return FileDescriptor(taking: raw, subject: path, isUsersOwn: true, isGuarded: isGuarded)
     }
@@ -102,9 +95,7 @@ extension FileDescriptor {
         let (own, other) = (try file.status(), try status(of: name))
         return own.st_ino == other?.st_ino && own.st_dev == other?.st_dev
     }
-}
 
-extension FileDescriptor {
     /// Removes `name` with all that is in it, and returns the bytes on disk that this frees. No
     /// link is followed, and no other file system entered. Throws only if the disk fails; what else
     /// cannot be removed stays.
@@ -147,16 +138,13 @@ extension FileDescriptor {
         if (try? has(directory, as: name)) == true { unlinkat(raw, name, AT_REMOVEDIR) }
         withExtendedLifetime(directory) {}
     }
-}
 
-extension FileDescriptor {
     /// Opens a temporary file without a name, which is gone with its last descriptor.
     package static func unnamed() throws(CacheError) -> FileDescriptor {
         var path = Array((NSTemporaryDirectory() + "larder-XXXXXX").utf8CString)
         let raw = mkstemp(&path)
         guard raw >= 0 else {
-            throw CacheError(
-                "make a temporary file", subject: NSTemporaryDirectory(), errno: errno)
+            throw CacheError("make a temporary file", subject: NSTemporaryDirectory(), errno: errno)
         }
         unlink(path)
         _ = fcntl(raw, F_SETFD, FD_CLOEXEC)

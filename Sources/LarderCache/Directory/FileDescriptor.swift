@@ -10,9 +10,7 @@ package final class FileDescriptor: Sendable {
     /// Whether this is in a writable cache: then directories that others could change are refused.
     let isGuarded: Bool
 
-    init(
-        taking raw: Int32, subject: String, isUsersOwn: Bool = false, isGuarded: Bool = false
-    ) {
+    init(taking raw: Int32, subject: String, isUsersOwn: Bool = false, isGuarded: Bool = false) {
         self.raw = raw
         self.subject = subject
         self.isUsersOwn = isUsersOwn
@@ -61,6 +59,11 @@ package final class FileDescriptor: Sendable {
         return directory
     }
 
+    /// The error of a system call that has just failed.
+    func failure(_ call: String) -> CacheError {
+        CacheError(call, subject: subject, errno: errno)
+    }
+
     package func path(of name: String) -> String { isUsersOwn ? name : "\(subject)/\(name)" }
 
     package func existingDirectory(_ name: String) throws(CacheError) -> FileDescriptor? {
@@ -92,7 +95,7 @@ package final class FileDescriptor: Sendable {
         while true {
             let count = Foundation.read(raw, buffer.baseAddress, buffer.count)
             if count >= 0 { return count }
-            guard errno == EINTR else { throw CacheError("read", subject: subject, errno: errno) }
+            guard errno == EINTR else { throw failure("read") }
         }
     }
 
@@ -100,7 +103,6 @@ package final class FileDescriptor: Sendable {
         try bytes(atMost: limit) { (room) throws(CacheError) in try read(into: room) }
     }
 
-    /// The bytes from `offset` on, at most `limit`. Does not move the position.
     package func read(at offset: Int64, atMost limit: Int) throws(CacheError) -> [UInt8] {
         try bytes(atMost: limit) { (room) throws(CacheError) in try read(at: offset, into: room) }
     }
@@ -118,8 +120,7 @@ package final class FileDescriptor: Sendable {
         return bytes
     }
 
-    /// Fills `buffer` with the bytes from `offset` on, and returns their number. Does not move the
-    /// position.
+    /// Fills `buffer` from `offset` on, and returns the count. Does not move the position.
     package func read(
         at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
     ) throws(CacheError) -> Int {
@@ -128,20 +129,15 @@ package final class FileDescriptor: Sendable {
             let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
             let count = pread(raw, rest.baseAddress, rest.count, off_t(offset) + filled)
             if count == 0 { break }
-            if count > 0 {
-                filled += count
-            } else if errno != EINTR {
-                throw CacheError("read", subject: subject, errno: errno)
-            }
+            if count < 0, errno != EINTR { throw failure("read") }
+            filled += max(0, count)
         }
         return filled
     }
 
     package func status() throws(CacheError) -> stat {
         var status = stat()
-        guard fstat(raw, &status) == 0 else {
-            throw CacheError("stat", subject: subject, errno: errno)
-        }
+        guard fstat(raw, &status) == 0 else { throw failure("stat") }
         return status
     }
 
@@ -163,15 +159,14 @@ package final class FileDescriptor: Sendable {
         }
     }
 
-    /// The names in this directory, `.` and `..` left out, in no order.
     package func names() throws(CacheError) -> [String] {
         var names: [String] = []
         try forEachName { names.append($0) }
         return names
     }
 
-    /// Hands over the names in this directory, `.` and `..` left out, in no order, and holds none
-    /// of them. A file that is removed meanwhile is named or not.
+    /// Calls `body` for each name but `.` and `..`, in no order. Files that are removed meanwhile
+    /// are named or not.
     package func forEachName(_ body: (String) throws(CacheError) -> Void) throws(CacheError) {
         // A second descriptor of its own: reading moves the position that dup(2) would share.
         let copy = openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -184,7 +179,7 @@ package final class FileDescriptor: Sendable {
         while true {
             errno = 0
             guard let entry = readdir(stream) else {
-                guard errno == 0 else { throw CacheError("list", subject: subject, errno: errno) }
+                guard errno == 0 else { throw failure("list") }
                 return
             }
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
@@ -207,7 +202,6 @@ extension FileDescriptor {
             // The directory above the topmost is itself.
             if let seen, seen.st_ino == status.st_ino, seen.st_dev == status.st_dev { return false }
             seen = status
-            // Not in this cache any more.
             let raw = try Self.open(
                 "..", beneath: current.raw, flags: O_RDONLY | O_DIRECTORY, subject: subject)
             current = FileDescriptor(taking: raw, subject: subject)

@@ -32,7 +32,7 @@ package enum HelperThread {
     package static func share(_ count: Int, _ body: @Sendable () -> Void) {
         withoutActuallyEscaping(body) { body in
             var helpers: [pthread_t] = []
-            while helpers.count < count - 1, let helper = make(stackSize: nil, body) {
+            while helpers.count < count - 1, let helper = make(body) {
                 helpers.append(helper)
             }
             body()
@@ -55,13 +55,10 @@ package enum HelperThread {
         nonisolated(unsafe) var isOpen = false
         var threads: [pthread_t] = []
         while threads.count < count,
-            let thread = make(
-                stackSize: nil,
-                { gate.withLock { while !isOpen { gate.wait() } } })
+            let thread = make({ gate.withLock { while !isOpen { gate.wait() } } })
         {
             threads.append(thread)
         }
-        // While they are there.
         let isOfRoom = !hasRoom(threads.count == count ? room : usualThread)
         gate.withLock {
             isOpen = true
@@ -72,11 +69,10 @@ package enum HelperThread {
     }
 
     private static func make(
-        stackSize: Int?, _ body: @escaping @Sendable () -> Void
+        stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void
     ) -> pthread_t? {
         // The new thread inherits this. Signals from outside are for the program's own threads.
-        var blocked = sigset_t()
-        var previous = sigset_t()
+        var (blocked, previous) = (sigset_t(), sigset_t())
         sigfillset(&blocked)
         for signal in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] {
             sigdelset(&blocked, signal)
@@ -90,9 +86,7 @@ package enum HelperThread {
         return thread
     }
 
-    private static func create(
-        stackSize: Int?, with work: UnsafeMutableRawPointer
-    ) -> pthread_t? {
+    private static func create(stackSize: Int?, with work: UnsafeMutableRawPointer) -> pthread_t? {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }

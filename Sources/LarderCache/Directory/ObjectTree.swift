@@ -3,7 +3,6 @@ import LarderCore
 
 /// The files beneath `objects/sha256`, as they are and not as the index says.
 struct ObjectTree {
-    /// One name found in the tree.
     struct Entry {
         let parent: FileDescriptor
         let name: String
@@ -55,9 +54,7 @@ struct ObjectTree {
         _ body: (Entry) throws(CacheError) -> Void
     ) throws(CacheError) {
         let fanOut = try root.directory(name)
-        for file in try fanOut.names() {
-            try body(entry(file, in: fanOut, prefix: name))
-        }
+        for file in try fanOut.names() { try body(entry(file, in: fanOut, prefix: name)) }
     }
 
     static func fanOut(_ byte: UInt8) -> String {
@@ -87,7 +84,6 @@ package final class ObjectReader {
         byteCount: 256 * 1024, alignment: 16)
     private let budget: SparseBudget
 
-    /// - Parameter budget: of all files that are read. Default: one for this reader.
     package init(_ budget: SparseBudget = SparseBudget()) { self.budget = budget }
 
     deinit { buffer.deallocate() }

@@ -30,7 +30,6 @@ package enum Ownership {
         }
     }
 
-    /// Those that the user is in; root's own is root's.
     private static func isTrusted(group: gid_t) -> Bool {
         if group == getegid() || group == 0 { return true }
         let count = getgroups(0, nil)
@@ -94,9 +93,7 @@ enum CacheRoot {
             var directory = root
             do throws(CacheError) {
                 for name in path { directory = try directory.directory(name) }
-            } catch  where error.isOutOfReach {
-                // Not there, or something else is in its place.
-            }
+            } catch  where error.isOutOfReach {}
         }
         for name in CacheLayout.databaseFiles + [CacheLayout.snapshot] {
             guard let status = try root.status(of: name), status.isRegularFile else { continue }

@@ -22,7 +22,7 @@ final class RunDirectory: Sendable {
         return "run-\(String(now, radix: 36))-\(String(random, radix: 36))"
     }
 
-    /// When the oldest run that is under way began, `own` left out; nil if there is none.
+    /// When the oldest run in progress began, `own` left out; nil if there is none.
     static func oldestStart(
         in cache: CacheDirectory, except own: String?
     ) throws(CacheError) -> Date? {
@@ -61,7 +61,6 @@ final class RunDirectory: Sendable {
 
     func uniqueName() -> String { String(serial.next(), radix: 36) }
 
-    /// Removes a staged file; one that is already gone is fine.
     func remove(_ name: String) { unlinkat(directory.raw, name, 0) }
 
     /// Removes what ended runs left in `tmp/`; returns their number and the bytes that this frees.

@@ -43,7 +43,6 @@ package final class SparseBudget: @unchecked Sendable {
         return excess
     }
 
-    /// Gives back the bytes taken for a file that had the right digest.
     package func giveBack(_ excess: Int64) {
         if excess > 0 { condition.withLock { left += excess } }
     }

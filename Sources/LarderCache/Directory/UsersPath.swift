@@ -6,7 +6,6 @@ import Foundation
 /// The owner of a directory on the way can put a link into it at any time. So links of other users
 /// are refused, and the result is opened without following any link.
 package struct UsersPath {
-    /// A link that another user has made.
     private struct ForeignLink {
         let path: String
         let owner: uid_t
@@ -68,10 +67,8 @@ package struct UsersPath {
 
     private static var workingDirectory: String {
         var path = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
-        guard getcwd(&path, path.count) != nil else {
-            return FileManager.default.currentDirectoryPath
-        }
-        return String(path: path)
+        return getcwd(&path, path.count) == nil
+            ? FileManager.default.currentDirectoryPath : String(path: path)
     }
 
     private static func names(in path: String) -> [String] {
@@ -85,9 +82,7 @@ package struct UsersPath {
         var after = stat()
         guard path.withPath({ readlink($0, &target, target.count - 1) }) > 0,
             path.withPath({ lstat($0, &after) }) == 0, FileIdentity(after) == FileIdentity(status)
-        else {
-            return nil
-        }
+        else { return nil }
         return String(path: target)
     }
 
@@ -102,8 +97,6 @@ package struct UsersPath {
             return false
         #endif
     }
-
-    // MARK: Directories
 
     /// - Throws: ``CacheError`` `.unusable` if the path leads through another user's link.
     /// - Parameter isLast: Whether only the last name counts. Default: false.
@@ -186,8 +179,6 @@ package struct UsersPath {
             return current
         #endif
     }
-
-    // MARK: Files
 
     /// Opens a file to write to it, and makes it if necessary. Throws `.unusable` if another user
     /// has put it into a directory that others can write to.

@@ -69,9 +69,7 @@ extension CacheIndex {
     }
 
     /// Writes one step of long work in a transaction, and leaves others time to begin theirs.
-    func writeStep(
-        isDurable: Bool = true, _ body: (Database) throws -> Void
-    ) throws(CacheError) {
+    func writeStep(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
         try write(isDurable: isDurable, body)
         let version = try? connections.writer.writeWithoutTransaction {
             try Int.fetchOne($0, sql: "PRAGMA data_version")

@@ -106,9 +106,7 @@ final class CacheIndex: Sendable {
     }
 
     /// Opens an index that cannot be written, or that another process writes; nil if there is none.
-    init?(
-        readOnly directory: CacheDirectory, isBesideWriter: Bool = false
-    ) throws(CacheError) {
+    init?(readOnly directory: CacheDirectory, isBesideWriter: Bool = false) throws(CacheError) {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         self.file = file
         inode = nil
@@ -217,9 +215,7 @@ final class CacheIndex: Sendable {
 
     /// Writes a batch in one transaction, durably or so that ``syncLog()`` makes it durable. Throws
     /// if the index was replaced meanwhile, because what is written then is lost.
-    func write(
-        isDurable: Bool = true, _ body: (Database) throws -> Void
-    ) throws(CacheError) {
+    func write(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
         do {
             // Within one turn of the connection: what others of this process commit stays durable.
             try connections.writer.writeWithoutTransaction { db in

@@ -47,9 +47,7 @@ package struct DroppedResource: Sendable {
 }
 
 extension CacheIndex {
-    func damaged(
-        _ digest: Digest?, finding: Int
-    ) throws(CacheError) -> [DroppedResource] {
+    func damaged(_ digest: Digest?, finding: Int) throws(CacheError) -> [DroppedResource] {
         guard hasDamaged else { return [] }
         return try lookUp { db in
             try PreparedStatement(

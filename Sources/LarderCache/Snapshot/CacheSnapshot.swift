@@ -225,9 +225,7 @@ struct SnapshotPlace {
     private static let suffix = ".partial"
 
     /// Removes what was left of copies to the same place whose processes were killed.
-    private static func sweep(
-        _ name: String, beneath parent: FileDescriptor
-    ) throws(CacheError) {
+    private static func sweep(_ name: String, beneath parent: FileDescriptor) throws(CacheError) {
         for staging in try parent.names() {
             let start = ".\(name)."
             let serial = Substring(
@@ -257,9 +255,7 @@ struct SnapshotPlace {
             throw CacheError("rename", subject: path, errno: errno)
         }
         try confirm(name)
-        guard fsync(parent.raw) == 0 else {
-            throw CacheError("fsync", subject: path, errno: errno)
-        }
+        guard fsync(parent.raw) == 0 else { throw CacheError("fsync", subject: path, errno: errno) }
     }
 
     func discard() { parent.remove(staging, named: stagingName) }

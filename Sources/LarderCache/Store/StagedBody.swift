@@ -43,9 +43,7 @@ package final class StagedBody: @unchecked Sendable {
     private var hasher = RunningDigest()
     private var file: (name: String, descriptor: FileDescriptor)?
 
-    init(
-        run: RunDirectory, expecting expected: Int?, onDrained: @escaping @Sendable () -> Void
-    ) {
+    init(run: RunDirectory, expecting expected: Int?, onDrained: @escaping @Sendable () -> Void) {
         self.run = run
         self.onDrained = onDrained
         if let expected { buffer.reserveCapacity(max(0, min(expected, Self.capacity))) }

@@ -159,9 +159,7 @@ struct Repairer {
 
     // MARK: The index
 
-    private func mendIndex(
-        _ findings: inout [VerifyReport.Finding]
-    ) throws(CacheError) {
+    private func mendIndex(_ findings: inout [VerifyReport.Finding]) throws(CacheError) {
         let damaged = findings.indices.filter {
             findings[$0].kind == .index && findings[$0].digest == nil
         }
