@@ -130,8 +130,7 @@ public final class Cache: Sendable {
                 of: directory, patience: waitsForWriters ? nil : .seconds(1))
             return Cache(directory: directory, index: index)
         } catch  where error.code == .storage || error.code == .locked && !waitsForWriters {
-            // SQLite wants room for a log, and its lock for that, even to read; a cache is not to
-            // be lost for that.
+            // SQLite needs room and its lock even to read; the cache can be read without.
             let index = try? CacheIndex(
                 readOnly: directory, isBesideWriter: error.code == .locked)
             guard let index else { throw error }
@@ -156,7 +155,6 @@ public final class Cache: Sendable {
     /// The root's absolute path.
     public var path: String { directory.path }
 
-    /// Starts a run that stores, with a directory of its own beneath `tmp/`.
     package func store() throws(CacheError) -> Store {
         try Store(directory: directory, index: requireWritable())
     }
@@ -167,7 +165,6 @@ public final class Cache: Sendable {
         return index
     }
 
-    /// Why it can only be read: the same as of a run that would make the cache.
     private var refusal: CacheError {
         if let obstacle { return obstacle }
         guard faccessat(directory.root.raw, ".", W_OK, 0) != 0 else {
@@ -191,8 +188,7 @@ public final class Cache: Sendable {
         try directory.isPresent(digest, size: size)
     }
 
-    /// Returns the object with the size of its file, if there is one. The index may state another
-    /// size, and whether the bytes are right is for the digest to say.
+    /// Returns the object with the size of its file, which may differ from the index's.
     package func sized(_ object: StoredObject) -> StoredObject {
         var object = object
         if let size = try? directory.size(of: object.digest) { object.size = size }
@@ -212,8 +208,7 @@ public final class Cache: Sendable {
         Array(try data(of: sized(object), unlessKnown: nil).data)
     }
 
-    /// The same, and what their file is. They are not compared with the digest again if their file
-    /// is `known` to be that.
+    /// The same, with the file's identity. The bytes of a `known` file are not compared again.
     package func data(
         of object: StoredObject, unlessKnown known: FileIdentity?
     ) throws(CacheError) -> (data: Data, file: FileIdentity) {
@@ -232,8 +227,7 @@ public final class Cache: Sendable {
         return (data, identity)
     }
 
-    /// The file of an object, and what it is before its bytes are read: if they change meanwhile,
-    /// it is another file the next time.
+    /// Returns an object's file, and its identity before the bytes are read.
     package func open(
         _ object: StoredObject
     ) throws(CacheError) -> (file: FileDescriptor, identity: FileIdentity) {
@@ -281,9 +275,8 @@ public final class Cache: Sendable {
         CacheError(.corrupt, subject: "\(object.digest)", message: "the file has another size")
     }
 
-    /// Records that objects are used now, if the recorded use is older than
-    /// ``ObjectUse/precision``. At most ``ObjectUse/stepLimit``, best in the order of their rows:
-    /// then a million uses change each page of the index once.
+    /// Records uses of at most ``ObjectUse/stepLimit`` objects that are due, best in the order of
+    /// their rows: then a million uses change each page of the index once.
     package func recordUse(of objects: [IndexedObject]) throws(CacheError) {
         precondition(objects.count <= ObjectUse.stepLimit, "others would wait too long")
         guard let index, !isReadOnly else { return }

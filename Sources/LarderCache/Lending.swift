@@ -60,8 +60,7 @@ extension Cache {
         return true
     }
 
-    /// An object's file, if it is still the one that was compared with the digest and can be opened
-    /// without waiting for a disk; nil if that is not so, or not known.
+    /// Returns an object's file if it is the `known` one and opens without waiting for a disk.
     package func lendAtOnce(_ digest: Digest, size: Int64, known: FileIdentity) -> LentFile? {
         guard let file = directory.openAtOnce(digest), let status = try? file.status(),
             FileIdentity(status) == known
@@ -85,12 +84,10 @@ package final class LentFile: Sendable {
         self.size = size
     }
 
-    /// Whether it is what it was when it was compared with the digest.
     package func isStill(_ known: FileIdentity) -> Bool {
         (try? file.status()).map { FileIdentity($0) == known } ?? false
     }
 
-    /// Whether somebody has cut it off meanwhile.
     package var isShortened: Bool { (try? file.status()).map { $0.st_size < size } ?? true }
 
     /// Returns a new descriptor, with a position of its own.
@@ -135,7 +132,6 @@ package final class LentFile: Sendable {
 extension Cache {
     package var root: FileDescriptor { directory.root }
 
-    /// Opens a directory of the user's own to read it.
     package static func usersDirectory(_ path: String) throws(CacheError) -> FileDescriptor {
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
         do throws(CacheError) {
@@ -186,7 +182,6 @@ package final class OutgoingObject: @unchecked Sendable {
         self.file = file
     }
 
-    /// Whether the bytes turned out not to be those of the digest.
     package var isCorrupt: Bool { lock.withLock { isDamaged } }
 
     /// Reads the next piece; `offset` is where the last one ended, or 0. Returns the number of
@@ -211,10 +206,7 @@ package final class OutgoingObject: @unchecked Sendable {
             return count
         }
     }
-}
 
-extension Cache {
-    /// Opens an object to send it elsewhere.
     package func outgoing(_ object: StoredObject) throws(CacheError) -> OutgoingObject {
         let object = sized(object)
         let file = try open(object).file
@@ -224,10 +216,7 @@ extension Cache {
         if status.st_size > status.plausibleBytes { _ = try confirm(file, is: object) }
         return OutgoingObject(object, file: file)
     }
-}
 
-extension Cache {
-    /// A manifest that the cache has as a resource.
     package struct KeptManifest: Sendable {
         package let resource: Resource
         /// Its file, which was compared with its digest, and where redirects have led. The caller

@@ -75,10 +75,8 @@ package final class LiveCache: @unchecked Sendable {
     /// A number that grows when ``refresh()`` finds that the index has changed.
     package var generation: Int { lock.withLock { changes } }
 
-    /// Closes the cache if it was replaced, and checks whether the index has changed since the last
-    /// call. An index that cannot be read counts as changed.
-    ///
-    /// - Returns: The new ``generation``.
+    /// Closes the cache if it was replaced, and returns the ``generation``. An index that changed
+    /// since the last call, or that cannot be read, makes it grow.
     @discardableResult
     package func refresh() -> Int {
         let isReplaced = closeIfReplaced()
@@ -91,8 +89,7 @@ package final class LiveCache: @unchecked Sendable {
     }
 
     /// Reads the open cache; once more if its index cannot be read because a run has rebuilt it.
-    ///
-    /// - Throws: ``CacheError``, `.missing` if there is no cache; what `body` throws.
+    /// Throws ``CacheError`` `.missing` if there is no cache, and what `body` throws.
     package func using<Value>(_ body: (Cache) throws -> Value) throws -> Value {
         let cache = try open()
         do {
@@ -110,7 +107,6 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    /// Opens the manifest that the cache has of a URL; nil if it is not there, or not whole.
     package func manifest(_ url: HTTPURL) throws -> (descriptor: Int32, baseURL: HTTPURL)? {
         try using { try $0.manifest(url)?.file }
     }
@@ -134,7 +130,6 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    /// The file that was compared with a digest last; nil if none was.
     package func identity(of digest: Digest) -> FileIdentity? { lock.withLock { known[digest] } }
 
     package func remember(_ file: FileIdentity, as digest: Digest) {

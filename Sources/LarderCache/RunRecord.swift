@@ -78,7 +78,6 @@ package struct RunRecord: Sendable, Equatable {
         try? directory.replace(Self.file(command), beneath: runs, with: Array(json) + [0x0A])
     }
 
-    /// The last run's; nil if there is none that can be read.
     static func load(_ command: Command, from directory: CacheDirectory) -> RunRecord? {
         guard
             let runs = try? directory.root.directory(CacheLayout.runs),

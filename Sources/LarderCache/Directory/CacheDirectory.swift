@@ -5,7 +5,6 @@ import LarderCore
 /// The files of one cache, reached through directory descriptors alone. Holds a `flock` on the
 /// root.
 final class CacheDirectory: Sendable {
-    /// The root as the user named it, made absolute: for messages.
     let path: String
     /// The root's path for SQLite, which knows no descriptors. It is valid while `root` is open.
     let databases: String
@@ -51,8 +50,7 @@ final class CacheDirectory: Sendable {
             try wait.take(LOCK_EX, on: root, subject: path) { "another process uses the cache" }
         }
         for name in CacheLayout.databaseFiles {
-            // SQLite opens by path and would follow a link out of the root; and what is written to
-            // a file of two names is written to the other, too, which may be a backup's.
+            // SQLite would follow a link, and write to a second name, which may be a backup's.
             guard let status = try root.status(of: name) else { continue }
             let subject = "\(path)/\(name)"
             guard status.isRegularFile else {
@@ -222,8 +220,7 @@ final class CacheDirectory: Sendable {
     func judged(_ damage: CacheError) -> CacheError {
         guard damage.isDamage, isWritable else { return damage }
         guard fsync(root.raw) == 0 else { return CacheError("fsync", subject: path, errno: errno) }
-        // XFS has nothing to sync in a directory that did not change, and does not say then that it
-        // is shut down.
+        // XFS syncs nothing in an unchanged directory, and so does not say that it is shut down.
         do throws(CacheError) {
             try RunDirectory(in: self).remove()
         } catch  where error.code == .storage {

@@ -61,8 +61,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         self.errno = errno
     }
 
-    /// Describes a file that is not read because it states many more bytes than the disk holds of
-    /// it. Nothing is known of its bytes.
+    /// Describes a file that is not read because it is sparse. Nothing is known of its bytes.
     init(sparse subject: String, size: Int64, allocated: Int64) {
         self.init(
             .obstructed, subject: subject,
@@ -140,7 +139,6 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         return Int64(status.f_bavail) * Int64(status.f_frsize) < 256 << 10
     }
 
-    /// A note on what else SQLite may call an error of the disk.
     private static var fileLimit: String {
         var limit = rlimit()
         #if canImport(Glibc)
@@ -190,8 +188,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     /// Whether it is about a file that was not read because it is sparse (``SparseBudget``).
     package var isSparse: Bool { code == .obstructed && errno == EFBIG }
 
-    /// Whether an object cannot be used: its bytes are gone, are others than its digest says, or
-    /// are not read because its file is sparse.
+    /// Whether an object's bytes are gone, wrong, or not read because its file is sparse.
     package var isOfDamagedObject: Bool { code == .corrupt || isSparse }
 
     /// Whether it is about an object's file alone, which is damaged, hidden or cannot be read.
@@ -203,8 +200,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     /// `subject: message`.
     public var description: String { "\(subject): \(message)" }
 
-    /// Whether a place in the object tree is out of reach, alone: a foreign file, a link or nothing
-    /// is in it, or it may not be entered.
+    /// Whether one place in the object tree is missing, foreign, a link, or may not be entered.
     var isOutOfReach: Bool { isAbsence || errno == EACCES }
 
     /// The same error as one of a single object's place; nil if it concerns the whole cache, as

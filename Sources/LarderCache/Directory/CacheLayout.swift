@@ -66,7 +66,6 @@ enum CacheLayout {
         index + "-journal", snapshot + "-journal", snapshot + "-wal", snapshot + "-shm",
     ]
 
-    /// The directories that every command relies on, from the outside in.
     static let directories = [
         [objects, algorithm], [temporary, partial], [quarantine], [runs], [locks],
     ]

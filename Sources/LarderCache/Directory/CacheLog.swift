@@ -35,7 +35,6 @@ public struct CacheLog: Sendable {
     /// No log. Messages are not made.
     public static let none = CacheLog()
 
-    /// Whether messages are wanted, for callers that would have to prepare them.
     package var isEnabled: Bool { write != nil }
 
     package func callAsFunction(_ level: Level, _ message: @autoclosure () -> String) {

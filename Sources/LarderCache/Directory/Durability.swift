@@ -3,9 +3,8 @@ import Foundation
 
 /// Makes what was written durable, a batch at a time.
 package enum Durability {
-    /// Adds a written file or changed directory to what the next ``flush(_:)`` makes durable. It is
-    /// opened only if the system needs it, because a batch has more files than a process may have
-    /// open.
+    /// Adds a written file or changed directory to what the next ``flush(_:)`` makes durable. Opens
+    /// it only if the system needs it, because a batch has more files than may be open.
     package static func add(
         _ file: @autoclosure () throws(CacheError) -> FileDescriptor
     ) throws(CacheError) {
@@ -83,7 +82,6 @@ struct Reserve {
 
     init(_ directory: CacheDirectory) { self.directory = directory }
 
-    /// Makes it if there is room and it is not there, or has become too small.
     func take() {
         #if !canImport(Darwin)
             let root = directory.root

@@ -96,9 +96,8 @@ extension FileDescriptor {
         return own.st_ino == other?.st_ino && own.st_dev == other?.st_dev
     }
 
-    /// Removes `name` with all that is in it, and returns the bytes on disk that this frees. No
-    /// link is followed, and no other file system entered. Throws only if the disk fails; what else
-    /// cannot be removed stays.
+    /// Removes `name` with its contents, and returns the freed bytes on disk. Follows no link and
+    /// enters no other file system. Throws only if the disk fails; what cannot be removed stays.
     func removeTree(
         _ name: String, isDryRun: Bool = false
     ) throws(CacheError) -> (isGone: Bool, bytes: Int64) {
@@ -130,8 +129,7 @@ extension FileDescriptor {
         return (true, bytes + status.freeableBytes)
     }
 
-    /// Removes what is in a directory, wherever that is by now, and then the directory itself, if
-    /// it still has its name in this one.
+    /// Removes a directory's contents, and the directory itself if it still has its name.
     func remove(_ directory: FileDescriptor, named name: String) {
         for name in (try? directory.names()) ?? [] { _ = try? directory.removeTree(name) }
         // Whatever is put there meanwhile goes only if it is an empty directory.

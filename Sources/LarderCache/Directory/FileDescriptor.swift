@@ -49,7 +49,6 @@ package final class FileDescriptor: Sendable {
         try open(name, flags: O_RDONLY | O_NONBLOCK)
     }
 
-    /// Opens the directory `name`, made first if it is not there and `create` is set.
     package func directory(
         _ name: String, create: Bool = false
     ) throws(CacheError) -> FileDescriptor {
@@ -165,8 +164,7 @@ package final class FileDescriptor: Sendable {
         return names
     }
 
-    /// Calls `body` for each name but `.` and `..`, in no order. Files that are removed meanwhile
-    /// are named or not.
+    /// Calls `body` for each name but `.` and `..`, in no order.
     package func forEachName(_ body: (String) throws(CacheError) -> Void) throws(CacheError) {
         // A second descriptor of its own: reading moves the position that dup(2) would share.
         let copy = openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -188,9 +186,7 @@ package final class FileDescriptor: Sendable {
             if name != ".", name != ".." { try body(name) }
         }
     }
-}
 
-extension FileDescriptor {
     /// Whether going up from this directory leads to `root`, or it is that itself.
     package func lies(in root: FileDescriptor) throws(CacheError) -> Bool {
         let root = try root.status()
@@ -222,10 +218,7 @@ extension FileDescriptor {
             return nil
         #endif
     }
-}
 
-/// Directories that belong to the process with the lock on them.
-extension FileDescriptor {
     /// Makes a directory in this one, and locks it before a sweep takes it.
     func makeLockedDirectory(
         _ operation: Int32, mode: mode_t = CacheLayout.directoryMode, named newName: () -> String

@@ -9,7 +9,6 @@ package struct FileIdentity: Sendable, Hashable {
     private let modified: Time
     private let changed: Time
 
-    /// Whether both are the same bytes of the same file, perhaps under another name.
     package func isSameContent(as other: FileIdentity) -> Bool {
         isSameFile(as: other) && size == other.size && modified == other.modified
     }

@@ -17,7 +17,6 @@ package enum HelperThread {
                 """)
     }
 
-    /// Runs `body` on a new thread. Returns false if none could be started.
     package static func start(
         stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void
     ) -> Bool {
@@ -26,9 +25,8 @@ package enum HelperThread {
         return true
     }
 
-    /// Calls `body` on the calling thread and on up to `count - 1` others, and returns when all
-    /// have returned. Each call takes pieces of work until none is left, so that the calling thread
-    /// alone suffices.
+    /// Calls `body` on the calling thread and on up to `count - 1` others, and waits for all. Each
+    /// call takes pieces of work until none is left, so that the calling thread alone suffices.
     package static func share(_ count: Int, _ body: @Sendable () -> Void) {
         withoutActuallyEscaping(body) { body in
             var helpers: [pthread_t] = []
@@ -40,7 +38,6 @@ package enum HelperThread {
         }
     }
 
-    /// Calls `body` with each number below `count`, on as many threads as can be started.
     static func forEach(below count: Int, _ body: @Sendable (Int) -> Void) {
         let next = Counter()
         share(count) {

@@ -40,7 +40,6 @@ struct ObjectTree {
         }
     }
 
-    /// The directory `objects/sha256`; nil if there is none yet.
     func root() throws(CacheError) -> FileDescriptor? {
         do {
             return try directory.objects()
@@ -88,10 +87,8 @@ package final class ObjectReader {
 
     deinit { buffer.deallocate() }
 
-    /// Returns the digest of a file's bytes and their number, or nil if reading was cancelled.
-    ///
-    /// - Parameter expected: the digest that the file should have. A sparse file with this digest
-    ///   takes nothing from the budget. Default: none.
+    /// Returns the digest of a file's bytes and their number, or nil if reading was cancelled. A
+    /// sparse file with the `expected` digest takes nothing from the budget.
     ///
     /// - Throws: ``CacheError/isSparse`` if the file has more bytes than the budget allows.
     package func digest(

@@ -23,7 +23,6 @@ package enum Ownership {
         return nil
     }
 
-    /// - Throws: ``CacheError`` `.unusable` if another user could change it.
     static func check(_ status: stat, of subject: String) throws(CacheError) {
         if let fault = fault(of: status) {
             throw CacheError(.unusable, subject: subject, message: fault)
@@ -87,7 +86,6 @@ enum CacheRoot {
         return (try root.reopened(as: path, isGuarded: true), true)
     }
 
-    /// Makes sure that no other user can change what larder uses beneath a root.
     static func checkLevels(of root: FileDescriptor) throws(CacheError) {
         for path in CacheLayout.directories {
             var directory = root
@@ -116,7 +114,6 @@ enum CacheRoot {
 
 /// File systems on which neither `flock` nor SQLite's shared memory can be relied on.
 enum NetworkFileSystem {
-    /// The name of the network file system that `file` lies on; nil for a local one.
     static func name(of file: FileDescriptor) -> String? {
         var status = statfs()
         guard fstatfs(file.raw, &status) == 0 else { return nil }

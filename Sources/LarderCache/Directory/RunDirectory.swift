@@ -123,11 +123,8 @@ struct Quarantine {
         return Digest(hex: former)?.hex == former || ObjectTree.isFanOut(former)
     }
 
-    /// Moves an object or fan-out directory here under a new name, and returns its path; nil if the
-    /// file is not there any more.
-    ///
-    /// - Parameter inode: the bad file. If another process replaces it at this moment, the new one
-    ///   is put back.
+    /// Moves an object or fan-out directory here, and returns its path; nil if the file is gone. If
+    /// another process has just replaced the bad file `inode`, the new one is put back.
     func take(
         _ name: String, from parent: FileDescriptor, inode: ino_t
     ) throws(CacheError) -> String? {

@@ -18,11 +18,9 @@ package final class SparseBudget: @unchecked Sendable {
     package init() {}
 
     /// Takes the bytes beyond the file's plausible size, and returns their number. Throws
-    /// ``CacheError/isSparse`` if not enough are left.
-    ///
-    /// - Parameter isLent: whether the caller ends the loan (``endLoan(of:isWhole:)``). Then other
-    ///   loans that may come back are waited for, so that the verdict about a file does not depend
-    ///   on them. Default: false.
+    /// ``CacheError/isSparse`` if not enough are left. If the caller ends the loan
+    /// (``endLoan(of:isWhole:)``), other loans that may come back are waited for, so that the
+    /// verdict about a file does not depend on them.
     package func take(
         _ status: stat, of subject: String, isLent: Bool = false
     ) throws(CacheError) -> Int64 {
@@ -47,7 +45,6 @@ package final class SparseBudget: @unchecked Sendable {
         if excess > 0 { condition.withLock { left += excess } }
     }
 
-    /// Ends a loan: the bytes come back if the file is a whole object.
     func endLoan(of excess: Int64, isWhole: Bool) {
         guard excess > 0 else { return }
         condition.withLock {

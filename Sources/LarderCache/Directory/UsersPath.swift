@@ -17,7 +17,6 @@ package struct UsersPath {
     package let named: String
     /// The same place, without links.
     private let place: String
-    /// Whether a link leads to something that does not exist.
     private let isDangling: Bool
     private let foreignLink: ForeignLink?
 
@@ -86,8 +85,7 @@ package struct UsersPath {
         return String(path: target)
     }
 
-    /// Whether a directory is on procfs. Only the kernel makes links there, and some have no text:
-    /// `/dev/fd/3` leads to them.
+    /// Only the kernel makes links on procfs, and some have no text: `/dev/fd/3` leads to them.
     private static func isOfProcesses(_ path: String) -> Bool {
         #if os(Linux)
             var status = statfs()
@@ -98,8 +96,7 @@ package struct UsersPath {
         #endif
     }
 
-    /// - Throws: ``CacheError`` `.unusable` if the path leads through another user's link.
-    /// - Parameter isLast: Whether only the last name counts. Default: false.
+    /// Throws `.unusable` if the path, or only its last name, is a link of another user.
     func checkLinks(isLast: Bool = false) throws(CacheError) {
         guard let foreignLink, foreignLink.isLast || !isLast else { return }
         throw CacheError(
@@ -122,7 +119,6 @@ package struct UsersPath {
         return try open(create: create, before: body)
     }
 
-    /// The same without a look at the links' owners.
     func open(
         create: Bool,
         before body: (FileDescriptor) throws(CacheError) -> Void = {
@@ -152,7 +148,6 @@ package struct UsersPath {
         return try openPlain(place)
     }
 
-    /// Opens a directory without following links, to reach what is in it.
     private func openPlain(_ place: String) throws(CacheError) -> FileDescriptor {
         #if canImport(Darwin)
             let raw = try FileDescriptor.open(

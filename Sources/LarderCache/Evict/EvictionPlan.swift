@@ -7,7 +7,6 @@ final class EvictionPlan {
     typealias Reason = EvictionReport.Reason
     typealias Hold = EvictionReport.Hold
 
-    /// An object to remove, as the index had it at the decision.
     struct Victim {
         let rank: Int64
         let object: Int64
@@ -229,11 +228,9 @@ final class EvictionPlan {
                 """)
     }
 
-    /// Returns a statement for all objects in the order in which they are removed: first those that
-    /// must be removed whatever the limits are, which may already meet these. Then those that
-    /// alone exceed the maximum size, because no other object makes room for them.
-    ///
-    /// An object without a right time counts as used now.
+    /// Returns a statement for all objects in the order of removal: first those that must go whatever
+    /// the limits are, then those that alone exceed the maximum size, because no other object makes
+    /// room for them. An object without a right time counts as used now.
     private func objects(_ db: Database, at now: Double) throws -> PreparedStatement {
         let statement = try PreparedStatement(
             db,
@@ -259,7 +256,6 @@ final class EvictionPlan {
         return object.usedAt >= start.timeIntervalSince1970 && object.usedAt <= end ? .run : nil
     }
 
-    /// Returns the bytes that removing an object frees: none if its file has another name.
     private func room(of object: Object) throws -> Int64 {
         guard policy.minimumFree != nil else { return 0 }
         do throws(CacheError) {

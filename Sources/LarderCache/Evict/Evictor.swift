@@ -51,15 +51,13 @@ struct Evictor {
         let isReadOnly = policy.isDryRun || index == nil
         let run = isReadOnly ? nil : try RunDirectory(in: directory)
         let disk = try DiskSpace(of: directory.root)
-        // All manifests are read before anything is removed.
         let plan = try makePlan(in: run, on: disk)
         do {
             try Sweeper(directory: directory, index: index, policy: policy).run(&report.swept)
             report.isInterrupted = policy.isCancelled()
             if let index, let plan {
                 freed = report.swept.values.reduce(0) { $0 + $1.bytes }
-                // Nothing is written, so no room is needed, in a dry run; the index may be
-                // read-only.
+                // A dry run writes nothing and needs no room. Its index may be read-only.
                 if isReadOnly || isTight(disk) {
                     try evict(plan, from: index, in: run, on: disk)
                 } else {
@@ -143,8 +141,7 @@ struct Evictor {
         return try DiskSpace(of: directory.root).free
     }
 
-    /// Completes the report of an eviction that was cancelled, or that ended because of the disk or
-    /// another process's lock. Throws any other error.
+    /// Completes the report if the eviction was cancelled, or failed for the disk or a lock.
     private mutating func stop(_ error: any Error, on disk: DiskSpace) throws {
         let cause =
             (error as? DatabaseError).map { CacheError(index: "the eviction's plan", $0) }

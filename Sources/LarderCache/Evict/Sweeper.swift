@@ -51,9 +51,7 @@ struct Sweeper {
         var tally = ObjectTally()
         do throws(CacheError) {
             var parent = directory.root
-            for name in path {
-                parent = try parent.directory(name)
-            }
+            for name in path { parent = try parent.directory(name) }
             for name in try parent.names() {
                 if isCancelled() { break }
                 guard let status = try parent.status(of: name), isOwn(name, status), isOld(status)

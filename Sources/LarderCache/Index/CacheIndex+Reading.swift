@@ -2,7 +2,6 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// What the index says.
 extension CacheIndex {
     func resource(_ key: String) throws(CacheError) -> Resource? { try resources([key])[0] }
 
@@ -106,8 +105,7 @@ extension CacheIndex {
     ) throws(CacheError) -> [Value] {
         let rest = Digest.byteCount - 1
         return try read { db in
-            // Two bounds, and no other condition: it is what SQLite looks up, not what it tries on
-            // every row.
+            // Two bounds and no other condition, so that SQLite looks the rows up.
             try PreparedStatement(
                 db, "SELECT \(columns) FROM objects o WHERE o.digest BETWEEN ? AND ?"
             ).rows(
@@ -188,7 +186,6 @@ extension CacheIndex {
         }
     }
 
-    /// The first key of a resource or pin at or behind a text, in the order of their bytes.
     func firstKey(from text: String, arePinned: Bool) throws(CacheError) -> String? {
         try lookUp { db in
             try PreparedStatement(
@@ -201,7 +198,6 @@ extension CacheIndex {
         }
     }
 
-    /// The last key that begins with a text.
     func lastKey(beginningWith text: String, arePinned: Bool) throws(CacheError) -> String? {
         try lookUp { db in
             try PreparedStatement(

@@ -2,10 +2,8 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// What verification, eviction and recovery do with all of an index, beside its other users.
 extension CacheIndex {
-    /// Returns the complaints of SQLite's own check of the structure. A quick check does not
-    /// compare rows with the indices over them.
+    /// Returns what SQLite's own check finds. A quick check does not compare rows with indices.
     func structuralComplaints(
         isQuick: Bool = false, isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws(CacheError) -> [String] {
@@ -41,7 +39,6 @@ extension CacheIndex {
         } catch { throw file.failure(error) }
     }
 
-    /// Copies what is committed beside the index. Best effort.
     func trySnapshot() {
         if let run = try? RunDirectory(in: directory) { try? takeSnapshot(run: run) }
     }
@@ -77,7 +74,6 @@ extension CacheIndex {
         pause.stepEnded(version ?? nil)
     }
 
-    /// Makes the log durable.
     func syncLog() throws(CacheError) {
         do {
             try connections.writer.writeWithoutTransaction { db in
@@ -115,10 +111,7 @@ extension CacheIndex {
     static let usualCache = 2_000
     /// … and what work on all rows gets.
     private static let roomyCache = 8_000
-}
 
-/// Gives the disk back what an eviction has made free in the index.
-extension CacheIndex {
     /// Pages are moved so many at a time: others wait for it.
     private static let pagesPerStep = 100
     /// So many free pages stay, and a twentieth of all: the next run wants them.
@@ -149,8 +142,7 @@ extension CacheIndex {
 }
 
 extension DatabaseQueue {
-    /// Copies it into a new file without free pages, which can give back pages later. The copy
-    /// keeps no log, and is not made durable.
+    /// Copies it into a new file without free pages and without a log, not durably.
     func compact(into file: DatabaseFile) throws {
         file.make()
         try writeWithoutTransaction { db in

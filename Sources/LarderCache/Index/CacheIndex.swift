@@ -23,10 +23,8 @@ final class CacheIndex: Sendable {
     var path: String { file.path }
     var directory: CacheDirectory { file.directory }
 
-    /// Opens the index of `directory`, and brings its schema up to date.
-    ///
-    /// - Parameter patience: how long to wait at most for another process's writing; nil: as the
-    ///   directory's user is to wait. Default: nil.
+    /// Opens the index of `directory`, and brings its schema up to date. Waits for other writers for
+    /// at most `patience`, by default as long as the directory's user does.
     init(of directory: CacheDirectory, patience: Duration? = nil) throws(CacheError) {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         self.file = file
@@ -85,8 +83,7 @@ final class CacheIndex: Sendable {
     /// Checks what is there, and gives it a log. Returns whether all migrations have been applied.
     private static func setUp(_ db: Database, _ file: DatabaseFile) throws -> Bool {
         let applied = try migrations(in: db, file) ?? 0
-        // A file without a log gets one; in memory, since no journal's file is to be beside an
-        // index.
+        // Its journal is in memory, because no journal's file may be beside an index.
         if try String.fetchOne(db, sql: "PRAGMA journal_mode") != "wal" {
             try db.execute(sql: "PRAGMA journal_mode = MEMORY")
             // Pages can be given back by an index alone that was told so before it had any.
@@ -182,7 +179,6 @@ final class CacheIndex: Sendable {
         }
     }
 
-    /// How many migrations have been applied; nil if there are no tables yet.
     static func migrations(in db: Database, _ file: DatabaseFile) throws -> Int? {
         // A single byte of its head may say that only a later SQLite can write it.
         if !db.configuration.readonly, sqlite3_db_readonly(db.sqliteConnection, "main") == 1,
@@ -243,8 +239,7 @@ final class CacheIndex: Sendable {
 
     private func commit(_ db: Database, _ body: (Database) throws -> Void) throws {
         try db.inTransaction(.immediate) {
-            // Before: what it says of files may be no longer so, once another index has taken them
-            // over.
+            // First: what `body` says of files may be wrong once another index has taken them over.
             try confirmPlace()
             try body(db)
             return .commit
@@ -291,9 +286,7 @@ extension CacheDirectory {
 
 /// How long a transaction may be that others wait for.
 enum WriteStep {
-    /// It ends after so many rows that are dealt with, and no more than as many others that go with
-    /// them: an object may have any number of URLs; …
+    /// Rows of one step, and as many others that go with them: an object may have many URLs.
     static let rowLimit = 1_000
-    /// … or after this time.
     static let time = Duration.milliseconds(20)
 }

@@ -13,7 +13,6 @@ import GRDBSQLite
 /// - Once that memory was lost to a failing disk (``SharedMemory``), nothing is read, written or
 ///   locked any more.
 enum ConfinedFile {
-    /// A file's methods, of which some are replaced, and those that it had.
     fileprivate struct Methods {
         // First, because SQLite takes a pointer to all of this for one to these.
         var replaced: sqlite3_io_methods
@@ -145,7 +144,6 @@ enum ConfinedFileSystem {
     /// The same, for files that cannot be written and so cannot be locked.
     static let frozenName = "larder-frozen"
 
-    /// Makes all known to SQLite; once.
     static func register() { _ = registration }
 
     private static let registration: Void = {
@@ -184,7 +182,6 @@ enum ConfinedFileSystem {
         register(named: name, confined)
     }
 
-    /// The system's own, but for its names.
     private static func make() -> sqlite3_vfs {
         var made = system.pointee
         made.pNext = nil
@@ -235,6 +232,5 @@ package enum SharedMemory {
     /// only, because a signal handler belongs to the process. Linux only.
     package static func guardAgainstFailingDisk() { larder_guard_shared_memory() }
 
-    /// Whether that has happened.
     static var isLost: Bool { larder_shared_memory_is_lost() }
 }

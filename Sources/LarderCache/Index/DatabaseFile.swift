@@ -47,7 +47,6 @@ struct DatabaseFile: Sendable {
 
     func uri(_ access: Access) -> String { Self.uri(place, access) }
 
-    /// An error of this database: a damage is the disk's if that fails.
     func failure(_ error: any Error) -> CacheError {
         error as? CacheError ?? directory.judged(CacheError(index: path, error))
     }
@@ -94,8 +93,7 @@ struct DatabaseFile: Sendable {
         return header.count == 19 && header[18] <= 2
     }
 
-    /// How long it is, with its log: no longer than it can be by what it takes on the disk, since a
-    /// file of holes states any length.
+    /// The length with the log, limited by what the disk holds: a file of holes states any length.
     var byteCount: Int64 {
         [name, name + "-wal"].reduce(0) { sum, name in
             guard let status = (try? directory.root.status(of: name)) ?? nil else { return sum }
@@ -142,7 +140,6 @@ struct DatabaseFile: Sendable {
 
 /// A copy of the index, from which URLs come back if the index is lost. It is replaced by a rename.
 enum IndexSnapshot {
-    /// Copies what is committed, beside readers and writers.
     static func take(
         of database: any DatabaseReader, in directory: CacheDirectory, run: RunDirectory
     ) throws(CacheError) {
@@ -160,7 +157,6 @@ enum IndexSnapshot {
         try publish(name, of: run, as: CacheLayout.snapshot, in: directory)
     }
 
-    /// Gives a finished database its name in the root, durably.
     static func publish(
         _ file: String, of run: RunDirectory, as name: String, in directory: CacheDirectory
     ) throws(CacheError) {

@@ -91,7 +91,6 @@ extension FailureTable {
         return forgotten
     }
 
-    /// The instants between which failures are remembered.
     private struct Bounds {
         var first: Double
         var last: Double

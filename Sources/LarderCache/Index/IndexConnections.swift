@@ -98,7 +98,6 @@ extension DatabaseReader {
 }
 
 extension Database {
-    /// Returns the complaints of SQLite's own check of the structure.
     func complaints(isQuick: Bool, limit: Int) throws -> [String] {
         try PreparedStatement(self, "PRAGMA \(isQuick ? "quick" : "integrity")_check(\(limit))")
             .rows { $0.text() ?? "" }.filter { $0 != "ok" }

@@ -47,13 +47,11 @@ enum IndexSchema {
 
     static func hasURLKeys(_ applied: Int) -> Bool { applied >= 6 }
 
-    /// Whether the tables are those that the migrations which have been applied make.
     static func isIntact(_ db: Database) throws -> Bool {
         if case .own = try origin(of: db) { return true }
         return false
     }
 
-    /// The migrations that have been applied; nil if that is not a list of names.
     private static func identifiers(_ db: Database) throws -> Set<String>? {
         let names = try PreparedStatement(db, "SELECT identifier FROM grdb_migrations LIMIT 1000")
             .rows { try? $0.requireText() }

@@ -11,7 +11,6 @@ package struct PreparedStatement {
     private let statement: Statement
     @usableFromInline package let raw: OpaquePointer
 
-    /// Takes it from the connection's cache of statements.
     package init(_ db: Database, _ sql: String) throws {
         statement = try db.cachedStatement(sql: sql)
         raw = statement.sqliteStatement
@@ -34,7 +33,6 @@ package struct PreparedStatement {
         try finish()
     }
 
-    /// Values for a statement's parameters, in their order.
     package struct Parameters {
         @usableFromInline let raw: OpaquePointer
         @usableFromInline var position: CInt = 0
@@ -82,7 +80,6 @@ package struct PreparedStatement {
         while try step() {}
     }
 
-    /// Goes to the next row, and returns its columns; nil if there is none.
     @inlinable
     package func next() throws -> RowReader? { try step() ? RowReader(raw) : nil }
 
@@ -201,7 +198,6 @@ package struct RowReader {
 
     package mutating func data() -> Data? { optional { $0.value().withBytes { Data($0) } } }
 
-    /// Returns a digest; nil if the bytes are none.
     package mutating func digest() -> Digest? { value().withBytes { Digest(bytes: $0) } }
 
     package mutating func requireDigest() throws -> Digest {
@@ -241,7 +237,6 @@ package struct RowReader {
     }
 }
 
-/// What a ``PreparedStatement`` takes for a parameter.
 package protocol SQLiteValue {
     func bind(to statement: OpaquePointer, at position: CInt) -> CInt
 }

@@ -5,7 +5,6 @@ import LarderCore
 
 /// A temporary database, joined with a cache's index as `cache`.
 enum ScratchDatabase {
-    /// Opens a database at `path`, or where SQLite likes, and joins an index.
     static func open(at path: String?, joining index: CacheIndex?) throws -> DatabaseQueue {
         var configuration = Configuration()
         // The paths are valid only as long as the root's descriptor.

@@ -29,7 +29,6 @@ final class StepLimit {
         self.indexBytes = indexBytes
     }
 
-    /// Limits all statements of a connection, by the current length of the index's files.
     static func install(on db: Database, indexBytes: @escaping @Sendable () -> Int64) {
         guard let connection = db.sqliteConnection else { return }
         // Unmanaged because SQLite keeps a pointer. Released once, because a connection that is

@@ -17,7 +17,6 @@ struct IndexRecovery {
         run = try RunDirectory(in: directory)
     }
 
-    /// Whether the index must be rebuilt: it was found to be damaged, or is gone.
     static func isDue(in directory: CacheDirectory) throws(CacheError) -> Bool {
         if try directory.root.status(of: CacheLayout.damage) != nil { return true }
         return try isIndexGone(from: directory)

@@ -63,8 +63,7 @@ struct CacheSnapshot {
         }
     }
 
-    /// Copies what the new index names, in the order of the digests, and drops the rows of the
-    /// rest.
+    /// Copies what the new index names, ordered by digest, and drops the rows of the rest.
     private func copyObjects(
         of database: DatabaseQueue, to copy: CacheDirectory, _ report: inout SnapshotReport
     ) throws {

@@ -64,7 +64,6 @@ package struct StagedObject: Sendable {
     let file: String?
 }
 
-/// Adds deposits to a ``Store``, and receives their outcomes.
 package protocol Depositor: AnyObject, Sendable {
     /// Receives the outcomes of its own deposits in a batch, in the order in which they were added.
     /// Called on the store's queue, never concurrently.

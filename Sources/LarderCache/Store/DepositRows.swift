@@ -63,8 +63,7 @@ struct DepositRows {
         move = try PreparedStatement(db, "UPDATE resources SET object = ? WHERE key = ?")
     }
 
-    /// The row of an object that is there already, used at `instant`; nil if it was evicted
-    /// meanwhile.
+    /// Returns the row of an existing object, used at `instant`; nil if it was evicted.
     func use(_ digest: Digest, at instant: Date) throws -> Int64? {
         guard let row = try find.firstInteger(digest) else { return nil }
         try touch.run(instant.timeIntervalSince1970, row)
@@ -112,7 +111,6 @@ struct DepositRows {
     }
 }
 
-/// Gives a batch of staged files the names of their digests.
 struct ObjectPublisher {
     private let directory: CacheDirectory
     private let run: RunDirectory

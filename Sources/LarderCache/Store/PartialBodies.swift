@@ -161,7 +161,6 @@ package final class PartialBody: @unchecked Sendable {
         if let claim { bodies.discard(claim.name) }
     }
 
-    /// Leaves it for another attempt, as it was.
     package func putBack() {
         guard let claim = lock.withLock({ take() }) else { return }
         bodies.put(claim.name, back: name)

@@ -17,7 +17,6 @@ package final class StagedBody: @unchecked Sendable {
     /// itself it would be doubled on the way, and hold up to twice of what comes.
     private static let capacity = memoryLimit + 16 * 1024
 
-    /// The answer to received bytes.
     package enum Acceptance: Sendable {
         /// They were taken.
         case taken
@@ -25,8 +24,7 @@ package final class StagedBody: @unchecked Sendable {
         case full
     }
 
-    /// Bodies share them in turn: a serial queue takes a thread, and many large bodies may come at
-    /// once.
+    /// Shared in turn: each serial queue takes a thread, and many large bodies may come at once.
     static let writers = (1...4).map { DispatchQueue(label: "larder.writer.\($0)") }
     private static let begun = Counter()
 
@@ -148,8 +146,7 @@ package final class StagedBody: @unchecked Sendable {
         return try body(UnsafeRawBufferPointer(start: mapped, count: size))
     }
 
-    /// Puts bytes that are still in memory into a file; hands over the file's name, which is the
-    /// caller's to publish or remove.
+    /// Returns a file with all bytes, which is the caller's to publish or remove.
     func takeFile() throws(CacheError) -> String {
         let isInMemory = file == nil
         let (name, descriptor) = if let file { file } else { try create() }

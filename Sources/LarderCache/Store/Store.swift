@@ -21,7 +21,6 @@ package final class Store: @unchecked Sendable {
     /// Digests remembered so that the same bytes are not staged twice; forgotten all at once.
     private static let rememberedLimit = 65_536
 
-    /// The outcome of a deposit.
     package struct Outcome: Sendable {
         package let context: (any Sendable)?
         /// The object that is recorded and durable, nil if there is none to record; or why it
@@ -64,8 +63,7 @@ package final class Store: @unchecked Sendable {
 
     package func scratchPath(_ name: String) -> String { directory.path(of: name, in: run) }
 
-    /// Returns an empty body. `onDrained` is called after ``StagedBody/append(_:)`` returned
-    /// `full`.
+    /// Returns an empty body. `onDrained` is called after ``StagedBody/append(_:)`` returned full.
     package func newBody(
         expecting expected: Int? = nil, onDrained: @escaping @Sendable () -> Void
     ) -> StagedBody {
@@ -231,9 +229,7 @@ package final class Store: @unchecked Sendable {
             }
         }
         if !files.isEmpty {
-            for file in files.values {
-                try Durability.add(try run.directory.file(file))
-            }
+            for file in files.values { try Durability.add(try run.directory.file(file)) }
             try Durability.flush(directory.root)
             obstructions = try ObjectPublisher(directory, run: run).publish(files)
             try Durability.flush(directory.root)
@@ -324,6 +320,5 @@ package final class Store: @unchecked Sendable {
         return .success(digest)
     }
 
-    /// Has the bytes staged when they come again.
     private func forget(_ digest: Digest) { lock.withLock { _ = deposited.remove(digest) } }
 }

@@ -14,7 +14,6 @@ struct FanOutCheck {
     let directory: CacheDirectory
     let rows: Rows
     let options: VerifyOptions
-    /// Called after every object with the bytes that were read of it.
     let onObject: (Int64) -> Void
     /// Whether not all was looked at, because it was cancelled.
     private(set) var isBrokenOff = false
@@ -35,7 +34,6 @@ struct FanOutCheck {
         reader = ObjectReader(directory.sparse)
     }
 
-    /// - Parameter root: the directory `objects/sha256`; nil if there is none.
     mutating func run(
         in tree: ObjectTree, root: FileDescriptor?
     ) throws(CacheError) -> VerifyReport {
@@ -214,8 +212,7 @@ final class StructureCheck: @unchecked Sendable {
     // Unchecked because the state is variables: the checking thread's alone until `done` is
     // signalled, read after.
     private let done = DispatchSemaphore(value: 0)
-    /// Nil once the check is done: a thread that takes its time to end must not keep the index
-    /// open.
+    /// Nil after the check: a thread that takes time to end must not keep the index open.
     private var index: CacheIndex?
     private let options: VerifyOptions
     private var result = Result<[String], CacheError>.success([])

@@ -69,8 +69,6 @@ struct Repairer {
         return damaged
     }
 
-    // MARK: Objects that are not whole
-
     private enum Place {
         case whole(size: Int64)
         case bad(inode: ino_t)
@@ -157,8 +155,6 @@ struct Repairer {
         try PreparedStatement(db, "DELETE FROM objects WHERE digest = ?").run(digest)
     }
 
-    // MARK: The index
-
     private func mendIndex(_ findings: inout [VerifyReport.Finding]) throws(CacheError) {
         let damaged = findings.indices.filter {
             findings[$0].kind == .index && findings[$0].digest == nil
@@ -182,8 +178,6 @@ struct Repairer {
             for position in damaged { findings[position].repair = .removed }
         }
     }
-
-    // MARK: Objects that are whole
 
     /// Puts an object where it belongs, if that is what it is and the place is free.
     private func settle(_ finding: inout VerifyReport.Finding) throws(CacheError) {
@@ -246,17 +240,15 @@ struct Repairer {
         }
     }
 
-    /// Takes away the permission to write, unless somebody has the file under another name, too: it
-    /// is his as well. Returns whether it did.
+    /// Takes away the permission to write, unless the file also has another name. Returns whether
+    /// it did.
     @discardableResult
     private static func makeReadOnly(_ file: FileDescriptor) throws(CacheError) -> Bool {
         guard try file.status().st_nlink == 1 else { return false }
         try file.setMode(0o444)
         return true
     }
-}
 
-extension VerifyReport {
     /// What fetching a URL again came to.
     public struct Refetch: Sendable {
         /// What became of it.
@@ -288,9 +280,7 @@ extension VerifyReport {
             self.problem = problem
         }
     }
-}
 
-extension VerifyReport {
     /// The findings about entries of manifests, in a temporary file, because there may be millions.
     public struct EntryFindings: Sendable {
         /// The number of findings.

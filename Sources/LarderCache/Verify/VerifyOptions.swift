@@ -52,7 +52,6 @@ public enum VerifySelection: Sendable {
         }
     }
 
-    /// Whether any object whose digest begins with `byte` may belong to it.
     func touches(_ byte: UInt8) -> Bool {
         guard case .part(let number, let count) = self else { return true }
         let first = UInt64(byte) << 56
@@ -98,8 +97,7 @@ public enum VerifySelection: Sendable {
 }
 
 /// The leading bytes of the directories that a limited verification has done. A set, because a slow
-/// thread must not make the next run repeat what others have done. Kept in a file of the root, by
-/// the name of the verification. Expendable.
+/// thread must not make the next run repeat what others have done. Kept in an expendable file.
 struct VerifyPosition {
     /// More than anybody keeps up; beyond it all others are forgotten.
     private static let limit = 100

@@ -66,8 +66,7 @@ public struct VerifyReport: Sendable {
     public package(set) var seconds: Double = 0
     /// The names of the manifests that it was limited to.
     public package(set) var manifests: [String] = []
-    /// What their entries demand of the bytes of objects that were found bad, by the resource's
-    /// key.
+    /// What their entries demand of bad objects' bytes, by the resource's key.
     package var demands: [String: Set<Demand>] = [:]
 
     /// The report on a cache that is not there: empty and clean.
@@ -138,16 +137,13 @@ public struct VerifyReport: Sendable {
 }
 
 extension VerifyReport.Finding {
-    /// Whether nothing of it is left to be repaired.
     package var isRepaired: Bool {
         switch repair {
         case .restored, .changed, .removed: true
         case .lost, nil: false
         }
     }
-}
 
-extension VerifyReport {
     /// What is wrong, or merely noticed, about one subject.
     public struct Finding: Sendable {
         /// The name of what was found.
