@@ -4,9 +4,7 @@ import LarderCore
 extension Cache {
     /// Returns the resource of a key (``Resource/key``); nil if it is not cached.
     /// ``resource(spelledAs:)`` takes URLs.
-    public func resource(_ key: String) throws(CacheError) -> Resource? {
-        try index?.resource(key)
-    }
+    public func resource(_ key: String) throws(CacheError) -> Resource? { try index?.resource(key) }
 
     /// The same for several, in their order: one look into the index for all of them.
     package func resources(_ keys: [String]) throws(CacheError) -> [Resource?] {

@@ -206,7 +206,9 @@ package final class OutgoingObject: @unchecked Sendable {
             return count
         }
     }
+}
 
+extension Cache {
     package func outgoing(_ object: StoredObject) throws(CacheError) -> OutgoingObject {
         let object = sized(object)
         let file = try open(object).file

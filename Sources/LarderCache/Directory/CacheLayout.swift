@@ -54,9 +54,7 @@ enum CacheLayout {
 
     static func fanOut(_ digest: Digest) -> String { String(digest.hex.prefix(2)) }
 
-    static func path(_ digest: Digest) -> String {
-        "\(objectTree)/\(fanOut(digest))/\(digest.hex)"
-    }
+    static func path(_ digest: Digest) -> String { "\(objectTree)/\(fanOut(digest))/\(digest.hex)" }
 
     static let indexFiles = [index, index + "-wal", index + "-shm"]
     static let databaseFiles = indexFiles + [index + "-journal"]

@@ -30,9 +30,7 @@ package enum HelperThread {
     package static func share(_ count: Int, _ body: @Sendable () -> Void) {
         withoutActuallyEscaping(body) { body in
             var helpers: [pthread_t] = []
-            while helpers.count < count - 1, let helper = make(body) {
-                helpers.append(helper)
-            }
+            while helpers.count < count - 1, let helper = make(body) { helpers.append(helper) }
             body()
             for helper in helpers { pthread_join(helper, nil) }
         }

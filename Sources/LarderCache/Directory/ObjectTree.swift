@@ -56,9 +56,7 @@ struct ObjectTree {
         for file in try fanOut.names() { try body(entry(file, in: fanOut, prefix: name)) }
     }
 
-    static func fanOut(_ byte: UInt8) -> String {
-        (byte < 16 ? "0" : "") + String(byte, radix: 16)
-    }
+    static func fanOut(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16) }
 
     static func isFanOut(_ name: String) -> Bool {
         name.utf8.count == 2 && name.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }

@@ -228,9 +228,9 @@ final class EvictionPlan {
                 """)
     }
 
-    /// Returns a statement for all objects in the order of removal: first those that must go whatever
-    /// the limits are, then those that alone exceed the maximum size, because no other object makes
-    /// room for them. An object without a right time counts as used now.
+    /// Returns a statement for all objects in the order of removal: first those that must go with any
+    /// limits, then those that alone exceed the maximum size, because no other object makes room for
+    /// them. An object without a right time counts as used now.
     private func objects(_ db: Database, at now: Double) throws -> PreparedStatement {
         let statement = try PreparedStatement(
             db,

@@ -28,9 +28,7 @@ extension Cache {
     }
 
     /// Whether a key is pinned.
-    public func isPinned(_ key: String) throws -> Bool {
-        try index?.isPinned(key) ?? false
-    }
+    public func isPinned(_ key: String) throws -> Bool { try index?.isPinned(key) ?? false }
 
     /// Removes pins.
     ///

@@ -23,8 +23,8 @@ final class CacheIndex: Sendable {
     var path: String { file.path }
     var directory: CacheDirectory { file.directory }
 
-    /// Opens the index of `directory`, and brings its schema up to date. Waits for other writers for
-    /// at most `patience`, by default as long as the directory's user does.
+    /// Opens the index of `directory`, and brings its schema up to date. Waits for other writers at
+    /// most for `patience`, by default as long as the directory's user does.
     init(of directory: CacheDirectory, patience: Duration? = nil) throws(CacheError) {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         self.file = file

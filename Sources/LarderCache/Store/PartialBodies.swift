@@ -100,9 +100,7 @@ package final class PartialBodies: @unchecked Sendable {
     }
 
     /// A URL may be longer than a file's name, and hold what should not stand in one.
-    private static func name(of url: String) -> String {
-        Digest(of: Data(url.utf8)).hex
-    }
+    private static func name(of url: String) -> String { Digest(of: Data(url.utf8)).hex }
 
     /// The state after the last byte; nil if the bytes are not those that were received.
     private static func digest(of file: FileDescriptor, _ trailer: PartialTrailer) -> RunningDigest?

@@ -91,9 +91,7 @@ package final class StagedBody: @unchecked Sendable {
         writer.async { [self] in write(chunk) }
     }
 
-    private static func nextWriter() -> DispatchQueue {
-        writers[begun.next() % writers.count]
-    }
+    private static func nextWriter() -> DispatchQueue { writers[begun.next() % writers.count] }
 
     private func write(_ chunk: [UInt8]) {
         hasher.update(chunk)

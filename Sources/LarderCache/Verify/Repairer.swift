@@ -248,7 +248,9 @@ struct Repairer {
         try file.setMode(0o444)
         return true
     }
+}
 
+extension VerifyReport {
     /// What fetching a URL again came to.
     public struct Refetch: Sendable {
         /// What became of it.

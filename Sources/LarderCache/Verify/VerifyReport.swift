@@ -134,15 +134,6 @@ public struct VerifyReport: Sendable {
         treeBytes += other.treeBytes
         findings += other.findings
     }
-}
-
-extension VerifyReport.Finding {
-    package var isRepaired: Bool {
-        switch repair {
-        case .restored, .changed, .removed: true
-        case .lost, nil: false
-        }
-    }
 
     /// What is wrong, or merely noticed, about one subject.
     public struct Finding: Sendable {
@@ -223,6 +214,13 @@ extension VerifyReport.Finding {
 }
 
 extension VerifyReport.Finding {
+    package var isRepaired: Bool {
+        switch repair {
+        case .restored, .changed, .removed: true
+        case .lost, nil: false
+        }
+    }
+
     package init(damaged digest: Digest?, urls: [String]) {
         self.init(
             .missing, digest.map(CacheLayout.path) ?? CacheLayout.index,
