@@ -126,13 +126,11 @@ public final class Cache: Sendable {
             return Cache(directory: directory, index: nil)
         }
         do {
-            let index = try CacheIndex(
-                of: directory, patience: waitsForWriters ? nil : .seconds(1))
+            let index = try CacheIndex(of: directory, patience: waitsForWriters ? nil : .seconds(1))
             return Cache(directory: directory, index: index)
         } catch  where error.code == .storage || error.code == .locked && !waitsForWriters {
             // SQLite needs room and its lock even to read; the cache can be read without.
-            let index = try? CacheIndex(
-                readOnly: directory, isBesideWriter: error.code == .locked)
+            let index = try? CacheIndex(readOnly: directory, isBesideWriter: error.code == .locked)
             guard let index else { throw error }
             return Cache(directory: directory, index: index, isReadOnly: true, obstacle: error)
         }

@@ -78,9 +78,7 @@ struct Reserve {
     /// It is made only if so many times its size is free.
     private static let margin: Int64 = 16
 
-    private let directory: CacheDirectory
-
-    init(_ directory: CacheDirectory) { self.directory = directory }
+    let directory: CacheDirectory
 
     func take() {
         #if !canImport(Darwin)

@@ -51,8 +51,7 @@ final class EvictionPlan {
             for (table, keys) in [("kept_keys", policy.keep), ("only_keys", policy.only)] {
                 guard let keys else { continue }
                 try db.inTransaction {
-                    let insert = try PreparedStatement(
-                        db, "INSERT OR IGNORE INTO \(table) VALUES (?)")
+                    let insert = try db.prepared("INSERT OR IGNORE INTO \(table) VALUES (?)")
                     try keys { try insert.run($0) }
                     return .commit
                 }
@@ -74,14 +73,9 @@ final class EvictionPlan {
         CREATE TABLE main.held (object INTEGER PRIMARY KEY, hold TEXT NOT NULL);
         CREATE TABLE main.wanted (object INTEGER PRIMARY KEY);  -- the only ones to stay
         CREATE TABLE main.victims (
-            rank INTEGER PRIMARY KEY,
-            object INTEGER NOT NULL,
-            digest BLOB NOT NULL,
-            size INTEGER NOT NULL,
-            used_at REAL NOT NULL,
-            room INTEGER NOT NULL,
-            reason TEXT NOT NULL,
-            age REAL NOT NULL
+            rank INTEGER PRIMARY KEY, object INTEGER NOT NULL, digest BLOB NOT NULL,
+            size INTEGER NOT NULL, used_at REAL NOT NULL, room INTEGER NOT NULL,
+            reason TEXT NOT NULL, age REAL NOT NULL
         );
         """
 
@@ -95,13 +89,11 @@ final class EvictionPlan {
             try db.inTransaction(.deferred) {
                 try db.execute(sql: "DELETE FROM held; DELETE FROM wanted; DELETE FROM victims")
                 try hold(db)
-                var excess = EvictionExcess(
-                    policy, left: try ObjectTally(db, "cache.objects"), free: free)
-                decision.all = excess.left
+                decision.all = try ObjectTally(db, "cache.objects")
+                var excess = EvictionExcess(policy: policy, left: decision.all, free: free)
                 // As if nothing were held: a held object that would be removed then counts as kept.
                 var wish = excess
-                let insert = try PreparedStatement(
-                    db,
+                let insert = try db.prepared(
                     """
                     INSERT INTO victims (object, digest, size, used_at, room, reason, age)
                     VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -139,8 +131,7 @@ final class EvictionPlan {
 
     func victims(after rank: Int64, limit: Int) throws -> [Victim] {
         try database.unsafeRead { db in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 "SELECT \(Victim.columns) FROM victims WHERE rank > ? ORDER BY rank LIMIT ?"
             ).rows(rank, limit, as: Victim.init).compactMap(\.self)
         }
@@ -149,8 +140,7 @@ final class EvictionPlan {
     func named(_ victim: Victim) throws -> EvictionReport.Victim {
         var reported = victim.reported
         try database.unsafeRead { db in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT key, coalesce(url, key),
                     (SELECT count(id) FROM cache.resources WHERE object = ?1)
@@ -168,8 +158,7 @@ final class EvictionPlan {
     /// keep. Their objects are gone already.
     func damagedKeys(after key: String, at instant: Date, limit: Int) throws -> [String] {
         try database.unsafeRead { db in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT d.key FROM cache.damaged d
                 WHERE d.key > ?1
@@ -228,12 +217,11 @@ final class EvictionPlan {
                 """)
     }
 
-    /// Returns a statement for all objects in the order of removal: first those that must go with any
-    /// limits, then those that alone exceed the maximum size, because no other object makes room for
-    /// them. An object without a right time counts as used now.
+    /// Returns a statement for all objects in the order of removal: first those that must go with
+    /// any limits, then those that alone exceed the maximum size, because no other object makes
+    /// room for them. An object without a right time counts as used now.
     private func objects(_ db: Database, at now: Double) throws -> PreparedStatement {
-        let statement = try PreparedStatement(
-            db,
+        let statement = try db.prepared(
             """
             SELECT o.id, o.digest, o.size, o.used_at, o.\(policy.order.clock), h.hold,
                 CASE WHEN ?2 AND w.object IS NULL THEN 'only'
@@ -251,8 +239,7 @@ final class EvictionPlan {
 
     /// A use in the future may be that of a running process whose clock is ahead.
     private func runHold(on object: Object, since start: Date, _ instant: Date) -> Hold? {
-        let end =
-            start < instant ? .infinity : instant.timeIntervalSince1970 + Freshness.clockSkew
+        let end = start < instant ? .infinity : instant.timeIntervalSince1970 + Freshness.clockSkew
         return object.usedAt >= start.timeIntervalSince1970 && object.usedAt <= end ? .run : nil
     }
 

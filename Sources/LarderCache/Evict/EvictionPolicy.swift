@@ -55,15 +55,9 @@ public struct EvictionOrder: Sendable, Equatable {
 
 /// By how much a cache exceeds its limits while its objects are removed one by one.
 struct EvictionExcess {
-    private let policy: EvictionPolicy
+    let policy: EvictionPolicy
     private(set) var left: ObjectTally
-    private var free: Int64
-
-    init(_ policy: EvictionPolicy, left: ObjectTally, free: Int64) {
-        self.policy = policy
-        self.left = left
-        self.free = free
-    }
+    private(set) var free: Int64
 
     var missed: [EvictionReport.Reason] { Self.limits.filter(isMissed) }
 

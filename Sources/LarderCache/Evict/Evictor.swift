@@ -105,7 +105,7 @@ struct Evictor {
             if policy.isDryRun { return }
             // Other processes may have stored meanwhile. Older objects make room for that, too.
             report.left = try index.objectTotals()
-            report.missed = EvictionExcess(policy, left: report.left, free: try room(disk)).missed
+            report.missed = try missed(withFree: room(disk))
             if isWhole, Set(report.missed).subtracting([.free]).isSubset(of: decision.missed) {
                 break
             }
@@ -124,7 +124,7 @@ struct Evictor {
             let keys = try plan.damagedKeys(after: last, at: now, limit: WriteStep.rowLimit)
             guard let end = keys.last else { return }
             try index.writeStep { db in
-                let delete = try PreparedStatement(db, "DELETE FROM damaged WHERE key = ?")
+                let delete = try db.prepared("DELETE FROM damaged WHERE key = ?")
                 for key in keys { try delete.run(key) }
             }
             last = end
@@ -157,8 +157,7 @@ struct Evictor {
         let known = try? index.objectTotals()
         report.left = known ?? before
         if known == nil || policy.isDryRun { report.left -= report.total }
-        let free = (try? room(disk)) ?? disk.free + freed
-        report.missed = EvictionExcess(policy, left: report.left, free: free).missed
+        report.missed = missed(withFree: (try? room(disk)) ?? disk.free + freed)
     }
 
     /// Removes all victims, and returns whether none had been used meanwhile. When it throws
@@ -245,6 +244,10 @@ struct Evictor {
         onProgress(progress)
     }
 
+    private func missed(withFree free: Int64) -> [EvictionReport.Reason] {
+        EvictionExcess(policy: policy, left: report.left, free: free).missed
+    }
+
     private func isTight(_ disk: DiskSpace) -> Bool { disk.free < Self.tightness }
 
     private mutating func count(
@@ -255,11 +258,7 @@ struct Evictor {
         try onVictim(reported)
     }
 
-    private enum Removal {
-        case gone
-        case spared
-        case begun
-    }
+    private enum Removal { case gone, spared, begun }
 
     /// Deletes the rows of an object's resources and then its own, at most `room`, unless it was
     /// used or pinned since the decision. Deposits and fresh hits are uses.
@@ -267,8 +266,7 @@ struct Evictor {
         of victim: EvictionPlan.Victim, atMost room: inout Int, _ db: Database
     ) throws -> Removal {
         let some = "FROM resources WHERE object = ?1 ORDER BY id LIMIT ?2"
-        let isIdle = try PreparedStatement(
-            db,
+        let isIdle = try db.prepared(
             """
             SELECT NOT EXISTS (
                 SELECT 1 FROM (SELECT key \(some)) r CROSS JOIN pins p ON p.key = r.key)
@@ -276,11 +274,11 @@ struct Evictor {
             """
         ).firstInteger(victim.object, room, victim.reported.digest, victim.usedAt)
         guard isIdle == 1 else { return .spared }
-        try PreparedStatement(db, "DELETE FROM resources WHERE id IN (SELECT id \(some))")
+        try db.prepared("DELETE FROM resources WHERE id IN (SELECT id \(some))")
             .run(victim.object, room)
         room -= db.changesCount
         guard room > 0 else { return .begun }
-        try PreparedStatement(db, "DELETE FROM objects WHERE id = ?").run(victim.object)
+        try db.prepared("DELETE FROM objects WHERE id = ?").run(victim.object)
         room -= 1
         return .gone
     }
@@ -304,7 +302,7 @@ extension Cache {
             try DiskSpace(of: directory.root).free < max(Evictor.tightness, Int64(index.st_size))
         else { return }
         try RunDirectory.sweepAbandoned(in: directory)
-        Reserve(directory).giveUp()
+        Reserve(directory: directory).giveUp()
         if try directory.root.status(of: CacheLayout.snapshot)?.isRegularFile == true {
             unlinkat(directory.root.raw, CacheLayout.snapshot, 0)
         }
@@ -337,7 +335,7 @@ extension Cache {
             directory.log(.info, report.summary)
             if policy.isDryRun { return report }
             if try directory.root.status(of: CacheLayout.snapshot) == nil { index?.trySnapshot() }
-            if report.failure == nil { Reserve(directory).take() }
+            if report.failure == nil { Reserve(directory: directory).take() }
             return report
         } catch let error as DatabaseError {
             throw directory.judged(CacheError(index: "the eviction's plan", error))

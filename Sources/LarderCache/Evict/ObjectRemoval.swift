@@ -43,7 +43,7 @@ final class ObjectRemoval {
                     beneath: objects, until: ContinuousClock.now + WriteStep.time,
                     where: isRemovable)
                 let next = rest.prefix(Self.filesPerStep)
-                let row = try PreparedStatement(db, "SELECT 1 FROM objects WHERE digest = ?")
+                let row = try db.prepared("SELECT 1 FROM objects WHERE digest = ?")
                 let files = try next.filter { try row.firstInteger($0) == nil }
                 let outcome = try step.remove(
                     files, shares: min(threads, files.count / Self.filesPerThread + 1))

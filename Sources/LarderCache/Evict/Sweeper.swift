@@ -38,10 +38,9 @@ struct Sweeper {
 
     /// Without grace: the lock on an abandoned run is free.
     private func sweepRuns() throws(CacheError) -> ObjectTally {
-        let runs = try RunDirectory.sweepAbandoned(in: directory, isDryRun: isDryRun)
+        let swept = try RunDirectory.sweepAbandoned(in: directory, isDryRun: isDryRun)
         var tally = ObjectTally()
-        tally.count = runs.runs
-        tally.bytes = runs.bytes
+        (tally.count, tally.bytes) = swept
         return tally
     }
 
@@ -60,9 +59,7 @@ struct Sweeper {
                 if removed.isGone { tally.count += 1 }
                 tally.bytes += removed.bytes
             }
-        } catch  where error.isAbsence {
-            // Missing, or not a directory.
-        }
+        } catch  where error.isAbsence {}
         return tally
     }
 
@@ -99,18 +96,15 @@ struct Sweeper {
                 else { return }
                 orphans.append((digest, status.freeableBytes))
             }
-        } catch  where error.isOutOfReach {
-            // Removed since it was looked at, a link, or not to be entered.
-        }
+        } catch  where error.isOutOfReach {}
         return orphans
     }
 
     /// A rename changes the status alone (rename(2)).
     private var isOld: @Sendable (stat) -> Bool {
         { [limit] status in
-            [status.modified, status.changed].allSatisfy { time in
-                let seconds = Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-                return seconds <= limit.timeIntervalSince1970
+            [status.modified, status.changed].allSatisfy {
+                Double($0.tv_sec) + Double($0.tv_nsec) / 1e9 <= limit.timeIntervalSince1970
             }
         }
     }

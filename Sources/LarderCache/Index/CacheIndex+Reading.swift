@@ -12,7 +12,7 @@ extension CacheIndex {
 
     func resources(_ keys: [String]) throws(CacheError) -> [Resource?] {
         try lookUp { db in
-            let find = try PreparedStatement(db, Self.findResource)
+            let find = try db.prepared(Self.findResource)
             func resource(_ key: String) throws -> Resource? {
                 try find.rows(key, as: Resource.init).first.flatMap { $0.isAsNamed ? $0 : nil }
             }
@@ -26,8 +26,7 @@ extension CacheIndex {
     func resource(spelledAs text: String) throws(CacheError) -> Resource? {
         guard hasSpellings else { return nil }
         return try lookUp { db in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT \(Resource.columns) FROM spellings s JOIN resources r ON r.id = s.resource
                     JOIN objects o ON o.id = r.object
@@ -39,15 +38,14 @@ extension CacheIndex {
 
     func object(_ digest: Digest) throws(CacheError) -> StoredObject? {
         try lookUp { db in
-            try PreparedStatement(
-                db, "SELECT \(StoredObject.columns) FROM objects o WHERE o.digest = ?"
-            ).rows(digest, as: StoredObject.init).first
+            try db.prepared("SELECT \(StoredObject.columns) FROM objects o WHERE o.digest = ?")
+                .rows(digest, as: StoredObject.init).first
         }
     }
 
     func hasObjects() throws(CacheError) -> Bool {
         try lookUp { db in
-            try PreparedStatement(db, "SELECT 1 FROM objects LIMIT 1").firstInteger() != nil
+            try db.prepared("SELECT 1 FROM objects LIMIT 1").firstInteger() != nil
         }
     }
 
@@ -69,8 +67,7 @@ extension CacheIndex {
         var last: String?
         while true {
             let page = try lookUp { db in
-                let page = try PreparedStatement(
-                    db,
+                let page = try db.prepared(
                     """
                     SELECT \(columns) FROM \(tables)
                     WHERE \(column) \(last == nil ? ">=" : ">") ? ORDER BY \(column) LIMIT 500
@@ -106,9 +103,7 @@ extension CacheIndex {
         let rest = Digest.byteCount - 1
         return try read { db in
             // Two bounds and no other condition, so that SQLite looks the rows up.
-            try PreparedStatement(
-                db, "SELECT \(columns) FROM objects o WHERE o.digest BETWEEN ? AND ?"
-            ).rows(
+            try db.prepared("SELECT \(columns) FROM objects o WHERE o.digest BETWEEN ? AND ?").rows(
                 Data([byte] + [UInt8](repeating: 0, count: rest)),
                 Data([byte] + [UInt8](repeating: 255, count: rest)), as: row)
         }
@@ -116,8 +111,7 @@ extension CacheIndex {
 
     func keys(of digest: Digest) throws(CacheError) -> [String] {
         try lookUp { db in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT r.key FROM resources r JOIN objects o ON o.id = r.object
                 WHERE o.digest = ? ORDER BY r.key
@@ -130,8 +124,7 @@ extension CacheIndex {
         try read { db in
             var totals = IndexTotals()
             // Not count(*), which no limit on steps would end.
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT count(id), coalesce(sum(size), 0), min(stored_at), max(stored_at),
                     min(used_at), max(used_at), (SELECT count(key) FROM pins)
@@ -146,8 +139,7 @@ extension CacheIndex {
                 totals.newestUse = try objects.optional { try $0.requireDate() }
                 totals.pins = Int(objects.integer())
             }
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT count(id), coalesce(sum(\(Resource.isFresh(at: Date()))), 0),
                     (SELECT count(key) FROM failures)
@@ -172,8 +164,7 @@ extension CacheIndex {
         after instant: Double
     ) throws(CacheError) -> (before: Int, toCome: Int, all: Int, doubtfulSince: Int)? {
         try lookUp { db in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT coalesce(sum(min(used_at, stored_at) < ?), 0),
                     coalesce(sum(max(used_at, stored_at) > ?), 0), count(id),
@@ -187,21 +178,16 @@ extension CacheIndex {
     }
 
     func firstKey(from text: String, arePinned: Bool) throws(CacheError) -> String? {
-        try lookUp { db in
-            try PreparedStatement(
-                db,
-                """
-                SELECT key FROM \(arePinned ? "pins" : "resources")
-                WHERE key >= ? ORDER BY key LIMIT 1
-                """
-            ).rows(text) { try $0.requireText() }.first
+        let table = arePinned ? "pins" : "resources"
+        return try lookUp { db in
+            try db.prepared("SELECT key FROM \(table) WHERE key >= ? ORDER BY key LIMIT 1")
+                .rows(text) { try $0.requireText() }.first
         }
     }
 
     func lastKey(beginningWith text: String, arePinned: Bool) throws(CacheError) -> String? {
         try lookUp { db in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT key FROM \(arePinned ? "pins" : "resources")
                 WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1
@@ -215,7 +201,7 @@ extension CacheIndex {
         do {
             return try connections.watching { queue in
                 try queue.unsafeRead {
-                    Int64(try PreparedStatement($0, "PRAGMA data_version").firstInteger() ?? 0)
+                    Int64(try $0.prepared("PRAGMA data_version").firstInteger() ?? 0)
                 }
             }
         } catch { throw file.failure(error) }

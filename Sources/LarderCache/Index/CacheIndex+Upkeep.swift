@@ -17,15 +17,14 @@ extension CacheIndex {
                     guard try IndexSchema.isIntact(db) else {
                         return complaints + ["its tables are not those that larder makes"]
                     }
-                    let dangling = try PreparedStatement(db, "PRAGMA foreign_key_check")
-                        .rows { _ in }.count
+                    let dangling = try db.prepared("PRAGMA foreign_key_check").rows { _ in }.count
                     if dangling > 0 {
                         complaints.append("\(dangling) resources point at no object")
                     }
                     for (table, condition) in IndexSchema.brokenRows
                     where try db.tableExists(table) {
-                        let rows = try PreparedStatement(
-                            db, "SELECT count(*) FROM \(table) WHERE \(condition)"
+                        let rows = try db.prepared(
+                            "SELECT count(*) FROM \(table) WHERE \(condition)"
                         ).firstInteger()
                         if let rows, rows > 0 {
                             complaints.append("\(rows) \(table) have what is not a digest or size")
@@ -132,8 +131,8 @@ extension CacheIndex {
             try writeStep(isDurable: false) { db in
                 let deadline = ContinuousClock.now + WriteStep.time
                 // It goes page by page, a row each.
-                let vacuum = try PreparedStatement(
-                    db, "PRAGMA incremental_vacuum(\(min(free, Self.pagesPerStep)))")
+                let vacuum = try db.prepared(
+                    "PRAGMA incremental_vacuum(\(min(free, Self.pagesPerStep)))")
                 defer { vacuum.reset() }
                 while try vacuum.next() != nil, ContinuousClock.now < deadline {}
             }

@@ -154,8 +154,7 @@ final class CacheIndex: Sendable {
     }
 
     private static func mayLackRoom(_ error: DatabaseError) -> Bool {
-        [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY].contains(
-            error.resultCode)
+        [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY].contains(error.resultCode)
     }
 
     /// Whether there is a database with larder's tables. Leaves no trace.
@@ -187,8 +186,8 @@ final class CacheIndex: Sendable {
             throw DatabaseError.corruption("it says that it cannot be written")
         }
         // A log may state any size, and copying would fill the disk with it.
-        let pages = try PreparedStatement(db, "PRAGMA page_count").firstInteger() ?? 0
-        let pageSize = try PreparedStatement(db, "PRAGMA page_size").firstInteger() ?? 0
+        let pages = try db.prepared("PRAGMA page_count").firstInteger() ?? 0
+        let pageSize = try db.prepared("PRAGMA page_size").firstInteger() ?? 0
         guard
             pages.multipliedReportingOverflow(by: pageSize).partialValue / 2
                 <= file.byteCount + 8 << 20

@@ -13,15 +13,14 @@ struct FailureTable {
 
     init(_ db: Database) throws {
         self.db = db
-        isEmpty = try PreparedStatement(db, "SELECT 1 FROM failures LIMIT 1").firstInteger() == nil
+        isEmpty = try db.prepared("SELECT 1 FROM failures LIMIT 1").firstInteger() == nil
     }
 
     mutating func add(
         _ key: String, url: String, code: String, status: Int?, at instant: Date
     ) throws {
         isEmpty = false
-        try PreparedStatement(
-            db,
+        try db.prepared(
             """
             INSERT INTO failures (key, url, code, status, failed_at, count)
             VALUES (?, ?, ?, ?, ?, 1)
@@ -29,15 +28,14 @@ struct FailureTable {
                 url = excluded.url, code = excluded.code, status = excluded.status,
                 failed_at = excluded.failed_at, count = min(count, 1000000) + 1
             """
-        ).run(
-            key, url == key ? nil : url, code, status, instant.timeIntervalSince1970)
+        ).run(key, url == key ? nil : url, code, status, instant.timeIntervalSince1970)
         added.rows += 1
         added.bytes += key.utf8.count + url.utf8.count
     }
 
     func remove(_ key: String) throws {
         guard !isEmpty else { return }
-        try PreparedStatement(db, "DELETE FROM failures WHERE key = ?").run(key)
+        try db.prepared("DELETE FROM failures WHERE key = ?").run(key)
     }
 }
 
@@ -56,8 +54,7 @@ extension FailureTable {
         _ db: Database, at instant: Date, to fraction: Double = 1
     ) throws -> (rows: Int, bytes: Int) {
         let bounds = try bounds(db, at: instant, to: fraction)
-        let delete = try PreparedStatement(
-            db, "DELETE FROM failures WHERE failed_at < ? OR failed_at > ?")
+        let delete = try db.prepared("DELETE FROM failures WHERE failed_at < ? OR failed_at > ?")
         try delete.run(bounds.first, bounds.last)
         return (bounds.rows, bounds.bytes)
     }
@@ -73,9 +70,9 @@ extension FailureTable {
         while !isDone, !isCancelled() {
             try index.writeStep { db in
                 let deadline = ContinuousClock.now + WriteStep.time
-                let next = try PreparedStatement(
-                    db, "SELECT key, failed_at FROM failures WHERE key > ? ORDER BY key LIMIT 100")
-                let delete = try PreparedStatement(db, "DELETE FROM failures WHERE key = ?")
+                let next = try db.prepared(
+                    "SELECT key, failed_at FROM failures WHERE key > ? ORDER BY key LIMIT 100")
+                let delete = try db.prepared("DELETE FROM failures WHERE key = ?")
                 repeat {
                     let page = try next.rows(last) { ($0.text() ?? "", $0.double()) }
                     for (key, failedAt) in page
@@ -106,8 +103,7 @@ extension FailureTable {
         // A clock that was not set knows no age.
         let lifetime = now < ObjectUse.earliest ? .infinity : lifetime
         var bounds = Bounds(first: now - lifetime, last: now + lifetime)
-        try PreparedStatement(
-            db,
+        try db.prepared(
             """
             SELECT failed_at, length(CAST(key AS BLOB)) + coalesce(length(CAST(url AS BLOB)), 0)
             FROM failures ORDER BY failed_at DESC
@@ -133,10 +129,10 @@ extension FailureTable {
 extension CacheIndex {
     func failures(_ keys: [String]) throws(CacheError) -> [PastFailure?] {
         try lookUp { db in
-            let isAny = try PreparedStatement(db, "SELECT 1 FROM failures LIMIT 1").firstInteger()
+            let isAny = try db.prepared("SELECT 1 FROM failures LIMIT 1").firstInteger()
             guard isAny != nil else { return keys.map { _ in nil } }
-            let find = try PreparedStatement(
-                db, "SELECT code, status, failed_at, count FROM failures WHERE key = ?")
+            let find = try db.prepared(
+                "SELECT code, status, failed_at, count FROM failures WHERE key = ?")
             return try keys.map { key in
                 try find.rows(key) { row in
                     PastFailure(

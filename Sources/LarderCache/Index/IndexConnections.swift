@@ -99,7 +99,7 @@ extension DatabaseReader {
 
 extension Database {
     func complaints(isQuick: Bool, limit: Int) throws -> [String] {
-        try PreparedStatement(self, "PRAGMA \(isQuick ? "quick" : "integrity")_check(\(limit))")
+        try self.prepared("PRAGMA \(isQuick ? "quick" : "integrity")_check(\(limit))")
             .rows { $0.text() ?? "" }.filter { $0 != "ok" }
     }
 }

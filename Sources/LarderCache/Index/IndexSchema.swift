@@ -4,13 +4,10 @@ import GRDB
 enum IndexSchema {
     /// What a file's tables say of who made it.
     enum Origin {
-        /// Nobody has made any yet.
         case none
-        /// Larder, and so many migrations have been applied.
         case own(migrations: Int)
-        /// A version that knows more migrations.
         case newer
-        /// Anything else, also after damage: a single flipped bit may rename a column.
+        /// Also after damage: a single flipped bit may rename a column.
         case foreign
     }
 
@@ -38,14 +35,11 @@ enum IndexSchema {
 
     static func isCurrent(_ applied: Int) -> Bool { applied == migrator.migrations.count }
 
-    static func hasDamaged(_ applied: Int) -> Bool { applied >= 7 }
-
     /// Whether it can be read as it is: what came later is a table of its own.
     static func isReadable(_ applied: Int) -> Bool { applied >= 4 }
-
     static func hasSpellings(_ applied: Int) -> Bool { applied >= 5 }
-
     static func hasURLKeys(_ applied: Int) -> Bool { applied >= 6 }
+    static func hasDamaged(_ applied: Int) -> Bool { applied >= 7 }
 
     static func isIntact(_ db: Database) throws -> Bool {
         if case .own = try origin(of: db) { return true }
@@ -53,7 +47,7 @@ enum IndexSchema {
     }
 
     private static func identifiers(_ db: Database) throws -> Set<String>? {
-        let names = try PreparedStatement(db, "SELECT identifier FROM grdb_migrations LIMIT 1000")
+        let names = try db.prepared("SELECT identifier FROM grdb_migrations LIMIT 1000")
             .rows { try? $0.requireText() }
         let some = names.compactMap(\.self)
         return some.count == names.count ? Set(some) : nil
@@ -70,8 +64,7 @@ enum IndexSchema {
             try migrator.migrate(fresh, upTo: migration)
             let made = try fresh.read(statements)
             if known.isEmpty {
-                known.append(
-                    made.filter { $0[2].elementsEqual("grdb_migrations".utf8) })
+                known.append(made.filter { $0[2].elementsEqual("grdb_migrations".utf8) })
             }
             known.append(made)
         }
@@ -81,8 +74,7 @@ enum IndexSchema {
     /// The statements that made everything in a file, each with what SQLite knows it by. One more
     /// than larder ever makes is enough to tell that they are others.
     private static func statements(of db: Database) throws -> [Statement] {
-        try PreparedStatement(
-            db,
+        try db.prepared(
             """
             SELECT type, name, tbl_name, sql FROM sqlite_master
             WHERE NOT (type = 'table' AND name IN ('sqlite_stat1', 'sqlite_stat4'))

@@ -27,9 +27,8 @@ package enum ObjectUse {
     }
 
     static func record(_ objects: [Digest], at instant: Date, in db: Database) throws {
-        let update = try PreparedStatement(
-            db, "UPDATE objects SET used_at = ?1 WHERE digest = ?2 AND ?1 - used_at >= \(precision)"
-        )
+        let update = try db.prepared(
+            "UPDATE objects SET used_at = ?1 WHERE digest = ?2 AND ?1 - used_at >= \(precision)")
         for object in objects { try update.run(instant.timeIntervalSince1970, object) }
     }
 
@@ -37,8 +36,7 @@ package enum ObjectUse {
     static func record(
         _ objects: some Sequence<IndexedObject>, at instant: Date, in db: Database
     ) throws {
-        let update = try PreparedStatement(
-            db,
+        let update = try db.prepared(
             """
             UPDATE objects SET used_at = ?1
             WHERE id = ?2 AND +digest = ?3 AND ?1 - used_at >= \(precision)
@@ -73,8 +71,7 @@ package enum ObjectUse {
         var isDone = false
         while !isDone {
             try index.writeStep { db in
-                let update = try PreparedStatement(
-                    db,
+                let update = try db.prepared(
                     """
                     UPDATE objects SET
                         used_at = iif(used_at BETWEEN ?1 AND ?3, used_at, ?2),
@@ -103,9 +100,9 @@ public struct ObjectTally: Sendable, Equatable {
     public init() {}
 
     init(_ db: Database, _ table: String) throws {
-        let sums = try PreparedStatement(
-            db, "SELECT count(id), coalesce(sum(size), 0) FROM \(table)"
-        ).rows { (Int($0.integer()), try $0.requireInteger()) }
+        let sums = try db.prepared("SELECT count(id), coalesce(sum(size), 0) FROM \(table)").rows {
+            (Int($0.integer()), try $0.requireInteger())
+        }
         (count, bytes) = sums.first ?? (0, 0)
     }
 

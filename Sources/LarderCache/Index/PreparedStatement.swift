@@ -122,6 +122,10 @@ package struct PreparedStatement {
     }
 }
 
+extension Database {
+    func prepared(_ sql: String) throws -> PreparedStatement { try PreparedStatement(self, sql) }
+}
+
 /// The columns of a statement's current row, each read once and in the order of the statement.
 ///
 /// The `require` functions throw `SQLITE_CORRUPT` if the column has another type.
@@ -224,8 +228,7 @@ package struct RowReader {
         package var text: String? {
             guard let bytes = sqlite3_column_text(raw, position) else { return nil }
             let count = Int(sqlite3_column_bytes(raw, position))
-            return String(
-                decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
+            return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
         }
 
         /// Lends the bytes; none for NULL.
@@ -295,8 +298,7 @@ extension Data: SQLiteValue {
 extension Digest: SQLiteValue {
     package func bind(to statement: OpaquePointer, at position: CInt) -> CInt {
         withUnsafeBytes {
-            sqlite3_bind_blob(
-                statement, position, $0.baseAddress, CInt(Self.byteCount), transient)
+            sqlite3_bind_blob(statement, position, $0.baseAddress, CInt(Self.byteCount), transient)
         }
     }
 }

@@ -60,7 +60,7 @@ package struct ScratchKeys {
         do {
             try database.writeWithoutTransaction { db in
                 try db.inTransaction {
-                    let insert = try PreparedStatement(db, "INSERT OR IGNORE INTO keys VALUES (?)")
+                    let insert = try db.prepared("INSERT OR IGNORE INTO keys VALUES (?)")
                     for key in keys { try insert.run(Self.digest(of: key)) }
                     return .commit
                 }
@@ -73,7 +73,7 @@ package struct ScratchKeys {
     package func contains(_ key: String) throws(CacheError) -> Bool {
         do {
             return try database.unsafeRead { db in
-                try PreparedStatement(db, "SELECT 1 FROM keys WHERE key = ?")
+                try db.prepared("SELECT 1 FROM keys WHERE key = ?")
                     .firstInteger(Self.digest(of: key)) != nil
             }
         } catch {

@@ -200,14 +200,13 @@ struct IndexRecovery {
                 try keepDamaged(db, where: "o.id IS NULL")
                 try db.execute(
                     sql: "DELETE FROM resources WHERE object NOT IN (SELECT id FROM objects)")
-                let insert = try PreparedStatement(
-                    db,
+                let insert = try db.prepared(
                     """
                     INSERT INTO objects (digest, size, stored_at, used_at)
                     VALUES (?1, ?2, ?3, ?3)
                     ON CONFLICT (digest) DO UPDATE SET size = excluded.size
                     """)
-                let mark = try PreparedStatement(db, "INSERT INTO temp.found VALUES (?, ?)")
+                let mark = try db.prepared("INSERT INTO temp.found VALUES (?, ?)")
                 try ObjectTree(directory).walk { (entry) throws(CacheError) in
                     guard let digest = entry.digest, !isCancelled() else { return }
                     guard let content = try Self.check(entry, digest, reader, isCancelled) else {
@@ -248,8 +247,7 @@ struct IndexRecovery {
     }
 
     private func keepDamaged(_ db: Database, where condition: String) throws {
-        try PreparedStatement(
-            db,
+        try db.prepared(
             """
             SELECT \(DroppedResource.columns)
             FROM resources r LEFT JOIN objects o ON o.id = r.object

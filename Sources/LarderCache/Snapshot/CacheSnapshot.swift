@@ -5,20 +5,10 @@ import LarderCore
 /// A copy of a cache: the index as one file, and every object that it names, compared with its
 /// digest. It is made next to its place, made durable, and renamed.
 struct CacheSnapshot {
-    private let source: CacheDirectory
-    private let index: CacheIndex?
-    private let isCancelled: () -> Bool
-    private let onProgress: (ObjectProgress) -> Void
-
-    init(
-        of source: CacheDirectory, index: CacheIndex?,
-        isCancelled: @escaping () -> Bool, onProgress: @escaping (ObjectProgress) -> Void
-    ) {
-        self.source = source
-        self.index = index
-        self.isCancelled = isCancelled
-        self.onProgress = onProgress
-    }
+    let source: CacheDirectory
+    let index: CacheIndex?
+    let isCancelled: () -> Bool
+    let onProgress: (ObjectProgress) -> Void
 
     func write(to path: String) throws -> SnapshotReport {
         let start = ContinuousClock.now
@@ -76,9 +66,9 @@ struct CacheSnapshot {
         try database.read { db in
             progress.total = try Int.fetchOne(db, sql: "SELECT count(*) FROM objects")
             var fanOut: (name: String, directory: FileDescriptor)?
-            try PreparedStatement(
-                db, "SELECT \(StoredObject.columns) FROM objects o ORDER BY o.digest"
-            ).forEach { row in
+            let rows = try db.prepared(
+                "SELECT \(StoredObject.columns) FROM objects o ORDER BY o.digest")
+            try rows.forEach { row in
                 if isCancelled() { throw CancellationError() }
                 let object = try StoredObject(&row)
                 let name = CacheLayout.fanOut(object.digest)
@@ -113,9 +103,9 @@ struct CacheSnapshot {
             if let last = fanOut?.directory { try Durability.add(last) }
         }
         try database.write { db in
-            let delete = try PreparedStatement(db, "DELETE FROM objects WHERE digest = ?")
+            let delete = try db.prepared("DELETE FROM objects WHERE digest = ?")
             for digest in left { try delete.run(digest) }
-            let resize = try PreparedStatement(db, "UPDATE objects SET size = ?2 WHERE digest = ?1")
+            let resize = try db.prepared("UPDATE objects SET size = ?2 WHERE digest = ?1")
             for (digest, size) in resized { try resize.run(digest, size) }
             // An older version's index has no such table.
             if try db.tableExists("damaged") { try db.execute(sql: "DELETE FROM damaged") }
@@ -300,7 +290,7 @@ extension Cache {
         if let damage { throw damage }
         do {
             return try CacheSnapshot(
-                of: directory, index: index, isCancelled: isCancelled, onProgress: onProgress
+                source: directory, index: index, isCancelled: isCancelled, onProgress: onProgress
             ).write(to: path)
         } catch let error as DatabaseError {
             throw CacheError(index: CacheLayout.index, error)

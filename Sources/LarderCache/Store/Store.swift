@@ -168,7 +168,7 @@ package final class Store: @unchecked Sendable {
             // Without one, a lost index costs the URLs of this run; that does not fail the run.
             if hasCommitted, failure == nil {
                 try? index.takeSnapshot(run: run)
-                Reserve(directory).take()
+                Reserve(directory: directory).take()
             }
         }
         run.remove()
@@ -231,7 +231,7 @@ package final class Store: @unchecked Sendable {
         if !files.isEmpty {
             for file in files.values { try Durability.add(try run.directory.file(file)) }
             try Durability.flush(directory.root)
-            obstructions = try ObjectPublisher(directory, run: run).publish(files)
+            obstructions = try ObjectPublisher(directory: directory, run: run).publish(files)
             try Durability.flush(directory.root)
         }
         for digest in obstructions.keys {
@@ -292,8 +292,7 @@ package final class Store: @unchecked Sendable {
         switch deposit.content {
         case .staged(let object):
             digest = object.digest
-            row = try rows.record(
-                object, isGone: vanished.contains(digest), at: deposit.receivedAt)
+            row = try rows.record(object, isGone: vanished.contains(digest), at: deposit.receivedAt)
         case .unchanged(let known), .kept(let known):
             digest = known
             row = try rows.use(known, at: deposit.receivedAt)

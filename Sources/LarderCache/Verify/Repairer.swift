@@ -102,9 +102,8 @@ struct Repairer {
             repairs = [:]
             for (position, digest, place) in suspects {
                 if case .whole(let size) = place {
-                    try PreparedStatement(
-                        db, "UPDATE objects SET size = ?1 WHERE digest = ?2 AND size <> ?1"
-                    ).run(size, digest)
+                    try db.prepared("UPDATE objects SET size = ?1 WHERE digest = ?2 AND size <> ?1")
+                        .run(size, digest)
                     repairs[position] = .restored
                 } else if try isStill(place, digest) {
                     try drop(digest, finding: position, in: db)
@@ -144,15 +143,14 @@ struct Repairer {
     }
 
     private func drop(_ digest: Digest, finding: Int, in db: Database) throws {
-        let dropped = try PreparedStatement(
-            db,
+        let dropped = try db.prepared(
             """
             SELECT \(DroppedResource.columns)
             FROM resources r JOIN objects o ON o.id = r.object WHERE o.digest = ? ORDER BY r.key
             """
         ).rows(digest) { try DroppedResource(&$0, finding: finding) }
         for resource in dropped { try resource.keep(in: db) }
-        try PreparedStatement(db, "DELETE FROM objects WHERE digest = ?").run(digest)
+        try db.prepared("DELETE FROM objects WHERE digest = ?").run(digest)
     }
 
     private func mendIndex(_ findings: inout [VerifyReport.Finding]) throws(CacheError) {
@@ -161,8 +159,7 @@ struct Repairer {
         }
         guard let first = damaged.first else { return }
         try index.write { db in
-            let dropped = try PreparedStatement(
-                db,
+            let dropped = try db.prepared(
                 """
                 SELECT \(DroppedResource.columns)
                 FROM resources r LEFT JOIN objects o ON o.id = r.object WHERE o.id IS NULL

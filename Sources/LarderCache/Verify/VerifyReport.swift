@@ -98,8 +98,7 @@ public struct VerifyReport: Sendable {
 
     /// Whether every object and row is whole now: found so, or repaired.
     public var isSound: Bool {
-        entryFindings.count == 0
-            && findings.allSatisfy { !$0.kind.isCorruption || $0.isRepaired }
+        entryFindings.count == 0 && findings.allSatisfy { !$0.kind.isCorruption || $0.isRepaired }
     }
 
     package mutating func sort() {
