@@ -29,9 +29,8 @@ extension Cache {
         try index?.lastKey(beginningWith: text, arePinned: arePinned)
     }
 
-    /// Returns the resource of a key, of a URL as the last manifest that was prefetched spells it,
-    /// or of a URL in any spelling that is equal to it (`HTTPURL.key` of LarderCore); nil if it is
-    /// not cached.
+    /// Returns the resource of a key, or of a URL in the spelling of the last prefetched manifest
+    /// or any equal one (`HTTPURL.key` of LarderCore); nil if it is not cached.
     public func resource(spelledAs text: String) throws(CacheError) -> Resource? {
         guard let index else { return nil }
         if let resource = try index.resource(text) { return resource }

@@ -33,13 +33,9 @@ public final class Cache: Sendable {
     }
 
     /// Opens the cache at `path` for reading and writing; makes it first if there is none, and
-    /// rebuilds its index if that is damaged or gone.
+    /// rebuilds its index if that is damaged or gone. By default it does not wait for a
+    /// ``reindex(at:wait:log:isCancelled:onProgress:)`` of another process.
     ///
-    /// - Parameters:
-    ///   - path: the cache's directory.
-    ///   - wait: for a ``reindex(at:wait:log:isCancelled:onProgress:)`` of another process.
-    ///     Default: not at all.
-    ///   - log: receives what is done. Default: none.
     /// - Throws: ``CacheError``, also if the directory cannot be written.
     public static func create(
         at path: String, wait: LockWait = .none, log: CacheLog = .none
@@ -58,17 +54,13 @@ public final class Cache: Sendable {
     }
 
     /// Rebuilds the index of the cache at `path`, on request: from itself if it is sound, else
-    /// from its last snapshot, and from the objects in any case, each of which is read.
+    /// from its last snapshot, and from the objects in any case, each of which is read. By default
+    /// it does not wait for other processes that use the cache.
     ///
-    /// - Parameters:
-    ///   - path: the cache's directory.
-    ///   - wait: for all other processes that use the cache. Default: not at all.
-    ///   - log: receives what is done. Default: none.
-    ///   - isCancelled: asked often: true ends it within moments, and leaves everything as it was;
-    ///     the report says so. Default: never.
-    ///   - onProgress: called for each object that was read. Default: nobody looks.
-    /// - Throws: ``CacheError``, `.missing` if there is no cache, `.locked` if another
-    ///   process uses it.
+    /// - Parameter isCancelled: called often. If it returns true, the rebuild ends within moments
+    ///   and changes nothing, and the report says so. Default: never.
+    /// - Throws: ``CacheError``, `.missing` if there is no cache, `.locked` if another process uses
+    ///   it.
     public static func reindex(
         at path: String, wait: LockWait = .none, log: CacheLog = .none,
         isCancelled: @escaping @Sendable () -> Bool = { false },
@@ -93,13 +85,9 @@ public final class Cache: Sendable {
     }
 
     /// Opens the cache at `path` for reading. An empty directory reads as an empty one; one that
-    /// cannot be written, or whose disk is full, is read without a trace.
+    /// cannot be written, or whose disk is full, is read without a trace. By default it does not
+    /// wait for a ``reindex(at:wait:log:isCancelled:onProgress:)`` of another process.
     ///
-    /// - Parameters:
-    ///   - path: the cache's directory.
-    ///   - wait: for a ``reindex(at:wait:log:isCancelled:onProgress:)`` of another process.
-    ///     Default: not at all.
-    ///   - log: receives what is done. Default: none.
     /// - Throws: ``CacheError``, `.missing` if there is no directory, or only something else in
     ///   it, `.damaged` if the index cannot be read, or is gone and objects are left.
     public static func open(
@@ -199,9 +187,8 @@ public final class Cache: Sendable {
         try directory.arePresent(objects)
     }
 
-    /// The bytes of an object, checked against its digest before they are handed out.
-    ///
-    /// - Throws: ``CacheError`` `.corrupt` if they are gone or are other bytes.
+    /// Returns the bytes of an object, compared with its digest. Throws ``CacheError`` `.corrupt`
+    /// if they are gone or are other bytes.
     public func bytes(of object: StoredObject) throws(CacheError) -> [UInt8] {
         Array(try data(of: sized(object), unlessKnown: nil).data)
     }
@@ -296,10 +283,8 @@ public final class Cache: Sendable {
         try CacheStatus(of: directory, index: index)
     }
 
-    /// Re-reads objects and checks rows. Changes nothing but, with a limited duration, the note of
-    /// where it stopped.
-    ///
-    /// - Parameter onProgress: called a few times a second, from any thread, and at the end.
+    /// Re-reads objects and checks rows. Changes only the note of where it stopped, if its duration
+    /// is limited. Calls `onProgress` a few times a second, from any thread, and at the end.
     public func verify(
         _ options: VerifyOptions = VerifyOptions(),
         onProgress: @escaping @Sendable (ObjectProgress) -> Void = { _ in }

@@ -1,10 +1,8 @@
 import Foundation
 import LarderCore
 
-/// A cache directory that is read for a long time: opened when it is first asked, and opened again
-/// if it was created, replaced or rebuilt meanwhile.
-///
-/// Its methods read the disk and may wait for it.
+/// A cache directory that is read for a long time: opened when it is first used, and again if it
+/// was created, replaced or rebuilt meanwhile. Its methods read the disk and may wait for it.
 package final class LiveCache: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`. (`Mutex` needs iOS 18.)
 

@@ -198,10 +198,9 @@ final class CacheDirectory: Sendable {
     }
 
     /// Holds other processes' openings of the index back for as long as the result lives. Waits
-    /// without limit: an opening takes moments, unless it has an index to rebuild.
-    ///
-    /// A lock on `tmp/`, not on the index: closing any descriptor of that file would release
-    /// SQLite's own locks (fcntl(2), "Advisory record locking").
+    /// without limit: an opening takes moments, unless it has an index to rebuild. The lock is on
+    /// `tmp/`, because closing any descriptor of the index would release SQLite's own locks
+    /// (fcntl(2), "Advisory record locking").
     func openingLock() throws(CacheError) -> FileDescriptor {
         let temporary = try root.directory(CacheLayout.temporary, create: true)
         try wait.unlimited.take(LOCK_EX, on: temporary, subject: path) {

@@ -1,9 +1,7 @@
 import Foundation
 
-/// How long to wait for a lock that another process holds, and whom to tell.
-///
-/// There is no queue: a ``Cache/reindex(at:wait:log:isCancelled:onProgress:)`` beside ever new
-/// users of the cache may wait for long.
+/// How long to wait for a lock that another process holds, and whom to tell. There is no queue: a
+/// reindex may wait for long if there are ever new users of the cache.
 public struct LockWait: Sendable {
     /// How long; nil waits for as long as it takes.
     public var limit: Duration?
@@ -40,9 +38,8 @@ public struct LockWait: Sendable {
     var unlimited: LockWait { LockWait(limit: nil, onWait: onWait, isCancelled: isCancelled) }
 
     /// Takes a lock of flock(2): `LOCK_SH` or `LOCK_EX`. Throws `.locked` when the time is over.
-    ///
-    /// It polls, with pauses of up to 100 ms, because only a signal ends a flock(2) that waits, and
-    /// signals are the program's and not a library's.
+    /// Polls every 1 to 100 ms, because only signals, which are the program's, end a waiting
+    /// flock(2).
     func take(
         _ operation: Int32, on file: FileDescriptor, subject: String, describeHolder: () -> String
     ) throws(CacheError) {
@@ -74,10 +71,8 @@ public struct LockWait: Sendable {
 package final class NamedLock: Sendable {
     private let file: FileDescriptor
 
-    /// Takes the lock `name`. Take it before the cache is opened, so that a waiting run holds
-    /// nothing else.
-    ///
-    /// - Parameter command: what waiting processes are told of the holder.
+    /// Takes the lock `name`, and tells waiting processes of `command`. Take it before the cache is
+    /// opened, so that a waiting run holds nothing else.
     package init(
         _ name: String, ofCacheAt path: String, create: Bool, for command: String,
         wait: LockWait = .none
@@ -146,10 +141,9 @@ final class WriterWait: @unchecked Sendable {
         limit = wait.limit.map { max($0, Self.grace) }
     }
 
-    /// Called again and again by SQLite while another process has the lock; false gives up.
-    ///
-    /// SQLite's own way waits for up to 100 ms at a time, and would miss the few milliseconds that
-    /// an eviction leaves to others between its steps.
+    /// Called by SQLite while another process has the lock; false gives up. SQLite's own way waits
+    /// for up to 100 ms at a time, and would miss the few milliseconds between the steps of an
+    /// eviction.
     func goesOn(_ attempt: Int) -> Bool {
         let (waited, isOver, tells) = lock.withLock {
             if attempt == 0 { (start, isTold) = (.now, false) }

@@ -17,11 +17,9 @@ package enum Durability {
         #endif
     }
 
-    /// Returns when everything added before the call is on stable storage.
-    ///
-    /// One `syncfs` costs the same for one file and for five hundred; hundreds of `fsync` calls on
-    /// directories took twenty times as long on ext4. Never retry a sync that failed: the kernel
-    /// reports a lost write once and then calls the page clean.
+    /// Returns when everything added before the call is on stable storage. On ext4, hundreds of
+    /// `fsync` calls on directories took twenty times as long as one `syncfs`. Never retry a sync
+    /// that failed: the kernel reports a lost write once and then calls the page clean.
     package static func flush(_ root: FileDescriptor) throws(CacheError) {
         #if canImport(Darwin)
             guard fcntl(root.raw, F_FULLFSYNC) == 0 else {

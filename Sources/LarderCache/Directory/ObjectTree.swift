@@ -18,8 +18,7 @@ struct ObjectTree {
     init(_ directory: CacheDirectory) { self.directory = directory }
 
     /// Calls `body` for every name in every fan-out directory, and for everything beside them.
-    ///
-    /// - Parameter onRefusal: called for a directory that may not be entered. Default: throws.
+    /// Calls `onRefusal` for a directory that may not be entered; by default, that throws.
     func walk(
         onRefusal: (CacheError) throws(CacheError) -> Void = { (error) throws(CacheError) in
             throw error
@@ -86,9 +85,8 @@ package final class ObjectReader {
     deinit { buffer.deallocate() }
 
     /// Returns the digest of a file's bytes and their number, or nil if reading was cancelled. A
-    /// sparse file with the `expected` digest takes nothing from the budget.
-    ///
-    /// - Throws: ``CacheError/isSparse`` if the file has more bytes than the budget allows.
+    /// sparse file with the `expected` digest takes nothing from the budget. Throws
+    /// ``CacheError/isSparse`` if the file has more bytes than the budget allows.
     package func digest(
         _ file: FileDescriptor, expecting expected: Digest? = nil,
         isCancelled: () -> Bool = { false },

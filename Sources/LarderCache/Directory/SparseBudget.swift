@@ -3,9 +3,8 @@ import Foundation
 /// Limits the bytes that are read of sparse files, whose size costs their maker nothing.
 ///
 /// A file may be read up to its ``stat/plausibleBytes``. Bytes beyond that are taken from one
-/// budget for all files, which whole objects give back. So whole objects on a compressing file
-/// system are read, and a directory full of holes costs at most the budget. Objects are not granted
-/// the MiB of their plausible bytes: a directory may have a million of them.
+/// budget for all files, which whole objects give back, as on a compressing file system. Objects
+/// are not granted the MiB of their plausible bytes: a directory may have a million of them.
 package final class SparseBudget: @unchecked Sendable {
     // Unchecked because its state is variables; every access holds `condition`.
 

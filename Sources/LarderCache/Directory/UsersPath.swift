@@ -1,10 +1,9 @@
 import CLarderSystem
 import Foundation
 
-/// A path that the user named, with its links resolved.
-///
-/// The owner of a directory on the way can put a link into it at any time. So links of other users
-/// are refused, and the result is opened without following any link.
+/// A path that the user named, with its links resolved. The owner of a directory on the way can put
+/// a link into it at any time. So links of other users are refused, and the result is opened
+/// without following any link.
 package struct UsersPath {
     private struct ForeignLink {
         let path: String
@@ -105,10 +104,8 @@ package struct UsersPath {
                 + " other users are not followed")
     }
 
-    /// Opens a directory to write in it, and makes it if `create` is set.
-    ///
-    /// - Parameter body: called with the directory, or the one that it will be made in, before
-    ///   anything is made.
+    /// Opens a directory to write in it, and makes it if `create` is set. Calls `body` with it, or
+    /// with the one that it will be made in, before anything is made.
     package func directory(
         create: Bool = false,
         before body: (FileDescriptor) throws(CacheError) -> Void = {

@@ -286,10 +286,8 @@ struct Evictor {
 
 extension Cache {
     /// Opens the cache at `path` for an eviction: as ``open(at:wait:log:)``, but if the disk is
-    /// nearly full, files that can be made again are removed first. Deleting takes room, too, for
-    /// the index's log and the plan.
-    ///
-    /// - Throws: ``CacheError``.
+    /// nearly full, expendable files are removed first, because deleting takes room for the index's
+    /// log.
     public static func openMakingRoom(
         at path: String, wait: LockWait = .none, log: CacheLog = .none
     ) throws(CacheError) -> Cache {
@@ -309,16 +307,13 @@ extension Cache {
         try? Durability.flush(directory.root)
     }
 
-    /// Removes leftovers, and then objects in the policy's order until its limits are met.
+    /// Removes leftovers, and then objects in the policy's order until its limits are met. Calls
+    /// `onVictim` for each, in order, once its rows are gone.
     ///
     /// Other processes may use the cache meanwhile. Objects that a run in progress has stored,
     /// that are used meanwhile or that are pinned are kept, and readers keep the files that they
     /// have open. Manifests are read before anything is removed.
     ///
-    /// - Parameters:
-    ///   - policy: the limits, and what is kept in any case.
-    ///   - onVictim: called for every removed object, in order, once its rows are gone.
-    ///   - onProgress: called after every few objects.
     /// - Throws: ``CacheError``, `.storage` or `.unusable` if the cache is read-only and this is
     ///   not a dry run; what the policy's keys or `onVictim` throw.
     public func evict(

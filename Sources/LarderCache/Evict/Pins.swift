@@ -11,9 +11,8 @@ extension CacheIndex {
 
 extension Cache {
     /// Pins resources, cached or not: no eviction removes their objects until they are unpinned.
-    ///
-    /// - Returns: the number of keys that were not pinned before, and how many of these are not
-    ///   cached.
+    /// Returns the number of keys that were not pinned before, and how many of these are not
+    /// cached.
     public func pin(_ keys: EvictionPolicy.Keys) throws -> (pinned: Int, absent: Int) {
         var absent = 0
         let pinned = try forEachStep(keys) { db, key in
@@ -30,9 +29,7 @@ extension Cache {
     /// Whether a key is pinned.
     public func isPinned(_ key: String) throws -> Bool { try index?.isPinned(key) ?? false }
 
-    /// Removes pins.
-    ///
-    /// - Returns: the number of keys that were pinned.
+    /// Removes pins, and returns the number of keys that were pinned.
     public func unpin(_ keys: EvictionPolicy.Keys) throws -> Int {
         try forEachStep(keys) { db, key in
             try db.prepared("DELETE FROM pins WHERE key = ?").run(key)

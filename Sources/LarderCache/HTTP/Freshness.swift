@@ -11,9 +11,8 @@ package enum Freshness {
     package static let clockSkew: TimeInterval = 60
 
     /// The instant at which a response stops being fresh: the lifetime less the age that it arrived
-    /// with. `no-cache`, `no-store` and `Vary: *` responses are never fresh.
-    ///
-    /// - Parameter delay: seconds from the request to the response's end.
+    /// with. `no-cache`, `no-store` and `Vary: *` responses are never fresh. `delay` is the seconds
+    /// from the request to the response's end.
     package static func expiry(
         of validators: Validators, receivedAt: Date, delay: TimeInterval = 0
     ) -> Date {
@@ -36,8 +35,7 @@ package enum Freshness {
     }
 
     /// The age of a response on arrival (section 4.2.3): `Age` and the time it took, or the time
-    /// since its `Date` if that is more. A `Date` less than a minute ago is ignored, because clocks
-    /// differ.
+    /// since its `Date` if that is more. A `Date` less than a minute ago is ignored: clocks differ.
     private static func age(
         of validators: Validators, date: Date?, receivedAt: Date, delay: TimeInterval
     ) -> TimeInterval {

@@ -21,12 +21,10 @@ public struct Validators: Sendable, Equatable, Codable {
     /// No fields at all.
     public init() {}
 
-    /// The fields of a response.
+    /// The fields of a response; `fields` returns all values of a name in the order they came.
     ///
     /// Of a field that states one value the first counts, and an `Age` that is not a number is
     /// ignored (RFC 9111, sections 4.2.1 and 5.1).
-    ///
-    /// - Parameter fields: the values of all fields of a name, in the order they came.
     public init(_ fields: (_ name: String) -> [String]) {
         func list(_ name: String) -> String? {
             let values = fields(name)
@@ -64,10 +62,9 @@ public struct Validators: Sendable, Equatable, Codable {
         return opaque(etag).elementsEqual(opaque(known))
     }
 
-    /// The header fields of a conditional request (RFC 9111, section 4.3.1).
-    ///
-    /// - Parameter sameVariant: whether the request selects this variant. If not, only an ETag is
-    ///   used, because variants are often modified at the same time.
+    /// The header fields of a conditional request (RFC 9111, section 4.3.1). If the request does
+    /// not select the same variant, only an ETag is used: variants are often modified at the same
+    /// time.
     package func conditions(sameVariant: Bool = true) -> [(name: String, value: String)] {
         var conditions: [(name: String, value: String)] = []
         // What cannot be sent as it came is not sent: the request would fail for it.

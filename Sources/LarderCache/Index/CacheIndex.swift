@@ -3,9 +3,8 @@ import GRDB
 import GRDBSQLite
 
 /// The database of resources and objects: SQLite in WAL mode at `synchronous=FULL`, so that a
-/// commit that has returned survives a power cut.
-///
-/// Invariant: a row is written only after the bytes it points at are durable.
+/// commit that has returned survives a power cut. A row is written only after its bytes are
+/// durable.
 final class CacheIndex: Sendable {
     let connections: IndexConnections
     let file: DatabaseFile

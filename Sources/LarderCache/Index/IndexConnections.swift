@@ -2,11 +2,9 @@ import Foundation
 import GRDB
 
 /// The connections to an index: one that writes, and some that read beside it. GRDB's own pool
-/// looks for the log by the index's path, which a URI is none of, and would write at each opening
-/// to have one.
+/// looks for the log by path, not by URI, and would write at each opening to have one.
 final class IndexConnections: @unchecked Sendable {
-    // Unchecked because `idle`, `watcher` and `isClosed` are variables; every access holds
-    // `lock`.
+    // Unchecked because `idle`, `watcher` and `isClosed` are variables; every access holds `lock`.
     private static let readerLimit = 4
 
     let writer: DatabaseQueue

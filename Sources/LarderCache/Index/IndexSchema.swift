@@ -170,9 +170,8 @@ enum IndexSchema {
         }
         migrator.registerMigration("4: keys apart from URLs") { db in
             // What a manifest's `key` had named is told by its URL, or by what no URL begins with.
-            // Where two of them meet, one is fetched again. A URL's row that looks like a
-            // manifest's own icon under a key may be anybody's bytes. A pin that may mean either
-            // keeps both.
+            // Where two of them meet, one is fetched again. A URL's row that looks like an icon of
+            // a manifest may be anybody's bytes. A pin that may mean either keeps both.
             let isNoURL = "key NOT GLOB 'http://*' AND key NOT GLOB 'https://*'"
             let isOwnKey = "url IS NOT NULL OR \(isNoURL) AND key NOT GLOB 'ni:*'"
             try db.execute(

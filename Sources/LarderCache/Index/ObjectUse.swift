@@ -49,9 +49,8 @@ package enum ObjectUse {
     /// How many days most uses may be in the future, until it is they that are wrong.
     private static let patience = 7
 
-    /// Sets impossible times to now, so that the objects age from now on: those before
-    /// ``earliest``, and those in the future. If most are in the future, today's clock may be
-    /// wrong, and they stay for a week.
+    /// Sets times before ``earliest`` and in the future to now, so that the objects age from now
+    /// on. If most are in the future, today's clock may be wrong, and they stay for a week.
     static func settle(in index: CacheIndex) throws(CacheError) {
         let now = Date().timeIntervalSince1970
         guard now >= earliest else { return }

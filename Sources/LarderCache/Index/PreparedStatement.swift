@@ -3,10 +3,8 @@ import GRDB
 import GRDBSQLite
 import LarderCore
 
-/// A statement that may run a million times: values are bound and read by SQLite's own functions,
-/// because GRDB's boxes around each value take longer than SQLite does.
-///
-/// It must not begin or end a transaction, which GRDB would not notice.
+/// A statement whose values are bound and read by SQLite's own functions, because GRDB's boxes
+/// around each value take longer than SQLite does. It must not begin or end a transaction.
 package struct PreparedStatement {
     private let statement: Statement
     @usableFromInline package let raw: OpaquePointer
@@ -126,9 +124,8 @@ extension Database {
     func prepared(_ sql: String) throws -> PreparedStatement { try PreparedStatement(self, sql) }
 }
 
-/// The columns of a statement's current row, each read once and in the order of the statement.
-///
-/// The `require` functions throw `SQLITE_CORRUPT` if the column has another type.
+/// The columns of a statement's current row, each read once and in the order of the statement. The
+/// `require` functions throw `SQLITE_CORRUPT` if the column has another type.
 package struct RowReader {
     private let raw: OpaquePointer
     private var position: CInt = -1

@@ -2,9 +2,9 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// A limit on the steps of a statement, because pages of a foreign index may form a loop. It is
-/// proportional to the size of the files, several times what larder's statements take. SQLite
-/// reports it as an interrupt.
+/// A limit on the steps of a statement, because pages of a foreign index may form a loop: several
+/// times what larder's statements take for the size of the files. SQLite reports it as an
+/// interrupt.
 final class StepLimit {
     private static let interval: CInt = 10_000
     private static let least = 4_000_000
@@ -32,8 +32,7 @@ final class StepLimit {
     static func install(on db: Database, indexBytes: @escaping @Sendable () -> Int64) {
         guard let connection = db.sqliteConnection else { return }
         // Unmanaged because SQLite keeps a pointer. Released once, because a connection that is
-        // closed calls the destructor of each of its functions, and this one is there for that
-        // alone.
+        // closed calls the destructor of each of its functions: this one is there for that.
         let limit = Unmanaged.passRetained(StepLimit(connection, indexBytes)).toOpaque()
         sqlite3_create_function_v2(
             connection, "larder_step_limit", 0, SQLITE_UTF8, limit, { _, _, _ in }, nil, nil,
@@ -77,10 +76,9 @@ final class StepLimit {
     }
 }
 
-/// Leaves SQLite's write lock to others between the steps of long work.
-///
-/// Waiting processes poll for the lock every millisecond, and cannot be seen. So the lock is left
-/// free after each step while others commit, and else every ``patience``.
+/// Leaves SQLite's write lock to others between the steps of long work. Waiting processes poll
+/// every millisecond, and cannot be seen. So the lock is left free after each step while others
+/// commit, and else every ``patience``.
 final class StepPause: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`. (`Mutex` needs iOS 18.)
 

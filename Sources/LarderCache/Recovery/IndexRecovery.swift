@@ -5,9 +5,9 @@ import LarderCore
 /// Makes a new index from what there is: the objects in the tree, checked against their digests,
 /// and the rows of the old index, or of its last snapshot if it is damaged.
 ///
-/// Who has the old index open meanwhile finds, before it reports anything as stored, that it was
-/// replaced (``CacheIndex/write(_:)``). Killed at any moment, it leaves either the old state or the
-/// new one, or a missing index, which the next opening rebuilds.
+/// Processes that have the old index open find that it was replaced before they report anything as
+/// stored (``CacheIndex/write(_:)``). Killed at any moment, it leaves the old state, the new one,
+/// or a missing index, which the next opening rebuilds.
 struct IndexRecovery {
     private let directory: CacheDirectory
     private let run: RunDirectory
@@ -22,9 +22,8 @@ struct IndexRecovery {
         return try isIndexGone(from: directory)
     }
 
-    /// Whether the index is missing or empty although objects are left.
-    ///
-    /// - Parameter waiting: whether to look again when no other process is opening the index.
+    /// Whether the index is missing or empty although objects are left. If `waiting` is set, looks
+    /// again when no other process is opening the index.
     static func isIndexGone(
         from directory: CacheDirectory, waiting: Bool = false
     ) throws(CacheError) -> Bool {
@@ -296,8 +295,7 @@ struct IndexRecovery {
             stamp = "\(UTCTime.name(Date()))-\(serial)"
         }
         // The index first: without its log it might look sound, and say what is no longer so.
-        for name in CacheLayout.indexFiles
-        where try directory.root.status(of: name) != nil {
+        for name in CacheLayout.indexFiles where try directory.root.status(of: name) != nil {
             if isDamaged {
                 let suffix = name.dropFirst(CacheLayout.index.count)
                 let target = CacheLayout.setAside(at: stamp) + suffix

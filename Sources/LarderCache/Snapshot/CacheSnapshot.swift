@@ -159,10 +159,9 @@ struct CacheSnapshot {
     }
 }
 
-/// Where a copy of a cache is to be, and where it is made: next to it, under a name of its own.
-///
-/// The directory around both may belong to another user, who can rename and replace what is in it
-/// at any time. So the copy is made and removed through its descriptor.
+/// Where a copy of a cache is to be, and where it is made: next to it, under a name of its own. The
+/// directory around both may belong to another user, who can replace what is in it at any time. So
+/// the copy is made and removed through its descriptor.
 struct SnapshotPlace {
     private let path: String
     private let name: String
@@ -274,13 +273,12 @@ public struct SnapshotReport: Sendable, Equatable {
 extension Cache {
     /// Writes a consistent copy of the cache beside others who read and write it: one index file
     /// without a log, and every object that it names. The copy opens on a read-only medium, and as
-    /// a cache of its own.
+    /// a cache of its own. Calls `onProgress` after every object.
     ///
     /// - Parameters:
     ///   - path: where; nothing may be there, or an empty directory.
-    ///   - isCancelled: asked often: true ends it within moments, and nothing is left of it.
-    ///     Default: never.
-    ///   - onProgress: called after every object with what is copied so far. Default: nothing.
+    ///   - isCancelled: called often. If it returns true, the copy ends and is removed within
+    ///     moments. Default: never.
     /// - Throws: ``CacheError``, `.unusable` if the place is taken or lies in the cache;
     ///   `CancellationError`.
     public func snapshot(

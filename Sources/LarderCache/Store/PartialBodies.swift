@@ -1,10 +1,9 @@
 import Foundation
 import LarderCore
 
-/// Interrupted bodies in `tmp/partial/`, for another attempt of this run or a later one.
-///
-/// A file is named by the digest of its URL and ends in a ``PartialTrailer``. A run that continues
-/// one moves it into its own directory first, so that two processes never write to the same.
+/// Interrupted bodies in `tmp/partial/`, named by the digests of their URLs, each with a
+/// ``PartialTrailer``. A run that continues one moves it into its own directory first, so that two
+/// processes never write to the same.
 package final class PartialBodies: @unchecked Sendable {
     // Unchecked because `names` is a variable; every access holds `lock`.
 
@@ -63,11 +62,8 @@ package final class PartialBodies: @unchecked Sendable {
         return PartialBody(trailer, in: self, name: name, hasher: hasher, claim: (claimed, file))
     }
 
-    /// Keeps the received part of a body if it is longer than ``StagedBody/memoryLimit``. The body
-    /// cannot be used afterwards.
-    ///
-    /// - Parameter validator: the strong ETag or the date by which its origin tells whether it has
-    ///   changed.
+    /// Keeps the received part of a body if it is longer than ``StagedBody/memoryLimit``, with the
+    /// strong ETag or date that tells its version. The body cannot be used afterwards.
     package func keep(
         _ body: StagedBody, of url: String, validator: String, fields: Validators,
         totalBytes: Int64?

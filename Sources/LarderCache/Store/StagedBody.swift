@@ -2,8 +2,7 @@ import Foundation
 import LarderCore
 
 /// A response body on its way into the cache. Up to ``memoryLimit`` it stays in memory. Longer ones
-/// are digested and written on another queue while they arrive, so that the receiving thread never
-/// waits for the disk.
+/// are written on another queue, so that the receiving thread never waits for the disk.
 package final class StagedBody: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`, but for `hasher` and
     // `file`, which belong to the serial queue `writer` until `finish` has waited for it.

@@ -88,10 +88,8 @@ package final class Store: @unchecked Sendable {
         try StagedBody(run: run, continuing: partial, onDrained: onDrained)
     }
 
-    /// Puts a finished body where the next batch picks it up.
-    ///
-    /// An existing object is trusted only if the index has it and its file has the right size, and
-    /// if `isReplacing` is not set. Otherwise the staged bytes replace it.
+    /// Puts a finished body where the next batch picks it up. An existing object is trusted only if
+    /// the index has it, its file has the right size, and `isReplacing` is not set.
     package func stage(
         _ body: StagedBody, digest: Digest, attributes: ObjectAttributes,
         isReplacing: Bool = false
@@ -116,12 +114,9 @@ package final class Store: @unchecked Sendable {
         return StagedObject(digest: digest, size: size, attributes: attributes, file: nil)
     }
 
-    /// Adds a deposit to the current batch.
-    ///
-    /// - Parameters:
-    ///   - depositor: receives the outcome, and is retained until then. Default: nil.
-    ///   - accepted: called when there is room for another: at once, or once the disk has caught
-    ///     up. Default: does nothing.
+    /// Adds a deposit to the current batch. The depositor receives the outcome, and is retained
+    /// until then. Calls `accepted` when there is room for another: at once, or once the disk has
+    /// caught up.
     package func add(
         _ deposit: Deposit, for depositor: (any Depositor)? = nil,
         accepted: @escaping @Sendable () -> Void = {}

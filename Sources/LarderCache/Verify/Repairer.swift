@@ -298,9 +298,8 @@ extension VerifyReport {
             self.read = read
         }
 
-        /// Calls `body` for each finding, in the order of the manifests.
-        ///
-        /// - Throws: ``CacheError`` if the temporary file cannot be read; what `body` throws.
+        /// Calls `body` for each finding, in the order of the manifests. Throws ``CacheError`` if
+        /// the temporary file cannot be read, and what `body` throws.
         public func forEach(_ body: (Finding) throws -> Void) throws { try read(body) }
     }
 }
