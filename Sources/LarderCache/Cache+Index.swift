@@ -70,7 +70,6 @@ extension Cache {
     }
 
     package var hasDamaged: Bool { index?.hasDamaged ?? false }
-
     package var indexURI: String? { index?.uri }
 
     /// A temporary database, joined with the index of `cache` if there is one.

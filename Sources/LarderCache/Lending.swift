@@ -24,9 +24,7 @@ extension Cache {
         }
         guard read?.digest == object.digest else { throw Self.otherDigest(object.digest) }
         if count == held.count { return try held.withUnsafeBytes(body) }
-        guard lseek(file.raw, 0, SEEK_SET) == 0 else {
-            throw CacheError("seek", subject: file.subject, errno: errno)
-        }
+        guard lseek(file.raw, 0, SEEK_SET) == 0 else { throw file.failure("seek") }
         var failure: (any Error)?
         let again = try reader.digest(
             file, expecting: object.digest, isCancelled: { failure != nil }
@@ -93,7 +91,7 @@ package final class LentFile: Sendable {
     /// Returns a new descriptor, with a position of its own.
     package func descriptor() throws(CacheError) -> Int32 {
         let copy = fcntl(file.raw, F_DUPFD_CLOEXEC, 0)
-        guard copy >= 0 else { throw CacheError("open", subject: file.subject, errno: errno) }
+        guard copy >= 0 else { throw file.failure("open") }
         return copy
     }
 

@@ -53,7 +53,6 @@ enum CacheLayout {
         """
 
     static func fanOut(_ digest: Digest) -> String { String(digest.hex.prefix(2)) }
-
     static func path(_ digest: Digest) -> String { "\(objectTree)/\(fanOut(digest))/\(digest.hex)" }
 
     static let indexFiles = [index, index + "-wal", index + "-shm"]

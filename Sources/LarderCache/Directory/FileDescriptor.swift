@@ -60,7 +60,6 @@ package final class FileDescriptor: Sendable {
 
     /// The error of a system call that has just failed.
     func failure(_ call: String) -> CacheError { CacheError(call, subject: subject, errno: errno) }
-
     package func path(of name: String) -> String { isUsersOwn ? name : "\(subject)/\(name)" }
 
     package func existingDirectory(_ name: String) throws(CacheError) -> FileDescriptor? {

@@ -81,7 +81,6 @@ package final class ObjectReader {
     private let budget: SparseBudget
 
     package init(_ budget: SparseBudget = SparseBudget()) { self.budget = budget }
-
     deinit { buffer.deallocate() }
 
     /// Returns the digest of a file's bytes and their number, or nil if reading was cancelled. A

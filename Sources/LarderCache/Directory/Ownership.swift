@@ -75,7 +75,7 @@ enum CacheRoot {
         try place.checkLinks(isLast: !create)
         let root: FileDescriptor
         do throws(CacheError) {
-            root = try place.open(create: create)
+            root = try place.directory(create: create, checksLinks: false)
         } catch  where error.errno == ENOENT {
             throw CacheError(.missing, subject: path, message: "there is no cache here")
         }

@@ -11,15 +11,12 @@ final class RunDirectory: Sendable {
 
     init(in cache: CacheDirectory) throws(CacheError) {
         parent = try cache.root.directory(CacheLayout.temporary, create: true)
-        (name, directory) = try parent.makeLockedDirectory(
-            LOCK_EX, mode: 0o700, named: Self.newName)
-    }
-
-    /// `run-`, the milliseconds since 1970 and a random number, in base 36.
-    private static func newName() -> String {
-        let now = UInt64(max(0, Date().timeIntervalSince1970) * 1000)
-        let random = UInt64.random(in: .min ... .max)
-        return "run-\(String(now, radix: 36))-\(String(random, radix: 36))"
+        (name, directory) = try parent.makeLockedDirectory(LOCK_EX, mode: 0o700) {
+            // Milliseconds since 1970 and a random number, in base 36.
+            let now = UInt64(max(0, Date().timeIntervalSince1970) * 1000)
+            let random = UInt64.random(in: .min ... .max)
+            return "run-\(String(now, radix: 36))-\(String(random, radix: 36))"
+        }
     }
 
     /// When the oldest run in progress began, `own` left out; nil if there is none.
@@ -58,9 +55,7 @@ final class RunDirectory: Sendable {
     }
 
     func remove() { _ = try? parent.removeTree(name) }
-
     func uniqueName() -> String { String(serial.next(), radix: 36) }
-
     func remove(_ name: String) { unlinkat(directory.raw, name, 0) }
 
     /// Removes what ended runs left in `tmp/`; returns their number and the bytes that this frees.

@@ -107,22 +107,13 @@ package struct UsersPath {
     /// Opens a directory to write in it, and makes it if `create` is set. Calls `body` with it, or
     /// with the one that it will be made in, before anything is made.
     package func directory(
-        create: Bool = false,
+        create: Bool = false, checksLinks: Bool = true,
         before body: (FileDescriptor) throws(CacheError) -> Void = {
             (_: FileDescriptor) throws(CacheError) in
         }
     ) throws(CacheError) -> FileDescriptor {
-        try checkLinks()
-        return try open(create: create, before: body)
-    }
-
-    func open(
-        create: Bool,
-        before body: (FileDescriptor) throws(CacheError) -> Void = {
-            (_: FileDescriptor) throws(CacheError) in
-        }
-    ) throws(CacheError) -> FileDescriptor {
-        try open(place, create: create, before: body).reopened(as: named)
+        if checksLinks { try checkLinks() }
+        return try open(place, create: create, before: body).reopened(as: named)
     }
 
     private func open(

@@ -51,7 +51,9 @@ struct Evictor {
         let isReadOnly = policy.isDryRun || index == nil
         let run = isReadOnly ? nil : try RunDirectory(in: directory)
         let disk = try DiskSpace(of: directory.root)
-        let plan = try makePlan(in: run, on: disk)
+        // Where the disk is nearly full, SQLite finds another place for the plan.
+        let path = isTight(disk) ? nil : run.map { directory.path(of: "eviction.sqlite", in: $0) }
+        let plan = try index.map { try EvictionPlan(policy, index: $0, at: path, in: directory) }
         do {
             try Sweeper(directory: directory, index: index, policy: policy).run(&report.swept)
             report.isInterrupted = policy.isCancelled()
@@ -73,29 +75,16 @@ struct Evictor {
         return report
     }
 
-    /// The time since when an object may have been used by a run in progress. If a run began in the
-    /// future, the clock was set back, and the run may have used any object.
-    private static func use(since runStart: Date?, _ now: Date) -> Date {
-        guard let runStart else { return now }
-        return runStart > now ? .distantPast : runStart
-    }
-
-    private func makePlan(in run: RunDirectory?, on disk: DiskSpace) throws -> EvictionPlan? {
-        guard let index else { return nil }
-        // Where the disk is nearly full, SQLite finds another place.
-        let path = isTight(disk) ? nil : run.map { directory.path(of: "eviction.sqlite", in: $0) }
-        return try EvictionPlan(policy, index: index, at: path, in: directory)
-    }
-
     private mutating func evict(
         _ plan: EvictionPlan, from index: CacheIndex, in run: RunDirectory?, on disk: DiskSpace
     ) throws {
         for _ in 0..<Self.passLimit {
             // Before the index is read: a run may begin in between.
             let now = Date()
-            let runStart = try RunDirectory.oldestStart(in: directory, except: run?.name)
-            let decision = try plan.decide(
-                at: now, runStart: Self.use(since: runStart, now), free: disk.free + freed)
+            var runStart = try RunDirectory.oldestStart(in: directory, except: run?.name) ?? now
+            // The clock was set back, and that run may have used any object.
+            if runStart > now { runStart = .distantPast }
+            let decision = try plan.decide(at: now, runStart: runStart, free: disk.free + freed)
             before = decision.all
             before += report.total
             report.held = decision.held

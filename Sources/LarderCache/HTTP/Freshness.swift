@@ -68,6 +68,8 @@ package struct CacheControl: Equatable, Sendable {
     /// `immutable`: while it is fresh nobody need ask, not even on demand.
     package private(set) var isImmutable = false
 
+    private var hasNoStore = false
+    private var hasMustUnderstand = false
     private var isPrivate = false
     /// `public`, `s-maxage` or `must-revalidate`: a shared cache may store even what was asked for
     /// with credentials (section 3.5).
@@ -87,9 +89,6 @@ package struct CacheControl: Equatable, Sendable {
         // In front, where no quote that is left open can hide it.
         return "private" + (field.map { ", \($0)" } ?? "")
     }
-
-    private var hasNoStore = false
-    private var hasMustUnderstand = false
 
     /// Reads the field's value; several fields are joined by commas first.
     package init(_ field: String?) {

@@ -225,6 +225,5 @@ package enum SharedMemory {
     /// Makes such a write go nowhere. From then on every access to an index fails. For programs
     /// only, because a signal handler belongs to the process. Linux only.
     package static func guardAgainstFailingDisk() { larder_guard_shared_memory() }
-
     static var isLost: Bool { larder_shared_memory_is_lost() }
 }

@@ -42,9 +42,7 @@ struct DatabaseFile: Sendable {
     }
 
     var path: String { "\(directory.path)/\(name)" }
-
     private var place: String { "\(directory.databases)/\(name)" }
-
     func uri(_ access: Access) -> String { Self.uri(place, access) }
 
     func failure(_ error: any Error) -> CacheError {

@@ -171,7 +171,6 @@ public struct PastFailure: Sendable, Equatable {
     }
 
     package var age: String { DurationText.describe(max(0, -failedAt.timeIntervalSinceNow)) }
-
     package var reason: String { status.map { "the server answered with status \($0)" } ?? code }
 
     /// The statuses of permanent failures, see `PlanPolicy.failureLifetime`.

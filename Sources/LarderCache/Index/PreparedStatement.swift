@@ -140,7 +140,6 @@ package struct RowReader {
 
     /// Whether the next column is NULL, or there is none.
     package var isNull: Bool { sqlite3_column_type(raw, position + 1) == SQLITE_NULL }
-
     package mutating func skip() { position += 1 }
 
     /// Returns nil if the next column is NULL, else what `read` returns.
@@ -154,7 +153,6 @@ package struct RowReader {
 
     /// Returns an integer; 0 for NULL.
     package mutating func integer() -> Int64 { sqlite3_column_int64(raw, advance()) }
-
     package mutating func optionalInteger() -> Int64? { optional { $0.integer() } }
 
     package mutating func requireInteger(
@@ -198,7 +196,6 @@ package struct RowReader {
     }
 
     package mutating func data() -> Data? { optional { $0.value().withBytes { Data($0) } } }
-
     package mutating func digest() -> Digest? { value().withBytes { Digest(bytes: $0) } }
 
     package mutating func requireDigest() throws -> Digest {

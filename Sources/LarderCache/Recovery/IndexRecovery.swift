@@ -106,10 +106,8 @@ struct IndexRecovery {
         unless isCancelled: @escaping @Sendable () -> Bool
     ) throws -> RecoveryReport.Source {
         let wait = WriterWait(directory.wait, subject: directory.indexPath)
-        for (name, source) in [
-            (CacheLayout.index, RecoveryReport.Source.index),
-            (CacheLayout.snapshot, .snapshot),
-        ] {
+        for source in [RecoveryReport.Source.index, .snapshot] {
+            let name = source == .index ? CacheLayout.index : CacheLayout.snapshot
             // SQLite opens by path and would follow a link out of the root.
             guard try directory.root.status(of: name)?.isRegularFile == true else { continue }
             do {
@@ -127,9 +125,7 @@ struct IndexRecovery {
                     try $0.complaints(isQuick: true, limit: 100)
                 }
                 // Rows that break a rule are left out one by one.
-                guard
-                    isIntact,
-                    complaints.allSatisfy({ $0.hasPrefix("CHECK constraint failed") })
+                guard isIntact, complaints.allSatisfy({ $0.hasPrefix("CHECK constraint failed") })
                 else {
                     if source == .index { stop = try? CommitStop(at: file, wait: wait) }
                     continue
@@ -208,9 +204,8 @@ struct IndexRecovery {
                 let mark = try db.prepared("INSERT INTO temp.found VALUES (?, ?)")
                 try ObjectTree(directory).walk { (entry) throws(CacheError) in
                     guard let digest = entry.digest, !isCancelled() else { return }
-                    guard let content = try Self.check(entry, digest, reader, isCancelled) else {
-                        return
-                    }
+                    guard let content = try Self.check(entry, digest, reader, isCancelled)
+                    else { return }
                     if case .whole = content { report.objects += 1 } else { report.damaged += 1 }
                     var isGood = true
                     if case .other = content { isGood = false }

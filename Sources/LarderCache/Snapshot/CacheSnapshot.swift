@@ -130,9 +130,8 @@ struct CacheSnapshot {
         let read: (digest: Digest, count: Int64)?
         var hasHoles = false
         do throws(CacheError) {
-            read = try reader.digest(
-                file, expecting: object.digest, isCancelled: isCancelled
-            ) { (bytes) throws(CacheError) in
+            read = try reader.digest(file, expecting: object.digest, isCancelled: isCancelled) {
+                (bytes) throws(CacheError) in
                 // Holes stay holes: written as zeros, they could fill the disk.
                 if bytes.contains(where: { $0 != 0 }) {
                     try target.write(bytes)
@@ -150,9 +149,7 @@ struct CacheSnapshot {
             unlinkat(fanOut.raw, object.digest.hex, 0)
             return .damaged
         }
-        if hasHoles, ftruncate(target.raw, off_t(read.count)) != 0 {
-            throw CacheError("write", subject: target.subject, errno: errno)
-        }
+        if hasHoles, ftruncate(target.raw, off_t(read.count)) != 0 { throw target.failure("write") }
         try target.setMode(0o444)
         try Durability.add(target)
         return .whole(size: read.count)

@@ -169,9 +169,7 @@ package final class PartialBody: @unchecked Sendable {
         }
         guard ftruncate(claim.descriptor.raw, off_t(count)) == 0,
             lseek(claim.descriptor.raw, 0, SEEK_END) == off_t(count)
-        else {
-            throw CacheError("truncate", subject: claim.descriptor.subject, errno: errno)
-        }
+        else { throw claim.descriptor.failure("truncate") }
         return (claim, hasher)
     }
 
@@ -196,18 +194,16 @@ struct PartialTrailer: Codable {
     private static let longest = 16 << 10
 
     var bytes: [UInt8]? {
-        guard let json = try? JSONEncoder().encode(self), json.count <= Self.longest else {
-            return nil
-        }
+        guard let json = try? JSONEncoder().encode(self), json.count <= Self.longest
+        else { return nil }
         let length = UInt32(json.count).bigEndian
         return Array(json) + withUnsafeBytes(of: length, Array.init) + Self.mark
     }
 
     private static func read(_ file: FileDescriptor, at offset: off_t, count: Int) -> [UInt8]? {
-        guard offset >= 0, let bytes = try? file.read(at: Int64(offset), atMost: count) else {
-            return nil
-        }
-        return bytes.count == count ? bytes : nil
+        guard offset >= 0 else { return nil }
+        let bytes = try? file.read(at: Int64(offset), atMost: count)
+        return bytes?.count == count ? bytes : nil
     }
 }
 

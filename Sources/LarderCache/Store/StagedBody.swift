@@ -17,7 +17,6 @@ package final class StagedBody: @unchecked Sendable {
     private static let capacity = memoryLimit + 16 * 1024
 
     package enum Acceptance: Sendable {
-        /// They were taken.
         case taken
         /// None were taken: offer them again after `onDrained` was called.
         case full
@@ -136,9 +135,7 @@ package final class StagedBody: @unchecked Sendable {
         guard let file else { return try buffer.withUnsafeBytes(body) }
         let size = Int(count)
         let mapped = mmap(nil, size, PROT_READ, MAP_PRIVATE, file.descriptor.raw, 0)
-        guard mapped != MAP_FAILED, let mapped else {
-            throw CacheError("mmap", subject: file.descriptor.subject, errno: errno)
-        }
+        guard mapped != MAP_FAILED, let mapped else { throw file.descriptor.failure("mmap") }
         defer { munmap(mapped, size) }
         return try body(UnsafeRawBufferPointer(start: mapped, count: size))
     }

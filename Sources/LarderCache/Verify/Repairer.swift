@@ -200,9 +200,7 @@ struct Repairer {
                 }
                 let home = try objects.directory(CacheLayout.fanOut(digest), create: true)
                 try parent.rename(digest.hex, to: home, as: digest.hex)
-                guard fsync(home.raw) == 0 else {
-                    throw CacheError("fsync", subject: home.subject, errno: errno)
-                }
+                guard fsync(home.raw) == 0 else { throw home.failure("fsync") }
                 finding.repair = .restored
                 return
             }
@@ -222,9 +220,8 @@ struct Repairer {
             guard let digest = finding.digest else { return }
             (parent, name) = (try directory.fanOut(digest), digest.hex)
         }
-        guard let status = try parent.status(of: name), status.isDirectory != isForObjects else {
-            return
-        }
+        guard let status = try parent.status(of: name), status.isDirectory != isForObjects
+        else { return }
         finding.quarantine = try Quarantine(of: directory).take(
             name, from: parent, inode: status.st_ino)
         finding.repair = .removed

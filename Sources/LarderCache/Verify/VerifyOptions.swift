@@ -113,9 +113,7 @@ struct VerifyPosition {
     }
 
     var isEmpty: Bool { done.isEmpty }
-
     func contains(_ byte: UInt8) -> Bool { done.contains(byte) }
-
     mutating func insert(_ byte: UInt8) { done.insert(byte) }
 
     func save(as name: String, in directory: CacheDirectory) throws(CacheError) {
