@@ -57,10 +57,9 @@ public final class Cache: Sendable {
     /// from its last snapshot, and from the objects in any case, each of which is read. By default
     /// it does not wait for other processes that use the cache.
     ///
-    /// - Parameter isCancelled: called often. If it returns true, the rebuild ends within moments
-    ///   and changes nothing, and the report says so. Default: never.
-    /// - Throws: ``CacheError``, `.missing` if there is no cache, `.locked` if another process uses
-    ///   it.
+    /// - Parameter isCancelled: called often. If it returns true, the rebuild ends within moments,
+    ///   changes nothing, and the report says so. Default: never.
+    /// - Throws: ``CacheError``, `.missing` if there is no cache, `.locked` if it is in use.
     public static func reindex(
         at path: String, wait: LockWait = .none, log: CacheLog = .none,
         isCancelled: @escaping @Sendable () -> Bool = { false },
@@ -187,8 +186,7 @@ public final class Cache: Sendable {
         try directory.arePresent(objects)
     }
 
-    /// Returns the bytes of an object, compared with its digest. Throws ``CacheError`` `.corrupt`
-    /// if they are gone or are other bytes.
+    /// Returns the bytes of an object. Throws ``CacheError`` `.corrupt` if they are gone or wrong.
     public func bytes(of object: StoredObject) throws(CacheError) -> [UInt8] {
         Array(try data(of: sized(object), unlessKnown: nil).data)
     }

@@ -4,8 +4,7 @@ import GRDB
 import LarderCore
 
 extension Cache {
-    /// Objects up to this size are held in memory until their digest is known, in bytes. A larger
-    /// one is read twice.
+    /// The maximum bytes held in memory until the digest is known. A larger object is read twice.
     private static let largestHeld = 1 << 20
 
     /// Hands over the bytes of an object, piece by piece, once all of them are known to have its
@@ -219,8 +218,7 @@ extension Cache {
 
     package struct KeptManifest: Sendable {
         package let resource: Resource
-        /// Its file, which was compared with its digest, and where redirects have led. The caller
-        /// closes the file.
+        /// The file, compared with its digest, and its URL after redirects. Callers close it.
         package let file: (descriptor: Int32, baseURL: HTTPURL)
     }
 

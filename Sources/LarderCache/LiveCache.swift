@@ -25,8 +25,7 @@ package final class LiveCache: @unchecked Sendable {
     }
 
     deinit {
-        // SQLite may write when it closes: not on the thread that releases this, which may be an
-        // app's main thread.
+        // SQLite may write when it closes: not on this thread, which may be an app's main one.
         guard let cache else { return }
         DispatchQueue.global(qos: .utility).async { withExtendedLifetime(cache) {} }
     }
@@ -109,8 +108,7 @@ package final class LiveCache: @unchecked Sendable {
         try using { try $0.manifest(url)?.file }
     }
 
-    /// The bytes of an object, compared with its digest unless its file is known. An object of more
-    /// than `limit` bytes is not read.
+    /// The bytes of an object of at most `limit` bytes, compared with its digest unless known.
     package func data(
         of object: StoredObject, atMost limit: Int64 = .max
     ) throws -> (data: Data, file: FileIdentity) {

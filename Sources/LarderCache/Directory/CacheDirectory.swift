@@ -2,8 +2,7 @@ import CLarderSystem
 import Foundation
 import LarderCore
 
-/// The files of one cache, reached through directory descriptors alone. Holds a `flock` on the
-/// root.
+/// The files of one cache, reached through directory descriptors only. Holds a `flock` on the root.
 final class CacheDirectory: Sendable {
     let path: String
     /// The root's path for SQLite, which knows no descriptors. It is valid while `root` is open.
@@ -198,9 +197,9 @@ final class CacheDirectory: Sendable {
     }
 
     /// Holds other processes' openings of the index back for as long as the result lives. Waits
-    /// without limit: an opening takes moments, unless it has an index to rebuild. The lock is on
-    /// `tmp/`, because closing any descriptor of the index would release SQLite's own locks
-    /// (fcntl(2), "Advisory record locking").
+    /// without limit: an opening takes moments, unless it has an index to rebuild. Locks `tmp/`:
+    /// closing any descriptor of the index would release SQLite's locks (fcntl(2), "Advisory record
+    /// locking").
     func openingLock() throws(CacheError) -> FileDescriptor {
         let temporary = try root.directory(CacheLayout.temporary, create: true)
         try wait.unlimited.take(LOCK_EX, on: temporary, subject: path) {

@@ -38,8 +38,7 @@ public struct LockWait: Sendable {
     var unlimited: LockWait { LockWait(limit: nil, onWait: onWait, isCancelled: isCancelled) }
 
     /// Takes a lock of flock(2): `LOCK_SH` or `LOCK_EX`. Throws `.locked` when the time is over.
-    /// Polls every 1 to 100 ms, because only signals, which are the program's, end a waiting
-    /// flock(2).
+    /// Polls every 1 to 100 ms, because only signals, the program's own, end a waiting flock(2).
     func take(
         _ operation: Int32, on file: FileDescriptor, subject: String, describeHolder: () -> String
     ) throws(CacheError) {
@@ -81,8 +80,7 @@ package final class NamedLock: Sendable {
         guard Self.isName(name) else {
             throw CacheError(.unusable, subject: name, message: "is not a name of a lock")
         }
-        // Without its lock, to avoid a deadlock: another process may have the cache and wait for
-        // this name.
+        // Without its lock: another process may have the cache and wait for this name.
         let cache = try CacheDirectory(path: path, create: create, lock: .none)
         let locks = try cache.root.directory(CacheLayout.locks, create: true)
         let file = try locks.createOrOpen(name)
@@ -141,9 +139,8 @@ final class WriterWait: @unchecked Sendable {
         limit = wait.limit.map { max($0, Self.grace) }
     }
 
-    /// Called by SQLite while another process has the lock; false gives up. SQLite's own way waits
-    /// for up to 100 ms at a time, and would miss the few milliseconds between the steps of an
-    /// eviction.
+    /// Called by SQLite while another process has the lock; false gives up. SQLite's own waits of
+    /// up to 100 ms would miss the few milliseconds between the steps of an eviction.
     func goesOn(_ attempt: Int) -> Bool {
         let (waited, isOver, tells) = lock.withLock {
             if attempt == 0 { (start, isTold) = (.now, false) }

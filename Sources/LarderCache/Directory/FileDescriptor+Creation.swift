@@ -29,8 +29,7 @@ extension FileDescriptor {
         do throws(CacheError) {
             made = try open(name, flags: O_RDONLY | O_DIRECTORY)
         } catch  where error.errno == EACCES {
-            // A umask that takes permissions from the owner. The path can be used if no other user
-            // can replace the directory.
+            // The umask takes permissions from the owner. Safe if no other user can replace it.
             guard Ownership.fault(of: try status()) == nil,
                 name.withPath({ fchmodat(raw, $0, mode, AT_SYMLINK_NOFOLLOW) }) == 0
             else { throw error }

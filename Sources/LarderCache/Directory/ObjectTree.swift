@@ -72,8 +72,7 @@ struct ObjectTree {
     }
 }
 
-/// Reads files from beginning to end through one buffer: allocating it for each of many small files
-/// would take longer than reading them.
+/// Reads files through one buffer: allocating it for each small file takes longer than reading it.
 package final class ObjectReader {
     // Large enough that the calls do not count, small enough for a processor's cache.
     private let buffer = UnsafeMutableRawBufferPointer.allocate(

@@ -5,8 +5,7 @@ import Foundation
 package enum Ownership {
     static func isTrusted(_ owner: uid_t) -> Bool { owner == geteuid() || owner == 0 }
 
-    /// Why another user could change it, in words; nil if none can. The sticky bit does not help:
-    /// it lets everybody make files.
+    /// Why another user could change it; nil if none can. The sticky bit lets everybody make files.
     static func fault(of status: stat) -> String? {
         guard isTrusted(status.st_uid) else {
             return "belongs to \(name(of: status.st_uid)); run larder as that user, or use another"

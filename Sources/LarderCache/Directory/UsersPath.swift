@@ -1,9 +1,9 @@
 import CLarderSystem
 import Foundation
 
-/// A path that the user named, with its links resolved. The owner of a directory on the way can put
-/// a link into it at any time. So links of other users are refused, and the result is opened
-/// without following any link.
+/// A path that the user named, with its links resolved. Links of other users are refused, and no
+/// link is followed afterwards, because the owner of a directory on the way can make one at any
+/// time.
 package struct UsersPath {
     private struct ForeignLink {
         let path: String

@@ -274,9 +274,8 @@ struct Evictor {
 }
 
 extension Cache {
-    /// Opens the cache at `path` for an eviction: as ``open(at:wait:log:)``, but if the disk is
-    /// nearly full, expendable files are removed first, because deleting takes room for the index's
-    /// log.
+    /// Opens the cache at `path` like ``open(at:wait:log:)``. If the disk is nearly full, it
+    /// removes expendable files first, because deleting takes room for the index's log.
     public static func openMakingRoom(
         at path: String, wait: LockWait = .none, log: CacheLog = .none
     ) throws(CacheError) -> Cache {

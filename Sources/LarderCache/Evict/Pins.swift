@@ -11,8 +11,7 @@ extension CacheIndex {
 
 extension Cache {
     /// Pins resources, cached or not: no eviction removes their objects until they are unpinned.
-    /// Returns the number of keys that were not pinned before, and how many of these are not
-    /// cached.
+    /// Returns the number of keys that were not pinned, and how many of these are not cached.
     public func pin(_ keys: EvictionPolicy.Keys) throws -> (pinned: Int, absent: Int) {
         var absent = 0
         let pinned = try forEachStep(keys) { db, key in

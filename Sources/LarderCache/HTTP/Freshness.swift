@@ -11,8 +11,7 @@ package enum Freshness {
     package static let clockSkew: TimeInterval = 60
 
     /// The instant at which a response stops being fresh: the lifetime less the age that it arrived
-    /// with. `no-cache`, `no-store` and `Vary: *` responses are never fresh. `delay` is the seconds
-    /// from the request to the response's end.
+    /// with, `delay` in seconds included. `no-cache`, `no-store` and `Vary: *` are never fresh.
     package static func expiry(
         of validators: Validators, receivedAt: Date, delay: TimeInterval = 0
     ) -> Date {
@@ -25,8 +24,7 @@ package enum Freshness {
         if let maxAge = directives.maxAge {
             lifetime = TimeInterval(maxAge)
         } else if let expires = validators.expires {
-            // What is not a date has passed (section 5.3). Both dates are the origin's, so that its
-            // clock does not matter.
+            // Not a date: has passed (section 5.3). The origin's own clock has set both.
             lifetime = HTTPDate.parse(expires)?.timeIntervalSince(date ?? receivedAt) ?? 0
         } else {
             lifetime = guess(validators, date ?? receivedAt)
@@ -59,8 +57,7 @@ package enum Freshness {
 package struct CacheControl: Equatable, Sendable {
     /// `max-age` in seconds; 0 if its value is not a number (section 4.2.1).
     package private(set) var maxAge: Int?
-    /// `no-cache`; its qualified form (`no-cache="Set-Cookie"`) counts as the unqualified one,
-    /// which section 5.2.2.4 allows.
+    /// `no-cache`; `no-cache="Set-Cookie"` counts as this, which section 5.2.2.4 allows.
     package private(set) var isNoCache = false
     /// `no-store`, unless `must-understand` says that it is meant for caches that do not know the
     /// status (section 5.2.2.3): only statuses that are understood get here.

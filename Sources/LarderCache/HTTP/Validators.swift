@@ -62,9 +62,8 @@ public struct Validators: Sendable, Equatable, Codable {
         return opaque(etag).elementsEqual(opaque(known))
     }
 
-    /// The header fields of a conditional request (RFC 9111, section 4.3.1). If the request does
-    /// not select the same variant, only an ETag is used: variants are often modified at the same
-    /// time.
+    /// The header fields of a conditional request (RFC 9111, section 4.3.1). Another variant gets
+    /// only an ETag, because variants are often modified at the same time.
     package func conditions(sameVariant: Bool = true) -> [(name: String, value: String)] {
         var conditions: [(name: String, value: String)] = []
         // What cannot be sent as it came is not sent: the request would fail for it.
@@ -82,8 +81,7 @@ public struct Validators: Sendable, Equatable, Codable {
 package struct Vary: Equatable, Sendable {
     /// Whether the response depends on more than header fields: `*`, alone or among others.
     package let isAny: Bool
-    /// The fields' names, in lower case and sorted. Without `accept-encoding`, because bodies are
-    /// decoded before they are stored.
+    /// The names in lower case, sorted. Without `accept-encoding`: bodies are stored decoded.
     package let names: [String]
 
     /// Reads the field's value; several fields are joined by commas first.

@@ -2,9 +2,8 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// The database of resources and objects: SQLite in WAL mode at `synchronous=FULL`, so that a
-/// commit that has returned survives a power cut. A row is written only after its bytes are
-/// durable.
+/// The database of resources and objects: SQLite in WAL mode at `synchronous=FULL`, so that commits
+/// survive a power cut. A row is written only after the bytes it points at are durable.
 final class CacheIndex: Sendable {
     let connections: IndexConnections
     let file: DatabaseFile
@@ -43,8 +42,8 @@ final class CacheIndex: Sendable {
             var configuration = Configuration()
             configuration.busyMode = .callback(wait.goesOn)
             let writing = configuration
-            // A file gets its log in a transaction that begins by reading: SQLite asks nobody then
-            // whether to wait.
+            // A file gets its log in a transaction that begins by reading: SQLite does not ask
+            // then.
             func open() throws -> DatabaseQueue {
                 var attempt = 0
                 while true {
@@ -122,8 +121,7 @@ final class CacheIndex: Sendable {
             do {
                 (queue, applied) = try open(access)
             } catch let error as DatabaseError where isWritten && Self.mayLackRoom(error) {
-                // A full disk has none for the memory that is shared beside a log, and a read-only
-                // one neither; who is alone takes none.
+                // A full or read-only disk has no room to share memory; alone, none is needed.
                 let isFixed = faccessat(directory.root.raw, CacheLayout.index, W_OK, 0) != 0
                 if isFixed { access = .frozen }
                 (queue, applied) = try open(isFixed ? .frozen : .withLog)

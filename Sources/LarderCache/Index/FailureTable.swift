@@ -2,8 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The failures that the index remembers, for one transaction: the last of each resource, and the
-/// number of runs in a row that it failed in.
+/// The last failure of each resource and the number of runs in a row, for one transaction.
 struct FailureTable {
     private let db: Database
     /// Almost always true: then a success costs nothing.

@@ -11,8 +11,7 @@ package enum ObjectUse {
     /// Uses are recorded so many at a time, between which other writers get their turn.
     package static let stepLimit = 2_000
 
-    /// The beginning of 2020, in seconds since 1970. An earlier use was recorded by a clock that
-    /// was not set yet.
+    /// The beginning of 2020, in seconds since 1970: earlier, the clock was not set yet.
     static let earliest: TimeInterval = 1_577_836_800
 
     /// Whether to record a use at `instant` of an object that was used at `last`. None takes the

@@ -3,8 +3,7 @@ import GRDB
 import GRDBSQLite
 
 /// A limit on the steps of a statement, because pages of a foreign index may form a loop: several
-/// times what larder's statements take for the size of the files. SQLite reports it as an
-/// interrupt.
+/// times what larder's statements take for the files' size. SQLite reports it as an interrupt.
 final class StepLimit {
     private static let interval: CInt = 10_000
     private static let least = 4_000_000
@@ -13,8 +12,7 @@ final class StepLimit {
     /// Whether to end the statements that this thread runs. SQLite asks between steps.
     @TaskLocal static var cancellation: Cancellation?
 
-    /// A type of its own, because a task-local function crashes in release builds (Swift 6.3): its
-    /// type has no metadata there.
+    /// A type, because a task-local function crashes in release builds (Swift 6.3: no metadata).
     struct Cancellation: Sendable {
         let isCancelled: @Sendable () -> Bool
     }
@@ -45,8 +43,7 @@ final class StepLimit {
         sqlite3_trace_v2(
             connection, UInt32(SQLITE_TRACE_STMT),
             { _, limit, _, text in
-                // What a statement causes, as the deletion of rows that refer to others, comes as a
-                // comment.
+                // What a statement causes, such as cascading deletions, comes as a comment.
                 if text?.assumingMemoryBound(to: UInt8.self).pointee != UInt8(ascii: "-") {
                     // Unretained, because the connection, which calls this, keeps it.
                     Unmanaged<StepLimit>.fromOpaque(limit!).takeUnretainedValue().steps = 0
@@ -76,9 +73,8 @@ final class StepLimit {
     }
 }
 
-/// Leaves SQLite's write lock to others between the steps of long work. Waiting processes poll
-/// every millisecond, and cannot be seen. So the lock is left free after each step while others
-/// commit, and else every ``patience``.
+/// Leaves SQLite's write lock free after each step of long work while others commit, and else every
+/// ``patience``: waiting processes poll every millisecond, and cannot be seen.
 final class StepPause: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`. (`Mutex` needs iOS 18.)
 

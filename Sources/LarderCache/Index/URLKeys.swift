@@ -9,8 +9,7 @@ enum URLKeys {
     /// An SQL condition for keys that may differ from today's.
     private static let mayDiffer = #"key GLOB 'http*' AND key GLOB '*[]"%<>[\^`{|}'']*'"#
 
-    /// Returns the key and URL that an entry has today for a URL's text; nil if the key is `key`,
-    /// or if the text is no URL.
+    /// Returns today's key and URL for a URL's text; nil if the key is `key`, or it is no URL.
     private static func renewed(_ text: String, from key: String) -> (key: String, url: String)? {
         guard let url = try? HTTPURL(text), !url.key.isSame(as: key) else { return nil }
         return (url.key, url.string)

@@ -151,8 +151,7 @@ struct IndexRecovery {
                     }
                     // Migrations, too, must not stop at a resource without an object.
                     try db.execute(sql: "PRAGMA foreign_keys = OFF")
-                    // A row and what its indexes say of it may differ, which a quick check passes
-                    // over.
+                    // A row and its indexes may differ, which a quick check passes over.
                     try db.execute(sql: "REINDEX")
                 }
                 let rest = try database.read(unless: isCancelled) {
@@ -172,8 +171,8 @@ struct IndexRecovery {
         return .nothing
     }
 
-    /// Drops the rows of objects that are not whole, keeps their URLs as damaged, and adopts whole
-    /// objects without a row.
+    /// Drops rows of damaged objects, keeps their URLs as damaged, and adopts objects without a
+    /// row.
     private func compareWithTree(
         _ database: DatabaseQueue, _ report: inout RecoveryReport,
         unless isCancelled: () -> Bool, _ onProgress: (ObjectProgress) -> Void
@@ -226,8 +225,7 @@ struct IndexRecovery {
                 // A snapshot may be older than an eviction: an object that only it has is not lost.
                 let isLost = report.source == .index ? "f.is_good IS NOT 1" : "f.is_good = 0"
                 try keepDamaged(db, where: isLost)
-                // Their resources go with them. What cannot be read is not adopted and not lost:
-                // what vouched for it still does.
+                // Their resources, too. What cannot be read may be whole: its row stays.
                 try db.execute(
                     sql: """
                         DELETE FROM objects WHERE digest NOT IN

@@ -25,8 +25,7 @@ struct CacheSnapshot {
             let complaints = try database.read { try $0.complaints(isQuick: true, limit: 1) }
             if let complaint = complaints.first { throw DatabaseError.corruption(complaint) }
             try database.writeWithoutTransaction {
-                // The copy says that it has a log, like the original. The draft needs no journal:
-                // if something fails, it is removed.
+                // It says that it has a log, and needs no journal: a failed draft is removed.
                 try $0.execute(sql: "PRAGMA journal_mode = OFF; PRAGMA foreign_keys = ON")
             }
             try IndexSchema.migrator.migrate(database)

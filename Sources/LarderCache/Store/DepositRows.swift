@@ -63,8 +63,7 @@ struct DepositRows {
         return row
     }
 
-    /// The row of an object used at `instant`, made if its bytes are this run's; nil if it was
-    /// evicted meanwhile.
+    /// Returns its row, used at `instant` or inserted with this run's bytes; nil if it was evicted.
     func record(_ object: StagedObject, isGone: Bool, at instant: Date) throws -> Int64? {
         let attributes = object.attributes
         if let row = try use(object.digest, at: instant) {
@@ -108,8 +107,7 @@ struct ObjectPublisher {
     let directory: CacheDirectory
     let run: RunDirectory
 
-    /// Renames staged files to their digests, one directory after another. Returns why some could
-    /// not be.
+    /// Renames staged files to their digests by directory. Returns why some could not be renamed.
     func publish(_ files: [Digest: String]) throws(CacheError) -> [Digest: CacheError] {
         let objects = try directory.objects(create: true)
         var obstructions: [Digest: CacheError] = [:]

@@ -1,9 +1,8 @@
 import Foundation
 import LarderCore
 
-/// Interrupted bodies in `tmp/partial/`, named by the digests of their URLs, each with a
-/// ``PartialTrailer``. A run that continues one moves it into its own directory first, so that two
-/// processes never write to the same.
+/// Interrupted bodies in `tmp/partial/`, named by the digests of their URLs, each with a trailer. A
+/// run takes one by moving it, so that two processes never write to the same.
 package final class PartialBodies: @unchecked Sendable {
     // Unchecked because `names` is a variable; every access holds `lock`.
 
@@ -32,8 +31,7 @@ package final class PartialBodies: @unchecked Sendable {
         return time(nil) - status.modified.tv_sec > 7 * 86_400
     }
 
-    /// Claims the beginning of a URL's body, if there is one that is whole: nobody else gets it
-    /// unless it is put back. Reads all of it.
+    /// Claims the whole beginning of a URL's body until it is put back. Reads all of it.
     package func take(_ url: String) -> PartialBody? {
         guard lock.withLock({ !names.isEmpty }) else { return nil }
         let name = Self.name(of: url)
@@ -117,15 +115,13 @@ package final class PartialBodies: @unchecked Sendable {
     }
 }
 
-/// The beginning of a body whose transfer was interrupted, claimed by one transfer that may go on
-/// with it; removed unless it is put back.
+/// The beginning of a body, claimed by one transfer that may continue it; removed unless put back.
 package final class PartialBody: @unchecked Sendable {
     // Unchecked because `claim` is a variable; every access holds `lock`.
 
     /// Says which version of the resource the bytes are of: a strong ETag, or a date.
     package let validator: String
-    /// What its response said beside; that of the rest need not repeat it (RFC 9110, section
-    /// 15.3.7).
+    /// The fields of its response, which that of the rest may omit (RFC 9110, section 15.3.7).
     package let fields: Validators
     package let count: Int64
     /// How many the whole body has, if it was said.
@@ -185,8 +181,7 @@ struct PartialTrailer: Codable {
     let fields: Validators
     let count: Int64
     let totalBytes: Int64?
-    /// SHA-256 of the bytes, in hexadecimal digits: what a power cut left of a file that was never
-    /// synced is not what was received.
+    /// SHA-256 of the bytes, in hexadecimal: a power cut may damage a file that was never synced.
     let digest: String
 
     /// The last bytes of every such file, after four that give the length of what precedes them.

@@ -23,8 +23,7 @@ package final class Store: @unchecked Sendable {
 
     package struct Outcome: Sendable {
         package let context: (any Sendable)?
-        /// The object that is recorded and durable, nil if there is none to record; or why it
-        /// could not be recorded.
+        /// The durable object, nil if there is none to record; or why it could not be.
         package let result: Result<Digest?, CacheError>
     }
 
@@ -114,9 +113,8 @@ package final class Store: @unchecked Sendable {
         return StagedObject(digest: digest, size: size, attributes: attributes, file: nil)
     }
 
-    /// Adds a deposit to the current batch. The depositor receives the outcome, and is retained
-    /// until then. Calls `accepted` when there is room for another: at once, or once the disk has
-    /// caught up.
+    /// Adds a deposit to the current batch, and retains the depositor until it has the outcome.
+    /// Calls `accepted` when there is room for another: at once, or once the disk has caught up.
     package func add(
         _ deposit: Deposit, for depositor: (any Depositor)? = nil,
         accepted: @escaping @Sendable () -> Void = {}
@@ -263,8 +261,7 @@ package final class Store: @unchecked Sendable {
         return outcomes
     }
 
-    /// Keeps the failures that the index remembers within their bounds; looks at all of them once,
-    /// and then only when enough were added.
+    /// Keeps remembered failures within bounds. Counts them once, and then when enough were added.
     private func bound(_ failures: FailureTable, _ db: Database) throws {
         guard failures.added.rows > 0 else { return }
         if let known = remembered {

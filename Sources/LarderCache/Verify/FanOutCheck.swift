@@ -39,8 +39,7 @@ struct FanOutCheck {
     ) throws(CacheError) -> VerifyReport {
         let name = ObjectTree.fanOut(byte)
         let isSelected = try options.selection.objects(byte)
-        // Rows first: an object that is stored meanwhile is then an orphan at worst, asked for
-        // again below, and never a missing one.
+        // Rows first: an object stored meanwhile then looks orphaned, and is asked for again.
         if case .of(let index) = rows {
             for object in try index.objects(fanOut: byte) where isSelected(object.digest) {
                 expected[object.digest] = object

@@ -210,8 +210,7 @@ struct Repairer {
         finding.repair = .removed
     }
 
-    /// Moves away what would keep objects out of their place. What else is foreign has no digest,
-    /// and stays.
+    /// Moves away what would keep objects out of their place. Other foreign files stay.
     private func clear(_ finding: inout VerifyReport.Finding) throws(CacheError) {
         var parent = try directory.objects()
         var name = String(finding.subject.suffix(2))
@@ -234,8 +233,7 @@ struct Repairer {
         }
     }
 
-    /// Takes away the permission to write, unless the file also has another name. Returns whether
-    /// it did.
+    /// Removes the write permission unless the file has another name. Returns whether it did.
     @discardableResult
     private static func makeReadOnly(_ file: FileDescriptor) throws(CacheError) -> Bool {
         guard try file.status().st_nlink == 1 else { return false }

@@ -20,13 +20,12 @@ public struct VerifyOptions: Sendable {
     /// The defaults.
     public init() {}
 
-    /// Names what can be continued: a quick verification says nothing of what a thorough one has
-    /// left. Nil if the next one selects anew.
+    /// Names what a verification of the same thoroughness can continue; nil if it selects anew.
     var positionName: String? { selection.name.map { isQuick ? "\($0) quick" : $0 } }
 }
 
-/// Which part of a cache is verified. Anything that is no object in its place belongs to the part
-/// of the first object of its directory.
+/// The part of a cache that is verified. What is no object in its place belongs to the part of the
+/// first object of its directory.
 public enum VerifySelection: Sendable {
     /// Everything.
     case all
@@ -34,8 +33,7 @@ public enum VerifySelection: Sendable {
     case part(Int, of: Int)
     /// Each object with this probability, and whatever else there is. The same for the same seed.
     case share(Double, seed: UInt64)
-    /// The objects that the function names, asked for each leading byte of the digests; nothing
-    /// else.
+    /// Only the objects that the function names, for each leading byte of the digests.
     case named(@Sendable (_ leadingByte: UInt8) throws(CacheError) -> Set<Digest>)
 
     /// Which of the objects whose digests begin with `byte`.

@@ -59,7 +59,7 @@ public struct VerifyReport: Sendable {
     public package(set) var entryFindings = EntryFindings()
     /// What was fetched again.
     public package(set) var refetches: [Refetch] = []
-    /// How long each step took, in seconds; 0 for one that had nothing to do. The index is checked
+    /// The duration of each step in seconds, 0 if there was nothing to do. The index is checked
     /// beside the objects.
     public package(set) var steps: [Step: Double] = [:]
     /// How long it took in all, in seconds.
@@ -140,8 +140,7 @@ public struct VerifyReport: Sendable {
         public enum Kind: String, Sendable, CaseIterable {
             /// The file's bytes do not have the digest that is its name.
             case corrupt
-            /// The index has an object whose file is not there, or a manifest names what is not
-            /// cached.
+            /// An object's file does not exist, or an entry of a manifest is not cached.
             case missing
             /// The file could not be read: that says nothing about its bytes.
             case unreadable
@@ -149,8 +148,7 @@ public struct VerifyReport: Sendable {
             case link
             /// The index itself is damaged.
             case index
-            /// Something else than a directory in the place of a directory of objects: none can be
-            /// stored there.
+            /// Something else in the place of a directory of objects: none can be stored.
             case obstructed
             /// An object that no row mentions: left by a crash, to be swept by eviction.
             case orphaned
