@@ -1,14 +1,6 @@
 import Foundation
 import GRDB
 
-extension CacheIndex {
-    func isPinned(_ key: String) throws(CacheError) -> Bool {
-        try lookUp { db in
-            try db.prepared("SELECT 1 FROM pins WHERE key = ?").firstInteger(key) != nil
-        }
-    }
-}
-
 extension Cache {
     /// Pins resources, cached or not: no eviction removes their objects until they are unpinned.
     /// Returns the number of keys that were not pinned, and how many of these are not cached.
@@ -26,7 +18,12 @@ extension Cache {
     }
 
     /// Whether a key is pinned.
-    public func isPinned(_ key: String) throws -> Bool { try index?.isPinned(key) ?? false }
+    public func isPinned(_ key: String) throws -> Bool {
+        guard let index else { return false }
+        return try index.lookUp { db in
+            try db.prepared("SELECT 1 FROM pins WHERE key = ?").firstInteger(key) != nil
+        }
+    }
 
     /// Removes pins, and returns the number of keys that were pinned.
     public func unpin(_ keys: EvictionPolicy.Keys) throws -> Int {

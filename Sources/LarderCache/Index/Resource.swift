@@ -83,6 +83,11 @@ public struct StoredObject: Sendable {
     /// The path of the object's file beneath the cache root.
     public var path: String { CacheLayout.path(digest) }
 
+    /// What a check of the bytes found out when they were stored.
+    public var attributes: ObjectAttributes {
+        ObjectAttributes(mediaType: mediaType, width: width, height: height)
+    }
+
     package static let columns =
         "o.digest, o.size, o.media_type, o.width, o.height, o.stored_at, o.used_at"
 

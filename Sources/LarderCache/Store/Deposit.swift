@@ -84,10 +84,3 @@ public struct ObjectAttributes: Sendable, Equatable {
         self.height = height
     }
 }
-
-extension StoredObject {
-    /// What a check of the bytes found out when they were stored.
-    public var attributes: ObjectAttributes {
-        ObjectAttributes(mediaType: mediaType, width: width, height: height)
-    }
-}

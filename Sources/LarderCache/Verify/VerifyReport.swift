@@ -207,20 +207,13 @@ public struct VerifyReport: Sendable {
             self.digest = digest
             self.urls = urls
         }
-    }
-}
 
-extension VerifyReport.Finding {
-    package var isRepaired: Bool {
-        switch repair {
-        case .restored, .changed, .removed: true
-        case .lost, nil: false
+        package init(damaged digest: Digest?, urls: [String]) {
+            self.init(
+                .missing, digest.map(CacheLayout.path) ?? CacheLayout.index,
+                "was damaged, and is not fetched again yet", digest: digest, urls: urls)
         }
-    }
 
-    package init(damaged digest: Digest?, urls: [String]) {
-        self.init(
-            .missing, digest.map(CacheLayout.path) ?? CacheLayout.index,
-            "was damaged, and is not fetched again yet", digest: digest, urls: urls)
+        package var isRepaired: Bool { repair.map { $0 != .lost } ?? false }
     }
 }
