@@ -22,7 +22,11 @@ struct Sweeper {
     }
 
     func run(_ swept: inout [Leftover: ObjectTally]) throws {
-        swept[.runs] = try sweepRuns()
+        // Without grace: the lock on an abandoned run is free.
+        var runs = ObjectTally()
+        (runs.count, runs.bytes) = try RunDirectory.sweepAbandoned(
+            in: directory, isDryRun: isDryRun)
+        swept[.runs] = runs
         // Anything in `tmp/` may be deleted.
         swept[.partials] = try sweep([CacheLayout.temporary, CacheLayout.partial]) { _, _ in true }
         swept[.temporaries] = try sweep([CacheLayout.temporary]) { name, status in
@@ -34,14 +38,6 @@ struct Sweeper {
         }
         // Without an index every object looks like one; it must be restored, not followed.
         if let index { swept[.orphans] = try sweepOrphans(index) }
-    }
-
-    /// Without grace: the lock on an abandoned run is free.
-    private func sweepRuns() throws(CacheError) -> ObjectTally {
-        let swept = try RunDirectory.sweepAbandoned(in: directory, isDryRun: isDryRun)
-        var tally = ObjectTally()
-        (tally.count, tally.bytes) = swept
-        return tally
     }
 
     private func sweep(

@@ -95,10 +95,8 @@ extension CacheIndex {
     func withRoom<Value>(_ body: () throws -> Value) throws -> Value {
         func set(cache: Int, checkpoint: Int) throws {
             try connections.writer.writeWithoutTransaction {
-                try $0.execute(
-                    sql: """
-                        PRAGMA cache_size = -\(cache); PRAGMA wal_autocheckpoint = \(checkpoint)
-                        """)
+                try $0.execute(sql: "PRAGMA cache_size = -\(cache)")
+                try $0.execute(sql: "PRAGMA wal_autocheckpoint = \(checkpoint)")
             }
         }
         try set(cache: Self.roomyCache, checkpoint: 4_000)

@@ -48,7 +48,11 @@ final class CacheIndex: Sendable {
                 var attempt = 0
                 while true {
                     do {
-                        return try Self.openWriter(file, writing)
+                        let writer = try file.open(.writing, writing)
+                        if try !writer.writeWithoutTransaction({ try CacheIndex.setUp($0, file) }) {
+                            try IndexSchema.migrator.migrate(writer)
+                        }
+                        return writer
                     } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
                         guard wait.goesOn(attempt) else { throw error }
                         attempt += 1
@@ -68,16 +72,6 @@ final class CacheIndex: Sendable {
         }
     }
 
-    private static func openWriter(
-        _ file: DatabaseFile, _ configuration: Configuration
-    ) throws -> DatabaseQueue {
-        let writer = try file.open(.writing, configuration)
-        if try writer.writeWithoutTransaction({ try setUp($0, file) }) == false {
-            try IndexSchema.migrator.migrate(writer)
-        }
-        return writer
-    }
-
     /// Checks what is there, and gives it a log. Returns whether all migrations have been applied.
     private static func setUp(_ db: Database, _ file: DatabaseFile) throws -> Bool {
         let applied = try migrations(in: db, file) ?? 0
@@ -92,11 +86,8 @@ final class CacheIndex: Sendable {
         }
         // Anything less may lose the last commits with the power. And on macOS fsync(2) leaves them
         // in the drive's cache unless SQLite is told otherwise.
-        try db.execute(
-            sql: """
-                PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;
-                PRAGMA cache_size = -\(usualCache)
-                """)
+        try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON")
+        try db.execute(sql: "PRAGMA cache_size = -\(usualCache)")
         return IndexSchema.isCurrent(applied)
     }
 

@@ -13,12 +13,8 @@ enum ScratchDatabase {
         configuration.prepareDatabase { [weak directory = index?.directory] db in
             withExtendedLifetime(root) {}
             // First: a defended connection keeps its journal.
-            try db.execute(
-                sql: """
-                    PRAGMA main.journal_mode = OFF;
-                    PRAGMA main.synchronous = OFF;
-                    PRAGMA main.locking_mode = EXCLUSIVE;
-                    """)
+            try db.execute(sql: "PRAGMA main.journal_mode = OFF; PRAGMA main.synchronous = OFF")
+            try db.execute(sql: "PRAGMA main.locking_mode = EXCLUSIVE")
             if isFrozen {
                 // Of what is attached, too: it shares no memory then.
                 try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
