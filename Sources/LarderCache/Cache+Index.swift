@@ -72,7 +72,6 @@ extension Cache {
     package var hasDamaged: Bool { index?.hasDamaged ?? false }
     package var indexURI: String? { index?.uri }
 
-    /// A temporary database, joined with the index of `cache` if there is one.
     package static func scratchDatabase(
         at path: String?, beside cache: Cache?
     ) throws -> DatabaseQueue {

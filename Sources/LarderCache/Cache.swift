@@ -266,7 +266,6 @@ public final class Cache: Sendable {
         try index.writeStep { try ObjectUse.record(objects, at: Date(), in: $0) }
     }
 
-    /// The same for a reader, who never fails because use cannot be recorded.
     package func noteUse(of object: StoredObject) {
         if ObjectUse.isDue(object.usedAt) { noteUse(of: [object.digest]) }
     }

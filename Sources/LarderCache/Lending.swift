@@ -87,7 +87,6 @@ package final class LentFile: Sendable {
 
     package var isShortened: Bool { (try? file.status()).map { $0.st_size < size } ?? true }
 
-    /// Returns a new descriptor, with a position of its own.
     package func descriptor() throws(CacheError) -> Int32 {
         let copy = fcntl(file.raw, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw file.failure("open") }
@@ -123,8 +122,6 @@ package final class LentFile: Sendable {
         #endif
     }
 }
-
-// What an export takes from a cache, and where it puts it.
 
 extension Cache {
     package var root: FileDescriptor { directory.root }

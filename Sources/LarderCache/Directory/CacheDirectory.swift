@@ -158,7 +158,6 @@ final class CacheDirectory: Sendable {
         return absent.map { digests[$0] }
     }
 
-    /// Calls `body` for the objects that have a regular file, one directory after another.
     private func forEachStatus(
         of digests: some Collection<Digest>, _ body: (Int, stat) -> Void
     ) throws(CacheError) {

@@ -112,7 +112,6 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
             message: "\(message); the next prefetch, or larder reindex, rebuilds the index")
     }
 
-    /// Describes why SQLite could not open a file: no descriptors, no permission, else the disk.
     private init(unopened subject: String, _ message: String) {
         let number = Self.refusal(of: subject)
         switch number {

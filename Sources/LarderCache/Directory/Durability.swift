@@ -1,7 +1,6 @@
 import CLarderSystem
 import Foundation
 
-/// Makes what was written durable, a batch at a time.
 package enum Durability {
     /// Adds a written file or changed directory to what the next ``flush(_:)`` makes durable. Opens
     /// it only if the system needs it, because a batch has more files than may be open.

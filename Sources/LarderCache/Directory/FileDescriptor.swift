@@ -58,7 +58,6 @@ package final class FileDescriptor: Sendable {
         return directory
     }
 
-    /// The error of a system call that has just failed.
     func failure(_ call: String) -> CacheError { CacheError(call, subject: subject, errno: errno) }
     package func path(of name: String) -> String { isUsersOwn ? name : "\(subject)/\(name)" }
 
@@ -184,7 +183,6 @@ package final class FileDescriptor: Sendable {
         }
     }
 
-    /// Whether going up from this directory leads to `root`, or it is that itself.
     package func lies(in root: FileDescriptor) throws(CacheError) -> Bool {
         let root = try root.status()
         var current = self

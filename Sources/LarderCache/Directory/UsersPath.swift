@@ -14,7 +14,6 @@ package struct UsersPath {
     private static let mostLinks = 40
 
     package let named: String
-    /// The same place, without links.
     private let place: String
     private let isDangling: Bool
     private let foreignLink: ForeignLink?
@@ -202,7 +201,6 @@ package struct UsersPath {
 }
 
 extension FileDescriptor {
-    /// Whether it is on procfs, where only the kernel makes links.
     fileprivate var isOfProcesses: Bool {
         #if os(Linux)
             var status = statfs()

@@ -145,7 +145,6 @@ struct FileRemoval: Sendable {
         }
     }
 
-    /// Returns the bytes on disk that this frees; nil if nothing was removed.
     private func remove(
         _ digest: Digest, from fanOut: FileDescriptor
     ) throws(CacheError) -> Int64? {

@@ -145,7 +145,6 @@ private struct DirectiveReader {
             }
         }
         while let last = argument.last, last.isBlank { argument.removeLast() }
-        // Nothing, or something else than an argument.
         guard argument.first == UInt8(ascii: "=") else { return argument.isEmpty ? nil : argument }
         argument.removeFirst()
         return argument

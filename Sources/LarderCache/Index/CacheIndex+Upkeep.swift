@@ -58,7 +58,6 @@ extension CacheIndex {
         }
     }
 
-    /// Folds the log into the index, and gives its room back.
     func foldLog() throws {
         _ = try connections.writer.writeWithoutTransaction { try $0.checkpoint(.truncate) }
         directory.log(.debug, "folded the log of the index into it")

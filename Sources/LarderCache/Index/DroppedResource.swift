@@ -38,7 +38,6 @@ package struct DroppedResource: Sendable {
         self.finding = finding
     }
 
-    /// Keeps it in the index, in the transaction that deletes its rows.
     func keep(in db: Database) throws {
         try db.prepared("INSERT OR REPLACE INTO damaged VALUES (?, ?, ?, ?, ?, ?)").run(
             key, url == key ? nil : url, digest, isAnyContent ? 1 : 0, isUnstorable ? 1 : 0,

@@ -13,7 +13,6 @@ final class IndexConnections: @unchecked Sendable {
     private let places = DispatchSemaphore(value: IndexConnections.readerLimit)
     private let lock = NSLock()
     private var idle: [DatabaseQueue] = []
-    /// What ``watching(_:)`` lends.
     private var watcher: DatabaseQueue?
     private var isClosed = false
 

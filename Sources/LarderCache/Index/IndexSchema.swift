@@ -2,7 +2,6 @@ import GRDB
 
 /// The index's tables, as a list of migrations: a released one is never changed.
 enum IndexSchema {
-    /// What a file's tables say of who made it.
     enum Origin {
         case none
         case own(migrations: Int)

@@ -142,7 +142,6 @@ package struct RowReader {
     package var isNull: Bool { sqlite3_column_type(raw, position + 1) == SQLITE_NULL }
     package mutating func skip() { position += 1 }
 
-    /// Returns nil if the next column is NULL, else what `read` returns.
     package mutating func optional<Value>(
         _ read: (inout RowReader) throws -> Value
     ) rethrows -> Value? {

@@ -1,7 +1,6 @@
 import GRDB
 import LarderCore
 
-/// A URL as a manifest spells it, and the key of its resource.
 package struct Spelling: Sendable {
     package let text: String
     package let key: String

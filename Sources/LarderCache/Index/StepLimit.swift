@@ -62,7 +62,6 @@ final class StepLimit {
         return steps <= limit
     }
 
-    /// What the connection has in memory and has written.
     private var ownBytes: Int64 {
         func value(_ status: CInt) -> Int64 {
             var (current, highest): (CInt, CInt) = (0, 0)

@@ -6,7 +6,6 @@ import LarderCore
 /// characters such as `|`, keeps backslashes and the manifest's escapes, and drops an empty query.
 enum URLKeys {
     private static let pageLimit = 500
-    /// An SQL condition for keys that may differ from today's.
     private static let mayDiffer = #"key GLOB 'http*' AND key GLOB '*[]"%<>[\^`{|}'']*'"#
 
     /// Returns today's key and URL for a URL's text; nil if the key is `key`, or it is no URL.

@@ -38,7 +38,6 @@ struct IndexRecovery {
         return try tree.names().contains(where: ObjectTree.isFanOut)
     }
 
-    /// Rebuilds the index if that is due; nil if it is not. One process at a time.
     static func runIfDue(in directory: CacheDirectory) throws(CacheError) -> RecoveryReport? {
         guard try isDue(in: directory) else { return nil }
         let lock = try directory.openingLock()

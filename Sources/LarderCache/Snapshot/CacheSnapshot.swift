@@ -224,7 +224,6 @@ struct SnapshotPlace {
         }
     }
 
-    /// Gives the finished copy its name, durably.
     func publish() throws(CacheError) {
         func confirm(_ name: String) throws(CacheError) {
             guard try parent.has(staging, as: name) else {

@@ -124,7 +124,6 @@ package final class PartialBody: @unchecked Sendable {
     /// The fields of its response, which that of the rest may omit (RFC 9110, section 15.3.7).
     package let fields: Validators
     package let count: Int64
-    /// How many the whole body has, if it was said.
     package let totalBytes: Int64?
 
     private let bodies: PartialBodies

@@ -30,7 +30,6 @@ package final class Store: @unchecked Sendable {
     private let directory: CacheDirectory
     private let index: CacheIndex
     private let run: RunDirectory
-    /// Bodies whose transfers were interrupted, of this run and earlier ones.
     package let partials: PartialBodies
     private let commits = DispatchQueue(label: "larder.store")
 

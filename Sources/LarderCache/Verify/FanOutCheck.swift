@@ -15,7 +15,6 @@ struct FanOutCheck {
     let rows: Rows
     let options: VerifyOptions
     let onObject: (Int64) -> Void
-    /// Whether not all was looked at, because it was cancelled.
     private(set) var isBrokenOff = false
 
     private let reader: ObjectReader

@@ -36,7 +36,6 @@ public enum VerifySelection: Sendable {
     /// Only the objects that the function names, for each leading byte of the digests.
     case named(@Sendable (_ leadingByte: UInt8) throws(CacheError) -> Set<Digest>)
 
-    /// Which of the objects whose digests begin with `byte`.
     func objects(_ byte: UInt8) throws(CacheError) -> (Digest) -> Bool {
         switch self {
         case .all: return { _ in true }

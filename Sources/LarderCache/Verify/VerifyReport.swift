@@ -113,7 +113,6 @@ public struct VerifyReport: Sendable {
         try body(&self)
     }
 
-    /// Notes how long a step took, and that nothing else was done meanwhile.
     package mutating func note(
         _ step: Step, since start: ContinuousClock.Instant,
         until end: ContinuousClock.Instant = .now
