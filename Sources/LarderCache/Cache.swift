@@ -13,10 +13,8 @@ public final class Cache: Sendable {
     let damage: CacheError?
     /// Why it can only be read although its directory can be written.
     private let obstacle: CacheError?
-
     /// Whether it can only be read: its medium, its permissions or a full disk allow no more.
     public let isReadOnly: Bool
-
     /// How the index was rebuilt when it was opened; nil if it was sound.
     public let recovery: RecoveryReport?
 

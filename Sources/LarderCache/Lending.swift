@@ -187,17 +187,10 @@ package final class OutgoingObject: @unchecked Sendable {
             let wanted = Int(min(Int64(buffer.count), size - offset))
             let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<max(0, wanted)])
             guard let count = try? file.read(at: offset, into: room) else { return nil }
-            guard count == wanted else {
-                isDamaged = true
-                return nil
-            }
             hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             place += Int64(count)
-            if place == size, hasher.digest != digest {
-                isDamaged = true
-                return nil
-            }
-            return count
+            isDamaged = count != wanted || place == size && hasher.digest != digest
+            return isDamaged ? nil : count
         }
     }
 }

@@ -16,22 +16,15 @@ package struct RunRecord: Sendable, Equatable {
         case pulled, shared
         case pushed, unpushed
         case receivedBytes = "received_bytes"
-        /// Objects that were looked at, or are left.
-        case objects
-        /// The sum of their sizes.
-        case bytes
-        case resources
-        case whole
-        case findings
+        /// Objects that were looked at, or are left, and the sum of their sizes.
+        case objects, bytes
+        case resources, whole, findings
         /// Objects, entries and whatever else that was found not to be as the index vouches for.
         case damaged
         case repaired
         case evictedObjects = "evicted_objects"
-        /// The sum of their sizes.
         case evictedBytes = "evicted_bytes"
-        case kept
-        case swept
-        case missed
+        case kept, swept, missed
     }
 
     package let command: Command

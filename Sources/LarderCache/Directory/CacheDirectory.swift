@@ -254,19 +254,13 @@ final class CacheDirectory: Sendable {
             if try objects.status(of: CacheLayout.algorithm) != nil { return true }
         } catch  where error.isOutOfReach {}
         if try root.status(of: CacheLayout.snapshot) != nil { return true }
-        if try hasOwnTag() { return true }
+        let tag = Array(CacheLayout.tagContents.utf8)
+        do throws(CacheError) {
+            if try root.file(CacheLayout.tag).read(atMost: tag.count) == tag { return true }
+        } catch  where error.isOutOfReach {}
         // SQLite would wait for ever to read a pipe.
         guard try root.status(of: CacheLayout.index)?.isRegularFile == true else { return false }
         return CacheIndex.isOwn(in: self)
-    }
-
-    private func hasOwnTag() throws(CacheError) -> Bool {
-        let own = Array(CacheLayout.tagContents.utf8)
-        do throws(CacheError) {
-            return try root.file(CacheLayout.tag).read(atMost: own.count) == own
-        } catch  where error.isOutOfReach {
-            return false
-        }
     }
 
     func layOut() throws(CacheError) {

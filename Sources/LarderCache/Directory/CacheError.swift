@@ -180,13 +180,10 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     }
 
     var isDamage: Bool { code == .damaged }
-
     /// Whether the path leads to no file, to a link or to a socket.
     var isAbsence: Bool { [ENOENT, ENOTDIR, ELOOP, ENXIO].contains(errno) }
-
     /// Whether it is about a file that was not read because it is sparse (``SparseBudget``).
     package var isSparse: Bool { code == .obstructed && errno == EFBIG }
-
     /// Whether an object's bytes are gone, wrong, or not read because its file is sparse.
     package var isOfDamagedObject: Bool { code == .corrupt || isSparse }
 

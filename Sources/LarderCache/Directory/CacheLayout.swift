@@ -32,7 +32,6 @@ enum CacheLayout {
     static let locks = "locks"
     static let verifyPosition = "verify-position.json"
     static let reserve = "reserve"
-
     static let objectTree = "\(objects)/\(algorithm)"
 
     static func setAside(at time: String) -> String { "\(damage)-\(time).sqlite" }

@@ -37,7 +37,7 @@ package enum HelperThread {
     }
 
     static func forEach(below count: Int, _ body: @Sendable (Int) -> Void) {
-        let next = Counter()
+        let next = Counter(0)
         share(count) {
             while case let number = next.next() - 1, number < count { body(number) }
         }
@@ -142,8 +142,6 @@ final class Locked<Value>: @unchecked Sendable {
 typealias Counter = Locked<Int>
 
 extension Locked<Int> {
-    convenience init() { self.init(0) }
-
     func next() -> Int {
         withLock { value in
             value += 1

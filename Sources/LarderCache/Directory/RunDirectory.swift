@@ -7,7 +7,7 @@ final class RunDirectory: Sendable {
     let name: String
     let directory: FileDescriptor
     private let parent: FileDescriptor
-    private let serial = Counter()
+    private let serial = Counter(0)
 
     init(in cache: CacheDirectory) throws(CacheError) {
         parent = try cache.root.directory(CacheLayout.temporary, create: true)

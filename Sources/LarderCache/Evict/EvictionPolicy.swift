@@ -25,7 +25,6 @@ public struct EvictionPolicy {
     public var grace: TimeInterval = 3_600
     /// Whether nothing is removed, and the report tells what would be. Default: false.
     public var isDryRun = false
-
     /// Called often once the keys are read. If it returns true, the eviction ends within moments,
     /// and the report tells what was removed. Default: returns false.
     public var isCancelled: () -> Bool = { false }

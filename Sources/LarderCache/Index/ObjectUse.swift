@@ -7,10 +7,8 @@ package enum ObjectUse {
     /// A use is recorded only if the recorded one is older than this, in seconds: a run that
     /// finds everything fresh once more writes nothing.
     package static let precision: TimeInterval = 3_600
-
     /// Uses are recorded so many at a time, between which other writers get their turn.
     package static let stepLimit = 2_000
-
     /// The beginning of 2020, in seconds since 1970: earlier, the clock was not set yet.
     static let earliest: TimeInterval = 1_577_836_800
 

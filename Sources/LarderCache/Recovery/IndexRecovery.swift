@@ -248,11 +248,7 @@ struct IndexRecovery {
         ).forEach { try DroppedResource(&$0, finding: 0).keep(in: db) }
     }
 
-    private enum Content {
-        case whole(size: Int64, modified: Date)
-        case unreadable
-        case other
-    }
+    private enum Content { case whole(size: Int64, modified: Date), unreadable, other }
 
     /// Nil if reading is broken off.
     private static func check(

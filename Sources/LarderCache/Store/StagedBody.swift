@@ -11,7 +11,6 @@ package final class StagedBody: @unchecked Sendable {
     package static let memoryLimit = 64 * 1024
     /// Received bytes that may wait for the disk before the transfer is paused.
     static let backlogLimit = 512 * 1024
-
     /// The buffer's capacity: with one more piece as the network brings them, it is full. Left to
     /// itself it would be doubled on the way, and hold up to twice of what comes.
     private static let capacity = memoryLimit + 16 * 1024
@@ -24,7 +23,7 @@ package final class StagedBody: @unchecked Sendable {
 
     /// Shared in turn: each serial queue takes a thread, and many large bodies may come at once.
     static let writers = (1...4).map { DispatchQueue(label: "larder.writer.\($0)") }
-    private static let begun = Counter()
+    private static let begun = Counter(0)
 
     private let run: RunDirectory
     private let onDrained: @Sendable () -> Void

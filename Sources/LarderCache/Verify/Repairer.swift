@@ -69,11 +69,7 @@ struct Repairer {
         return damaged
     }
 
-    private enum Place {
-        case whole(size: Int64)
-        case bad(inode: ino_t)
-        case empty
-    }
+    private enum Place { case whole(size: Int64), bad(inode: ino_t), empty }
 
     private func withdraw(
         _ batch: ArraySlice<Int>, _ findings: inout [VerifyReport.Finding],

@@ -13,7 +13,6 @@ public struct VerifyOptions: Sendable {
     /// limit. At least one directory is verified. Only with ``VerifySelection/all`` and
     /// ``VerifySelection/part(_:of:)``, and if the cache can be written.
     public var maximumDuration: Duration?
-
     /// Asked often, from any thread: true ends the verification within moments. Default: never.
     public var isCancelled: @Sendable () -> Bool = { false }
 
