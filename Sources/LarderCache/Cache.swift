@@ -71,8 +71,7 @@ public final class Cache: Sendable {
             isCancelled: isCancelled, onProgress: onProgress)
     }
 
-    /// Marks the index as damaged, so that the next writer rebuilds it. Returns the damage, or an
-    /// error of the disk instead.
+    /// Marks the index as damaged for the next writer. Returns the damage, or the disk's error.
     package func noteDamage(_ error: CacheError) -> CacheError {
         let error = directory.judged(error)
         guard error.isDamage else { return error }
@@ -121,8 +120,7 @@ public final class Cache: Sendable {
         }
     }
 
-    /// Opens the cache at `path` to verify it. A damaged index is a finding then, and no error. For
-    /// a repair, which writes the index, other writers are waited for.
+    /// Opens the cache at `path`, also with a damaged index. A repair waits for other writers.
     package static func openDamaged(
         at path: String, wait: LockWait = .none, log: CacheLog = .none, isForRepair: Bool = false
     ) throws(CacheError) -> Cache {
@@ -290,8 +288,7 @@ public final class Cache: Sendable {
         ).run()
     }
 
-    /// Repairs what a verification found without the network, and notes it in `report`. Returns the
-    /// resources to fetch again, which the index keeps as damaged until then.
+    /// Repairs what needs no network, notes it in `report`, and returns the resources to fetch.
     package func repair(
         _ report: inout VerifyReport, isCancelled: () -> Bool = { false }
     ) throws(CacheError) -> [DroppedResource] {

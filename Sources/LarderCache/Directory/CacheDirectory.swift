@@ -195,10 +195,9 @@ final class CacheDirectory: Sendable {
         throw CacheError(.corrupt, subject: subject, message: "is not a regular file")
     }
 
-    /// Holds other processes' openings of the index back for as long as the result lives. Waits
-    /// without limit: an opening takes moments, unless it has an index to rebuild. Locks `tmp/`:
-    /// closing any descriptor of the index would release SQLite's locks (fcntl(2), "Advisory record
-    /// locking").
+    /// Holds other processes' openings of the index back while the result lives. Waits without
+    /// limit. Locks `tmp/`: closing any descriptor of the index would release SQLite's locks
+    /// (fcntl(2)).
     func openingLock() throws(CacheError) -> FileDescriptor {
         let temporary = try root.directory(CacheLayout.temporary, create: true)
         try wait.unlimited.take(LOCK_EX, on: temporary, subject: path) {

@@ -199,8 +199,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     /// Whether one place in the object tree is missing, foreign, a link, or may not be entered.
     var isOutOfReach: Bool { isAbsence || errno == EACCES }
 
-    /// The same error as one of a single object's place; nil if it concerns the whole cache, as
-    /// a full or failing disk or a lack of descriptors does.
+    /// The same error as one of a single object's place; nil if it concerns the whole cache.
     var obstruction: CacheError? {
         switch errno {
         case EISDIR, ENOTDIR, ELOOP, ENXIO:

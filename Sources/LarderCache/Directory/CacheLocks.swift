@@ -65,8 +65,7 @@ public struct LockWait: Sendable {
     }
 }
 
-/// A lock by name between runs. The kernel releases it when the process ends. Its file is never
-/// removed, because other processes may be waiting for it.
+/// A lock by name between runs. Its file is never removed: other processes may wait for it.
 package final class NamedLock: Sendable {
     private let file: FileDescriptor
 
@@ -118,8 +117,7 @@ package final class NamedLock: Sendable {
     }
 }
 
-/// How long an index waits while another process has SQLite's lock on it: ``grace`` at least,
-/// because transactions of larder last only milliseconds.
+/// How long to wait for SQLite's lock on the index: ``grace`` at least, as transactions are short.
 final class WriterWait: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`. (`Mutex` needs iOS 18.)
 

@@ -68,8 +68,7 @@ struct DiskSpace {
     }
 }
 
-/// A file with allocated blocks that an eviction gives up first on a full disk, because deleting
-/// needs room for the index's log. Nothing depends on it.
+/// Blocks that an eviction gives up on a full disk, because deleting needs room for a log.
 struct Reserve {
     private static let sizes: ClosedRange<Int64> = (1 << 20)...(4 << 20)
     /// It is made only if so many times its size is free.

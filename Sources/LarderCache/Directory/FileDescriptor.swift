@@ -199,8 +199,7 @@ package final class FileDescriptor: Sendable {
         }
     }
 
-    /// A path to this directory for SQLite, valid while this one is open, even if a directory on
-    /// the way is renamed. Nil if the system has none (macOS).
+    /// A path to this directory for SQLite, valid while this is open; nil on macOS.
     var pathForSQLite: String? {
         #if os(Linux)
             let path = "/proc/self/fd/\(raw)"

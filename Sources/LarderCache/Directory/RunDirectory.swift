@@ -82,8 +82,7 @@ final class RunDirectory: Sendable {
     }
 }
 
-/// A directory of this process's own in the system's directory for temporary files. It is removed
-/// through its descriptor, since its path may lead elsewhere by then.
+/// A temporary directory of this process, removed by descriptor: its path may lead elsewhere.
 package final class ScratchDirectory: Sendable {
     package let path: String
     private let name: String

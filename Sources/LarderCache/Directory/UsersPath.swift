@@ -1,9 +1,8 @@
 import CLarderSystem
 import Foundation
 
-/// A path that the user named, with its links resolved. Links of other users are refused, and no
-/// link is followed afterwards, because the owner of a directory on the way can make one at any
-/// time.
+/// A path that the user named, with links resolved. Another user's links are refused, and none is
+/// followed later, because the owner of a directory on the way can make one at any time.
 package struct UsersPath {
     private struct ForeignLink {
         let path: String
@@ -162,8 +161,7 @@ package struct UsersPath {
         #endif
     }
 
-    /// Opens a file to write to it, and makes it if necessary. Throws `.unusable` if another user
-    /// has put it into a directory that others can write to.
+    /// Opens or makes a file to write to. Refuses another user's where others can write.
     package func file(flags: Int32, mode: mode_t) throws(CacheError) -> FileDescriptor {
         try checkLinks()
         let parent = try openPlain(place.parentDirectory)

@@ -154,8 +154,7 @@ final class EvictionPlan {
         return reported
     }
 
-    /// The keys of damaged resources after `key` that are too old, or not among the only ones to
-    /// keep. Their objects are gone already.
+    /// Damaged keys after `key` that are too old or not to be kept. Their objects are gone.
     func damagedKeys(after key: String, at instant: Date, limit: Int) throws -> [String] {
         try database.unsafeRead { db in
             try db.prepared(

@@ -68,8 +68,7 @@ package struct CacheControl: Equatable, Sendable {
     private var hasNoStore = false
     private var hasMustUnderstand = false
     private var isPrivate = false
-    /// `public`, `s-maxage` or `must-revalidate`: a shared cache may store even what was asked for
-    /// with credentials (section 3.5).
+    /// `public`, `s-maxage`, `must-revalidate`: shared despite credentials (section 3.5).
     private var isForShared = false
 
     /// Whether a shared cache may store the response; `isPersonal` if the request had credentials.
@@ -120,8 +119,7 @@ private struct DirectiveReader {
 
     init(_ field: String) { rest = Substring(field).utf8 }
 
-    /// The next directive; nil at the end. An argument that the grammar does not allow is handed
-    /// over as it came: blanks around `=` belong to it.
+    /// The next directive; nil at the end. Blanks around `=` belong to the argument.
     mutating func next() -> (name: Substring.UTF8View, argument: [UInt8]?)? {
         while let byte = rest.first, byte == UInt8(ascii: ",") || byte.isBlank {
             rest.removeFirst()

@@ -52,8 +52,7 @@ public struct Validators: Sendable, Equatable, Codable {
         return merged
     }
 
-    /// Whether a 304 with these fields is about the response that has `stored`: if both have an
-    /// ETag it is the same, weak or not (RFC 9111, section 4.3.4).
+    /// Whether a 304 is about `stored`: ETags must match, weak or not (RFC 9111, section 4.3.4).
     package func vouch(for stored: Validators) -> Bool {
         guard let etag, let known = stored.etag else { return true }
         func opaque(_ tag: String) -> Substring.UTF8View {

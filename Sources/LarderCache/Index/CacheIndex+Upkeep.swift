@@ -113,8 +113,7 @@ extension CacheIndex {
     /// So many free pages stay, and a twentieth of all: the next run wants them.
     private static let sparePages = 64
 
-    /// Moves pages from the end into free ones and cuts off the end, in steps. An index that was
-    /// made before it could do so keeps its length until it is rebuilt.
+    /// Cuts free pages off the end, in steps. Indexes of versions that could not keep their length.
     func shrink(unless isCancelled: () -> Bool) throws(CacheError) {
         while !isCancelled() {
             let free = try read { db in

@@ -42,8 +42,7 @@ final class CacheIndex: Sendable {
             var configuration = Configuration()
             configuration.busyMode = .callback(wait.goesOn)
             let writing = configuration
-            // A file gets its log in a transaction that begins by reading: SQLite does not ask
-            // then.
+            // A file gets its log in a transaction that SQLite begins without asking to wait.
             func open() throws -> DatabaseQueue {
                 var attempt = 0
                 while true {
@@ -84,8 +83,7 @@ final class CacheIndex: Sendable {
                 throw DatabaseError(resultCode: .SQLITE_IOERR, message: "it can have no log")
             }
         }
-        // Anything less may lose the last commits with the power. And on macOS fsync(2) leaves them
-        // in the drive's cache unless SQLite is told otherwise.
+        // Less may lose commits with the power; fsync(2) on macOS leaves them in the drive.
         try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON")
         try db.execute(sql: "PRAGMA cache_size = -\(usualCache)")
         return IndexSchema.isCurrent(applied)

@@ -80,8 +80,7 @@ struct DatabaseFile: Sendable {
         return try DatabaseQueue(path: uri(access), configuration: configuration)
     }
 
-    /// Makes it as an empty file if it does not exist: SQLite would ask the umask for the mode,
-    /// which the log gets, too. SQLite says what is wrong if that fails.
+    /// Makes an empty file if none exists: SQLite would ask the umask for the mode.
     func make() { _ = try? directory.root.create(name) }
 
     /// Whether its header, but for what the log has of it, has a format that SQLite writes: a copy
@@ -115,8 +114,7 @@ struct DatabaseFile: Sendable {
         return "file:\(escaped(path))?\(access.parameter)&vfs=\(system)"
     }
 
-    /// The longest path that SQLite takes, in bytes, with the names that it derives
-    /// (`MAX_PATHNAME` in os_unix.c). It would only say that it cannot open the file.
+    /// The longest path that SQLite takes, in bytes (`MAX_PATHNAME` in os_unix.c).
     private static let longestPlace = 500
 
     /// As sqlite.org/security.html has it for files from elsewhere.

@@ -59,8 +59,7 @@ final class IndexConnections: @unchecked Sendable {
         if isClosed { throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "is closed") }
     }
 
-    /// Closes all, once nobody reads any more; the writer last: who leaves the index last folds its
-    /// log into it, and only a writer can.
+    /// Closes all once nobody reads, the writer last: only it can fold the log into the index.
     func close() {
         for _ in 0..<Self.readerLimit { places.wait() }
         defer { for _ in 0..<Self.readerLimit { places.signal() } }
@@ -75,8 +74,7 @@ final class IndexConnections: @unchecked Sendable {
 }
 
 extension DatabaseReader {
-    /// Reads with long statements, and ends them with `CancellationError` soon after `isCancelled`,
-    /// which is called often, returns true.
+    /// Reads with long statements, ended with `CancellationError` after `isCancelled` is true.
     func read<Value>(
         unless isCancelled: @escaping @Sendable () -> Bool, _ body: (Database) throws -> Value
     ) throws -> Value {

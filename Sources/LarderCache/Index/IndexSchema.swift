@@ -70,8 +70,7 @@ enum IndexSchema {
         return known
     }
 
-    /// The statements that made everything in a file, each with what SQLite knows it by. One more
-    /// than larder ever makes is enough to tell that they are others.
+    /// The statements that made a file's tables. Any more than 64 are not larder's.
     private static func statements(of db: Database) throws -> [Statement] {
         try db.prepared(
             """
