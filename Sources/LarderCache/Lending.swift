@@ -70,8 +70,7 @@ extension Cache {
     }
 }
 
-/// An open file that is sent: of an object whose bytes were compared with its digest, or of what
-/// the sender has made. It stays, whatever an eviction takes meanwhile.
+/// An open file that is sent. It stays, whatever an eviction removes meanwhile.
 package final class LentFile: Sendable {
     package let size: Int64
     private let file: FileDescriptor
@@ -157,8 +156,7 @@ extension Cache {
     }
 }
 
-/// An object on its way to somebody else: read from its beginning, piece by piece, and compared
-/// with its digest before the last piece is handed out. It stays, whatever an eviction takes.
+/// An object that is sent in pieces, and compared with its digest before the last piece is sent.
 package final class OutgoingObject: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`.
 
@@ -199,8 +197,7 @@ extension Cache {
     package func outgoing(_ object: StoredObject) throws(CacheError) -> OutgoingObject {
         let object = sized(object)
         let file = try open(object).file
-        // A sparse file is digested before anything is sent: nothing has been paid for its size.
-        // Reads have their own offsets, so that the position does not matter.
+        // A sparse file is digested first: its size cost nothing. Reads have their own offsets.
         let status = try file.status()
         if status.st_size > status.plausibleBytes { _ = try confirm(file, is: object) }
         return OutgoingObject(object, file: file)

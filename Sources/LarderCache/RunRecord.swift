@@ -51,8 +51,7 @@ package struct RunRecord: Sendable, Equatable {
         self.version = version
     }
 
-    /// Puts it in the place of the command's last one, if there is a cache at `path` that can be
-    /// written. What fails is not told: no run is to fail because of this.
+    /// Replaces the command's last record if the cache at `path` is writable. Never fails a run.
     package func save(inCacheAt path: String) {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .custom { date, encoder in

@@ -113,7 +113,7 @@ extension CacheIndex {
     /// So many free pages stay, and a twentieth of all: the next run wants them.
     private static let sparePages = 64
 
-    /// Cuts free pages off the end, in steps. Indexes of versions that could not keep their length.
+    /// Cuts free pages off the end, in steps. Older indexes keep their length until a rebuild.
     func shrink(unless isCancelled: () -> Bool) throws(CacheError) {
         while !isCancelled() {
             let free = try read { db in

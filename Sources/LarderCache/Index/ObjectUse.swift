@@ -4,16 +4,14 @@ import LarderCore
 
 /// When objects were last used: stored, confirmed, found fresh by a prefetch, or read.
 package enum ObjectUse {
-    /// A use is recorded only if the recorded one is older than this, in seconds: a run that
-    /// finds everything fresh once more writes nothing.
+    /// Seconds until a use is recorded again: a run that finds everything fresh writes nothing.
     package static let precision: TimeInterval = 3_600
     /// Uses are recorded so many at a time, between which other writers get their turn.
     package static let stepLimit = 2_000
     /// The beginning of 2020, in seconds since 1970: earlier, the clock was not set yet.
     static let earliest: TimeInterval = 1_577_836_800
 
-    /// Whether to record a use at `instant` of an object that was used at `last`. None takes the
-    /// place of a later one: it is rather this clock that is wrong.
+    /// Whether to record a use at `instant`. It never replaces a later one.
     package static func isDue(_ last: Date, at instant: Date = Date()) -> Bool {
         instant.timeIntervalSince(last) >= precision
     }

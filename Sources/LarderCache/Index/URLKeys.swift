@@ -123,8 +123,7 @@ final class FormerKeys: @unchecked Sendable {
 }
 
 extension CacheIndex {
-    /// Lists today's keys of URLs whose rows have a former key, in the table `former_keys` of a
-    /// joined scratch database; false if all have today's.
+    /// Lists today's keys of former ones in the table `former_keys`; false if there are none.
     func listFormerKeys(in db: Database) throws -> Bool {
         guard formerKeys != nil else { return false }
         try db.execute(

@@ -170,8 +170,7 @@ struct IndexRecovery {
         return .nothing
     }
 
-    /// Drops rows of damaged objects, keeps their URLs as damaged, and adopts objects without a
-    /// row.
+    /// Drops rows of damaged objects but keeps their URLs, and adopts objects without a row.
     private func compareWithTree(
         _ database: DatabaseQueue, _ report: inout RecoveryReport,
         unless isCancelled: () -> Bool, _ onProgress: (ObjectProgress) -> Void
@@ -300,8 +299,7 @@ struct IndexRecovery {
     }
 }
 
-/// Keeps everybody from committing to an index for as long as it holds: what is committed between
-/// the copy of its rows and its replacement would be lost with it.
+/// Keeps others from committing to an index after its rows were copied: that would be lost.
 struct CommitStop {
     private let database: DatabaseQueue
 

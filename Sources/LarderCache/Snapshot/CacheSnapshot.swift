@@ -163,8 +163,7 @@ struct SnapshotPlace {
     private let name: String
     private let parent: FileDescriptor
     private let stagingName: String
-    /// The directory in which the copy is made. It is locked as long as this is open: what a killed
-    /// process has left is not, and is swept by the next.
+    /// Locked while this is open. What a killed process has left is not, and is swept later.
     let staging: FileDescriptor
     let stagingPath: String
 

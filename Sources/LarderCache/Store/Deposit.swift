@@ -63,8 +63,7 @@ package struct StagedObject: Sendable {
 }
 
 package protocol Depositor: AnyObject, Sendable {
-    /// Receives the outcomes of its own deposits in a batch, in the order in which they were added.
-    /// Called on the store's queue, never concurrently.
+    /// Receives the outcomes of its own deposits of a batch, in order, on the store's queue.
     func committed(_ outcomes: [Store.Outcome])
 }
 

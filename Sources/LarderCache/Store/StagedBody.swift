@@ -11,8 +11,7 @@ package final class StagedBody: @unchecked Sendable {
     package static let memoryLimit = 64 * 1024
     /// Received bytes that may wait for the disk before the transfer is paused.
     static let backlogLimit = 512 * 1024
-    /// The buffer's capacity: with one more piece as the network brings them, it is full. Left to
-    /// itself it would be doubled on the way, and hold up to twice of what comes.
+    /// One more piece from the network fills the buffer, which would be doubled otherwise.
     private static let capacity = memoryLimit + 16 * 1024
 
     package enum Acceptance: Sendable {

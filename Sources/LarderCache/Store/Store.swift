@@ -153,8 +153,7 @@ package final class Store: @unchecked Sendable {
         commits.async(execute: body)
     }
 
-    /// Takes a snapshot of the index if it has changed, and removes the run's directory with all
-    /// that is in it; nothing can be staged any more.
+    /// Takes a snapshot if the index has changed, and removes the run's directory for good.
     package func close() {
         commits.sync {
             // Without one, a lost index costs the URLs of this run; that does not fail the run.

@@ -204,8 +204,7 @@ extension CacheError {
     }
 }
 
-/// SQLite's own check of an index, on a thread of its own beside the reading of objects: it takes
-/// one core, and as long as they do if they are small.
+/// SQLite's own check of an index, on one more thread: it takes as long as reading small objects.
 final class StructureCheck: @unchecked Sendable {
     // Unchecked because the state is variables: the checking thread's alone until `done` is
     // signalled, read after.

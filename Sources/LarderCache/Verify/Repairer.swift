@@ -22,8 +22,7 @@ struct Repairer {
         reader = ObjectReader(directory.sparse)
     }
 
-    /// Notes the repair of each finding. Dropped resources count as lost until they are fetched
-    /// again. Returns the resources to fetch, including those of earlier repairs.
+    /// Notes the repairs, and returns the resources to fetch, which count as lost until then.
     func repair(
         _ findings: inout [VerifyReport.Finding], isCancelled: () -> Bool
     ) throws(CacheError) -> [DroppedResource] {
@@ -123,8 +122,7 @@ struct Repairer {
             return try reader.digest(file, expecting: digest)?.digest == digest
                 ? .whole(size: Int64(found.st_size)) : .bad(inode: found.st_ino)
         } catch  where error.code == .corrupt || error.isSparse {
-            // Gone or replaced at this moment: the transaction finds out. Or a sparse file, which
-            // is not read: it is set aside and fetched again.
+            // Gone or replaced: the transaction finds out. Or sparse: it is set aside.
             return bad
         }
     }
