@@ -36,10 +36,8 @@ struct FailureTable {
         guard !isEmpty else { return }
         try db.prepared("DELETE FROM failures WHERE key = ?").run(key)
     }
-}
 
-/// Limits of the table: a server may answer 404 to everything that a manifest names.
-extension FailureTable {
+    /// Limited, because a server may answer 404 to everything that a manifest names.
     static let rowLimit = 100_000
     /// The maximum number of bytes of all keys and URLs.
     static let byteLimit = 16 << 20
