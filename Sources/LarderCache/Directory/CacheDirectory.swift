@@ -117,9 +117,7 @@ final class CacheDirectory: Sendable {
     func status(of digest: Digest) throws(CacheError) -> stat? {
         do {
             return try fanOut(digest).status(of: digest.hex)
-        } catch  where error.isAbsence {
-            return nil
-        }
+        } catch  where error.isAbsence { return nil }
     }
 
     func size(of digest: Digest) throws(CacheError) -> Int64? {
@@ -131,9 +129,7 @@ final class CacheDirectory: Sendable {
         do {
             guard let found = try self.size(of: digest) else { return false }
             return found == size || isWhole(digest)
-        } catch  where error.isOutOfReach {
-            return false
-        }
+        } catch  where error.isOutOfReach { return false }
     }
 
     private func isWhole(_ digest: Digest) -> Bool {

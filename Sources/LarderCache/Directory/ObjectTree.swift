@@ -42,9 +42,7 @@ struct ObjectTree {
     func root() throws(CacheError) -> FileDescriptor? {
         do {
             return try directory.objects()
-        } catch  where error.errno == ENOENT {
-            return nil
-        }
+        } catch  where error.errno == ENOENT { return nil }
     }
 
     func walk(

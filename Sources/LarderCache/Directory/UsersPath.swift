@@ -177,9 +177,7 @@ package struct UsersPath {
                     raw = try FileDescriptor.open(
                         name, beneath: parent.raw, flags: flags | O_CREAT | O_EXCL, mode: mode,
                         subject: named)
-                } catch  where error.errno == EEXIST {
-                    continue
-                }
+                } catch  where error.errno == EEXIST { continue }
             }
             let file = FileDescriptor(taking: raw, subject: named)
             let (own, folder) = (try file.status(), try parent.status())

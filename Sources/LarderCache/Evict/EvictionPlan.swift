@@ -248,8 +248,6 @@ final class EvictionPlan {
             guard let status = try directory.status(of: object.digest), status.isRegularFile
             else { return 0 }
             return status.freeableBytes
-        } catch  where error.errno == EACCES {
-            return 0
-        }
+        } catch  where error.errno == EACCES { return 0 }
     }
 }

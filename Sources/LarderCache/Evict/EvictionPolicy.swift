@@ -47,7 +47,6 @@ public struct EvictionOrder: Sendable, Equatable {
     public static let used = EvictionOrder(name: "used", clock: "used_at")
     /// Those whose bytes were stored first.
     public static let fetched = EvictionOrder(name: "fetched", clock: "stored_at")
-
     /// All orders.
     public static let all = [used, fetched]
 }

@@ -322,9 +322,7 @@ extension Cache {
             return report
         } catch let error as DatabaseError {
             throw directory.judged(CacheError(index: "the eviction's plan", error))
-        } catch let error as CacheError {
-            throw directory.judged(error)
-        }
+        } catch let error as CacheError { throw directory.judged(error) }
     }
 
     /// The size of the cache's file system in bytes.

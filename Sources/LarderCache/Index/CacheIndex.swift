@@ -66,9 +66,7 @@ final class CacheIndex: Sendable {
             configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -512") }
             let readers = configuration
             connections = IndexConnections(writer: writer) { try file.open(.reading, readers) }
-        } catch {
-            throw file.failure(error)
-        }
+        } catch { throw file.failure(error) }
     }
 
     /// Checks what is there, and gives it a log. Returns whether all migrations have been applied.
@@ -134,9 +132,7 @@ final class CacheIndex: Sendable {
             hasDamaged = IndexSchema.hasDamaged(applied)
             try CacheRoot.confirm(directory.root, isAt: directory.path)
             connections = IndexConnections(reader: queue)
-        } catch {
-            throw file.failure(error)
-        }
+        } catch { throw file.failure(error) }
     }
 
     private static func mayLackRoom(_ error: DatabaseError) -> Bool {

@@ -46,9 +46,7 @@ package struct ScratchKeys {
                 try db.execute(
                     sql: "CREATE TABLE keys (key BLOB PRIMARY KEY NOT NULL) WITHOUT ROWID")
             }
-        } catch {
-            throw CacheError(index: Self.subject, error)
-        }
+        } catch { throw CacheError(index: Self.subject, error) }
     }
 
     package func insert(_ keys: [String]) throws(CacheError) {
@@ -61,9 +59,7 @@ package struct ScratchKeys {
                     return .commit
                 }
             }
-        } catch {
-            throw CacheError(index: Self.subject, error)
-        }
+        } catch { throw CacheError(index: Self.subject, error) }
     }
 
     package func contains(_ key: String) throws(CacheError) -> Bool {
@@ -72,9 +68,7 @@ package struct ScratchKeys {
                 try db.prepared("SELECT 1 FROM keys WHERE key = ?")
                     .firstInteger(Self.digest(of: key)) != nil
             }
-        } catch {
-            throw CacheError(index: Self.subject, error)
-        }
+        } catch { throw CacheError(index: Self.subject, error) }
     }
 
     private static func digest(of key: String) -> Digest { Digest(of: Array(key.utf8)) }

@@ -8,7 +8,6 @@ final class StepLimit {
     private static let interval: CInt = 10_000
     private static let least = 4_000_000
     private static let stepsPerByte = 16
-
     /// Whether to end the statements that this thread runs. SQLite asks between steps.
     @TaskLocal static var cancellation: Cancellation?
 

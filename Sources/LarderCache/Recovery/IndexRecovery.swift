@@ -215,9 +215,7 @@ struct IndexRecovery {
                         }
                         try mark.run(digest, isGood ? 1 : 0)
                         if isGood { onProgress(progress) }
-                    } catch {
-                        throw CacheError(index: CacheLayout.index, error)
-                    }
+                    } catch { throw CacheError(index: CacheLayout.index, error) }
                 }
                 if isCancelled() { throw CancellationError() }
                 // A snapshot may be older than an eviction: an object that only it has is not lost.
@@ -267,9 +265,7 @@ struct IndexRecovery {
                 modified: Date(timeIntervalSince1970: TimeInterval(status.modified.tv_sec)))
         } catch  where error.isAbsence {
             return .other
-        } catch  where error.isSparse || [EACCES, EIO].contains(error.errno) {
-            return .unreadable
-        }
+        } catch  where error.isSparse || [EACCES, EIO].contains(error.errno) { return .unreadable }
     }
 
     /// Moves the index out of the way: kept under a date if it is damaged, else gone.

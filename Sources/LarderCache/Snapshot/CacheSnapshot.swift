@@ -121,9 +121,7 @@ struct CacheSnapshot {
             file = try source.open(object.digest)
         } catch  where error.code == .corrupt {
             return .damaged
-        } catch  where [EACCES, EIO].contains(error.errno) {
-            return .unreadable
-        }
+        } catch  where [EACCES, EIO].contains(error.errno) { return .unreadable }
         let target = try fanOut.open(
             object.digest.hex, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
         let read: (digest: Digest, count: Int64)?
@@ -284,8 +282,6 @@ extension Cache {
             return try CacheSnapshot(
                 source: directory, index: index, isCancelled: isCancelled, onProgress: onProgress
             ).write(to: path)
-        } catch let error as DatabaseError {
-            throw CacheError(index: CacheLayout.index, error)
-        }
+        } catch let error as DatabaseError { throw CacheError(index: CacheLayout.index, error) }
     }
 }

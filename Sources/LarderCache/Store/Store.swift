@@ -17,7 +17,6 @@ package final class Store: @unchecked Sendable {
     package static let batchLimit = 500
     /// … or when its first deposit is this old.
     package static let batchInterval: TimeInterval = 1
-
     /// Digests remembered so that the same bytes are not staged twice; forgotten all at once.
     private static let rememberedLimit = 65_536
 
@@ -32,7 +31,6 @@ package final class Store: @unchecked Sendable {
     private let run: RunDirectory
     package let partials: PartialBodies
     private let commits = DispatchQueue(label: "larder.store")
-
     private let lock = NSLock()
     private var pending: [Deposit] = []
     /// The depositor of each of them: apart, since deposits are large to copy.

@@ -183,9 +183,7 @@ struct Repairer {
             let read: (digest: Digest, count: Int64)?
             do throws(CacheError) {
                 read = try reader.digest(file, expecting: digest)
-            } catch  where error.isSparse {
-                return
-            }
+            } catch  where error.isSparse { return }
             if read?.digest == digest {
                 // Nobody knows whether its bytes are durable, and a row may be waiting for them.
                 try Self.makeReadOnly(file)
