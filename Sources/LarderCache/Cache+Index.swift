@@ -1,13 +1,10 @@
 import GRDB
 import LarderCore
 
-/// What the index of a cache says.
 extension Cache {
     /// Returns the resource of a key (``Resource/key``); nil if it is not cached.
     /// ``resource(spelledAs:)`` takes URLs.
-    public func resource(_ key: String) throws(CacheError) -> Resource? {
-        try index?.resource(key)
-    }
+    public func resource(_ key: String) throws(CacheError) -> Resource? { try index?.resource(key) }
 
     /// The same for several, in their order: one look into the index for all of them.
     package func resources(_ keys: [String]) throws(CacheError) -> [Resource?] {
@@ -32,9 +29,8 @@ extension Cache {
         try index?.lastKey(beginningWith: text, arePinned: arePinned)
     }
 
-    /// Returns the resource of a key, of a URL as the last manifest that was prefetched spells it,
-    /// or of a URL in any spelling that is equal to it (`HTTPURL.key` of LarderCore); nil if it is
-    /// not cached.
+    /// Returns the resource of a key, or of a URL in the spelling of the last prefetched manifest
+    /// or any equal one (`HTTPURL.key` of LarderCore); nil if it is not cached.
     public func resource(spelledAs text: String) throws(CacheError) -> Resource? {
         guard let index else { return nil }
         if let resource = try index.resource(text) { return resource }
@@ -45,15 +41,13 @@ extension Cache {
         return key.isSame(as: text) ? nil : try index.resource(key)
     }
 
-    /// The same for clients that leave out the `?` of an empty query, as curl and Python's requests
-    /// do.
+    /// The same for clients that leave out the `?` of an empty query, as curl does.
     package func resource(spelledWithoutEmptyQuery text: String) throws(CacheError) -> Resource? {
         if let resource = try resource(spelledAs: text) { return resource }
         return try text.utf8.contains(UInt8(ascii: "?")) ? nil : resource(spelledAs: text + "?")
     }
 
-    /// How resources failed when they were last asked for, in the order of the keys: nil of those
-    /// that did not fail, or that were fetched since.
+    /// The last failures of resources, in the order of the keys; nil for those without one.
     package func failures(_ keys: [String]) throws(CacheError) -> [PastFailure?] {
         try index?.failures(keys) ?? keys.map { _ in nil }
     }
@@ -70,20 +64,14 @@ extension Cache {
         ) { try $0.forEach(body) }
     }
 
-    /// Records at most ``ObjectUse/stepLimit`` spellings; nothing is written if all are known.
     package func record(_ spellings: [Spelling]) throws(CacheError) {
         precondition(spellings.count <= ObjectUse.stepLimit, "others would wait too long")
         try requireWritable().record(spellings)
     }
-}
 
-/// Databases that are joined with the index.
-extension Cache {
     package var hasDamaged: Bool { index?.hasDamaged ?? false }
-
     package var indexURI: String? { index?.uri }
 
-    /// A temporary database, joined with the index of `cache` if there is one.
     package static func scratchDatabase(
         at path: String?, beside cache: Cache?
     ) throws -> DatabaseQueue {

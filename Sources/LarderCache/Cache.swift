@@ -13,10 +13,8 @@ public final class Cache: Sendable {
     let damage: CacheError?
     /// Why it can only be read although its directory can be written.
     private let obstacle: CacheError?
-
     /// Whether it can only be read: its medium, its permissions or a full disk allow no more.
     public let isReadOnly: Bool
-
     /// How the index was rebuilt when it was opened; nil if it was sound.
     public let recovery: RecoveryReport?
 
@@ -33,13 +31,9 @@ public final class Cache: Sendable {
     }
 
     /// Opens the cache at `path` for reading and writing; makes it first if there is none, and
-    /// rebuilds its index if that is damaged or gone.
+    /// rebuilds its index if that is damaged or gone. By default it does not wait for a
+    /// ``reindex(at:wait:log:isCancelled:onProgress:)`` of another process.
     ///
-    /// - Parameters:
-    ///   - path: the cache's directory.
-    ///   - wait: for a ``reindex(at:wait:log:isCancelled:onProgress:)`` of another process.
-    ///     Default: not at all.
-    ///   - log: receives what is done. Default: none.
     /// - Throws: ``CacheError``, also if the directory cannot be written.
     public static func create(
         at path: String, wait: LockWait = .none, log: CacheLog = .none
@@ -58,17 +52,12 @@ public final class Cache: Sendable {
     }
 
     /// Rebuilds the index of the cache at `path`, on request: from itself if it is sound, else
-    /// from its last snapshot, and from the objects in any case, each of which is read.
+    /// from its last snapshot, and from the objects in any case, each of which is read. By default
+    /// it does not wait for other processes that use the cache.
     ///
-    /// - Parameters:
-    ///   - path: the cache's directory.
-    ///   - wait: for all other processes that use the cache. Default: not at all.
-    ///   - log: receives what is done. Default: none.
-    ///   - isCancelled: asked often: true ends it within moments, and leaves everything as it was;
-    ///     the report says so. Default: never.
-    ///   - onProgress: called for each object that was read. Default: nobody looks.
-    /// - Throws: ``CacheError``, `.missing` if there is no cache, `.locked` if another
-    ///   process uses it.
+    /// - Parameter isCancelled: called often. If it returns true, the rebuild ends within moments,
+    ///   changes nothing, and the report says so. Default: never.
+    /// - Throws: ``CacheError``, `.missing` if there is no cache, `.locked` if it is in use.
     public static func reindex(
         at path: String, wait: LockWait = .none, log: CacheLog = .none,
         isCancelled: @escaping @Sendable () -> Bool = { false },
@@ -82,8 +71,7 @@ public final class Cache: Sendable {
             isCancelled: isCancelled, onProgress: onProgress)
     }
 
-    /// Marks the index as damaged, so that the next writer rebuilds it. Returns the damage, or an
-    /// error of the disk instead.
+    /// Marks the index as damaged for the next writer. Returns the damage, or the disk's error.
     package func noteDamage(_ error: CacheError) -> CacheError {
         let error = directory.judged(error)
         guard error.isDamage else { return error }
@@ -93,13 +81,9 @@ public final class Cache: Sendable {
     }
 
     /// Opens the cache at `path` for reading. An empty directory reads as an empty one; one that
-    /// cannot be written, or whose disk is full, is read without a trace.
+    /// cannot be written, or whose disk is full, is read without a trace. By default it does not
+    /// wait for a ``reindex(at:wait:log:isCancelled:onProgress:)`` of another process.
     ///
-    /// - Parameters:
-    ///   - path: the cache's directory.
-    ///   - wait: for a ``reindex(at:wait:log:isCancelled:onProgress:)`` of another process.
-    ///     Default: not at all.
-    ///   - log: receives what is done. Default: none.
     /// - Throws: ``CacheError``, `.missing` if there is no directory, or only something else in
     ///   it, `.damaged` if the index cannot be read, or is gone and objects are left.
     public static func open(
@@ -126,21 +110,17 @@ public final class Cache: Sendable {
             return Cache(directory: directory, index: nil)
         }
         do {
-            let index = try CacheIndex(
-                of: directory, patience: waitsForWriters ? nil : .seconds(1))
+            let index = try CacheIndex(of: directory, patience: waitsForWriters ? nil : .seconds(1))
             return Cache(directory: directory, index: index)
         } catch  where error.code == .storage || error.code == .locked && !waitsForWriters {
-            // SQLite wants room for a log, and its lock for that, even to read; a cache is not to
-            // be lost for that.
-            let index = try? CacheIndex(
-                readOnly: directory, isBesideWriter: error.code == .locked)
+            // SQLite needs room and its lock even to read; the cache can be read without.
+            let index = try? CacheIndex(readOnly: directory, isBesideWriter: error.code == .locked)
             guard let index else { throw error }
             return Cache(directory: directory, index: index, isReadOnly: true, obstacle: error)
         }
     }
 
-    /// Opens the cache at `path` to verify it. A damaged index is a finding then, and no error. For
-    /// a repair, which writes the index, other writers are waited for.
+    /// Opens the cache at `path`, also with a damaged index. A repair waits for other writers.
     package static func openDamaged(
         at path: String, wait: LockWait = .none, log: CacheLog = .none, isForRepair: Bool = false
     ) throws(CacheError) -> Cache {
@@ -156,7 +136,6 @@ public final class Cache: Sendable {
     /// The root's absolute path.
     public var path: String { directory.path }
 
-    /// Starts a run that stores, with a directory of its own beneath `tmp/`.
     package func store() throws(CacheError) -> Store {
         try Store(directory: directory, index: requireWritable())
     }
@@ -167,7 +146,6 @@ public final class Cache: Sendable {
         return index
     }
 
-    /// Why it can only be read: the same as of a run that would make the cache.
     private var refusal: CacheError {
         if let obstacle { return obstacle }
         guard faccessat(directory.root.raw, ".", W_OK, 0) != 0 else {
@@ -191,8 +169,7 @@ public final class Cache: Sendable {
         try directory.isPresent(digest, size: size)
     }
 
-    /// Returns the object with the size of its file, if there is one. The index may state another
-    /// size, and whether the bytes are right is for the digest to say.
+    /// Returns the object with the size of its file, which may differ from the index's.
     package func sized(_ object: StoredObject) -> StoredObject {
         var object = object
         if let size = try? directory.size(of: object.digest) { object.size = size }
@@ -205,15 +182,12 @@ public final class Cache: Sendable {
         try directory.arePresent(objects)
     }
 
-    /// The bytes of an object, checked against its digest before they are handed out.
-    ///
-    /// - Throws: ``CacheError`` `.corrupt` if they are gone or are other bytes.
+    /// Returns the bytes of an object. Throws ``CacheError`` `.corrupt` if they are gone or wrong.
     public func bytes(of object: StoredObject) throws(CacheError) -> [UInt8] {
         Array(try data(of: sized(object), unlessKnown: nil).data)
     }
 
-    /// The same, and what their file is. They are not compared with the digest again if their file
-    /// is `known` to be that.
+    /// The same, with the file's identity. The bytes of a `known` file are not compared again.
     package func data(
         of object: StoredObject, unlessKnown known: FileIdentity?
     ) throws(CacheError) -> (data: Data, file: FileIdentity) {
@@ -232,8 +206,7 @@ public final class Cache: Sendable {
         return (data, identity)
     }
 
-    /// The file of an object, and what it is before its bytes are read: if they change meanwhile,
-    /// it is another file the next time.
+    /// Returns an object's file, and its identity before the bytes are read.
     package func open(
         _ object: StoredObject
     ) throws(CacheError) -> (file: FileDescriptor, identity: FileIdentity) {
@@ -281,16 +254,14 @@ public final class Cache: Sendable {
         CacheError(.corrupt, subject: "\(object.digest)", message: "the file has another size")
     }
 
-    /// Records that objects are used now, if the recorded use is older than
-    /// ``ObjectUse/precision``. At most ``ObjectUse/stepLimit``, best in the order of their rows:
-    /// then a million uses change each page of the index once.
+    /// Records uses of at most ``ObjectUse/stepLimit`` objects that are due, best in the order of
+    /// their rows: then a million uses change each page of the index once.
     package func recordUse(of objects: [IndexedObject]) throws(CacheError) {
         precondition(objects.count <= ObjectUse.stepLimit, "others would wait too long")
         guard let index, !isReadOnly else { return }
         try index.writeStep { try ObjectUse.record(objects, at: Date(), in: $0) }
     }
 
-    /// The same for a reader, who never fails because use cannot be recorded.
     package func noteUse(of object: StoredObject) {
         if ObjectUse.isDue(object.usedAt) { noteUse(of: [object.digest]) }
     }
@@ -305,10 +276,8 @@ public final class Cache: Sendable {
         try CacheStatus(of: directory, index: index)
     }
 
-    /// Re-reads objects and checks rows. Changes nothing but, with a limited duration, the note of
-    /// where it stopped.
-    ///
-    /// - Parameter onProgress: called a few times a second, from any thread, and at the end.
+    /// Re-reads objects and checks rows. Changes only the note of where it stopped, if its duration
+    /// is limited. Calls `onProgress` a few times a second, from any thread, and at the end.
     public func verify(
         _ options: VerifyOptions = VerifyOptions(),
         onProgress: @escaping @Sendable (ObjectProgress) -> Void = { _ in }
@@ -319,8 +288,7 @@ public final class Cache: Sendable {
         ).run()
     }
 
-    /// Repairs what a verification found without the network, and notes it in `report`. Returns the
-    /// resources to fetch again, which the index keeps as damaged until then.
+    /// Repairs what needs no network, notes it in `report`, and returns the resources to fetch.
     package func repair(
         _ report: inout VerifyReport, isCancelled: () -> Bool = { false }
     ) throws(CacheError) -> [DroppedResource] {

@@ -4,8 +4,7 @@ import GRDB
 import LarderCore
 
 extension Cache {
-    /// Objects up to this size are held in memory until their digest is known, in bytes. A larger
-    /// one is read twice.
+    /// The maximum bytes held in memory until the digest is known. A larger object is read twice.
     private static let largestHeld = 1 << 20
 
     /// Hands over the bytes of an object, piece by piece, once all of them are known to have its
@@ -24,9 +23,7 @@ extension Cache {
         }
         guard read?.digest == object.digest else { throw Self.otherDigest(object.digest) }
         if count == held.count { return try held.withUnsafeBytes(body) }
-        guard lseek(file.raw, 0, SEEK_SET) == 0 else {
-            throw CacheError("seek", subject: file.subject, errno: errno)
-        }
+        guard lseek(file.raw, 0, SEEK_SET) == 0 else { throw file.failure("seek") }
         var failure: (any Error)?
         let again = try reader.digest(
             file, expecting: object.digest, isCancelled: { failure != nil }
@@ -60,8 +57,7 @@ extension Cache {
         return true
     }
 
-    /// An object's file, if it is still the one that was compared with the digest and can be opened
-    /// without waiting for a disk; nil if that is not so, or not known.
+    /// Returns an object's file if it is the `known` one and opens without waiting for a disk.
     package func lendAtOnce(_ digest: Digest, size: Int64, known: FileIdentity) -> LentFile? {
         guard let file = directory.openAtOnce(digest), let status = try? file.status(),
             FileIdentity(status) == known
@@ -74,8 +70,7 @@ extension Cache {
     }
 }
 
-/// An open file that is sent: of an object whose bytes were compared with its digest, or of what
-/// the sender has made. It stays, whatever an eviction takes meanwhile.
+/// An open file that is sent. It stays, whatever an eviction removes meanwhile.
 package final class LentFile: Sendable {
     package let size: Int64
     private let file: FileDescriptor
@@ -85,18 +80,15 @@ package final class LentFile: Sendable {
         self.size = size
     }
 
-    /// Whether it is what it was when it was compared with the digest.
     package func isStill(_ known: FileIdentity) -> Bool {
         (try? file.status()).map { FileIdentity($0) == known } ?? false
     }
 
-    /// Whether somebody has cut it off meanwhile.
     package var isShortened: Bool { (try? file.status()).map { $0.st_size < size } ?? true }
 
-    /// Returns a new descriptor, with a position of its own.
     package func descriptor() throws(CacheError) -> Int32 {
         let copy = fcntl(file.raw, F_DUPFD_CLOEXEC, 0)
-        guard copy >= 0 else { throw CacheError("open", subject: file.subject, errno: errno) }
+        guard copy >= 0 else { throw file.failure("open") }
         return copy
     }
 
@@ -130,12 +122,9 @@ package final class LentFile: Sendable {
     }
 }
 
-// What an export takes from a cache, and where it puts it.
-
 extension Cache {
     package var root: FileDescriptor { directory.root }
 
-    /// Opens a directory of the user's own to read it.
     package static func usersDirectory(_ path: String) throws(CacheError) -> FileDescriptor {
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
         do throws(CacheError) {
@@ -167,8 +156,7 @@ extension Cache {
     }
 }
 
-/// An object on its way to somebody else: read from its beginning, piece by piece, and compared
-/// with its digest before the last piece is handed out. It stays, whatever an eviction takes.
+/// An object that is sent in pieces, and compared with its digest before the last piece is sent.
 package final class OutgoingObject: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`.
 
@@ -186,7 +174,6 @@ package final class OutgoingObject: @unchecked Sendable {
         self.file = file
     }
 
-    /// Whether the bytes turned out not to be those of the digest.
     package var isCorrupt: Bool { lock.withLock { isDamaged } }
 
     /// Reads the next piece; `offset` is where the last one ended, or 0. Returns the number of
@@ -198,40 +185,27 @@ package final class OutgoingObject: @unchecked Sendable {
             let wanted = Int(min(Int64(buffer.count), size - offset))
             let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<max(0, wanted)])
             guard let count = try? file.read(at: offset, into: room) else { return nil }
-            guard count == wanted else {
-                isDamaged = true
-                return nil
-            }
             hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             place += Int64(count)
-            if place == size, hasher.digest != digest {
-                isDamaged = true
-                return nil
-            }
-            return count
+            isDamaged = count != wanted || place == size && hasher.digest != digest
+            return isDamaged ? nil : count
         }
     }
 }
 
 extension Cache {
-    /// Opens an object to send it elsewhere.
     package func outgoing(_ object: StoredObject) throws(CacheError) -> OutgoingObject {
         let object = sized(object)
         let file = try open(object).file
-        // A sparse file is digested before anything is sent: nothing has been paid for its size.
-        // Reads have their own offsets, so that the position does not matter.
+        // A sparse file is digested first: its size cost nothing. Reads have their own offsets.
         let status = try file.status()
         if status.st_size > status.plausibleBytes { _ = try confirm(file, is: object) }
         return OutgoingObject(object, file: file)
     }
-}
 
-extension Cache {
-    /// A manifest that the cache has as a resource.
     package struct KeptManifest: Sendable {
         package let resource: Resource
-        /// Its file, which was compared with its digest, and where redirects have led. The caller
-        /// closes the file.
+        /// The file, compared with its digest, and its URL after redirects. Callers close it.
         package let file: (descriptor: Int32, baseURL: HTTPURL)
     }
 

@@ -1,10 +1,8 @@
 import Foundation
 import LarderCore
 
-/// A cache directory that is read for a long time: opened when it is first asked, and opened again
-/// if it was created, replaced or rebuilt meanwhile.
-///
-/// Its methods read the disk and may wait for it.
+/// A cache directory that is read for a long time: opened when it is first used, and again if it
+/// was created, replaced or rebuilt meanwhile. Its methods read the disk and may wait for it.
 package final class LiveCache: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`. (`Mutex` needs iOS 18.)
 
@@ -27,8 +25,7 @@ package final class LiveCache: @unchecked Sendable {
     }
 
     deinit {
-        // SQLite may write when it closes: not on the thread that releases this, which may be an
-        // app's main thread.
+        // SQLite may write when it closes: not on this thread, which may be an app's main one.
         guard let cache else { return }
         DispatchQueue.global(qos: .utility).async { withExtendedLifetime(cache) {} }
     }
@@ -75,10 +72,8 @@ package final class LiveCache: @unchecked Sendable {
     /// A number that grows when ``refresh()`` finds that the index has changed.
     package var generation: Int { lock.withLock { changes } }
 
-    /// Closes the cache if it was replaced, and checks whether the index has changed since the last
-    /// call. An index that cannot be read counts as changed.
-    ///
-    /// - Returns: The new ``generation``.
+    /// Closes the cache if it was replaced, and returns the ``generation``. An index that changed
+    /// since the last call, or that cannot be read, makes it grow.
     @discardableResult
     package func refresh() -> Int {
         let isReplaced = closeIfReplaced()
@@ -91,8 +86,7 @@ package final class LiveCache: @unchecked Sendable {
     }
 
     /// Reads the open cache; once more if its index cannot be read because a run has rebuilt it.
-    ///
-    /// - Throws: ``CacheError``, `.missing` if there is no cache; what `body` throws.
+    /// Throws ``CacheError`` `.missing` if there is no cache, and what `body` throws.
     package func using<Value>(_ body: (Cache) throws -> Value) throws -> Value {
         let cache = try open()
         do {
@@ -110,13 +104,11 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    /// Opens the manifest that the cache has of a URL; nil if it is not there, or not whole.
     package func manifest(_ url: HTTPURL) throws -> (descriptor: Int32, baseURL: HTTPURL)? {
         try using { try $0.manifest(url)?.file }
     }
 
-    /// The bytes of an object, compared with its digest unless its file is known. An object of more
-    /// than `limit` bytes is not read.
+    /// The bytes of an object of at most `limit` bytes, compared with its digest unless known.
     package func data(
         of object: StoredObject, atMost limit: Int64 = .max
     ) throws -> (data: Data, file: FileIdentity) {
@@ -134,7 +126,6 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    /// The file that was compared with a digest last; nil if none was.
     package func identity(of digest: Digest) -> FileIdentity? { lock.withLock { known[digest] } }
 
     package func remember(_ file: FileIdentity, as digest: Digest) {

@@ -16,22 +16,15 @@ package struct RunRecord: Sendable, Equatable {
         case pulled, shared
         case pushed, unpushed
         case receivedBytes = "received_bytes"
-        /// Objects that were looked at, or are left.
-        case objects
-        /// The sum of their sizes.
-        case bytes
-        case resources
-        case whole
-        case findings
+        /// Objects that were looked at, or are left, and the sum of their sizes.
+        case objects, bytes
+        case resources, whole, findings
         /// Objects, entries and whatever else that was found not to be as the index vouches for.
         case damaged
         case repaired
         case evictedObjects = "evicted_objects"
-        /// The sum of their sizes.
         case evictedBytes = "evicted_bytes"
-        case kept
-        case swept
-        case missed
+        case kept, swept, missed
     }
 
     package let command: Command
@@ -58,8 +51,7 @@ package struct RunRecord: Sendable, Equatable {
         self.version = version
     }
 
-    /// Puts it in the place of the command's last one, if there is a cache at `path` that can be
-    /// written. What fails is not told: no run is to fail because of this.
+    /// Replaces the command's last record if the cache at `path` is writable. Never fails a run.
     package func save(inCacheAt path: String) {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .custom { date, encoder in
@@ -78,7 +70,6 @@ package struct RunRecord: Sendable, Equatable {
         try? directory.replace(Self.file(command), beneath: runs, with: Array(json) + [0x0A])
     }
 
-    /// The last run's; nil if there is none that can be read.
     static func load(_ command: Command, from directory: CacheDirectory) -> RunRecord? {
         guard
             let runs = try? directory.root.directory(CacheLayout.runs),

@@ -2,10 +2,8 @@ import CLarderSystem
 import Foundation
 import LarderCore
 
-/// The files of one cache, reached through directory descriptors alone. Holds a `flock` on the
-/// root.
+/// The files of one cache, reached through directory descriptors only. Holds a `flock` on the root.
 final class CacheDirectory: Sendable {
-    /// The root as the user named it, made absolute: for messages.
     let path: String
     /// The root's path for SQLite, which knows no descriptors. It is valid while `root` is open.
     let databases: String
@@ -15,20 +13,14 @@ final class CacheDirectory: Sendable {
     let log: CacheLog
     let sparse = SparseBudget()
 
-    enum Lock {
-        /// None: for what is neither an object's nor the index's.
-        case none
-        /// Beside everybody else's; who uses the index.
-        case shared
-        /// Nobody else's beside it; who replaces the index.
-        case exclusive
-    }
+    /// The lock on the root: `shared` to use the index, `exclusive` to replace it.
+    enum Lock { case none, shared, exclusive }
 
     /// Opens the cache at `path`, and creates it first if `create` is set. Refuses a directory that
     /// is something else's, that another user could change, or that lies on a network file system.
     init(
-        path: String, create: Bool, lock: Lock, wait: LockWait, log: CacheLog,
-        hasOwnIndex: (CacheDirectory) -> Bool
+        path: String, create: Bool, lock: Lock = .shared, wait: LockWait = .none,
+        log: CacheLog = .none
     ) throws(CacheError) {
         self.log = log
         let wait = wait.logged(in: log)
@@ -39,7 +31,7 @@ final class CacheDirectory: Sendable {
         databases = root.pathForSQLite ?? path
         try Self.refuseNetwork(root)
         if isWritable { try CacheRoot.checkLevels(of: root) }
-        guard try isCache(hasOwnIndex) || create else {
+        guard try isCache() || create else {
             throw CacheError(.missing, subject: path, message: "there is no cache here")
         }
         if create {
@@ -57,16 +49,15 @@ final class CacheDirectory: Sendable {
             try wait.take(LOCK_EX, on: root, subject: path) { "another process uses the cache" }
         }
         for name in CacheLayout.databaseFiles {
-            // SQLite opens by path and would follow a link out of the root; and what is written to
-            // a file of two names is written to the other, too, which may be a backup's.
+            // SQLite would follow a link, and write to a second name, which may be a backup's.
             guard let status = try root.status(of: name) else { continue }
+            let subject = "\(path)/\(name)"
             guard status.isRegularFile else {
-                throw CacheError(
-                    .unusable, subject: "\(path)/\(name)", message: "is not a regular file")
+                throw CacheError(.unusable, subject: subject, message: "is not a regular file")
             }
             guard status.st_nlink < 2 || !isWritable else {
                 throw CacheError(
-                    .unusable, subject: "\(path)/\(name)",
+                    .unusable, subject: subject,
                     message: "has more than one name (hard links); put a copy in its place")
             }
         }
@@ -126,9 +117,7 @@ final class CacheDirectory: Sendable {
     func status(of digest: Digest) throws(CacheError) -> stat? {
         do {
             return try fanOut(digest).status(of: digest.hex)
-        } catch  where error.isAbsence {
-            return nil
-        }
+        } catch  where error.isAbsence { return nil }
     }
 
     func size(of digest: Digest) throws(CacheError) -> Int64? {
@@ -140,9 +129,7 @@ final class CacheDirectory: Sendable {
         do {
             guard let found = try self.size(of: digest) else { return false }
             return found == size || isWhole(digest)
-        } catch  where error.isOutOfReach {
-            return false
-        }
+        } catch  where error.isOutOfReach { return false }
     }
 
     private func isWhole(_ digest: Digest) -> Bool {
@@ -150,10 +137,7 @@ final class CacheDirectory: Sendable {
         return read?.digest == digest
     }
 
-    /// The same for several. Opens each fan-out directory once.
-    func arePresent(
-        _ objects: [(digest: Digest, size: Int64)]
-    ) throws(CacheError) -> [Bool] {
+    func arePresent(_ objects: [(digest: Digest, size: Int64)]) throws(CacheError) -> [Bool] {
         var arePresent = [Bool](repeating: false, count: objects.count)
         var others: [Int] = []
         try forEachStatus(of: objects.lazy.map(\.digest)) { index, status in
@@ -170,7 +154,6 @@ final class CacheDirectory: Sendable {
         return absent.map { digests[$0] }
     }
 
-    /// Calls `body` for the objects that have a regular file, one directory after another.
     private func forEachStatus(
         of digests: some Collection<Digest>, _ body: (Int, stat) -> Void
     ) throws(CacheError) {
@@ -189,13 +172,9 @@ final class CacheDirectory: Sendable {
                         else { continue }
                         body(index, status)
                     }
-                } catch  where error.isOutOfReach {
-                    continue
-                }
+                } catch  where error.isOutOfReach {}
             }
-        } catch  where error.isAbsence {
-            return
-        }
+        } catch  where error.isAbsence {}
     }
 
     /// Opens an object for reading. Throws `.corrupt` if there is no regular file.
@@ -212,11 +191,9 @@ final class CacheDirectory: Sendable {
         throw CacheError(.corrupt, subject: subject, message: "is not a regular file")
     }
 
-    /// Holds other processes' openings of the index back for as long as the result lives. Waits for
-    /// its turn without limit: an opening takes moments, unless it has an index to rebuild.
-    ///
-    /// A lock on `tmp/`, not on the index: closing any descriptor of that file would release
-    /// SQLite's own locks (fcntl(2), "Advisory record locking").
+    /// Holds other processes' openings of the index back while the result lives. Waits without
+    /// limit. Locks `tmp/`: closing any descriptor of the index would release SQLite's locks
+    /// (fcntl(2)).
     func openingLock() throws(CacheError) -> FileDescriptor {
         let temporary = try root.directory(CacheLayout.temporary, create: true)
         try wait.unlimited.take(LOCK_EX, on: temporary, subject: path) {
@@ -235,8 +212,7 @@ final class CacheDirectory: Sendable {
     func judged(_ damage: CacheError) -> CacheError {
         guard damage.isDamage, isWritable else { return damage }
         guard fsync(root.raw) == 0 else { return CacheError("fsync", subject: path, errno: errno) }
-        // XFS has nothing to sync in a directory that did not change, and does not say then that it
-        // is shut down.
+        // XFS syncs nothing in an unchanged directory, and so does not say that it is shut down.
         do throws(CacheError) {
             try RunDirectory(in: self).remove()
         } catch  where error.code == .storage {
@@ -244,13 +220,11 @@ final class CacheDirectory: Sendable {
         } catch {}
         return damage
     }
-}
 
-extension CacheDirectory {
     /// Whether this is a cache or an empty directory. Throws `.unusable` if something else uses the
     /// names that larder would sweep or migrate.
-    func isCache(_ hasOwnIndex: (CacheDirectory) -> Bool) throws(CacheError) -> Bool {
-        if try isMarked(hasOwnIndex) { return true }
+    func isCache() throws(CacheError) -> Bool {
+        if try isMarked() { return true }
         for name in CacheLayout.databaseFiles + [CacheLayout.temporary] {
             guard let status = try root.status(of: name) else { continue }
             if status.isDirectory {
@@ -258,7 +232,7 @@ extension CacheDirectory {
                 if try root.directory(name).names().isEmpty { continue }
             }
             // Another process may have made a cache here meanwhile.
-            if try isMarked(hasOwnIndex) { return true }
+            if try isMarked() { return true }
             throw CacheError(
                 .unusable, subject: path,
                 message: "is not a cache, and has something of its own called \(name); choose"
@@ -269,27 +243,19 @@ extension CacheDirectory {
     }
 
     /// Whether there is something that only larder leaves.
-    private func isMarked(
-        _ hasOwnIndex: (CacheDirectory) -> Bool
-    ) throws(CacheError) -> Bool {
+    private func isMarked() throws(CacheError) -> Bool {
         do throws(CacheError) {
             let objects = try root.directory(CacheLayout.objects)
             if try objects.status(of: CacheLayout.algorithm) != nil { return true }
         } catch  where error.isOutOfReach {}
         if try root.status(of: CacheLayout.snapshot) != nil { return true }
-        if try hasOwnTag() { return true }
+        let tag = Array(CacheLayout.tagContents.utf8)
+        do throws(CacheError) {
+            if try root.file(CacheLayout.tag).read(atMost: tag.count) == tag { return true }
+        } catch  where error.isOutOfReach {}
         // SQLite would wait for ever to read a pipe.
         guard try root.status(of: CacheLayout.index)?.isRegularFile == true else { return false }
-        return hasOwnIndex(self)
-    }
-
-    private func hasOwnTag() throws(CacheError) -> Bool {
-        let own = Array(CacheLayout.tagContents.utf8)
-        do throws(CacheError) {
-            return try root.file(CacheLayout.tag).read(atMost: own.count) == own
-        } catch  where error.isOutOfReach {
-            return false
-        }
+        return CacheIndex.isOwn(in: self)
     }
 
     func layOut() throws(CacheError) {
@@ -307,10 +273,8 @@ extension CacheDirectory {
         let tag = try root.createOrOpen(CacheLayout.tag)
         try tag.write(Array(CacheLayout.tagContents.utf8))
     }
-}
 
-extension CacheDirectory {
-    /// Replaces a small, expendable file in one step. It is not made durable.
+    /// Replaces a small, expendable file in one step, without making it durable.
     func replace(
         _ name: String, beneath parent: FileDescriptor, with bytes: [UInt8]
     ) throws(CacheError) {
@@ -320,9 +284,7 @@ extension CacheDirectory {
         try file.write(bytes)
         try run.directory.rename(staged, to: parent, as: name)
     }
-}
 
-extension CacheDirectory {
     /// Opens an object for reading, unless that takes the disk; nil if it does, if the system
     /// cannot tell (macOS, Linux before 5.12), or if there is no such file.
     func openAtOnce(_ digest: Digest) -> FileDescriptor? {

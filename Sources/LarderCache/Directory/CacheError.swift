@@ -61,8 +61,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         self.errno = errno
     }
 
-    /// Describes a file that is not read because it states many more bytes than the disk holds of
-    /// it. Nothing is known of its bytes.
+    /// Describes a file that is not read because it is sparse. Nothing is known of its bytes.
     init(sparse subject: String, size: Int64, allocated: Int64) {
         self.init(
             .obstructed, subject: subject,
@@ -81,7 +80,6 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         case .SQLITE_FULL:
             self.init("write", subject: subject, errno: ENOSPC)
         case .SQLITE_IOERR where HelperThread.lacksRoom, .SQLITE_NOMEM:
-            // The memory that is shared beside a log, or any.
             self.init(.unusable, subject: subject, message: "out of memory (ulimit -v)")
         case .SQLITE_IOERR where Self.isFull(subject):
             self.init("write", subject: subject, errno: ENOSPC)
@@ -114,7 +112,6 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
             message: "\(message); the next prefetch, or larder reindex, rebuilds the index")
     }
 
-    /// Describes why SQLite could not open a file: no descriptors, no permission, else the disk.
     private init(unopened subject: String, _ message: String) {
         let number = Self.refusal(of: subject)
         switch number {
@@ -131,19 +128,16 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         guard Foundation.errno == ENOENT else { return Foundation.errno }
         // It was about to be made.
         let directory = subject.parentDirectory
-        return faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0
-            ? 0 : Foundation.errno
+        return faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : Foundation.errno
     }
 
     /// Whether the disk is full: SQLite calls that an I/O error if it maps the file.
     private static func isFull(_ path: String) -> Bool {
         var status = statvfs()
-        let directory = path.parentDirectory
-        guard path.hasPrefix("/"), statvfs(directory, &status) == 0 else { return false }
+        guard path.hasPrefix("/"), statvfs(path.parentDirectory, &status) == 0 else { return false }
         return Int64(status.f_bavail) * Int64(status.f_frsize) < 256 << 10
     }
 
-    /// A note on what else SQLite may call an error of the disk.
     private static var fileLimit: String {
         var limit = rlimit()
         #if canImport(Glibc)
@@ -185,17 +179,12 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         return false
     }
 
-    /// Whether the index's file is damaged, and not the disk, a permission or a lock.
     var isDamage: Bool { code == .damaged }
-
     /// Whether the path leads to no file, to a link or to a socket.
     var isAbsence: Bool { [ENOENT, ENOTDIR, ELOOP, ENXIO].contains(errno) }
-
     /// Whether it is about a file that was not read because it is sparse (``SparseBudget``).
     package var isSparse: Bool { code == .obstructed && errno == EFBIG }
-
-    /// Whether an object cannot be used: its bytes are gone, are others than its digest says, or
-    /// are not read because its file is sparse.
+    /// Whether an object's bytes are gone, wrong, or not read because its file is sparse.
     package var isOfDamagedObject: Bool { code == .corrupt || isSparse }
 
     /// Whether it is about an object's file alone, which is damaged, hidden or cannot be read.
@@ -206,15 +195,11 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
 
     /// `subject: message`.
     public var description: String { "\(subject): \(message)" }
-}
 
-extension CacheError {
-    /// Whether a place in the object tree is out of reach, alone: a foreign file, a link or nothing
-    /// is in it, or it may not be entered.
+    /// Whether one place in the object tree is missing, foreign, a link, or may not be entered.
     var isOutOfReach: Bool { isAbsence || errno == EACCES }
 
-    /// The same error as one of a single object's place; nil if it concerns the whole cache, as
-    /// a full or failing disk or a lack of descriptors does.
+    /// The same error as one of a single object's place; nil if it concerns the whole cache.
     var obstruction: CacheError? {
         switch errno {
         case EISDIR, ENOTDIR, ELOOP, ENXIO:

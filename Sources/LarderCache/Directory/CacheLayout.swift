@@ -32,7 +32,6 @@ enum CacheLayout {
     static let locks = "locks"
     static let verifyPosition = "verify-position.json"
     static let reserve = "reserve"
-
     static let objectTree = "\(objects)/\(algorithm)"
 
     static func setAside(at time: String) -> String { "\(damage)-\(time).sqlite" }
@@ -44,7 +43,6 @@ enum CacheLayout {
     /// The mode of directories, whatever the umask, which decides only who may enter the root.
     static let directoryMode: mode_t = 0o755
     static let fileMode: mode_t = 0o644
-
     /// The Cache Directory Tagging Specification's signature (bford.info/cachedir).
     static let tagContents = """
         Signature: 8a477f597d28d172789f06886806bc55
@@ -53,28 +51,20 @@ enum CacheLayout {
         """
 
     static func fanOut(_ digest: Digest) -> String { String(digest.hex.prefix(2)) }
+    static func path(_ digest: Digest) -> String { "\(objectTree)/\(fanOut(digest))/\(digest.hex)" }
 
-    static func path(_ digest: Digest) -> String {
-        "\(objectTree)/\(fanOut(digest))/\(digest.hex)"
-    }
-
-    /// The files that SQLite keeps beside each other.
     static let indexFiles = [index, index + "-wal", index + "-shm"]
-    /// The same, and what it has if it keeps no log.
     static let databaseFiles = indexFiles + [index + "-journal"]
 
-    /// What SQLite would have beside the databases that keep no log, or whose writer has ended:
-    /// never written by larder, nor read.
-    static let foreignJournals =
-        [index, snapshot].map { $0 + "-journal" }
-        + ["-wal", "-shm"].map { snapshot + $0 }
+    /// Files that SQLite would make beside databases without a log. Never written or read.
+    static let foreignJournals = [
+        index + "-journal", snapshot + "-journal", snapshot + "-wal", snapshot + "-shm",
+    ]
 
-    /// The directories that every command relies on, from the outside in.
     static let directories = [
         [objects, algorithm], [temporary, partial], [quarantine], [runs], [locks],
     ]
 
-    /// Everything that belongs directly beneath a root.
     static let ownNames: Set<String> = [
         tag, objects, temporary, quarantine, runs, locks, snapshot, verifyPosition, reserve,
     ]

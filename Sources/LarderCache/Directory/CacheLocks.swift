@@ -1,9 +1,7 @@
 import Foundation
 
-/// How long to wait for a lock that another process holds, and whom to tell.
-///
-/// There is no queue: a ``Cache/reindex(at:wait:log:isCancelled:onProgress:)`` beside ever new
-/// users of the cache may wait for long.
+/// How long to wait for a lock that another process holds, and whom to tell. There is no queue: a
+/// reindex may wait for long if there are ever new users of the cache.
 public struct LockWait: Sendable {
     /// How long; nil waits for as long as it takes.
     public var limit: Duration?
@@ -28,23 +26,19 @@ public struct LockWait: Sendable {
     }
 
     func logged(in log: CacheLog) -> LockWait {
-        LockWait(
-            limit: limit,
-            onWait: { [onWait] in
-                log(.info, $0)
-                onWait($0)
-            }, isCancelled: isCancelled)
+        var logged = self
+        logged.onWait = { [onWait] in
+            log(.info, $0)
+            onWait($0)
+        }
+        return logged
     }
 
-    /// The same for a lock that is only held for moments: without a limit.
-    var unlimited: LockWait {
-        LockWait(limit: nil, onWait: onWait, isCancelled: isCancelled)
-    }
+    /// For a lock that is only held for moments.
+    var unlimited: LockWait { LockWait(limit: nil, onWait: onWait, isCancelled: isCancelled) }
 
     /// Takes a lock of flock(2): `LOCK_SH` or `LOCK_EX`. Throws `.locked` when the time is over.
-    ///
-    /// It polls, with pauses of up to 100 ms, because only a signal ends a flock(2) that waits, and
-    /// signals are the program's and not a library's.
+    /// Polls every 1 to 100 ms, because only signals, the program's own, end a waiting flock(2).
     func take(
         _ operation: Int32, on file: FileDescriptor, subject: String, describeHolder: () -> String
     ) throws(CacheError) {
@@ -71,15 +65,12 @@ public struct LockWait: Sendable {
     }
 }
 
-/// A lock by name between runs. The kernel releases it when the process ends. Its file is never
-/// removed, because other processes may be waiting for it.
+/// A lock by name between runs. Its file is never removed: other processes may wait for it.
 package final class NamedLock: Sendable {
     private let file: FileDescriptor
 
-    /// Takes the lock `name`. Take it before the cache is opened, so that a waiting run holds
-    /// nothing else.
-    ///
-    /// - Parameter command: what waiting processes are told of the holder.
+    /// Takes the lock `name`, and tells waiting processes of `command`. Take it before the cache is
+    /// opened, so that a waiting run holds nothing else.
     package init(
         _ name: String, ofCacheAt path: String, create: Bool, for command: String,
         wait: LockWait = .none
@@ -88,8 +79,7 @@ package final class NamedLock: Sendable {
         guard Self.isName(name) else {
             throw CacheError(.unusable, subject: name, message: "is not a name of a lock")
         }
-        // Without its lock: whoever has this name and waits for the cache would never get it from
-        // one who has the cache and waits for the name.
+        // Without its lock: another process may have the cache and wait for this name.
         let cache = try CacheDirectory(path: path, create: create, lock: .none)
         let locks = try cache.root.directory(CacheLayout.locks, create: true)
         let file = try locks.createOrOpen(name)
@@ -127,13 +117,11 @@ package final class NamedLock: Sendable {
     }
 }
 
-/// How long an index waits while another process has SQLite's lock on it: ``grace`` at least,
-/// because transactions of larder last only milliseconds.
+/// How long to wait for SQLite's lock on the index: ``grace`` at least, as transactions are short.
 final class WriterWait: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`. (`Mutex` needs iOS 18.)
 
     static let grace = Duration.seconds(5)
-    /// What is given if nothing depends on it.
     static let moment = Duration.milliseconds(100)
 
     private let wait: LockWait
@@ -143,17 +131,14 @@ final class WriterWait: @unchecked Sendable {
     private var start = ContinuousClock.now
     private var isTold = false
 
-    /// - Parameter subject: the index's path, for people.
     init(_ wait: LockWait, subject: String) {
         self.wait = wait
         self.subject = subject
         limit = wait.limit.map { max($0, Self.grace) }
     }
 
-    /// Called again and again by SQLite while another process has the lock; false gives up.
-    ///
-    /// SQLite's own way waits for up to 100 ms at a time, and would miss the few milliseconds that
-    /// an eviction leaves to others between its steps.
+    /// Called by SQLite while another process has the lock; false gives up. SQLite's own waits of
+    /// up to 100 ms would miss the few milliseconds between the steps of an eviction.
     func goesOn(_ attempt: Int) -> Bool {
         let (waited, isOver, tells) = lock.withLock {
             if attempt == 0 { (start, isTold) = (.now, false) }
@@ -168,7 +153,7 @@ final class WriterWait: @unchecked Sendable {
         return true
     }
 
-    /// Waits so long at most meanwhile, without a grace.
+    /// Waits for at most `limit` during `body`, without a grace.
     func limited<Value, Failure: Error>(
         to limit: Duration, _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {

@@ -1,12 +1,9 @@
-/// Receives messages about the work on a cache, for diagnosis.
+/// Receives messages about the work on a cache, for diagnosis. The secrets in URLs are masked.
 ///
 ///     let log = CacheLog { level, message in
 ///         if level >= .info { print(message()) }
 ///     }
 ///     let cache = try Cache.open(at: path, log: log)
-///
-/// The secrets in URLs are masked. What an app logs with, such as swift-log or `os.Logger`, is its
-/// own choice: the library depends on neither.
 public struct CacheLog: Sendable {
     /// How important a message is.
     public enum Level: Int, Sendable, Comparable, CaseIterable {
@@ -35,7 +32,6 @@ public struct CacheLog: Sendable {
     /// No log. Messages are not made.
     public static let none = CacheLog()
 
-    /// Whether messages are wanted, for callers that would have to prepare them.
     package var isEnabled: Bool { write != nil }
 
     package func callAsFunction(_ level: Level, _ message: @autoclosure () -> String) {

@@ -1,11 +1,9 @@
 import CLarderSystem
 import Foundation
 
-/// Makes what was written durable, a batch at a time.
 package enum Durability {
-    /// Adds a written file or changed directory to what the next ``flush(_:)`` makes durable. It is
-    /// opened only if the system needs it, because a batch has more files than a process may have
-    /// open.
+    /// Adds a written file or changed directory to what the next ``flush(_:)`` makes durable. Opens
+    /// it only if the system needs it, because a batch has more files than may be open.
     package static func add(
         _ file: @autoclosure () throws(CacheError) -> FileDescriptor
     ) throws(CacheError) {
@@ -18,11 +16,9 @@ package enum Durability {
         #endif
     }
 
-    /// Returns when everything added before the call is on stable storage.
-    ///
-    /// One `syncfs` costs the same for one file and for five hundred; hundreds of `fsync` calls on
-    /// directories took twenty times as long on ext4. Never retry a sync that failed: the kernel
-    /// reports a lost write once and then calls the page clean.
+    /// Returns when everything added before the call is on stable storage. On ext4, hundreds of
+    /// `fsync` calls on directories took twenty times as long as one `syncfs`. Never retry a sync
+    /// that failed: the kernel reports a lost write once and then calls the page clean.
     package static func flush(_ root: FileDescriptor) throws(CacheError) {
         #if canImport(Darwin)
             guard fcntl(root.raw, F_FULLFSYNC) == 0 else {
@@ -56,7 +52,6 @@ package enum Durability {
     #endif
 }
 
-/// The room on the file system that a file lies on (statvfs(3)).
 struct DiskSpace {
     let size: Int64
     /// Bytes that are free for whoever is not an administrator.
@@ -73,34 +68,30 @@ struct DiskSpace {
     }
 }
 
-/// A file with allocated blocks that an eviction gives up first on a full disk, because deleting
-/// needs room for the index's log. Nothing depends on it.
+/// Blocks that an eviction gives up on a full disk, because deleting needs room for a log.
 struct Reserve {
-    /// What it takes, by the size of the index.
     private static let sizes: ClosedRange<Int64> = (1 << 20)...(4 << 20)
     /// It is made only if so many times its size is free.
     private static let margin: Int64 = 16
 
-    private let directory: CacheDirectory
+    let directory: CacheDirectory
 
-    init(_ directory: CacheDirectory) { self.directory = directory }
-
-    /// Makes it if there is room and it is not there, or has become too small.
     func take() {
         #if !canImport(Darwin)
             let root = directory.root
             guard let index = try? root.status(of: CacheLayout.index),
                 let space = try? DiskSpace(of: root)
             else { return }
-            let size = min(
-                max(2 * Int64(index.st_size), Self.sizes.lowerBound), Self.sizes.upperBound)
+            let size = max(
+                min(2 * Int64(index.st_size), Self.sizes.upperBound), Self.sizes.lowerBound)
             guard space.free >= Self.margin * size else { return }
             let old = try? root.status(of: CacheLayout.reserve)
             if let old, !old.isRegularFile || old.st_nlink > 1 || old.allocatedBytes >= size {
                 return
             }
-            guard let file = try? root.createOrOpen(CacheLayout.reserve, mode: 0o600)
-            else { return }
+            guard let file = try? root.createOrOpen(CacheLayout.reserve, mode: 0o600) else {
+                return
+            }
             // Blocks that nobody else gets, on all file systems that write in place.
             if posix_fallocate(file.raw, 0, off_t(size)) != 0 { giveUp() }
         #endif

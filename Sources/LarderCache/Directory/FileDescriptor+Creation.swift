@@ -1,7 +1,5 @@
 import Foundation
 
-// Files and directories with modes that do not depend on the umask.
-
 extension FileDescriptor {
     /// Makes the directory `name` and opens it; nil if something of that name exists. If the umask
     /// is kept, the owner still gets all permissions, so that `rm -r` works.
@@ -31,8 +29,7 @@ extension FileDescriptor {
         do throws(CacheError) {
             made = try open(name, flags: O_RDONLY | O_DIRECTORY)
         } catch  where error.errno == EACCES {
-            // A umask that takes permissions from the owner. The path can be used if no other user
-            // can replace the directory.
+            // The umask takes permissions from the owner. Safe if no other user can replace it.
             guard Ownership.fault(of: try status()) == nil,
                 name.withPath({ fchmodat(raw, $0, mode, AT_SYMLINK_NOFOLLOW) }) == 0
             else { throw error }
@@ -85,15 +82,10 @@ extension FileDescriptor {
     }
 
     package func setMode(_ mode: mode_t) throws(CacheError) {
-        guard fchmod(raw, mode) == 0 else {
-            throw CacheError("chmod", subject: subject, errno: errno)
-        }
+        guard fchmod(raw, mode) == 0 else { throw failure("chmod") }
     }
 
-    /// Opens this directory a second time, with a position and locks of its own.
-    func reopened(
-        as path: String, isGuarded: Bool = false
-    ) throws(CacheError) -> FileDescriptor {
+    func reopened(as path: String, isGuarded: Bool = false) throws(CacheError) -> FileDescriptor {
         let raw = try Self.open(".", beneath: raw, flags: O_RDONLY | O_DIRECTORY, subject: path)
         return FileDescriptor(taking: raw, subject: path, isUsersOwn: true, isGuarded: isGuarded)
     }
@@ -102,12 +94,9 @@ extension FileDescriptor {
         let (own, other) = (try file.status(), try status(of: name))
         return own.st_ino == other?.st_ino && own.st_dev == other?.st_dev
     }
-}
 
-extension FileDescriptor {
-    /// Removes `name` with all that is in it, and returns the bytes on disk that this frees. No
-    /// link is followed, and no other file system entered. Throws only if the disk fails; what else
-    /// cannot be removed stays.
+    /// Removes `name` with its contents, and returns the freed bytes on disk. Follows no link and
+    /// enters no other file system. Throws only if the disk fails; what cannot be removed stays.
     func removeTree(
         _ name: String, isDryRun: Bool = false
     ) throws(CacheError) -> (isGone: Bool, bytes: Int64) {
@@ -139,24 +128,20 @@ extension FileDescriptor {
         return (true, bytes + status.freeableBytes)
     }
 
-    /// Removes what is in a directory, wherever that is by now, and then the directory itself, if
-    /// it still has its name in this one.
+    /// Removes a directory's contents, and the directory itself if it still has its name.
     func remove(_ directory: FileDescriptor, named name: String) {
         for name in (try? directory.names()) ?? [] { _ = try? directory.removeTree(name) }
         // Whatever is put there meanwhile goes only if it is an empty directory.
         if (try? has(directory, as: name)) == true { unlinkat(raw, name, AT_REMOVEDIR) }
         withExtendedLifetime(directory) {}
     }
-}
 
-extension FileDescriptor {
     /// Opens a temporary file without a name, which is gone with its last descriptor.
     package static func unnamed() throws(CacheError) -> FileDescriptor {
         var path = Array((NSTemporaryDirectory() + "larder-XXXXXX").utf8CString)
         let raw = mkstemp(&path)
         guard raw >= 0 else {
-            throw CacheError(
-                "make a temporary file", subject: NSTemporaryDirectory(), errno: errno)
+            throw CacheError("make a temporary file", subject: NSTemporaryDirectory(), errno: errno)
         }
         unlink(path)
         _ = fcntl(raw, F_SETFD, FD_CLOEXEC)

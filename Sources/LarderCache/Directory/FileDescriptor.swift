@@ -10,9 +10,7 @@ package final class FileDescriptor: Sendable {
     /// Whether this is in a writable cache: then directories that others could change are refused.
     let isGuarded: Bool
 
-    init(
-        taking raw: Int32, subject: String, isUsersOwn: Bool = false, isGuarded: Bool = false
-    ) {
+    init(taking raw: Int32, subject: String, isUsersOwn: Bool = false, isGuarded: Bool = false) {
         self.raw = raw
         self.subject = subject
         self.isUsersOwn = isUsersOwn
@@ -51,7 +49,6 @@ package final class FileDescriptor: Sendable {
         try open(name, flags: O_RDONLY | O_NONBLOCK)
     }
 
-    /// Opens the directory `name`, made first if it is not there and `create` is set.
     package func directory(
         _ name: String, create: Bool = false
     ) throws(CacheError) -> FileDescriptor {
@@ -61,6 +58,7 @@ package final class FileDescriptor: Sendable {
         return directory
     }
 
+    func failure(_ call: String) -> CacheError { CacheError(call, subject: subject, errno: errno) }
     package func path(of name: String) -> String { isUsersOwn ? name : "\(subject)/\(name)" }
 
     package func existingDirectory(_ name: String) throws(CacheError) -> FileDescriptor? {
@@ -92,7 +90,7 @@ package final class FileDescriptor: Sendable {
         while true {
             let count = Foundation.read(raw, buffer.baseAddress, buffer.count)
             if count >= 0 { return count }
-            guard errno == EINTR else { throw CacheError("read", subject: subject, errno: errno) }
+            guard errno == EINTR else { throw failure("read") }
         }
     }
 
@@ -100,7 +98,6 @@ package final class FileDescriptor: Sendable {
         try bytes(atMost: limit) { (room) throws(CacheError) in try read(into: room) }
     }
 
-    /// The bytes from `offset` on, at most `limit`. Does not move the position.
     package func read(at offset: Int64, atMost limit: Int) throws(CacheError) -> [UInt8] {
         try bytes(atMost: limit) { (room) throws(CacheError) in try read(at: offset, into: room) }
     }
@@ -118,8 +115,7 @@ package final class FileDescriptor: Sendable {
         return bytes
     }
 
-    /// Fills `buffer` with the bytes from `offset` on, and returns their number. Does not move the
-    /// position.
+    /// Fills `buffer` from `offset` on, and returns the count. Does not move the position.
     package func read(
         at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
     ) throws(CacheError) -> Int {
@@ -128,20 +124,15 @@ package final class FileDescriptor: Sendable {
             let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
             let count = pread(raw, rest.baseAddress, rest.count, off_t(offset) + filled)
             if count == 0 { break }
-            if count > 0 {
-                filled += count
-            } else if errno != EINTR {
-                throw CacheError("read", subject: subject, errno: errno)
-            }
+            if count < 0, errno != EINTR { throw failure("read") }
+            filled += max(0, count)
         }
         return filled
     }
 
     package func status() throws(CacheError) -> stat {
         var status = stat()
-        guard fstat(raw, &status) == 0 else {
-            throw CacheError("stat", subject: subject, errno: errno)
-        }
+        guard fstat(raw, &status) == 0 else { throw failure("stat") }
         return status
     }
 
@@ -163,15 +154,13 @@ package final class FileDescriptor: Sendable {
         }
     }
 
-    /// The names in this directory, `.` and `..` left out, in no order.
     package func names() throws(CacheError) -> [String] {
         var names: [String] = []
         try forEachName { names.append($0) }
         return names
     }
 
-    /// Hands over the names in this directory, `.` and `..` left out, in no order, and holds none
-    /// of them. A file that is removed meanwhile is named or not.
+    /// Calls `body` for each name but `.` and `..`, in no order.
     package func forEachName(_ body: (String) throws(CacheError) -> Void) throws(CacheError) {
         // A second descriptor of its own: reading moves the position that dup(2) would share.
         let copy = openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -184,7 +173,7 @@ package final class FileDescriptor: Sendable {
         while true {
             errno = 0
             guard let entry = readdir(stream) else {
-                guard errno == 0 else { throw CacheError("list", subject: subject, errno: errno) }
+                guard errno == 0 else { throw failure("list") }
                 return
             }
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
@@ -193,10 +182,7 @@ package final class FileDescriptor: Sendable {
             if name != ".", name != ".." { try body(name) }
         }
     }
-}
 
-extension FileDescriptor {
-    /// Whether going up from this directory leads to `root`, or it is that itself.
     package func lies(in root: FileDescriptor) throws(CacheError) -> Bool {
         let root = try root.status()
         var current = self
@@ -207,15 +193,13 @@ extension FileDescriptor {
             // The directory above the topmost is itself.
             if let seen, seen.st_ino == status.st_ino, seen.st_dev == status.st_dev { return false }
             seen = status
-            // Not in this cache any more.
             let raw = try Self.open(
                 "..", beneath: current.raw, flags: O_RDONLY | O_DIRECTORY, subject: subject)
             current = FileDescriptor(taking: raw, subject: subject)
         }
     }
 
-    /// A path to this directory for SQLite, valid while this one is open, even if a directory on
-    /// the way is renamed. Nil if the system has none (macOS).
+    /// A path to this directory for SQLite, valid while this is open; nil on macOS.
     var pathForSQLite: String? {
         #if os(Linux)
             let path = "/proc/self/fd/\(raw)"
@@ -228,10 +212,7 @@ extension FileDescriptor {
             return nil
         #endif
     }
-}
 
-/// Directories that belong to the process with the lock on them.
-extension FileDescriptor {
     /// Makes a directory in this one, and locks it before a sweep takes it.
     func makeLockedDirectory(
         _ operation: Int32, mode: mode_t = CacheLayout.directoryMode, named newName: () -> String

@@ -9,17 +9,14 @@ package struct FileIdentity: Sendable, Hashable {
     private let modified: Time
     private let changed: Time
 
-    /// Whether both are the same bytes of the same file, perhaps under another name.
     package func isSameContent(as other: FileIdentity) -> Bool {
-        device == other.device && inode == other.inode && size == other.size
-            && modified == other.modified
+        isSameFile(as: other) && size == other.size && modified == other.modified
     }
 
     package func isSameFile(as other: FileIdentity) -> Bool {
         device == other.device && inode == other.inode
     }
 
-    /// All of it as text, to be looked up by.
     package var text: String {
         let times = [modified, changed].map { "\($0.seconds).\($0.nanoseconds)" }
         return "\(device) \(inode) \(size) \(times[0]) \(times[1])"

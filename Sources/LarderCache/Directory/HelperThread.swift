@@ -17,7 +17,6 @@ package enum HelperThread {
                 """)
     }
 
-    /// Runs `body` on a new thread. Returns false if none could be started.
     package static func start(
         stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void
     ) -> Bool {
@@ -26,23 +25,19 @@ package enum HelperThread {
         return true
     }
 
-    /// Calls `body` on the calling thread and on up to `count - 1` others, and returns when all
-    /// have returned. Each call takes pieces of work until none is left, so that the calling thread
-    /// alone suffices.
+    /// Calls `body` on the calling thread and on up to `count - 1` others, and waits for all. Each
+    /// call takes pieces of work until none is left, so that the calling thread alone suffices.
     package static func share(_ count: Int, _ body: @Sendable () -> Void) {
         withoutActuallyEscaping(body) { body in
             var helpers: [pthread_t] = []
-            while helpers.count < count - 1, let helper = make(stackSize: nil, body) {
-                helpers.append(helper)
-            }
+            while helpers.count < count - 1, let helper = make(body) { helpers.append(helper) }
             body()
             for helper in helpers { pthread_join(helper, nil) }
         }
     }
 
-    /// Calls `body` with each number below `count`, on as many threads as can be started.
     static func forEach(below count: Int, _ body: @Sendable (Int) -> Void) {
-        let next = Counter()
+        let next = Counter(0)
         share(count) {
             while case let number = next.next() - 1, number < count { body(number) }
         }
@@ -55,13 +50,10 @@ package enum HelperThread {
         nonisolated(unsafe) var isOpen = false
         var threads: [pthread_t] = []
         while threads.count < count,
-            let thread = make(
-                stackSize: nil,
-                { gate.withLock { while !isOpen { gate.wait() } } })
+            let thread = make({ gate.withLock { while !isOpen { gate.wait() } } })
         {
             threads.append(thread)
         }
-        // While they are there.
         let isOfRoom = !hasRoom(threads.count == count ? room : usualThread)
         gate.withLock {
             isOpen = true
@@ -72,11 +64,10 @@ package enum HelperThread {
     }
 
     private static func make(
-        stackSize: Int?, _ body: @escaping @Sendable () -> Void
+        stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void
     ) -> pthread_t? {
         // The new thread inherits this. Signals from outside are for the program's own threads.
-        var blocked = sigset_t()
-        var previous = sigset_t()
+        var (blocked, previous) = (sigset_t(), sigset_t())
         sigfillset(&blocked)
         for signal in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] {
             sigdelset(&blocked, signal)
@@ -90,9 +81,7 @@ package enum HelperThread {
         return thread
     }
 
-    private static func create(
-        stackSize: Int?, with work: UnsafeMutableRawPointer
-    ) -> pthread_t? {
+    private static func create(stackSize: Int?, with work: UnsafeMutableRawPointer) -> pthread_t? {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }
@@ -153,8 +142,6 @@ final class Locked<Value>: @unchecked Sendable {
 typealias Counter = Locked<Int>
 
 extension Locked<Int> {
-    convenience init() { self.init(0) }
-
     func next() -> Int {
         withLock { value in
             value += 1

@@ -16,7 +16,6 @@ public struct ObjectProgress: Sendable, Equatable {
 
     /// Bytes per second.
     public var bytesPerSecond: Double { seconds > 0 ? Double(bytes) / seconds : 0 }
-
     /// Objects per second.
     public var objectsPerSecond: Double { seconds > 0 ? Double(objects) / seconds : 0 }
 

@@ -3,7 +3,6 @@ import LarderCore
 
 /// The files beneath `objects/sha256`, as they are and not as the index says.
 struct ObjectTree {
-    /// One name found in the tree.
     struct Entry {
         let parent: FileDescriptor
         let name: String
@@ -19,8 +18,7 @@ struct ObjectTree {
     init(_ directory: CacheDirectory) { self.directory = directory }
 
     /// Calls `body` for every name in every fan-out directory, and for everything beside them.
-    ///
-    /// - Parameter onRefusal: called for a directory that may not be entered. Default: throws.
+    /// Calls `onRefusal` for a directory that may not be entered; by default, that throws.
     func walk(
         onRefusal: (CacheError) throws(CacheError) -> Void = { (error) throws(CacheError) in
             throw error
@@ -41,13 +39,10 @@ struct ObjectTree {
         }
     }
 
-    /// The directory `objects/sha256`; nil if there is none yet.
     func root() throws(CacheError) -> FileDescriptor? {
         do {
             return try directory.objects()
-        } catch  where error.errno == ENOENT {
-            return nil
-        }
+        } catch  where error.errno == ENOENT { return nil }
     }
 
     func walk(
@@ -55,14 +50,10 @@ struct ObjectTree {
         _ body: (Entry) throws(CacheError) -> Void
     ) throws(CacheError) {
         let fanOut = try root.directory(name)
-        for file in try fanOut.names() {
-            try body(entry(file, in: fanOut, prefix: name))
-        }
+        for file in try fanOut.names() { try body(entry(file, in: fanOut, prefix: name)) }
     }
 
-    static func fanOut(_ byte: UInt8) -> String {
-        (byte < 16 ? "0" : "") + String(byte, radix: 16)
-    }
+    static func fanOut(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16) }
 
     static func isFanOut(_ name: String) -> Bool {
         name.utf8.count == 2 && name.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }
@@ -79,25 +70,19 @@ struct ObjectTree {
     }
 }
 
-/// Reads files from beginning to end through one buffer: allocating it for each of many small files
-/// would take longer than reading them.
+/// Reads files through one buffer: allocating it for each small file takes longer than reading it.
 package final class ObjectReader {
     // Large enough that the calls do not count, small enough for a processor's cache.
     private let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: 256 * 1024, alignment: 16)
     private let budget: SparseBudget
 
-    /// - Parameter budget: of all files that are read. Default: one for this reader.
     package init(_ budget: SparseBudget = SparseBudget()) { self.budget = budget }
-
     deinit { buffer.deallocate() }
 
-    /// Returns the digest of a file's bytes and their number, or nil if reading was cancelled.
-    ///
-    /// - Parameter expected: the digest that the file should have. A sparse file with this digest
-    ///   takes nothing from the budget. Default: none.
-    ///
-    /// - Throws: ``CacheError/isSparse`` if the file has more bytes than the budget allows.
+    /// Returns the digest of a file's bytes and their number, or nil if reading was cancelled. A
+    /// sparse file with the `expected` digest takes nothing from the budget. Throws
+    /// ``CacheError/isSparse`` if the file has more bytes than the budget allows.
     package func digest(
         _ file: FileDescriptor, expecting expected: Digest? = nil,
         isCancelled: () -> Bool = { false },

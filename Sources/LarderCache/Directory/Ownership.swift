@@ -5,8 +5,7 @@ import Foundation
 package enum Ownership {
     static func isTrusted(_ owner: uid_t) -> Bool { owner == geteuid() || owner == 0 }
 
-    /// Why another user could change it, in words; nil if none can. The sticky bit does not help:
-    /// it lets everybody make files.
+    /// Why another user could change it; nil if none can. The sticky bit lets everybody make files.
     static func fault(of status: stat) -> String? {
         guard isTrusted(status.st_uid) else {
             return "belongs to \(name(of: status.st_uid)); run larder as that user, or use another"
@@ -23,14 +22,12 @@ package enum Ownership {
         return nil
     }
 
-    /// - Throws: ``CacheError`` `.unusable` if another user could change it.
     static func check(_ status: stat, of subject: String) throws(CacheError) {
         if let fault = fault(of: status) {
             throw CacheError(.unusable, subject: subject, message: fault)
         }
     }
 
-    /// Those that the user is in; root's own is root's.
     private static func isTrusted(group: gid_t) -> Bool {
         if group == getegid() || group == 0 { return true }
         let count = getgroups(0, nil)
@@ -77,7 +74,7 @@ enum CacheRoot {
         try place.checkLinks(isLast: !create)
         let root: FileDescriptor
         do throws(CacheError) {
-            root = try place.open(create: create)
+            root = try place.directory(create: create, checksLinks: false)
         } catch  where error.errno == ENOENT {
             throw CacheError(.missing, subject: path, message: "there is no cache here")
         }
@@ -88,15 +85,12 @@ enum CacheRoot {
         return (try root.reopened(as: path, isGuarded: true), true)
     }
 
-    /// Makes sure that no other user can change what larder uses beneath a root.
     static func checkLevels(of root: FileDescriptor) throws(CacheError) {
         for path in CacheLayout.directories {
             var directory = root
             do throws(CacheError) {
                 for name in path { directory = try directory.directory(name) }
-            } catch  where error.isOutOfReach {
-                // Not there, or something else is in its place.
-            }
+            } catch  where error.isOutOfReach {}
         }
         for name in CacheLayout.databaseFiles + [CacheLayout.snapshot] {
             guard let status = try root.status(of: name), status.isRegularFile else { continue }
@@ -119,7 +113,6 @@ enum CacheRoot {
 
 /// File systems on which neither `flock` nor SQLite's shared memory can be relied on.
 enum NetworkFileSystem {
-    /// The name of the network file system that `file` lies on; nil for a local one.
     static func name(of file: FileDescriptor) -> String? {
         var status = statfs()
         guard fstatfs(file.raw, &status) == 0 else { return nil }

@@ -7,22 +7,19 @@ final class RunDirectory: Sendable {
     let name: String
     let directory: FileDescriptor
     private let parent: FileDescriptor
-    private let serial = Counter()
+    private let serial = Counter(0)
 
     init(in cache: CacheDirectory) throws(CacheError) {
         parent = try cache.root.directory(CacheLayout.temporary, create: true)
-        (name, directory) = try parent.makeLockedDirectory(
-            LOCK_EX, mode: 0o700, named: Self.newName)
+        (name, directory) = try parent.makeLockedDirectory(LOCK_EX, mode: 0o700) {
+            // Milliseconds since 1970 and a random number, in base 36.
+            let now = UInt64(max(0, Date().timeIntervalSince1970) * 1000)
+            let random = UInt64.random(in: .min ... .max)
+            return "run-\(String(now, radix: 36))-\(String(random, radix: 36))"
+        }
     }
 
-    /// `run-`, the milliseconds since 1970 and a random number, in base 36.
-    private static func newName() -> String {
-        let now = UInt64(max(0, Date().timeIntervalSince1970) * 1000)
-        let random = UInt64.random(in: .min ... .max)
-        return "run-\(String(now, radix: 36))-\(String(random, radix: 36))"
-    }
-
-    /// When the oldest run that is under way began, `own` left out; nil if there is none.
+    /// When the oldest run in progress began, `own` left out; nil if there is none.
     static func oldestStart(
         in cache: CacheDirectory, except own: String?
     ) throws(CacheError) -> Date? {
@@ -58,10 +55,7 @@ final class RunDirectory: Sendable {
     }
 
     func remove() { _ = try? parent.removeTree(name) }
-
     func uniqueName() -> String { String(serial.next(), radix: 36) }
-
-    /// Removes a staged file; one that is already gone is fine.
     func remove(_ name: String) { unlinkat(directory.raw, name, 0) }
 
     /// Removes what ended runs left in `tmp/`; returns their number and the bytes that this frees.
@@ -88,8 +82,7 @@ final class RunDirectory: Sendable {
     }
 }
 
-/// A directory of this process's own in the system's directory for temporary files. It is removed
-/// through its descriptor, since its path may lead elsewhere by then.
+/// A temporary directory of this process, removed by descriptor: its path may lead elsewhere.
 package final class ScratchDirectory: Sendable {
     package let path: String
     private let name: String
@@ -124,11 +117,8 @@ struct Quarantine {
         return Digest(hex: former)?.hex == former || ObjectTree.isFanOut(former)
     }
 
-    /// Moves an object or fan-out directory here under a new name, and returns its path; nil if the
-    /// file is not there any more.
-    ///
-    /// - Parameter inode: the bad file. If another process replaces it at this moment, the new one
-    ///   is put back.
+    /// Moves an object or fan-out directory here, and returns its path; nil if the file is gone. If
+    /// another process has just replaced the bad file `inode`, the new one is put back.
     func take(
         _ name: String, from parent: FileDescriptor, inode: ino_t
     ) throws(CacheError) -> String? {

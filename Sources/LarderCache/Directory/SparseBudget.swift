@@ -3,9 +3,8 @@ import Foundation
 /// Limits the bytes that are read of sparse files, whose size costs their maker nothing.
 ///
 /// A file may be read up to its ``stat/plausibleBytes``. Bytes beyond that are taken from one
-/// budget for all files, which whole objects give back. So whole objects on a compressing file
-/// system are read, and a directory full of holes costs at most the budget. Objects are not granted
-/// the MiB of their plausible bytes: a directory may have a million of them.
+/// budget for all files, which whole objects give back, as on a compressing file system. Objects
+/// are not granted the MiB of their plausible bytes: a directory may have a million of them.
 package final class SparseBudget: @unchecked Sendable {
     // Unchecked because its state is variables; every access holds `condition`.
 
@@ -18,11 +17,9 @@ package final class SparseBudget: @unchecked Sendable {
     package init() {}
 
     /// Takes the bytes beyond the file's plausible size, and returns their number. Throws
-    /// ``CacheError/isSparse`` if not enough are left.
-    ///
-    /// - Parameter isLent: whether the caller ends the loan (``endLoan(of:isWhole:)``). Then other
-    ///   loans that may come back are waited for, so that the verdict about a file does not depend
-    ///   on them. Default: false.
+    /// ``CacheError/isSparse`` if not enough are left. If the caller ends the loan
+    /// (``endLoan(of:isWhole:)``), other loans that may come back are waited for, so that the
+    /// verdict about a file does not depend on them.
     package func take(
         _ status: stat, of subject: String, isLent: Bool = false
     ) throws(CacheError) -> Int64 {
@@ -43,12 +40,10 @@ package final class SparseBudget: @unchecked Sendable {
         return excess
     }
 
-    /// Gives back the bytes taken for a file that had the right digest.
     package func giveBack(_ excess: Int64) {
         if excess > 0 { condition.withLock { left += excess } }
     }
 
-    /// Ends a loan: the bytes come back if the file is a whole object.
     func endLoan(of excess: Int64, isWhole: Bool) {
         guard excess > 0 else { return }
         condition.withLock {

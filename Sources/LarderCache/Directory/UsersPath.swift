@@ -1,12 +1,9 @@
 import CLarderSystem
 import Foundation
 
-/// A path that the user named, with its links resolved.
-///
-/// The owner of a directory on the way can put a link into it at any time. So links of other users
-/// are refused, and the result is opened without following any link.
+/// A path that the user named, with links resolved. Another user's links are refused, and none is
+/// followed later, because the owner of a directory on the way can make one at any time.
 package struct UsersPath {
-    /// A link that another user has made.
     private struct ForeignLink {
         let path: String
         let owner: uid_t
@@ -16,9 +13,7 @@ package struct UsersPath {
     private static let mostLinks = 40
 
     package let named: String
-    /// The same place, without links.
     private let place: String
-    /// Whether a link leads to something that does not exist.
     private let isDangling: Bool
     private let foreignLink: ForeignLink?
 
@@ -68,10 +63,8 @@ package struct UsersPath {
 
     private static var workingDirectory: String {
         var path = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
-        guard getcwd(&path, path.count) != nil else {
-            return FileManager.default.currentDirectoryPath
-        }
-        return String(path: path)
+        return getcwd(&path, path.count) == nil
+            ? FileManager.default.currentDirectoryPath : String(path: path)
     }
 
     private static func names(in path: String) -> [String] {
@@ -85,14 +78,11 @@ package struct UsersPath {
         var after = stat()
         guard path.withPath({ readlink($0, &target, target.count - 1) }) > 0,
             path.withPath({ lstat($0, &after) }) == 0, FileIdentity(after) == FileIdentity(status)
-        else {
-            return nil
-        }
+        else { return nil }
         return String(path: target)
     }
 
-    /// Whether a directory is on procfs. Only the kernel makes links there, and some have no text:
-    /// `/dev/fd/3` leads to them.
+    /// Only the kernel makes links on procfs, and some have no text: `/dev/fd/3` leads to them.
     private static func isOfProcesses(_ path: String) -> Bool {
         #if os(Linux)
             var status = statfs()
@@ -103,10 +93,7 @@ package struct UsersPath {
         #endif
     }
 
-    // MARK: Directories
-
-    /// - Throws: ``CacheError`` `.unusable` if the path leads through another user's link.
-    /// - Parameter isLast: Whether only the last name counts. Default: false.
+    /// Throws `.unusable` if the path, or only its last name, is a link of another user.
     func checkLinks(isLast: Bool = false) throws(CacheError) {
         guard let foreignLink, foreignLink.isLast || !isLast else { return }
         throw CacheError(
@@ -115,28 +102,16 @@ package struct UsersPath {
                 + " other users are not followed")
     }
 
-    /// Opens a directory to write in it, and makes it if `create` is set.
-    ///
-    /// - Parameter body: called with the directory, or the one that it will be made in, before
-    ///   anything is made.
+    /// Opens a directory to write in it, and makes it if `create` is set. Calls `body` with it, or
+    /// with the one that it will be made in, before anything is made.
     package func directory(
-        create: Bool = false,
+        create: Bool = false, checksLinks: Bool = true,
         before body: (FileDescriptor) throws(CacheError) -> Void = {
             (_: FileDescriptor) throws(CacheError) in
         }
     ) throws(CacheError) -> FileDescriptor {
-        try checkLinks()
-        return try open(create: create, before: body)
-    }
-
-    /// The same without a look at the links' owners.
-    func open(
-        create: Bool,
-        before body: (FileDescriptor) throws(CacheError) -> Void = {
-            (_: FileDescriptor) throws(CacheError) in
-        }
-    ) throws(CacheError) -> FileDescriptor {
-        try open(place, create: create, before: body).reopened(as: named)
+        if checksLinks { try checkLinks() }
+        return try open(place, create: create, before: body).reopened(as: named)
     }
 
     private func open(
@@ -159,7 +134,6 @@ package struct UsersPath {
         return try openPlain(place)
     }
 
-    /// Opens a directory without following links, to reach what is in it.
     private func openPlain(_ place: String) throws(CacheError) -> FileDescriptor {
         #if canImport(Darwin)
             let raw = try FileDescriptor.open(
@@ -187,10 +161,7 @@ package struct UsersPath {
         #endif
     }
 
-    // MARK: Files
-
-    /// Opens a file to write to it, and makes it if necessary. Throws `.unusable` if another user
-    /// has put it into a directory that others can write to.
+    /// Opens or makes a file to write to. Refuses another user's where others can write.
     package func file(flags: Int32, mode: mode_t) throws(CacheError) -> FileDescriptor {
         try checkLinks()
         let parent = try openPlain(place.parentDirectory)
@@ -206,9 +177,7 @@ package struct UsersPath {
                     raw = try FileDescriptor.open(
                         name, beneath: parent.raw, flags: flags | O_CREAT | O_EXCL, mode: mode,
                         subject: named)
-                } catch  where error.errno == EEXIST {
-                    continue
-                }
+                } catch  where error.errno == EEXIST { continue }
             }
             let file = FileDescriptor(taking: raw, subject: named)
             let (own, folder) = (try file.status(), try parent.status())
@@ -228,7 +197,6 @@ package struct UsersPath {
 }
 
 extension FileDescriptor {
-    /// Whether it is on procfs, where only the kernel makes links.
     fileprivate var isOfProcesses: Bool {
         #if os(Linux)
             var status = statfs()

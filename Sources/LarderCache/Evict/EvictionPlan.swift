@@ -7,7 +7,6 @@ final class EvictionPlan {
     typealias Reason = EvictionReport.Reason
     typealias Hold = EvictionReport.Hold
 
-    /// An object to remove, as the index had it at the decision.
     struct Victim {
         let rank: Int64
         let object: Int64
@@ -52,8 +51,7 @@ final class EvictionPlan {
             for (table, keys) in [("kept_keys", policy.keep), ("only_keys", policy.only)] {
                 guard let keys else { continue }
                 try db.inTransaction {
-                    let insert = try PreparedStatement(
-                        db, "INSERT OR IGNORE INTO \(table) VALUES (?)")
+                    let insert = try db.prepared("INSERT OR IGNORE INTO \(table) VALUES (?)")
                     try keys { try insert.run($0) }
                     return .commit
                 }
@@ -75,14 +73,9 @@ final class EvictionPlan {
         CREATE TABLE main.held (object INTEGER PRIMARY KEY, hold TEXT NOT NULL);
         CREATE TABLE main.wanted (object INTEGER PRIMARY KEY);  -- the only ones to stay
         CREATE TABLE main.victims (
-            rank INTEGER PRIMARY KEY,
-            object INTEGER NOT NULL,
-            digest BLOB NOT NULL,
-            size INTEGER NOT NULL,
-            used_at REAL NOT NULL,
-            room INTEGER NOT NULL,
-            reason TEXT NOT NULL,
-            age REAL NOT NULL
+            rank INTEGER PRIMARY KEY, object INTEGER NOT NULL, digest BLOB NOT NULL,
+            size INTEGER NOT NULL, used_at REAL NOT NULL, room INTEGER NOT NULL,
+            reason TEXT NOT NULL, age REAL NOT NULL
         );
         """
 
@@ -96,13 +89,11 @@ final class EvictionPlan {
             try db.inTransaction(.deferred) {
                 try db.execute(sql: "DELETE FROM held; DELETE FROM wanted; DELETE FROM victims")
                 try hold(db)
-                var excess = EvictionExcess(
-                    policy, left: try ObjectTally(db, "cache.objects"), free: free)
-                decision.all = excess.left
+                decision.all = try ObjectTally(db, "cache.objects")
+                var excess = EvictionExcess(policy: policy, left: decision.all, free: free)
                 // As if nothing were held: a held object that would be removed then counts as kept.
                 var wish = excess
-                let insert = try PreparedStatement(
-                    db,
+                let insert = try db.prepared(
                     """
                     INSERT INTO victims (object, digest, size, used_at, room, reason, age)
                     VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -140,8 +131,7 @@ final class EvictionPlan {
 
     func victims(after rank: Int64, limit: Int) throws -> [Victim] {
         try database.unsafeRead { db in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 "SELECT \(Victim.columns) FROM victims WHERE rank > ? ORDER BY rank LIMIT ?"
             ).rows(rank, limit, as: Victim.init).compactMap(\.self)
         }
@@ -150,8 +140,7 @@ final class EvictionPlan {
     func named(_ victim: Victim) throws -> EvictionReport.Victim {
         var reported = victim.reported
         try database.unsafeRead { db in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT key, coalesce(url, key),
                     (SELECT count(id) FROM cache.resources WHERE object = ?1)
@@ -165,12 +154,10 @@ final class EvictionPlan {
         return reported
     }
 
-    /// The keys of damaged resources after `key` that are too old, or not among the only ones to
-    /// keep. Their objects are gone already.
+    /// Damaged keys after `key` that are too old or not to be kept. Their objects are gone.
     func damagedKeys(after key: String, at instant: Date, limit: Int) throws -> [String] {
         try database.unsafeRead { db in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT d.key FROM cache.damaged d
                 WHERE d.key > ?1
@@ -229,14 +216,11 @@ final class EvictionPlan {
                 """)
     }
 
-    /// Returns a statement for all objects in the order in which they are removed: first those that
-    /// must be removed whatever the limits are, which may already meet these. Then those that
-    /// alone exceed the maximum size, because no other object makes room for them.
-    ///
-    /// An object without a right time counts as used now.
+    /// Returns a statement for all objects in the order of removal: first those that must go with
+    /// any limits, then those that alone exceed the maximum size, because no other object makes
+    /// room for them. An object without a right time counts as used now.
     private func objects(_ db: Database, at now: Double) throws -> PreparedStatement {
-        let statement = try PreparedStatement(
-            db,
+        let statement = try db.prepared(
             """
             SELECT o.id, o.digest, o.size, o.used_at, o.\(policy.order.clock), h.hold,
                 CASE WHEN ?2 AND w.object IS NULL THEN 'only'
@@ -254,20 +238,16 @@ final class EvictionPlan {
 
     /// A use in the future may be that of a running process whose clock is ahead.
     private func runHold(on object: Object, since start: Date, _ instant: Date) -> Hold? {
-        let end =
-            start < instant ? .infinity : instant.timeIntervalSince1970 + Freshness.clockSkew
+        let end = start < instant ? .infinity : instant.timeIntervalSince1970 + Freshness.clockSkew
         return object.usedAt >= start.timeIntervalSince1970 && object.usedAt <= end ? .run : nil
     }
 
-    /// Returns the bytes that removing an object frees: none if its file has another name.
     private func room(of object: Object) throws -> Int64 {
         guard policy.minimumFree != nil else { return 0 }
         do throws(CacheError) {
             guard let status = try directory.status(of: object.digest), status.isRegularFile
             else { return 0 }
             return status.freeableBytes
-        } catch  where error.errno == EACCES {
-            return 0
-        }
+        } catch  where error.errno == EACCES { return 0 }
     }
 }

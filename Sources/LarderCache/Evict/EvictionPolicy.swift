@@ -25,7 +25,6 @@ public struct EvictionPolicy {
     public var grace: TimeInterval = 3_600
     /// Whether nothing is removed, and the report tells what would be. Default: false.
     public var isDryRun = false
-
     /// Called often once the keys are read. If it returns true, the eviction ends within moments,
     /// and the report tells what was removed. Default: returns false.
     public var isCancelled: () -> Bool = { false }
@@ -48,22 +47,15 @@ public struct EvictionOrder: Sendable, Equatable {
     public static let used = EvictionOrder(name: "used", clock: "used_at")
     /// Those whose bytes were stored first.
     public static let fetched = EvictionOrder(name: "fetched", clock: "stored_at")
-
     /// All orders.
     public static let all = [used, fetched]
 }
 
 /// By how much a cache exceeds its limits while its objects are removed one by one.
 struct EvictionExcess {
-    private let policy: EvictionPolicy
+    let policy: EvictionPolicy
     private(set) var left: ObjectTally
-    private var free: Int64
-
-    init(_ policy: EvictionPolicy, left: ObjectTally, free: Int64) {
-        self.policy = policy
-        self.left = left
-        self.free = free
-    }
+    private(set) var free: Int64
 
     var missed: [EvictionReport.Reason] { Self.limits.filter(isMissed) }
 

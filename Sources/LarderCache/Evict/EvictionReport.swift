@@ -63,6 +63,8 @@ public struct EvictionReport: Sendable {
             public let key: String
             /// The URL it was last fetched from, as ``Resource/url`` has it.
             public let url: String
+
+            package var shownURL: String { url.shown(asURLOf: key) }
         }
     }
 
@@ -104,8 +106,4 @@ public struct EvictionReport: Sendable {
             \(reasons.map { ", \($0)" }.joined())), kept \(kept), left \(left.count)
             """
     }
-}
-
-extension EvictionReport.Victim.Name {
-    package var shownURL: String { url.shown(asURLOf: key) }
 }

@@ -51,15 +51,15 @@ struct Evictor {
         let isReadOnly = policy.isDryRun || index == nil
         let run = isReadOnly ? nil : try RunDirectory(in: directory)
         let disk = try DiskSpace(of: directory.root)
-        // All manifests are read before anything is removed.
-        let plan = try makePlan(in: run, on: disk)
+        // Where the disk is nearly full, SQLite finds another place for the plan.
+        let path = isTight(disk) ? nil : run.map { directory.path(of: "eviction.sqlite", in: $0) }
+        let plan = try index.map { try EvictionPlan(policy, index: $0, at: path, in: directory) }
         do {
             try Sweeper(directory: directory, index: index, policy: policy).run(&report.swept)
             report.isInterrupted = policy.isCancelled()
             if let index, let plan {
                 freed = report.swept.values.reduce(0) { $0 + $1.bytes }
-                // Nothing is written, so no room is needed, in a dry run; the index may be
-                // read-only.
+                // A dry run writes nothing and needs no room. Its index may be read-only.
                 if isReadOnly || isTight(disk) {
                     try evict(plan, from: index, in: run, on: disk)
                 } else {
@@ -75,29 +75,16 @@ struct Evictor {
         return report
     }
 
-    /// The time since when an object may have been used by a run in progress. If a run began in the
-    /// future, the clock was set back, and the run may have used any object.
-    private static func use(since runStart: Date?, _ now: Date) -> Date {
-        guard let runStart else { return now }
-        return runStart > now ? .distantPast : runStart
-    }
-
-    private func makePlan(in run: RunDirectory?, on disk: DiskSpace) throws -> EvictionPlan? {
-        guard let index else { return nil }
-        // Where the disk is nearly full, SQLite finds another place.
-        let path = isTight(disk) ? nil : run.map { directory.path(of: "eviction.sqlite", in: $0) }
-        return try EvictionPlan(policy, index: index, at: path, in: directory)
-    }
-
     private mutating func evict(
         _ plan: EvictionPlan, from index: CacheIndex, in run: RunDirectory?, on disk: DiskSpace
     ) throws {
         for _ in 0..<Self.passLimit {
             // Before the index is read: a run may begin in between.
             let now = Date()
-            let runStart = try RunDirectory.oldestStart(in: directory, except: run?.name)
-            let decision = try plan.decide(
-                at: now, runStart: Self.use(since: runStart, now), free: disk.free + freed)
+            var runStart = try RunDirectory.oldestStart(in: directory, except: run?.name) ?? now
+            // The clock was set back, and that run may have used any object.
+            if runStart > now { runStart = .distantPast }
+            let decision = try plan.decide(at: now, runStart: runStart, free: disk.free + freed)
             before = decision.all
             before += report.total
             report.held = decision.held
@@ -107,7 +94,7 @@ struct Evictor {
             if policy.isDryRun { return }
             // Other processes may have stored meanwhile. Older objects make room for that, too.
             report.left = try index.objectTotals()
-            report.missed = EvictionExcess(policy, left: report.left, free: try room(disk)).missed
+            report.missed = try missed(withFree: room(disk))
             if isWhole, Set(report.missed).subtracting([.free]).isSubset(of: decision.missed) {
                 break
             }
@@ -126,7 +113,7 @@ struct Evictor {
             let keys = try plan.damagedKeys(after: last, at: now, limit: WriteStep.rowLimit)
             guard let end = keys.last else { return }
             try index.writeStep { db in
-                let delete = try PreparedStatement(db, "DELETE FROM damaged WHERE key = ?")
+                let delete = try db.prepared("DELETE FROM damaged WHERE key = ?")
                 for key in keys { try delete.run(key) }
             }
             last = end
@@ -143,8 +130,7 @@ struct Evictor {
         return try DiskSpace(of: directory.root).free
     }
 
-    /// Completes the report of an eviction that was cancelled, or that ended because of the disk or
-    /// another process's lock. Throws any other error.
+    /// Completes the report if the eviction was cancelled, or failed for the disk or a lock.
     private mutating func stop(_ error: any Error, on disk: DiskSpace) throws {
         let cause =
             (error as? DatabaseError).map { CacheError(index: "the eviction's plan", $0) }
@@ -160,8 +146,7 @@ struct Evictor {
         let known = try? index.objectTotals()
         report.left = known ?? before
         if known == nil || policy.isDryRun { report.left -= report.total }
-        let free = (try? room(disk)) ?? disk.free + freed
-        report.missed = EvictionExcess(policy, left: report.left, free: free).missed
+        report.missed = missed(withFree: (try? room(disk)) ?? disk.free + freed)
     }
 
     /// Removes all victims, and returns whether none had been used meanwhile. When it throws
@@ -248,6 +233,10 @@ struct Evictor {
         onProgress(progress)
     }
 
+    private func missed(withFree free: Int64) -> [EvictionReport.Reason] {
+        EvictionExcess(policy: policy, left: report.left, free: free).missed
+    }
+
     private func isTight(_ disk: DiskSpace) -> Bool { disk.free < Self.tightness }
 
     private mutating func count(
@@ -258,11 +247,7 @@ struct Evictor {
         try onVictim(reported)
     }
 
-    private enum Removal {
-        case gone
-        case spared
-        case begun
-    }
+    private enum Removal { case gone, spared, begun }
 
     /// Deletes the rows of an object's resources and then its own, at most `room`, unless it was
     /// used or pinned since the decision. Deposits and fresh hits are uses.
@@ -270,8 +255,7 @@ struct Evictor {
         of victim: EvictionPlan.Victim, atMost room: inout Int, _ db: Database
     ) throws -> Removal {
         let some = "FROM resources WHERE object = ?1 ORDER BY id LIMIT ?2"
-        let isIdle = try PreparedStatement(
-            db,
+        let isIdle = try db.prepared(
             """
             SELECT NOT EXISTS (
                 SELECT 1 FROM (SELECT key \(some)) r CROSS JOIN pins p ON p.key = r.key)
@@ -279,22 +263,19 @@ struct Evictor {
             """
         ).firstInteger(victim.object, room, victim.reported.digest, victim.usedAt)
         guard isIdle == 1 else { return .spared }
-        try PreparedStatement(db, "DELETE FROM resources WHERE id IN (SELECT id \(some))")
+        try db.prepared("DELETE FROM resources WHERE id IN (SELECT id \(some))")
             .run(victim.object, room)
         room -= db.changesCount
         guard room > 0 else { return .begun }
-        try PreparedStatement(db, "DELETE FROM objects WHERE id = ?").run(victim.object)
+        try db.prepared("DELETE FROM objects WHERE id = ?").run(victim.object)
         room -= 1
         return .gone
     }
 }
 
 extension Cache {
-    /// Opens the cache at `path` for an eviction: as ``open(at:wait:log:)``, but if the disk is
-    /// nearly full, files that can be made again are removed first. Deleting takes room, too, for
-    /// the index's log and the plan.
-    ///
-    /// - Throws: ``CacheError``.
+    /// Opens the cache at `path` like ``open(at:wait:log:)``. If the disk is nearly full, it
+    /// removes expendable files first, because deleting takes room for the index's log.
     public static func openMakingRoom(
         at path: String, wait: LockWait = .none, log: CacheLog = .none
     ) throws(CacheError) -> Cache {
@@ -307,23 +288,20 @@ extension Cache {
             try DiskSpace(of: directory.root).free < max(Evictor.tightness, Int64(index.st_size))
         else { return }
         try RunDirectory.sweepAbandoned(in: directory)
-        Reserve(directory).giveUp()
+        Reserve(directory: directory).giveUp()
         if try directory.root.status(of: CacheLayout.snapshot)?.isRegularFile == true {
             unlinkat(directory.root.raw, CacheLayout.snapshot, 0)
         }
         try? Durability.flush(directory.root)
     }
 
-    /// Removes leftovers, and then objects in the policy's order until its limits are met.
+    /// Removes leftovers, and then objects in the policy's order until its limits are met. Calls
+    /// `onVictim` for each, in order, once its rows are gone.
     ///
     /// Other processes may use the cache meanwhile. Objects that a run in progress has stored,
     /// that are used meanwhile or that are pinned are kept, and readers keep the files that they
     /// have open. Manifests are read before anything is removed.
     ///
-    /// - Parameters:
-    ///   - policy: the limits, and what is kept in any case.
-    ///   - onVictim: called for every removed object, in order, once its rows are gone.
-    ///   - onProgress: called after every few objects.
     /// - Throws: ``CacheError``, `.storage` or `.unusable` if the cache is read-only and this is
     ///   not a dry run; what the policy's keys or `onVictim` throw.
     public func evict(
@@ -340,13 +318,11 @@ extension Cache {
             directory.log(.info, report.summary)
             if policy.isDryRun { return report }
             if try directory.root.status(of: CacheLayout.snapshot) == nil { index?.trySnapshot() }
-            if report.failure == nil { Reserve(directory).take() }
+            if report.failure == nil { Reserve(directory: directory).take() }
             return report
         } catch let error as DatabaseError {
             throw directory.judged(CacheError(index: "the eviction's plan", error))
-        } catch let error as CacheError {
-            throw directory.judged(error)
-        }
+        } catch let error as CacheError { throw directory.judged(error) }
     }
 
     /// The size of the cache's file system in bytes.

@@ -25,11 +25,8 @@ final class ObjectRemoval {
     private static let filesPerThread = 16
     private var threads = ObjectRemoval.mostThreads
 
-    /// Removes the files of those objects that have no row, once that is durable; only regular
-    /// files. Goes from directory to directory: any other order takes a file system several times
-    /// as long.
-    ///
-    /// - Parameter isRemovable: called on several threads. Default: returns true.
+    /// Removes the regular files of those objects that have no row, once that is durable. Goes from
+    /// directory to directory: any other order takes a file system several times as long.
     @discardableResult
     func removeFiles(
         of digests: [Digest], in index: CacheIndex,
@@ -46,7 +43,7 @@ final class ObjectRemoval {
                     beneath: objects, until: ContinuousClock.now + WriteStep.time,
                     where: isRemovable)
                 let next = rest.prefix(Self.filesPerStep)
-                let row = try PreparedStatement(db, "SELECT 1 FROM objects WHERE digest = ?")
+                let row = try db.prepared("SELECT 1 FROM objects WHERE digest = ?")
                 let files = try next.filter { try row.firstInteger($0) == nil }
                 let outcome = try step.remove(
                     files, shares: min(threads, files.count / Self.filesPerThread + 1))
@@ -66,7 +63,6 @@ struct FileRemoval: Sendable {
         var removed = ObjectTally()
         /// Those that there was no time for, or no descriptor.
         var left: [Digest] = []
-        /// Whether there were too few descriptors for so many threads.
         var lacksDescriptors = false
         var refusal: CacheError?
         fileprivate var failure: CacheError?
@@ -93,7 +89,6 @@ struct FileRemoval: Sendable {
         self.isRemovable = isRemovable
     }
 
-    /// Removes files, which are in the order of their directories, in equal shares.
     func remove(_ files: [Digest], shares: Int) throws(CacheError) -> Outcome {
         let size = (files.count + shares - 1) / shares
         let sum = Locked(Outcome())
@@ -150,7 +145,6 @@ struct FileRemoval: Sendable {
         }
     }
 
-    /// Returns the bytes on disk that this frees; nil if nothing was removed.
     private func remove(
         _ digest: Digest, from fanOut: FileDescriptor
     ) throws(CacheError) -> Int64? {

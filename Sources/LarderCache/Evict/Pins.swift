@@ -1,26 +1,16 @@
 import Foundation
 import GRDB
 
-extension CacheIndex {
-    func isPinned(_ key: String) throws(CacheError) -> Bool {
-        try lookUp { db in
-            try PreparedStatement(db, "SELECT 1 FROM pins WHERE key = ?").firstInteger(key) != nil
-        }
-    }
-}
-
 extension Cache {
     /// Pins resources, cached or not: no eviction removes their objects until they are unpinned.
-    ///
-    /// - Returns: the number of keys that were not pinned before, and how many of these are not
-    ///   cached.
+    /// Returns the number of keys that were not pinned, and how many of these are not cached.
     public func pin(_ keys: EvictionPolicy.Keys) throws -> (pinned: Int, absent: Int) {
         var absent = 0
         let pinned = try forEachStep(keys) { db, key in
-            try PreparedStatement(db, "INSERT OR IGNORE INTO pins (key, pinned_at) VALUES (?, ?)")
+            try db.prepared("INSERT OR IGNORE INTO pins (key, pinned_at) VALUES (?, ?)")
                 .run(key, Date().timeIntervalSince1970)
             guard db.changesCount > 0 else { return false }
-            let row = try PreparedStatement(db, "SELECT 1 FROM resources WHERE key = ?")
+            let row = try db.prepared("SELECT 1 FROM resources WHERE key = ?")
             if try row.firstInteger(key) == nil { absent += 1 }
             return true
         }
@@ -29,15 +19,16 @@ extension Cache {
 
     /// Whether a key is pinned.
     public func isPinned(_ key: String) throws -> Bool {
-        try index?.isPinned(key) ?? false
+        guard let index else { return false }
+        return try index.lookUp { db in
+            try db.prepared("SELECT 1 FROM pins WHERE key = ?").firstInteger(key) != nil
+        }
     }
 
-    /// Removes pins.
-    ///
-    /// - Returns: the number of keys that were pinned.
+    /// Removes pins, and returns the number of keys that were pinned.
     public func unpin(_ keys: EvictionPolicy.Keys) throws -> Int {
         try forEachStep(keys) { db, key in
-            try PreparedStatement(db, "DELETE FROM pins WHERE key = ?").run(key)
+            try db.prepared("DELETE FROM pins WHERE key = ?").run(key)
             return db.changesCount > 0
         }
     }

@@ -22,7 +22,11 @@ struct Sweeper {
     }
 
     func run(_ swept: inout [Leftover: ObjectTally]) throws {
-        swept[.runs] = try sweepRuns()
+        // Without grace: the lock on an abandoned run is free.
+        var runs = ObjectTally()
+        (runs.count, runs.bytes) = try RunDirectory.sweepAbandoned(
+            in: directory, isDryRun: isDryRun)
+        swept[.runs] = runs
         // Anything in `tmp/` may be deleted.
         swept[.partials] = try sweep([CacheLayout.temporary, CacheLayout.partial]) { _, _ in true }
         swept[.temporaries] = try sweep([CacheLayout.temporary]) { name, status in
@@ -36,24 +40,13 @@ struct Sweeper {
         if let index { swept[.orphans] = try sweepOrphans(index) }
     }
 
-    /// Without grace: the lock on an abandoned run is free.
-    private func sweepRuns() throws(CacheError) -> ObjectTally {
-        let runs = try RunDirectory.sweepAbandoned(in: directory, isDryRun: isDryRun)
-        var tally = ObjectTally()
-        tally.count = runs.runs
-        tally.bytes = runs.bytes
-        return tally
-    }
-
     private func sweep(
         _ path: [String], where isOwn: (String, stat) -> Bool
     ) throws(CacheError) -> ObjectTally {
         var tally = ObjectTally()
         do throws(CacheError) {
             var parent = directory.root
-            for name in path {
-                parent = try parent.directory(name)
-            }
+            for name in path { parent = try parent.directory(name) }
             for name in try parent.names() {
                 if isCancelled() { break }
                 guard let status = try parent.status(of: name), isOwn(name, status), isOld(status)
@@ -62,9 +55,7 @@ struct Sweeper {
                 if removed.isGone { tally.count += 1 }
                 tally.bytes += removed.bytes
             }
-        } catch  where error.isAbsence {
-            // Missing, or not a directory.
-        }
+        } catch  where error.isAbsence {}
         return tally
     }
 
@@ -101,18 +92,15 @@ struct Sweeper {
                 else { return }
                 orphans.append((digest, status.freeableBytes))
             }
-        } catch  where error.isOutOfReach {
-            // Removed since it was looked at, a link, or not to be entered.
-        }
+        } catch  where error.isOutOfReach {}
         return orphans
     }
 
     /// A rename changes the status alone (rename(2)).
     private var isOld: @Sendable (stat) -> Bool {
         { [limit] status in
-            [status.modified, status.changed].allSatisfy { time in
-                let seconds = Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-                return seconds <= limit.timeIntervalSince1970
+            [status.modified, status.changed].allSatisfy {
+                Double($0.tv_sec) + Double($0.tv_nsec) / 1e9 <= limit.timeIntervalSince1970
             }
         }
     }

@@ -11,9 +11,7 @@ package enum Freshness {
     package static let clockSkew: TimeInterval = 60
 
     /// The instant at which a response stops being fresh: the lifetime less the age that it arrived
-    /// with. `no-cache`, `no-store` and `Vary: *` responses are never fresh.
-    ///
-    /// - Parameter delay: seconds from the request to the response's end.
+    /// with, `delay` in seconds included. `no-cache`, `no-store` and `Vary: *` are never fresh.
     package static func expiry(
         of validators: Validators, receivedAt: Date, delay: TimeInterval = 0
     ) -> Date {
@@ -26,8 +24,7 @@ package enum Freshness {
         if let maxAge = directives.maxAge {
             lifetime = TimeInterval(maxAge)
         } else if let expires = validators.expires {
-            // What is not a date has passed (section 5.3). Both dates are the origin's, so that its
-            // clock does not matter.
+            // Not a date: has passed (section 5.3). The origin's own clock has set both.
             lifetime = HTTPDate.parse(expires)?.timeIntervalSince(date ?? receivedAt) ?? 0
         } else {
             lifetime = guess(validators, date ?? receivedAt)
@@ -36,8 +33,7 @@ package enum Freshness {
     }
 
     /// The age of a response on arrival (section 4.2.3): `Age` and the time it took, or the time
-    /// since its `Date` if that is more. A `Date` less than a minute ago is ignored, because clocks
-    /// differ.
+    /// since its `Date` if that is more. A `Date` less than a minute ago is ignored: clocks differ.
     private static func age(
         of validators: Validators, date: Date?, receivedAt: Date, delay: TimeInterval
     ) -> TimeInterval {
@@ -61,8 +57,7 @@ package enum Freshness {
 package struct CacheControl: Equatable, Sendable {
     /// `max-age` in seconds; 0 if its value is not a number (section 4.2.1).
     package private(set) var maxAge: Int?
-    /// `no-cache`; its qualified form (`no-cache="Set-Cookie"`) counts as the unqualified one,
-    /// which section 5.2.2.4 allows.
+    /// `no-cache`; `no-cache="Set-Cookie"` counts as this, which section 5.2.2.4 allows.
     package private(set) var isNoCache = false
     /// `no-store`, unless `must-understand` says that it is meant for caches that do not know the
     /// status (section 5.2.2.3): only statuses that are understood get here.
@@ -70,9 +65,10 @@ package struct CacheControl: Equatable, Sendable {
     /// `immutable`: while it is fresh nobody need ask, not even on demand.
     package private(set) var isImmutable = false
 
+    private var hasNoStore = false
+    private var hasMustUnderstand = false
     private var isPrivate = false
-    /// `public`, `s-maxage` or `must-revalidate`: a shared cache may store even what was asked for
-    /// with credentials (section 3.5).
+    /// `public`, `s-maxage`, `must-revalidate`: shared despite credentials (section 3.5).
     private var isForShared = false
 
     /// Whether a shared cache may store the response; `isPersonal` if the request had credentials.
@@ -89,9 +85,6 @@ package struct CacheControl: Equatable, Sendable {
         // In front, where no quote that is left open can hide it.
         return "private" + (field.map { ", \($0)" } ?? "")
     }
-
-    private var hasNoStore = false
-    private var hasMustUnderstand = false
 
     /// Reads the field's value; several fields are joined by commas first.
     package init(_ field: String?) {
@@ -126,8 +119,7 @@ private struct DirectiveReader {
 
     init(_ field: String) { rest = Substring(field).utf8 }
 
-    /// The next directive; nil at the end. An argument that the grammar does not allow is handed
-    /// over as it came: blanks around `=` belong to it.
+    /// The next directive; nil at the end. Blanks around `=` belong to the argument.
     mutating func next() -> (name: Substring.UTF8View, argument: [UInt8]?)? {
         while let byte = rest.first, byte == UInt8(ascii: ",") || byte.isBlank {
             rest.removeFirst()
@@ -151,7 +143,6 @@ private struct DirectiveReader {
             }
         }
         while let last = argument.last, last.isBlank { argument.removeLast() }
-        // Nothing, or something else than an argument.
         guard argument.first == UInt8(ascii: "=") else { return argument.isEmpty ? nil : argument }
         argument.removeFirst()
         return argument

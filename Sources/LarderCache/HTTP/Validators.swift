@@ -21,12 +21,10 @@ public struct Validators: Sendable, Equatable, Codable {
     /// No fields at all.
     public init() {}
 
-    /// The fields of a response.
+    /// The fields of a response; `fields` returns all values of a name in the order they came.
     ///
     /// Of a field that states one value the first counts, and an `Age` that is not a number is
     /// ignored (RFC 9111, sections 4.2.1 and 5.1).
-    ///
-    /// - Parameter fields: the values of all fields of a name, in the order they came.
     public init(_ fields: (_ name: String) -> [String]) {
         func list(_ name: String) -> String? {
             let values = fields(name)
@@ -54,8 +52,7 @@ public struct Validators: Sendable, Equatable, Codable {
         return merged
     }
 
-    /// Whether a 304 with these fields is about the response that has `stored`: if both have an
-    /// ETag it is the same, weak or not (RFC 9111, section 4.3.4).
+    /// Whether a 304 is about `stored`: ETags must match, weak or not (RFC 9111, section 4.3.4).
     package func vouch(for stored: Validators) -> Bool {
         guard let etag, let known = stored.etag else { return true }
         func opaque(_ tag: String) -> Substring.UTF8View {
@@ -64,10 +61,8 @@ public struct Validators: Sendable, Equatable, Codable {
         return opaque(etag).elementsEqual(opaque(known))
     }
 
-    /// The header fields of a conditional request (RFC 9111, section 4.3.1).
-    ///
-    /// - Parameter sameVariant: whether the request selects this variant. If not, only an ETag is
-    ///   used, because variants are often modified at the same time.
+    /// The header fields of a conditional request (RFC 9111, section 4.3.1). Another variant gets
+    /// only an ETag, because variants are often modified at the same time.
     package func conditions(sameVariant: Bool = true) -> [(name: String, value: String)] {
         var conditions: [(name: String, value: String)] = []
         // What cannot be sent as it came is not sent: the request would fail for it.
@@ -85,8 +80,7 @@ public struct Validators: Sendable, Equatable, Codable {
 package struct Vary: Equatable, Sendable {
     /// Whether the response depends on more than header fields: `*`, alone or among others.
     package let isAny: Bool
-    /// The fields' names, in lower case and sorted. Without `accept-encoding`, because bodies are
-    /// decoded before they are stored.
+    /// The names in lower case, sorted. Without `accept-encoding`: bodies are stored decoded.
     package let names: [String]
 
     /// Reads the field's value; several fields are joined by commas first.

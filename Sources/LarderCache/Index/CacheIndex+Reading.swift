@@ -2,7 +2,6 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// What the index says.
 extension CacheIndex {
     func resource(_ key: String) throws(CacheError) -> Resource? { try resources([key])[0] }
 
@@ -13,7 +12,7 @@ extension CacheIndex {
 
     func resources(_ keys: [String]) throws(CacheError) -> [Resource?] {
         try lookUp { db in
-            let find = try PreparedStatement(db, Self.findResource)
+            let find = try db.prepared(Self.findResource)
             func resource(_ key: String) throws -> Resource? {
                 try find.rows(key, as: Resource.init).first.flatMap { $0.isAsNamed ? $0 : nil }
             }
@@ -27,8 +26,7 @@ extension CacheIndex {
     func resource(spelledAs text: String) throws(CacheError) -> Resource? {
         guard hasSpellings else { return nil }
         return try lookUp { db in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT \(Resource.columns) FROM spellings s JOIN resources r ON r.id = s.resource
                     JOIN objects o ON o.id = r.object
@@ -40,15 +38,14 @@ extension CacheIndex {
 
     func object(_ digest: Digest) throws(CacheError) -> StoredObject? {
         try lookUp { db in
-            try PreparedStatement(
-                db, "SELECT \(StoredObject.columns) FROM objects o WHERE o.digest = ?"
-            ).rows(digest, as: StoredObject.init).first
+            try db.prepared("SELECT \(StoredObject.columns) FROM objects o WHERE o.digest = ?")
+                .rows(digest, as: StoredObject.init).first
         }
     }
 
     func hasObjects() throws(CacheError) -> Bool {
         try lookUp { db in
-            try PreparedStatement(db, "SELECT 1 FROM objects LIMIT 1").firstInteger() != nil
+            try db.prepared("SELECT 1 FROM objects LIMIT 1").firstInteger() != nil
         }
     }
 
@@ -70,8 +67,7 @@ extension CacheIndex {
         var last: String?
         while true {
             let page = try lookUp { db in
-                let page = try PreparedStatement(
-                    db,
+                let page = try db.prepared(
                     """
                     SELECT \(columns) FROM \(tables)
                     WHERE \(column) \(last == nil ? ">=" : ">") ? ORDER BY \(column) LIMIT 500
@@ -106,11 +102,8 @@ extension CacheIndex {
     ) throws(CacheError) -> [Value] {
         let rest = Digest.byteCount - 1
         return try read { db in
-            // Two bounds, and no other condition: it is what SQLite looks up, not what it tries on
-            // every row.
-            try PreparedStatement(
-                db, "SELECT \(columns) FROM objects o WHERE o.digest BETWEEN ? AND ?"
-            ).rows(
+            // Two bounds and no other condition, so that SQLite looks the rows up.
+            try db.prepared("SELECT \(columns) FROM objects o WHERE o.digest BETWEEN ? AND ?").rows(
                 Data([byte] + [UInt8](repeating: 0, count: rest)),
                 Data([byte] + [UInt8](repeating: 255, count: rest)), as: row)
         }
@@ -118,8 +111,7 @@ extension CacheIndex {
 
     func keys(of digest: Digest) throws(CacheError) -> [String] {
         try lookUp { db in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT r.key FROM resources r JOIN objects o ON o.id = r.object
                 WHERE o.digest = ? ORDER BY r.key
@@ -132,8 +124,7 @@ extension CacheIndex {
         try read { db in
             var totals = IndexTotals()
             // Not count(*), which no limit on steps would end.
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT count(id), coalesce(sum(size), 0), min(stored_at), max(stored_at),
                     min(used_at), max(used_at), (SELECT count(key) FROM pins)
@@ -148,8 +139,7 @@ extension CacheIndex {
                 totals.newestUse = try objects.optional { try $0.requireDate() }
                 totals.pins = Int(objects.integer())
             }
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT count(id), coalesce(sum(\(Resource.isFresh(at: Date()))), 0),
                     (SELECT count(key) FROM failures)
@@ -174,8 +164,7 @@ extension CacheIndex {
         after instant: Double
     ) throws(CacheError) -> (before: Int, toCome: Int, all: Int, doubtfulSince: Int)? {
         try lookUp { db in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT coalesce(sum(min(used_at, stored_at) < ?), 0),
                     coalesce(sum(max(used_at, stored_at) > ?), 0), count(id),
@@ -188,24 +177,17 @@ extension CacheIndex {
         }
     }
 
-    /// The first key of a resource or pin at or behind a text, in the order of their bytes.
     func firstKey(from text: String, arePinned: Bool) throws(CacheError) -> String? {
-        try lookUp { db in
-            try PreparedStatement(
-                db,
-                """
-                SELECT key FROM \(arePinned ? "pins" : "resources")
-                WHERE key >= ? ORDER BY key LIMIT 1
-                """
-            ).rows(text) { try $0.requireText() }.first
+        let table = arePinned ? "pins" : "resources"
+        return try lookUp { db in
+            try db.prepared("SELECT key FROM \(table) WHERE key >= ? ORDER BY key LIMIT 1")
+                .rows(text) { try $0.requireText() }.first
         }
     }
 
-    /// The last key that begins with a text.
     func lastKey(beginningWith text: String, arePinned: Bool) throws(CacheError) -> String? {
         try lookUp { db in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT key FROM \(arePinned ? "pins" : "resources")
                 WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1
@@ -219,7 +201,7 @@ extension CacheIndex {
         do {
             return try connections.watching { queue in
                 try queue.unsafeRead {
-                    Int64(try PreparedStatement($0, "PRAGMA data_version").firstInteger() ?? 0)
+                    Int64(try $0.prepared("PRAGMA data_version").firstInteger() ?? 0)
                 }
             }
         } catch { throw file.failure(error) }

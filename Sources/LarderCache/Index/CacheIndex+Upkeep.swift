@@ -2,10 +2,8 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// What verification, eviction and recovery do with all of an index, beside its other users.
 extension CacheIndex {
-    /// Returns the complaints of SQLite's own check of the structure. A quick check does not
-    /// compare rows with the indices over them.
+    /// Returns what SQLite's own check finds. A quick check does not compare rows with indices.
     func structuralComplaints(
         isQuick: Bool = false, isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws(CacheError) -> [String] {
@@ -19,15 +17,14 @@ extension CacheIndex {
                     guard try IndexSchema.isIntact(db) else {
                         return complaints + ["its tables are not those that larder makes"]
                     }
-                    let dangling = try PreparedStatement(db, "PRAGMA foreign_key_check")
-                        .rows { _ in }.count
+                    let dangling = try db.prepared("PRAGMA foreign_key_check").rows { _ in }.count
                     if dangling > 0 {
                         complaints.append("\(dangling) resources point at no object")
                     }
                     for (table, condition) in IndexSchema.brokenRows
                     where try db.tableExists(table) {
-                        let rows = try PreparedStatement(
-                            db, "SELECT count(*) FROM \(table) WHERE \(condition)"
+                        let rows = try db.prepared(
+                            "SELECT count(*) FROM \(table) WHERE \(condition)"
                         ).firstInteger()
                         if let rows, rows > 0 {
                             complaints.append("\(rows) \(table) have what is not a digest or size")
@@ -41,7 +38,6 @@ extension CacheIndex {
         } catch { throw file.failure(error) }
     }
 
-    /// Copies what is committed beside the index. Best effort.
     func trySnapshot() {
         if let run = try? RunDirectory(in: directory) { try? takeSnapshot(run: run) }
     }
@@ -62,16 +58,13 @@ extension CacheIndex {
         }
     }
 
-    /// Folds the log into the index, and gives its room back.
     func foldLog() throws {
         _ = try connections.writer.writeWithoutTransaction { try $0.checkpoint(.truncate) }
         directory.log(.debug, "folded the log of the index into it")
     }
 
     /// Writes one step of long work in a transaction, and leaves others time to begin theirs.
-    func writeStep(
-        isDurable: Bool = true, _ body: (Database) throws -> Void
-    ) throws(CacheError) {
+    func writeStep(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
         try write(isDurable: isDurable, body)
         let version = try? connections.writer.writeWithoutTransaction {
             try Int.fetchOne($0, sql: "PRAGMA data_version")
@@ -79,7 +72,6 @@ extension CacheIndex {
         pause.stepEnded(version ?? nil)
     }
 
-    /// Makes the log durable.
     func syncLog() throws(CacheError) {
         do {
             try connections.writer.writeWithoutTransaction { db in
@@ -102,10 +94,8 @@ extension CacheIndex {
     func withRoom<Value>(_ body: () throws -> Value) throws -> Value {
         func set(cache: Int, checkpoint: Int) throws {
             try connections.writer.writeWithoutTransaction {
-                try $0.execute(
-                    sql: """
-                        PRAGMA cache_size = -\(cache); PRAGMA wal_autocheckpoint = \(checkpoint)
-                        """)
+                try $0.execute(sql: "PRAGMA cache_size = -\(cache)")
+                try $0.execute(sql: "PRAGMA wal_autocheckpoint = \(checkpoint)")
             }
         }
         try set(cache: Self.roomyCache, checkpoint: 4_000)
@@ -117,17 +107,13 @@ extension CacheIndex {
     static let usualCache = 2_000
     /// … and what work on all rows gets.
     private static let roomyCache = 8_000
-}
 
-/// Gives the disk back what an eviction has made free in the index.
-extension CacheIndex {
     /// Pages are moved so many at a time: others wait for it.
     private static let pagesPerStep = 100
     /// So many free pages stay, and a twentieth of all: the next run wants them.
     private static let sparePages = 64
 
-    /// Moves pages from the end into free ones and cuts off the end, in steps. An index that was
-    /// made before it could do so keeps its length until it is rebuilt.
+    /// Cuts free pages off the end, in steps. Older indexes keep their length until a rebuild.
     func shrink(unless isCancelled: () -> Bool) throws(CacheError) {
         while !isCancelled() {
             let free = try read { db in
@@ -141,8 +127,8 @@ extension CacheIndex {
             try writeStep(isDurable: false) { db in
                 let deadline = ContinuousClock.now + WriteStep.time
                 // It goes page by page, a row each.
-                let vacuum = try PreparedStatement(
-                    db, "PRAGMA incremental_vacuum(\(min(free, Self.pagesPerStep)))")
+                let vacuum = try db.prepared(
+                    "PRAGMA incremental_vacuum(\(min(free, Self.pagesPerStep)))")
                 defer { vacuum.reset() }
                 while try vacuum.next() != nil, ContinuousClock.now < deadline {}
             }
@@ -151,8 +137,7 @@ extension CacheIndex {
 }
 
 extension DatabaseQueue {
-    /// Copies it into a new file without free pages, which can give back pages later. The copy
-    /// keeps no log, and is not made durable.
+    /// Copies it into a new file without free pages and without a log, not durably.
     func compact(into file: DatabaseFile) throws {
         file.make()
         try writeWithoutTransaction { db in

@@ -2,10 +2,8 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// The database of resources and objects: SQLite in WAL mode at `synchronous=FULL`, so that a
-/// commit that has returned survives a power cut.
-///
-/// Invariant: a row is written only after the bytes it points at are durable.
+/// The database of resources and objects: SQLite in WAL mode at `synchronous=FULL`, so that commits
+/// survive a power cut. A row is written only after the bytes it points at are durable.
 final class CacheIndex: Sendable {
     let connections: IndexConnections
     let file: DatabaseFile
@@ -23,10 +21,8 @@ final class CacheIndex: Sendable {
     var path: String { file.path }
     var directory: CacheDirectory { file.directory }
 
-    /// Opens the index of `directory`, and brings its schema up to date.
-    ///
-    /// - Parameter patience: how long to wait at most for another process's writing; nil: as the
-    ///   directory's user is to wait. Default: nil.
+    /// Opens the index of `directory`, and brings its schema up to date. Waits for other writers at
+    /// most for `patience`, by default as long as the directory's user does.
     init(of directory: CacheDirectory, patience: Duration? = nil) throws(CacheError) {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         self.file = file
@@ -46,13 +42,16 @@ final class CacheIndex: Sendable {
             var configuration = Configuration()
             configuration.busyMode = .callback(wait.goesOn)
             let writing = configuration
-            // A file gets its log in a transaction that begins by reading: SQLite asks nobody then
-            // whether to wait.
+            // A file gets its log in a transaction that SQLite begins without asking to wait.
             func open() throws -> DatabaseQueue {
                 var attempt = 0
                 while true {
                     do {
-                        return try Self.openWriter(file, writing)
+                        let writer = try file.open(.writing, writing)
+                        if try !writer.writeWithoutTransaction({ try CacheIndex.setUp($0, file) }) {
+                            try IndexSchema.migrator.migrate(writer)
+                        }
+                        return writer
                     } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
                         guard wait.goesOn(attempt) else { throw error }
                         attempt += 1
@@ -67,26 +66,13 @@ final class CacheIndex: Sendable {
             configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -512") }
             let readers = configuration
             connections = IndexConnections(writer: writer) { try file.open(.reading, readers) }
-        } catch {
-            throw file.failure(error)
-        }
-    }
-
-    private static func openWriter(
-        _ file: DatabaseFile, _ configuration: Configuration
-    ) throws -> DatabaseQueue {
-        let writer = try file.open(.writing, configuration)
-        if try writer.writeWithoutTransaction({ try setUp($0, file) }) == false {
-            try IndexSchema.migrator.migrate(writer)
-        }
-        return writer
+        } catch { throw file.failure(error) }
     }
 
     /// Checks what is there, and gives it a log. Returns whether all migrations have been applied.
     private static func setUp(_ db: Database, _ file: DatabaseFile) throws -> Bool {
         let applied = try migrations(in: db, file) ?? 0
-        // A file without a log gets one; in memory, since no journal's file is to be beside an
-        // index.
+        // Its journal is in memory, because no journal's file may be beside an index.
         if try String.fetchOne(db, sql: "PRAGMA journal_mode") != "wal" {
             try db.execute(sql: "PRAGMA journal_mode = MEMORY")
             // Pages can be given back by an index alone that was told so before it had any.
@@ -95,20 +81,14 @@ final class CacheIndex: Sendable {
                 throw DatabaseError(resultCode: .SQLITE_IOERR, message: "it can have no log")
             }
         }
-        // Anything less may lose the last commits with the power. And on macOS fsync(2) leaves them
-        // in the drive's cache unless SQLite is told otherwise.
-        try db.execute(
-            sql: """
-                PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;
-                PRAGMA cache_size = -\(usualCache)
-                """)
+        // Less may lose commits with the power; fsync(2) on macOS leaves them in the drive.
+        try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON")
+        try db.execute(sql: "PRAGMA cache_size = -\(usualCache)")
         return IndexSchema.isCurrent(applied)
     }
 
     /// Opens an index that cannot be written, or that another process writes; nil if there is none.
-    init?(
-        readOnly directory: CacheDirectory, isBesideWriter: Bool = false
-    ) throws(CacheError) {
+    init?(readOnly directory: CacheDirectory, isBesideWriter: Bool = false) throws(CacheError) {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         self.file = file
         inode = nil
@@ -128,8 +108,7 @@ final class CacheIndex: Sendable {
             do {
                 (queue, applied) = try open(access)
             } catch let error as DatabaseError where isWritten && Self.mayLackRoom(error) {
-                // A full disk has none for the memory that is shared beside a log, and a read-only
-                // one neither; who is alone takes none.
+                // A full or read-only disk has no room to share memory; alone, none is needed.
                 let isFixed = faccessat(directory.root.raw, CacheLayout.index, W_OK, 0) != 0
                 if isFixed { access = .frozen }
                 (queue, applied) = try open(isFixed ? .frozen : .withLog)
@@ -153,14 +132,11 @@ final class CacheIndex: Sendable {
             hasDamaged = IndexSchema.hasDamaged(applied)
             try CacheRoot.confirm(directory.root, isAt: directory.path)
             connections = IndexConnections(reader: queue)
-        } catch {
-            throw file.failure(error)
-        }
+        } catch { throw file.failure(error) }
     }
 
     private static func mayLackRoom(_ error: DatabaseError) -> Bool {
-        [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY].contains(
-            error.resultCode)
+        [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY].contains(error.resultCode)
     }
 
     /// Whether there is a database with larder's tables. Leaves no trace.
@@ -184,7 +160,6 @@ final class CacheIndex: Sendable {
         }
     }
 
-    /// How many migrations have been applied; nil if there are no tables yet.
     static func migrations(in db: Database, _ file: DatabaseFile) throws -> Int? {
         // A single byte of its head may say that only a later SQLite can write it.
         if !db.configuration.readonly, sqlite3_db_readonly(db.sqliteConnection, "main") == 1,
@@ -193,8 +168,8 @@ final class CacheIndex: Sendable {
             throw DatabaseError.corruption("it says that it cannot be written")
         }
         // A log may state any size, and copying would fill the disk with it.
-        let pages = try PreparedStatement(db, "PRAGMA page_count").firstInteger() ?? 0
-        let pageSize = try PreparedStatement(db, "PRAGMA page_size").firstInteger() ?? 0
+        let pages = try db.prepared("PRAGMA page_count").firstInteger() ?? 0
+        let pageSize = try db.prepared("PRAGMA page_size").firstInteger() ?? 0
         guard
             pages.multipliedReportingOverflow(by: pageSize).partialValue / 2
                 <= file.byteCount + 8 << 20
@@ -217,9 +192,7 @@ final class CacheIndex: Sendable {
 
     /// Writes a batch in one transaction, durably or so that ``syncLog()`` makes it durable. Throws
     /// if the index was replaced meanwhile, because what is written then is lost.
-    func write(
-        isDurable: Bool = true, _ body: (Database) throws -> Void
-    ) throws(CacheError) {
+    func write(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
         do {
             // Within one turn of the connection: what others of this process commit stays durable.
             try connections.writer.writeWithoutTransaction { db in
@@ -247,8 +220,7 @@ final class CacheIndex: Sendable {
 
     private func commit(_ db: Database, _ body: (Database) throws -> Void) throws {
         try db.inTransaction(.immediate) {
-            // Before: what it says of files may be no longer so, once another index has taken them
-            // over.
+            // First: what `body` says of files may be wrong once another index has taken them over.
             try confirmPlace()
             try body(db)
             return .commit
@@ -282,22 +254,9 @@ final class CacheIndex: Sendable {
     }
 }
 
-extension CacheDirectory {
-    convenience init(
-        path: String, create: Bool, lock: Lock = .shared, wait: LockWait = .none,
-        log: CacheLog = .none
-    ) throws(CacheError) {
-        try self.init(
-            path: path, create: create, lock: lock, wait: wait, log: log,
-            hasOwnIndex: CacheIndex.isOwn)
-    }
-}
-
 /// How long a transaction may be that others wait for.
 enum WriteStep {
-    /// It ends after so many rows that are dealt with, and no more than as many others that go with
-    /// them: an object may have any number of URLs; …
+    /// Rows of one step, and as many others that go with them: an object may have many URLs.
     static let rowLimit = 1_000
-    /// … or after this time.
     static let time = Duration.milliseconds(20)
 }

@@ -2,8 +2,7 @@ import CLarderGuard
 import Foundation
 import GRDBSQLite
 
-/// What SQLite does with a file of a cache that it has opened: as with all others, but for some
-/// methods.
+/// How SQLite uses an open file of a cache: as any other, but for some methods.
 ///
 /// - What the disk cannot read is not damaged. SQLite calls it corrupt, and the index would be
 ///   rebuilt.
@@ -13,7 +12,6 @@ import GRDBSQLite
 /// - Once that memory was lost to a failing disk (``SharedMemory``), nothing is read, written or
 ///   locked any more.
 enum ConfinedFile {
-    /// A file's methods, of which some are replaced, and those that it had.
     fileprivate struct Methods {
         // First, because SQLite takes a pointer to all of this for one to these.
         var replaced: sqlite3_io_methods
@@ -118,8 +116,8 @@ private func takeRoom(_ start: UnsafeMutableRawPointer, _ count: Int) -> Bool {
     #endif
 }
 
-/// How SQLite reaches the files of a cache: as it reaches all others on this system, but for the
-/// names that it derives. An index may be somebody else's, and so may be what lies beside it:
+/// How SQLite reaches the files of a cache: as any other, but for the names that it derives. An
+/// index may be somebody else's, and so may be what lies beside it:
 ///
 /// - `-journal`: never there, never opened. An index is in WAL mode, and what has no log is written
 ///   without a journal's file. SQLite would play a foreign one back, and then delete the file that
@@ -131,13 +129,10 @@ private func takeRoom(_ start: UnsafeMutableRawPointer, _ count: Int) -> Bool {
 ///   before it is used.
 /// - what `ATTACH` names: no other statements than this package's are run.
 ///
-/// A link, a pipe or anything else that is not a regular file is refused before SQLite is asked
-/// (``CacheDirectory``).
-///
-/// Paths are used as they are. SQLite would replace the link in `/proc/self/fd` by the path that it
-/// shows, and open what is there by then.
-///
-/// Chosen by a URI's parameter `vfs`, so that an app's other databases know nothing of it.
+/// ``CacheDirectory`` refuses anything that is not a regular file. Paths are used as they are:
+/// SQLite would replace the link in `/proc/self/fd` by the path that it shows, and open what is
+/// there by then. Chosen by a URI's parameter `vfs`, so that an app's other databases know nothing
+/// of it.
 enum ConfinedFileSystem {
     static let name = "larder"
     /// For a database that is being made in a directory of this run's own: it may have a journal.
@@ -145,7 +140,6 @@ enum ConfinedFileSystem {
     /// The same, for files that cannot be written and so cannot be locked.
     static let frozenName = "larder-frozen"
 
-    /// Makes all known to SQLite; once.
     static func register() { _ = registration }
 
     private static let registration: Void = {
@@ -184,7 +178,6 @@ enum ConfinedFileSystem {
         register(named: name, confined)
     }
 
-    /// The system's own, but for its names.
     private static func make() -> sqlite3_vfs {
         var made = system.pointee
         made.pNext = nil
@@ -226,15 +219,11 @@ enum ConfinedFileSystem {
 private nonisolated(unsafe) let system: UnsafeMutablePointer<sqlite3_vfs> =
     sqlite3_vfs_find("unix") ?? sqlite3_vfs_find(nil)
 
-/// The memory that processes share beside an index.
-///
-/// Once its disk has failed, a write to it ends a process with SIGBUS, because the page cannot be
-/// made writable again. The command line has it guarded.
+/// The memory that processes share beside an index. Once its disk has failed, a write to it ends a
+/// process with SIGBUS, because the page cannot be made writable again.
 package enum SharedMemory {
     /// Makes such a write go nowhere. From then on every access to an index fails. For programs
     /// only, because a signal handler belongs to the process. Linux only.
     package static func guardAgainstFailingDisk() { larder_guard_shared_memory() }
-
-    /// Whether that has happened.
     static var isLost: Bool { larder_shared_memory_is_lost() }
 }

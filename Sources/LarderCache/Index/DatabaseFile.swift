@@ -42,12 +42,9 @@ struct DatabaseFile: Sendable {
     }
 
     var path: String { "\(directory.path)/\(name)" }
-
     private var place: String { "\(directory.databases)/\(name)" }
-
     func uri(_ access: Access) -> String { Self.uri(place, access) }
 
-    /// An error of this database: a damage is the disk's if that fails.
     func failure(_ error: any Error) -> CacheError {
         error as? CacheError ?? directory.judged(CacheError(index: path, error))
     }
@@ -83,8 +80,7 @@ struct DatabaseFile: Sendable {
         return try DatabaseQueue(path: uri(access), configuration: configuration)
     }
 
-    /// Makes it as an empty file if it does not exist: SQLite would ask the umask for the mode,
-    /// which the log gets, too. SQLite says what is wrong if that fails.
+    /// Makes an empty file if none exists: SQLite would ask the umask for the mode.
     func make() { _ = try? directory.root.create(name) }
 
     /// Whether its header, but for what the log has of it, has a format that SQLite writes: a copy
@@ -94,8 +90,7 @@ struct DatabaseFile: Sendable {
         return header.count == 19 && header[18] <= 2
     }
 
-    /// How long it is, with its log: no longer than it can be by what it takes on the disk, since a
-    /// file of holes states any length.
+    /// The length with the log, limited by what the disk holds: a file of holes states any length.
     var byteCount: Int64 {
         [name, name + "-wal"].reduce(0) { sum, name in
             guard let status = (try? directory.root.status(of: name)) ?? nil else { return sum }
@@ -119,8 +114,7 @@ struct DatabaseFile: Sendable {
         return "file:\(escaped(path))?\(access.parameter)&vfs=\(system)"
     }
 
-    /// The longest path that SQLite takes, in bytes, with the names that it derives
-    /// (`MAX_PATHNAME` in os_unix.c). It would only say that it cannot open the file.
+    /// The longest path that SQLite takes, in bytes (`MAX_PATHNAME` in os_unix.c).
     private static let longestPlace = 500
 
     /// As sqlite.org/security.html has it for files from elsewhere.
@@ -142,7 +136,6 @@ struct DatabaseFile: Sendable {
 
 /// A copy of the index, from which URLs come back if the index is lost. It is replaced by a rename.
 enum IndexSnapshot {
-    /// Copies what is committed, beside readers and writers.
     static func take(
         of database: any DatabaseReader, in directory: CacheDirectory, run: RunDirectory
     ) throws(CacheError) {
@@ -160,7 +153,6 @@ enum IndexSnapshot {
         try publish(name, of: run, as: CacheLayout.snapshot, in: directory)
     }
 
-    /// Gives a finished database its name in the root, durably.
     static func publish(
         _ file: String, of run: RunDirectory, as name: String, in directory: CacheDirectory
     ) throws(CacheError) {

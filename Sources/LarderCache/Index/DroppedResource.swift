@@ -38,22 +38,18 @@ package struct DroppedResource: Sendable {
         self.finding = finding
     }
 
-    /// Keeps it in the index, in the transaction that deletes its rows.
     func keep(in db: Database) throws {
-        try PreparedStatement(db, "INSERT OR REPLACE INTO damaged VALUES (?, ?, ?, ?, ?, ?)").run(
+        try db.prepared("INSERT OR REPLACE INTO damaged VALUES (?, ?, ?, ?, ?, ?)").run(
             key, url == key ? nil : url, digest, isAnyContent ? 1 : 0, isUnstorable ? 1 : 0,
             Date().timeIntervalSince1970)
     }
 }
 
 extension CacheIndex {
-    func damaged(
-        _ digest: Digest?, finding: Int
-    ) throws(CacheError) -> [DroppedResource] {
+    func damaged(_ digest: Digest?, finding: Int) throws(CacheError) -> [DroppedResource] {
         guard hasDamaged else { return [] }
         return try lookUp { db in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT \(DroppedResource.keptColumns) FROM damaged d WHERE d.digest IS ?
                 ORDER BY d.key
@@ -66,7 +62,7 @@ extension CacheIndex {
     func damagedDigests() throws(CacheError) -> [Digest?] {
         guard hasDamaged else { return [] }
         return try lookUp { db in
-            try PreparedStatement(db, "SELECT DISTINCT digest FROM damaged ORDER BY digest")
+            try db.prepared("SELECT DISTINCT digest FROM damaged ORDER BY digest")
                 .rows { try $0.optional { try $0.requireDigest() } }
         }
     }

@@ -2,8 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The failures that the index remembers, for one transaction: the last of each resource, and the
-/// number of runs in a row that it failed in.
+/// The last failure of each resource and the number of runs in a row, for one transaction.
 struct FailureTable {
     private let db: Database
     /// Almost always true: then a success costs nothing.
@@ -13,15 +12,14 @@ struct FailureTable {
 
     init(_ db: Database) throws {
         self.db = db
-        isEmpty = try PreparedStatement(db, "SELECT 1 FROM failures LIMIT 1").firstInteger() == nil
+        isEmpty = try db.prepared("SELECT 1 FROM failures LIMIT 1").firstInteger() == nil
     }
 
     mutating func add(
         _ key: String, url: String, code: String, status: Int?, at instant: Date
     ) throws {
         isEmpty = false
-        try PreparedStatement(
-            db,
+        try db.prepared(
             """
             INSERT INTO failures (key, url, code, status, failed_at, count)
             VALUES (?, ?, ?, ?, ?, 1)
@@ -29,20 +27,17 @@ struct FailureTable {
                 url = excluded.url, code = excluded.code, status = excluded.status,
                 failed_at = excluded.failed_at, count = min(count, 1000000) + 1
             """
-        ).run(
-            key, url == key ? nil : url, code, status, instant.timeIntervalSince1970)
+        ).run(key, url == key ? nil : url, code, status, instant.timeIntervalSince1970)
         added.rows += 1
         added.bytes += key.utf8.count + url.utf8.count
     }
 
     func remove(_ key: String) throws {
         guard !isEmpty else { return }
-        try PreparedStatement(db, "DELETE FROM failures WHERE key = ?").run(key)
+        try db.prepared("DELETE FROM failures WHERE key = ?").run(key)
     }
-}
 
-/// Limits of the table: a server may answer 404 to everything that a manifest names.
-extension FailureTable {
+    /// Limited, because a server may answer 404 to everything that a manifest names.
     static let rowLimit = 100_000
     /// The maximum number of bytes of all keys and URLs.
     static let byteLimit = 16 << 20
@@ -56,8 +51,7 @@ extension FailureTable {
         _ db: Database, at instant: Date, to fraction: Double = 1
     ) throws -> (rows: Int, bytes: Int) {
         let bounds = try bounds(db, at: instant, to: fraction)
-        let delete = try PreparedStatement(
-            db, "DELETE FROM failures WHERE failed_at < ? OR failed_at > ?")
+        let delete = try db.prepared("DELETE FROM failures WHERE failed_at < ? OR failed_at > ?")
         try delete.run(bounds.first, bounds.last)
         return (bounds.rows, bounds.bytes)
     }
@@ -73,9 +67,9 @@ extension FailureTable {
         while !isDone, !isCancelled() {
             try index.writeStep { db in
                 let deadline = ContinuousClock.now + WriteStep.time
-                let next = try PreparedStatement(
-                    db, "SELECT key, failed_at FROM failures WHERE key > ? ORDER BY key LIMIT 100")
-                let delete = try PreparedStatement(db, "DELETE FROM failures WHERE key = ?")
+                let next = try db.prepared(
+                    "SELECT key, failed_at FROM failures WHERE key > ? ORDER BY key LIMIT 100")
+                let delete = try db.prepared("DELETE FROM failures WHERE key = ?")
                 repeat {
                     let page = try next.rows(last) { ($0.text() ?? "", $0.double()) }
                     for (key, failedAt) in page
@@ -91,7 +85,6 @@ extension FailureTable {
         return forgotten
     }
 
-    /// The instants between which failures are remembered.
     private struct Bounds {
         var first: Double
         var last: Double
@@ -107,8 +100,7 @@ extension FailureTable {
         // A clock that was not set knows no age.
         let lifetime = now < ObjectUse.earliest ? .infinity : lifetime
         var bounds = Bounds(first: now - lifetime, last: now + lifetime)
-        try PreparedStatement(
-            db,
+        try db.prepared(
             """
             SELECT failed_at, length(CAST(key AS BLOB)) + coalesce(length(CAST(url AS BLOB)), 0)
             FROM failures ORDER BY failed_at DESC
@@ -134,10 +126,10 @@ extension FailureTable {
 extension CacheIndex {
     func failures(_ keys: [String]) throws(CacheError) -> [PastFailure?] {
         try lookUp { db in
-            let isAny = try PreparedStatement(db, "SELECT 1 FROM failures LIMIT 1").firstInteger()
+            let isAny = try db.prepared("SELECT 1 FROM failures LIMIT 1").firstInteger()
             guard isAny != nil else { return keys.map { _ in nil } }
-            let find = try PreparedStatement(
-                db, "SELECT code, status, failed_at, count FROM failures WHERE key = ?")
+            let find = try db.prepared(
+                "SELECT code, status, failed_at, count FROM failures WHERE key = ?")
             return try keys.map { key in
                 try find.rows(key) { row in
                     PastFailure(
@@ -176,7 +168,6 @@ public struct PastFailure: Sendable, Equatable {
     }
 
     package var age: String { DurationText.describe(max(0, -failedAt.timeIntervalSinceNow)) }
-
     package var reason: String { status.map { "the server answered with status \($0)" } ?? code }
 
     /// The statuses of permanent failures, see `PlanPolicy.failureLifetime`.

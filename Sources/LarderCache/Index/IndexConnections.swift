@@ -2,11 +2,9 @@ import Foundation
 import GRDB
 
 /// The connections to an index: one that writes, and some that read beside it. GRDB's own pool
-/// looks for the log by the index's path, which a URI is none of, and would write at each opening
-/// to have one.
+/// looks for the log by path, not by URI, and would write at each opening to have one.
 final class IndexConnections: @unchecked Sendable {
-    // Unchecked because `idle`, `watcher` and `isClosed` are variables; every access holds
-    // `lock`.
+    // Unchecked because `idle`, `watcher` and `isClosed` are variables; every access holds `lock`.
     private static let readerLimit = 4
 
     let writer: DatabaseQueue
@@ -15,7 +13,6 @@ final class IndexConnections: @unchecked Sendable {
     private let places = DispatchSemaphore(value: IndexConnections.readerLimit)
     private let lock = NSLock()
     private var idle: [DatabaseQueue] = []
-    /// What ``watching(_:)`` lends.
     private var watcher: DatabaseQueue?
     private var isClosed = false
 
@@ -62,8 +59,7 @@ final class IndexConnections: @unchecked Sendable {
         if isClosed { throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "is closed") }
     }
 
-    /// Closes all, once nobody reads any more; the writer last: who leaves the index last folds its
-    /// log into it, and only a writer can.
+    /// Closes all once nobody reads, the writer last: only it can fold the log into the index.
     func close() {
         for _ in 0..<Self.readerLimit { places.wait() }
         defer { for _ in 0..<Self.readerLimit { places.signal() } }
@@ -78,8 +74,7 @@ final class IndexConnections: @unchecked Sendable {
 }
 
 extension DatabaseReader {
-    /// Reads with long statements, and ends them with `CancellationError` soon after `isCancelled`,
-    /// which is called often, returns true.
+    /// Reads with long statements, ended with `CancellationError` after `isCancelled` is true.
     func read<Value>(
         unless isCancelled: @escaping @Sendable () -> Bool, _ body: (Database) throws -> Value
     ) throws -> Value {
@@ -98,9 +93,8 @@ extension DatabaseReader {
 }
 
 extension Database {
-    /// Returns the complaints of SQLite's own check of the structure.
     func complaints(isQuick: Bool, limit: Int) throws -> [String] {
-        try PreparedStatement(self, "PRAGMA \(isQuick ? "quick" : "integrity")_check(\(limit))")
+        try self.prepared("PRAGMA \(isQuick ? "quick" : "integrity")_check(\(limit))")
             .rows { $0.text() ?? "" }.filter { $0 != "ok" }
     }
 }

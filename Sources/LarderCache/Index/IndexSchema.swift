@@ -2,15 +2,11 @@ import GRDB
 
 /// The index's tables, as a list of migrations: a released one is never changed.
 enum IndexSchema {
-    /// What a file's tables say of who made it.
     enum Origin {
-        /// Nobody has made any yet.
         case none
-        /// Larder, and so many migrations have been applied.
         case own(migrations: Int)
-        /// A version that knows more migrations.
         case newer
-        /// Anything else, also after damage: a single flipped bit may rename a column.
+        /// Also after damage: a single flipped bit may rename a column.
         case foreign
     }
 
@@ -38,24 +34,19 @@ enum IndexSchema {
 
     static func isCurrent(_ applied: Int) -> Bool { applied == migrator.migrations.count }
 
-    static func hasDamaged(_ applied: Int) -> Bool { applied >= 7 }
-
     /// Whether it can be read as it is: what came later is a table of its own.
     static func isReadable(_ applied: Int) -> Bool { applied >= 4 }
-
     static func hasSpellings(_ applied: Int) -> Bool { applied >= 5 }
-
     static func hasURLKeys(_ applied: Int) -> Bool { applied >= 6 }
+    static func hasDamaged(_ applied: Int) -> Bool { applied >= 7 }
 
-    /// Whether the tables are those that the migrations which have been applied make.
     static func isIntact(_ db: Database) throws -> Bool {
         if case .own = try origin(of: db) { return true }
         return false
     }
 
-    /// The migrations that have been applied; nil if that is not a list of names.
     private static func identifiers(_ db: Database) throws -> Set<String>? {
-        let names = try PreparedStatement(db, "SELECT identifier FROM grdb_migrations LIMIT 1000")
+        let names = try db.prepared("SELECT identifier FROM grdb_migrations LIMIT 1000")
             .rows { try? $0.requireText() }
         let some = names.compactMap(\.self)
         return some.count == names.count ? Set(some) : nil
@@ -72,19 +63,16 @@ enum IndexSchema {
             try migrator.migrate(fresh, upTo: migration)
             let made = try fresh.read(statements)
             if known.isEmpty {
-                known.append(
-                    made.filter { $0[2].elementsEqual("grdb_migrations".utf8) })
+                known.append(made.filter { $0[2].elementsEqual("grdb_migrations".utf8) })
             }
             known.append(made)
         }
         return known
     }
 
-    /// The statements that made everything in a file, each with what SQLite knows it by. One more
-    /// than larder ever makes is enough to tell that they are others.
+    /// The statements that made a file's tables. Any more than 64 are not larder's.
     private static func statements(of db: Database) throws -> [Statement] {
-        try PreparedStatement(
-            db,
+        try db.prepared(
             """
             SELECT type, name, tbl_name, sql FROM sqlite_master
             WHERE NOT (type = 'table' AND name IN ('sqlite_stat1', 'sqlite_stat4'))
@@ -180,9 +168,8 @@ enum IndexSchema {
         }
         migrator.registerMigration("4: keys apart from URLs") { db in
             // What a manifest's `key` had named is told by its URL, or by what no URL begins with.
-            // Where two of them meet, one is fetched again. A URL's row that looks like a
-            // manifest's own icon under a key may be anybody's bytes. A pin that may mean either
-            // keeps both.
+            // Where two of them meet, one is fetched again. A URL's row that looks like an icon of
+            // a manifest may be anybody's bytes. A pin that may mean either keeps both.
             let isNoURL = "key NOT GLOB 'http://*' AND key NOT GLOB 'https://*'"
             let isOwnKey = "url IS NOT NULL OR \(isNoURL) AND key NOT GLOB 'ni:*'"
             try db.execute(

@@ -4,19 +4,14 @@ import LarderCore
 
 /// When objects were last used: stored, confirmed, found fresh by a prefetch, or read.
 package enum ObjectUse {
-    /// A use is recorded only if the recorded one is older than this, in seconds: a run that
-    /// finds everything fresh once more writes nothing.
+    /// Seconds until a use is recorded again: a run that finds everything fresh writes nothing.
     package static let precision: TimeInterval = 3_600
-
     /// Uses are recorded so many at a time, between which other writers get their turn.
     package static let stepLimit = 2_000
-
-    /// The beginning of 2020, in seconds since 1970. An earlier use was recorded by a clock that
-    /// was not set yet.
+    /// The beginning of 2020, in seconds since 1970: earlier, the clock was not set yet.
     static let earliest: TimeInterval = 1_577_836_800
 
-    /// Whether to record a use at `instant` of an object that was used at `last`. None takes the
-    /// place of a later one: it is rather this clock that is wrong.
+    /// Whether to record a use at `instant`. It never replaces a later one.
     package static func isDue(_ last: Date, at instant: Date = Date()) -> Bool {
         instant.timeIntervalSince(last) >= precision
     }
@@ -27,9 +22,8 @@ package enum ObjectUse {
     }
 
     static func record(_ objects: [Digest], at instant: Date, in db: Database) throws {
-        let update = try PreparedStatement(
-            db, "UPDATE objects SET used_at = ?1 WHERE digest = ?2 AND ?1 - used_at >= \(precision)"
-        )
+        let update = try db.prepared(
+            "UPDATE objects SET used_at = ?1 WHERE digest = ?2 AND ?1 - used_at >= \(precision)")
         for object in objects { try update.run(instant.timeIntervalSince1970, object) }
     }
 
@@ -37,8 +31,7 @@ package enum ObjectUse {
     static func record(
         _ objects: some Sequence<IndexedObject>, at instant: Date, in db: Database
     ) throws {
-        let update = try PreparedStatement(
-            db,
+        let update = try db.prepared(
             """
             UPDATE objects SET used_at = ?1
             WHERE id = ?2 AND +digest = ?3 AND ?1 - used_at >= \(precision)
@@ -51,9 +44,8 @@ package enum ObjectUse {
     /// How many days most uses may be in the future, until it is they that are wrong.
     private static let patience = 7
 
-    /// Sets impossible times to now, so that the objects age from now on: those before
-    /// ``earliest``, and those in the future. If most are in the future, today's clock may be
-    /// wrong, and they stay for a week.
+    /// Sets times before ``earliest`` and in the future to now, so that the objects age from now
+    /// on. If most are in the future, today's clock may be wrong, and they stay for a week.
     static func settle(in index: CacheIndex) throws(CacheError) {
         let now = Date().timeIntervalSince1970
         guard now >= earliest else { return }
@@ -73,8 +65,7 @@ package enum ObjectUse {
         var isDone = false
         while !isDone {
             try index.writeStep { db in
-                let update = try PreparedStatement(
-                    db,
+                let update = try db.prepared(
                     """
                     UPDATE objects SET
                         used_at = iif(used_at BETWEEN ?1 AND ?3, used_at, ?2),
@@ -103,9 +94,9 @@ public struct ObjectTally: Sendable, Equatable {
     public init() {}
 
     init(_ db: Database, _ table: String) throws {
-        let sums = try PreparedStatement(
-            db, "SELECT count(id), coalesce(sum(size), 0) FROM \(table)"
-        ).rows { (Int($0.integer()), try $0.requireInteger()) }
+        let sums = try db.prepared("SELECT count(id), coalesce(sum(size), 0) FROM \(table)").rows {
+            (Int($0.integer()), try $0.requireInteger())
+        }
         (count, bytes) = sums.first ?? (0, 0)
     }
 

@@ -3,15 +3,12 @@ import GRDB
 import GRDBSQLite
 import LarderCore
 
-/// A statement that may run a million times: values are bound and read by SQLite's own functions,
-/// because GRDB's boxes around each value take longer than SQLite does.
-///
-/// It must not begin or end a transaction, which GRDB would not notice.
+/// A statement whose values are bound and read by SQLite's own functions, because GRDB's boxes
+/// around each value take longer than SQLite does. It must not begin or end a transaction.
 package struct PreparedStatement {
     private let statement: Statement
     @usableFromInline package let raw: OpaquePointer
 
-    /// Takes it from the connection's cache of statements.
     package init(_ db: Database, _ sql: String) throws {
         statement = try db.cachedStatement(sql: sql)
         raw = statement.sqliteStatement
@@ -34,7 +31,6 @@ package struct PreparedStatement {
         try finish()
     }
 
-    /// Values for a statement's parameters, in their order.
     package struct Parameters {
         @usableFromInline let raw: OpaquePointer
         @usableFromInline var position: CInt = 0
@@ -82,7 +78,6 @@ package struct PreparedStatement {
         while try step() {}
     }
 
-    /// Goes to the next row, and returns its columns; nil if there is none.
     @inlinable
     package func next() throws -> RowReader? { try step() ? RowReader(raw) : nil }
 
@@ -125,9 +120,12 @@ package struct PreparedStatement {
     }
 }
 
-/// The columns of a statement's current row, each read once and in the order of the statement.
-///
-/// The `require` functions throw `SQLITE_CORRUPT` if the column has another type.
+extension Database {
+    func prepared(_ sql: String) throws -> PreparedStatement { try PreparedStatement(self, sql) }
+}
+
+/// The columns of a statement's current row, each read once and in the order of the statement. The
+/// `require` functions throw `SQLITE_CORRUPT` if the column has another type.
 package struct RowReader {
     private let raw: OpaquePointer
     private var position: CInt = -1
@@ -142,10 +140,8 @@ package struct RowReader {
 
     /// Whether the next column is NULL, or there is none.
     package var isNull: Bool { sqlite3_column_type(raw, position + 1) == SQLITE_NULL }
-
     package mutating func skip() { position += 1 }
 
-    /// Returns nil if the next column is NULL, else what `read` returns.
     package mutating func optional<Value>(
         _ read: (inout RowReader) throws -> Value
     ) rethrows -> Value? {
@@ -156,7 +152,6 @@ package struct RowReader {
 
     /// Returns an integer; 0 for NULL.
     package mutating func integer() -> Int64 { sqlite3_column_int64(raw, advance()) }
-
     package mutating func optionalInteger() -> Int64? { optional { $0.integer() } }
 
     package mutating func requireInteger(
@@ -200,8 +195,6 @@ package struct RowReader {
     }
 
     package mutating func data() -> Data? { optional { $0.value().withBytes { Data($0) } } }
-
-    /// Returns a digest; nil if the bytes are none.
     package mutating func digest() -> Digest? { value().withBytes { Digest(bytes: $0) } }
 
     package mutating func requireDigest() throws -> Digest {
@@ -228,8 +221,7 @@ package struct RowReader {
         package var text: String? {
             guard let bytes = sqlite3_column_text(raw, position) else { return nil }
             let count = Int(sqlite3_column_bytes(raw, position))
-            return String(
-                decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
+            return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
         }
 
         /// Lends the bytes; none for NULL.
@@ -241,7 +233,6 @@ package struct RowReader {
     }
 }
 
-/// What a ``PreparedStatement`` takes for a parameter.
 package protocol SQLiteValue {
     func bind(to statement: OpaquePointer, at position: CInt) -> CInt
 }
@@ -300,8 +291,7 @@ extension Data: SQLiteValue {
 extension Digest: SQLiteValue {
     package func bind(to statement: OpaquePointer, at position: CInt) -> CInt {
         withUnsafeBytes {
-            sqlite3_bind_blob(
-                statement, position, $0.baseAddress, CInt(Self.byteCount), transient)
+            sqlite3_bind_blob(statement, position, $0.baseAddress, CInt(Self.byteCount), transient)
         }
     }
 }

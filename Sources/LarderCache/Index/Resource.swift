@@ -30,7 +30,6 @@ public struct Resource: Sendable {
     /// False if the key is the name of other bytes: the row is then worth nothing.
     var isAsNamed: Bool { ResourceKey.mayName(object.digest, key.utf8) }
 
-    /// Whether it is fresh, of a row of `resources r`, as an SQL condition.
     package static func isFresh(at instant: Date) -> String {
         let now = instant.timeIntervalSince1970
         return "(r.fresh_until > \(now) AND r.received_at <= \(now + Freshness.clockSkew))"
@@ -60,9 +59,7 @@ public struct Resource: Sendable {
         variant = try row.optional { try $0.requireDigest() }
         object = try StoredObject(&row)
     }
-}
 
-extension Resource {
     package var shownURL: String { url.shown(asURLOf: key) }
 }
 
@@ -86,6 +83,11 @@ public struct StoredObject: Sendable {
     /// The path of the object's file beneath the cache root.
     public var path: String { CacheLayout.path(digest) }
 
+    /// What a check of the bytes found out when they were stored.
+    public var attributes: ObjectAttributes {
+        ObjectAttributes(mediaType: mediaType, width: width, height: height)
+    }
+
     package static let columns =
         "o.digest, o.size, o.media_type, o.width, o.height, o.stored_at, o.used_at"
 
@@ -108,7 +110,6 @@ public struct StoredObject: Sendable {
     }
 }
 
-/// An object and where the index has it.
 package struct IndexedObject: Sendable {
     /// The number of its row, which another object may have when it is gone.
     package let row: Int64

@@ -5,7 +5,6 @@ import LarderCore
 
 /// A temporary database, joined with a cache's index as `cache`.
 enum ScratchDatabase {
-    /// Opens a database at `path`, or where SQLite likes, and joins an index.
     static func open(at path: String?, joining index: CacheIndex?) throws -> DatabaseQueue {
         var configuration = Configuration()
         // The paths are valid only as long as the root's descriptor.
@@ -14,12 +13,8 @@ enum ScratchDatabase {
         configuration.prepareDatabase { [weak directory = index?.directory] db in
             withExtendedLifetime(root) {}
             // First: a defended connection keeps its journal.
-            try db.execute(
-                sql: """
-                    PRAGMA main.journal_mode = OFF;
-                    PRAGMA main.synchronous = OFF;
-                    PRAGMA main.locking_mode = EXCLUSIVE;
-                    """)
+            try db.execute(sql: "PRAGMA main.journal_mode = OFF; PRAGMA main.synchronous = OFF")
+            try db.execute(sql: "PRAGMA main.locking_mode = EXCLUSIVE")
             if isFrozen {
                 // Of what is attached, too: it shares no memory then.
                 try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
@@ -51,9 +46,7 @@ package struct ScratchKeys {
                 try db.execute(
                     sql: "CREATE TABLE keys (key BLOB PRIMARY KEY NOT NULL) WITHOUT ROWID")
             }
-        } catch {
-            throw CacheError(index: Self.subject, error)
-        }
+        } catch { throw CacheError(index: Self.subject, error) }
     }
 
     package func insert(_ keys: [String]) throws(CacheError) {
@@ -61,25 +54,21 @@ package struct ScratchKeys {
         do {
             try database.writeWithoutTransaction { db in
                 try db.inTransaction {
-                    let insert = try PreparedStatement(db, "INSERT OR IGNORE INTO keys VALUES (?)")
+                    let insert = try db.prepared("INSERT OR IGNORE INTO keys VALUES (?)")
                     for key in keys { try insert.run(Self.digest(of: key)) }
                     return .commit
                 }
             }
-        } catch {
-            throw CacheError(index: Self.subject, error)
-        }
+        } catch { throw CacheError(index: Self.subject, error) }
     }
 
     package func contains(_ key: String) throws(CacheError) -> Bool {
         do {
             return try database.unsafeRead { db in
-                try PreparedStatement(db, "SELECT 1 FROM keys WHERE key = ?")
+                try db.prepared("SELECT 1 FROM keys WHERE key = ?")
                     .firstInteger(Self.digest(of: key)) != nil
             }
-        } catch {
-            throw CacheError(index: Self.subject, error)
-        }
+        } catch { throw CacheError(index: Self.subject, error) }
     }
 
     private static func digest(of key: String) -> Digest { Digest(of: Array(key.utf8)) }

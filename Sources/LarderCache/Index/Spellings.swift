@@ -1,7 +1,6 @@
 import GRDB
 import LarderCore
 
-/// A URL as a manifest spells it, and the key of its resource.
 package struct Spelling: Sendable {
     package let text: String
     package let key: String
@@ -16,8 +15,7 @@ extension CacheIndex {
     /// Records spellings of resources that exist. Nothing is written if all are known.
     func record(_ spellings: [Spelling]) throws(CacheError) {
         let news = try lookUp { db in
-            let differs = try PreparedStatement(
-                db,
+            let differs = try db.prepared(
                 """
                 SELECT 1 FROM resources r LEFT JOIN spellings s ON s.text = ? WHERE r.key = ?
                     AND s.resource IS NOT r.id
@@ -26,8 +24,7 @@ extension CacheIndex {
         }
         guard !news.isEmpty else { return }
         try writeStep { db in
-            let insert = try PreparedStatement(
-                db,
+            let insert = try db.prepared(
                 """
                 INSERT INTO spellings (text, resource) SELECT ?, id FROM resources WHERE key = ?
                 ON CONFLICT (text) DO UPDATE SET resource = excluded.resource

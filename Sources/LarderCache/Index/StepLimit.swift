@@ -2,19 +2,16 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// A limit on the steps of a statement, because pages of a foreign index may form a loop. It is
-/// proportional to the size of the files, several times what larder's statements take. SQLite
-/// reports it as an interrupt.
+/// A limit on the steps of a statement, because pages of a foreign index may form a loop: several
+/// times what larder's statements take for the files' size. SQLite reports it as an interrupt.
 final class StepLimit {
     private static let interval: CInt = 10_000
     private static let least = 4_000_000
     private static let stepsPerByte = 16
-
     /// Whether to end the statements that this thread runs. SQLite asks between steps.
     @TaskLocal static var cancellation: Cancellation?
 
-    /// A type of its own, because a task-local function crashes in release builds (Swift 6.3): its
-    /// type has no metadata there.
+    /// A type, because a task-local function crashes in release builds (Swift 6.3: no metadata).
     struct Cancellation: Sendable {
         let isCancelled: @Sendable () -> Bool
     }
@@ -29,12 +26,10 @@ final class StepLimit {
         self.indexBytes = indexBytes
     }
 
-    /// Limits all statements of a connection, by the current length of the index's files.
     static func install(on db: Database, indexBytes: @escaping @Sendable () -> Int64) {
         guard let connection = db.sqliteConnection else { return }
         // Unmanaged because SQLite keeps a pointer. Released once, because a connection that is
-        // closed calls the destructor of each of its functions, and this one is there for that
-        // alone.
+        // closed calls the destructor of each of its functions: this one is there for that.
         let limit = Unmanaged.passRetained(StepLimit(connection, indexBytes)).toOpaque()
         sqlite3_create_function_v2(
             connection, "larder_step_limit", 0, SQLITE_UTF8, limit, { _, _, _ in }, nil, nil,
@@ -47,8 +42,7 @@ final class StepLimit {
         sqlite3_trace_v2(
             connection, UInt32(SQLITE_TRACE_STMT),
             { _, limit, _, text in
-                // What a statement causes, as the deletion of rows that refer to others, comes as a
-                // comment.
+                // What a statement causes, such as cascading deletions, comes as a comment.
                 if text?.assumingMemoryBound(to: UInt8.self).pointee != UInt8(ascii: "-") {
                     // Unretained, because the connection, which calls this, keeps it.
                     Unmanaged<StepLimit>.fromOpaque(limit!).takeUnretainedValue().steps = 0
@@ -67,7 +61,6 @@ final class StepLimit {
         return steps <= limit
     }
 
-    /// What the connection has in memory and has written.
     private var ownBytes: Int64 {
         func value(_ status: CInt) -> Int64 {
             var (current, highest): (CInt, CInt) = (0, 0)
@@ -78,10 +71,8 @@ final class StepLimit {
     }
 }
 
-/// Leaves SQLite's write lock to others between the steps of long work.
-///
-/// Waiting processes poll for the lock every millisecond, and cannot be seen. So the lock is left
-/// free after each step while others commit, and else every ``patience``.
+/// Leaves SQLite's write lock free after each step of long work while others commit, and else every
+/// ``patience``: waiting processes poll every millisecond, and cannot be seen.
 final class StepPause: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`. (`Mutex` needs iOS 18.)
 

@@ -6,11 +6,9 @@ import LarderCore
 /// characters such as `|`, keeps backslashes and the manifest's escapes, and drops an empty query.
 enum URLKeys {
     private static let pageLimit = 500
-    /// An SQL condition for keys that may differ from today's.
     private static let mayDiffer = #"key GLOB 'http*' AND key GLOB '*[]"%<>[\^`{|}'']*'"#
 
-    /// Returns the key and URL that an entry has today for a URL's text; nil if the key is `key`,
-    /// or if the text is no URL.
+    /// Returns today's key and URL for a URL's text; nil if the key is `key`, or it is no URL.
     private static func renewed(_ text: String, from key: String) -> (key: String, url: String)? {
         guard let url = try? HTTPURL(text), !url.key.isSame(as: key) else { return nil }
         return (url.key, url.string)
@@ -20,28 +18,26 @@ enum URLKeys {
     /// also stands for a spelling that has another key today, its row is copied for that.
     static func renew(_ db: Database) throws {
         for table in ["resources", "failures"] {
-            let update = try PreparedStatement(
-                db, "UPDATE OR IGNORE \(table) SET key = ?, url = coalesce(url, ?) WHERE key = ?")
+            let update = try db.prepared(
+                "UPDATE OR IGNORE \(table) SET key = ?, url = coalesce(url, ?) WHERE key = ?")
             try forEach(in: table, db) { old, new in
                 try update.run(new.key, new.url.isSame(as: new.key) ? nil : new.url, old)
             }
         }
-        let update = try PreparedStatement(db, "UPDATE OR IGNORE pins SET key = ? WHERE key = ?")
+        let update = try db.prepared("UPDATE OR IGNORE pins SET key = ? WHERE key = ?")
         try forEach(in: "pins", db) { old, new in try update.run(new.key, old) }
         let copied = """
             object, etag, last_modified, date, age, cache_control, expires, received_at, \
             fresh_until, vary, variant, response_url
             """
-        let copy = try PreparedStatement(
-            db,
+        let copy = try db.prepared(
             """
             INSERT OR IGNORE INTO resources (key, url, \(copied))
             SELECT ?, ?, \(copied) FROM resources WHERE key = ?
             """)
-        let copyPin = try PreparedStatement(
-            db, "INSERT OR IGNORE INTO pins SELECT ?, pinned_at FROM pins WHERE key = ?")
-        let move = try PreparedStatement(
-            db,
+        let copyPin = try db.prepared(
+            "INSERT OR IGNORE INTO pins SELECT ?, pinned_at FROM pins WHERE key = ?")
+        let move = try db.prepared(
             """
             UPDATE spellings SET resource = (SELECT id FROM resources WHERE key = ?) WHERE text = ?
             """)
@@ -57,13 +53,32 @@ enum URLKeys {
         in schema: String = "", _ db: Database,
         _ body: (_ text: String, _ old: String, _ new: (key: String, url: String)) throws -> Void
     ) throws {
-        let select = try PreparedStatement(
-            db,
+        let select = try db.prepared(
             """
             SELECT s.text, r.key FROM \(schema)spellings s
                 JOIN \(schema)resources r ON r.id = s.resource
             WHERE s.text > ? AND r.key GLOB 'http*' ORDER BY s.text LIMIT \(pageLimit)
             """)
+        try forEach(select, body)
+    }
+
+    static func forEach(
+        in table: String, _ db: Database,
+        _ body: (String, (key: String, url: String)) throws -> Void
+    ) throws {
+        let select = try db.prepared(
+            """
+            SELECT key, key FROM \(table) WHERE key > ? AND \(mayDiffer)
+            ORDER BY key LIMIT \(pageLimit)
+            """)
+        try forEach(select) { _, old, new in try body(old, new) }
+    }
+
+    /// Goes through pages of rows that have a text and the key of its resource, ordered by text.
+    private static func forEach(
+        _ select: PreparedStatement,
+        _ body: (_ text: String, _ old: String, _ new: (key: String, url: String)) throws -> Void
+    ) throws {
         var last = ""
         while true {
             let page = try select.rows(last) { (try $0.requireText(), try $0.requireText()) }
@@ -71,27 +86,6 @@ enum URLKeys {
             last = end.0
             for (text, key) in page {
                 if let new = renewed(text, from: key) { try body(text, key, new) }
-            }
-        }
-    }
-
-    static func forEach(
-        in table: String, _ db: Database,
-        _ body: (String, (key: String, url: String)) throws -> Void
-    ) throws {
-        let select = try PreparedStatement(
-            db,
-            """
-            SELECT key FROM \(table) WHERE key > ? AND \(mayDiffer)
-            ORDER BY key LIMIT \(pageLimit)
-            """)
-        var last = ""
-        while true {
-            let page = try select.rows(last) { try $0.requireText() }
-            guard let end = page.last else { return }
-            last = end
-            for key in page {
-                if let new = renewed(key, from: key) { try body(key, new) }
             }
         }
     }
@@ -129,14 +123,12 @@ final class FormerKeys: @unchecked Sendable {
 }
 
 extension CacheIndex {
-    /// Lists today's keys of URLs whose rows have a former key, in the table `former_keys` of a
-    /// joined scratch database; false if all have today's.
+    /// Lists today's keys of former ones in the table `former_keys`; false if there are none.
     func listFormerKeys(in db: Database) throws -> Bool {
         guard formerKeys != nil else { return false }
         try db.execute(
             sql: "CREATE TABLE main.former_keys (key TEXT PRIMARY KEY, former TEXT) WITHOUT ROWID")
-        let insert = try PreparedStatement(
-            db,
+        let insert = try db.prepared(
             """
             INSERT OR IGNORE INTO former_keys SELECT ?1, ?2
             WHERE NOT EXISTS (SELECT 1 FROM cache.resources WHERE key = ?1)

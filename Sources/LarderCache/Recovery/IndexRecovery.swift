@@ -5,9 +5,9 @@ import LarderCore
 /// Makes a new index from what there is: the objects in the tree, checked against their digests,
 /// and the rows of the old index, or of its last snapshot if it is damaged.
 ///
-/// Who has the old index open meanwhile finds, before it reports anything as stored, that it was
-/// replaced (``CacheIndex/write(_:)``). Killed at any moment, it leaves either the old state or the
-/// new one, or a missing index, which the next opening rebuilds.
+/// Processes that have the old index open find that it was replaced before they report anything as
+/// stored (``CacheIndex/write(_:)``). Killed at any moment, it leaves the old state, the new one,
+/// or a missing index, which the next opening rebuilds.
 struct IndexRecovery {
     private let directory: CacheDirectory
     private let run: RunDirectory
@@ -17,15 +17,13 @@ struct IndexRecovery {
         run = try RunDirectory(in: directory)
     }
 
-    /// Whether the index must be rebuilt: it was found to be damaged, or is gone.
     static func isDue(in directory: CacheDirectory) throws(CacheError) -> Bool {
         if try directory.root.status(of: CacheLayout.damage) != nil { return true }
         return try isIndexGone(from: directory)
     }
 
-    /// Whether the index is missing or empty although objects are left.
-    ///
-    /// - Parameter waiting: whether to look again when no other process is opening the index.
+    /// Whether the index is missing or empty although objects are left. If `waiting` is set, looks
+    /// again when no other process is opening the index.
     static func isIndexGone(
         from directory: CacheDirectory, waiting: Bool = false
     ) throws(CacheError) -> Bool {
@@ -40,7 +38,6 @@ struct IndexRecovery {
         return try tree.names().contains(where: ObjectTree.isFanOut)
     }
 
-    /// Rebuilds the index if that is due; nil if it is not. One process at a time.
     static func runIfDue(in directory: CacheDirectory) throws(CacheError) -> RecoveryReport? {
         guard try isDue(in: directory) else { return nil }
         let lock = try directory.openingLock()
@@ -108,10 +105,8 @@ struct IndexRecovery {
         unless isCancelled: @escaping @Sendable () -> Bool
     ) throws -> RecoveryReport.Source {
         let wait = WriterWait(directory.wait, subject: directory.indexPath)
-        for (name, source) in [
-            (CacheLayout.index, RecoveryReport.Source.index),
-            (CacheLayout.snapshot, .snapshot),
-        ] {
+        for source in [RecoveryReport.Source.index, .snapshot] {
+            let name = source == .index ? CacheLayout.index : CacheLayout.snapshot
             // SQLite opens by path and would follow a link out of the root.
             guard try directory.root.status(of: name)?.isRegularFile == true else { continue }
             do {
@@ -129,9 +124,7 @@ struct IndexRecovery {
                     try $0.complaints(isQuick: true, limit: 100)
                 }
                 // Rows that break a rule are left out one by one.
-                guard
-                    isIntact,
-                    complaints.allSatisfy({ $0.hasPrefix("CHECK constraint failed") })
+                guard isIntact, complaints.allSatisfy({ $0.hasPrefix("CHECK constraint failed") })
                 else {
                     if source == .index { stop = try? CommitStop(at: file, wait: wait) }
                     continue
@@ -157,8 +150,7 @@ struct IndexRecovery {
                     }
                     // Migrations, too, must not stop at a resource without an object.
                     try db.execute(sql: "PRAGMA foreign_keys = OFF")
-                    // A row and what its indexes say of it may differ, which a quick check passes
-                    // over.
+                    // A row and its indexes may differ, which a quick check passes over.
                     try db.execute(sql: "REINDEX")
                 }
                 let rest = try database.read(unless: isCancelled) {
@@ -178,8 +170,7 @@ struct IndexRecovery {
         return .nothing
     }
 
-    /// Drops the rows of objects that are not whole, keeps their URLs as damaged, and adopts whole
-    /// objects without a row.
+    /// Drops rows of damaged objects but keeps their URLs, and adopts objects without a row.
     private func compareWithTree(
         _ database: DatabaseQueue, _ report: inout RecoveryReport,
         unless isCancelled: () -> Bool, _ onProgress: (ObjectProgress) -> Void
@@ -201,19 +192,17 @@ struct IndexRecovery {
                 try keepDamaged(db, where: "o.id IS NULL")
                 try db.execute(
                     sql: "DELETE FROM resources WHERE object NOT IN (SELECT id FROM objects)")
-                let insert = try PreparedStatement(
-                    db,
+                let insert = try db.prepared(
                     """
                     INSERT INTO objects (digest, size, stored_at, used_at)
                     VALUES (?1, ?2, ?3, ?3)
                     ON CONFLICT (digest) DO UPDATE SET size = excluded.size
                     """)
-                let mark = try PreparedStatement(db, "INSERT INTO temp.found VALUES (?, ?)")
+                let mark = try db.prepared("INSERT INTO temp.found VALUES (?, ?)")
                 try ObjectTree(directory).walk { (entry) throws(CacheError) in
                     guard let digest = entry.digest, !isCancelled() else { return }
-                    guard let content = try Self.check(entry, digest, reader, isCancelled) else {
-                        return
-                    }
+                    guard let content = try Self.check(entry, digest, reader, isCancelled)
+                    else { return }
                     if case .whole = content { report.objects += 1 } else { report.damaged += 1 }
                     var isGood = true
                     if case .other = content { isGood = false }
@@ -226,16 +215,13 @@ struct IndexRecovery {
                         }
                         try mark.run(digest, isGood ? 1 : 0)
                         if isGood { onProgress(progress) }
-                    } catch {
-                        throw CacheError(index: CacheLayout.index, error)
-                    }
+                    } catch { throw CacheError(index: CacheLayout.index, error) }
                 }
                 if isCancelled() { throw CancellationError() }
                 // A snapshot may be older than an eviction: an object that only it has is not lost.
                 let isLost = report.source == .index ? "f.is_good IS NOT 1" : "f.is_good = 0"
                 try keepDamaged(db, where: isLost)
-                // Their resources go with them. What cannot be read is not adopted and not lost:
-                // what vouched for it still does.
+                // Their resources, too. What cannot be read may be whole: its row stays.
                 try db.execute(
                     sql: """
                         DELETE FROM objects WHERE digest NOT IN
@@ -249,8 +235,7 @@ struct IndexRecovery {
     }
 
     private func keepDamaged(_ db: Database, where condition: String) throws {
-        try PreparedStatement(
-            db,
+        try db.prepared(
             """
             SELECT \(DroppedResource.columns)
             FROM resources r LEFT JOIN objects o ON o.id = r.object
@@ -260,11 +245,7 @@ struct IndexRecovery {
         ).forEach { try DroppedResource(&$0, finding: 0).keep(in: db) }
     }
 
-    private enum Content {
-        case whole(size: Int64, modified: Date)
-        case unreadable
-        case other
-    }
+    private enum Content { case whole(size: Int64, modified: Date), unreadable, other }
 
     /// Nil if reading is broken off.
     private static func check(
@@ -284,9 +265,7 @@ struct IndexRecovery {
                 modified: Date(timeIntervalSince1970: TimeInterval(status.modified.tv_sec)))
         } catch  where error.isAbsence {
             return .other
-        } catch  where error.isSparse || [EACCES, EIO].contains(error.errno) {
-            return .unreadable
-        }
+        } catch  where error.isSparse || [EACCES, EIO].contains(error.errno) { return .unreadable }
     }
 
     /// Moves the index out of the way: kept under a date if it is damaged, else gone.
@@ -299,8 +278,7 @@ struct IndexRecovery {
             stamp = "\(UTCTime.name(Date()))-\(serial)"
         }
         // The index first: without its log it might look sound, and say what is no longer so.
-        for name in CacheLayout.indexFiles
-        where try directory.root.status(of: name) != nil {
+        for name in CacheLayout.indexFiles where try directory.root.status(of: name) != nil {
             if isDamaged {
                 let suffix = name.dropFirst(CacheLayout.index.count)
                 let target = CacheLayout.setAside(at: stamp) + suffix
@@ -317,8 +295,7 @@ struct IndexRecovery {
     }
 }
 
-/// Keeps everybody from committing to an index for as long as it holds: what is committed between
-/// the copy of its rows and its replacement would be lost with it.
+/// Keeps others from committing to an index after its rows were copied: that would be lost.
 struct CommitStop {
     private let database: DatabaseQueue
 

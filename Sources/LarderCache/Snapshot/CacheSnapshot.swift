@@ -5,20 +5,10 @@ import LarderCore
 /// A copy of a cache: the index as one file, and every object that it names, compared with its
 /// digest. It is made next to its place, made durable, and renamed.
 struct CacheSnapshot {
-    private let source: CacheDirectory
-    private let index: CacheIndex?
-    private let isCancelled: () -> Bool
-    private let onProgress: (ObjectProgress) -> Void
-
-    init(
-        of source: CacheDirectory, index: CacheIndex?,
-        isCancelled: @escaping () -> Bool, onProgress: @escaping (ObjectProgress) -> Void
-    ) {
-        self.source = source
-        self.index = index
-        self.isCancelled = isCancelled
-        self.onProgress = onProgress
-    }
+    let source: CacheDirectory
+    let index: CacheIndex?
+    let isCancelled: () -> Bool
+    let onProgress: (ObjectProgress) -> Void
 
     func write(to path: String) throws -> SnapshotReport {
         let start = ContinuousClock.now
@@ -35,8 +25,7 @@ struct CacheSnapshot {
             let complaints = try database.read { try $0.complaints(isQuick: true, limit: 1) }
             if let complaint = complaints.first { throw DatabaseError.corruption(complaint) }
             try database.writeWithoutTransaction {
-                // The copy says that it has a log, like the original. The draft needs no journal:
-                // if something fails, it is removed.
+                // It says that it has a log, and needs no journal: a failed draft is removed.
                 try $0.execute(sql: "PRAGMA journal_mode = OFF; PRAGMA foreign_keys = ON")
             }
             try IndexSchema.migrator.migrate(database)
@@ -63,8 +52,7 @@ struct CacheSnapshot {
         }
     }
 
-    /// Copies what the new index names, in the order of the digests, and drops the rows of the
-    /// rest.
+    /// Copies what the new index names, ordered by digest, and drops the rows of the rest.
     private func copyObjects(
         of database: DatabaseQueue, to copy: CacheDirectory, _ report: inout SnapshotReport
     ) throws {
@@ -77,9 +65,9 @@ struct CacheSnapshot {
         try database.read { db in
             progress.total = try Int.fetchOne(db, sql: "SELECT count(*) FROM objects")
             var fanOut: (name: String, directory: FileDescriptor)?
-            try PreparedStatement(
-                db, "SELECT \(StoredObject.columns) FROM objects o ORDER BY o.digest"
-            ).forEach { row in
+            let rows = try db.prepared(
+                "SELECT \(StoredObject.columns) FROM objects o ORDER BY o.digest")
+            try rows.forEach { row in
                 if isCancelled() { throw CancellationError() }
                 let object = try StoredObject(&row)
                 let name = CacheLayout.fanOut(object.digest)
@@ -114,9 +102,9 @@ struct CacheSnapshot {
             if let last = fanOut?.directory { try Durability.add(last) }
         }
         try database.write { db in
-            let delete = try PreparedStatement(db, "DELETE FROM objects WHERE digest = ?")
+            let delete = try db.prepared("DELETE FROM objects WHERE digest = ?")
             for digest in left { try delete.run(digest) }
-            let resize = try PreparedStatement(db, "UPDATE objects SET size = ?2 WHERE digest = ?1")
+            let resize = try db.prepared("UPDATE objects SET size = ?2 WHERE digest = ?1")
             for (digest, size) in resized { try resize.run(digest, size) }
             // An older version's index has no such table.
             if try db.tableExists("damaged") { try db.execute(sql: "DELETE FROM damaged") }
@@ -133,17 +121,14 @@ struct CacheSnapshot {
             file = try source.open(object.digest)
         } catch  where error.code == .corrupt {
             return .damaged
-        } catch  where [EACCES, EIO].contains(error.errno) {
-            return .unreadable
-        }
+        } catch  where [EACCES, EIO].contains(error.errno) { return .unreadable }
         let target = try fanOut.open(
             object.digest.hex, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
         let read: (digest: Digest, count: Int64)?
         var hasHoles = false
         do throws(CacheError) {
-            read = try reader.digest(
-                file, expecting: object.digest, isCancelled: isCancelled
-            ) { (bytes) throws(CacheError) in
+            read = try reader.digest(file, expecting: object.digest, isCancelled: isCancelled) {
+                (bytes) throws(CacheError) in
                 // Holes stay holes: written as zeros, they could fill the disk.
                 if bytes.contains(where: { $0 != 0 }) {
                     try target.write(bytes)
@@ -161,26 +146,22 @@ struct CacheSnapshot {
             unlinkat(fanOut.raw, object.digest.hex, 0)
             return .damaged
         }
-        if hasHoles, ftruncate(target.raw, off_t(read.count)) != 0 {
-            throw CacheError("write", subject: target.subject, errno: errno)
-        }
+        if hasHoles, ftruncate(target.raw, off_t(read.count)) != 0 { throw target.failure("write") }
         try target.setMode(0o444)
         try Durability.add(target)
         return .whole(size: read.count)
     }
 }
 
-/// Where a copy of a cache is to be, and where it is made: next to it, under a name of its own.
-///
-/// The directory around both may belong to another user, who can rename and replace what is in it
-/// at any time. So the copy is made and removed through its descriptor.
+/// Where a copy of a cache is to be, and where it is made: next to it, under a name of its own. The
+/// directory around both may belong to another user, who can replace what is in it at any time. So
+/// the copy is made and removed through its descriptor.
 struct SnapshotPlace {
     private let path: String
     private let name: String
     private let parent: FileDescriptor
     private let stagingName: String
-    /// The directory in which the copy is made. It is locked as long as this is open: what a killed
-    /// process has left is not, and is swept by the next.
+    /// Locked while this is open. What a killed process has left is not, and is swept later.
     let staging: FileDescriptor
     let stagingPath: String
 
@@ -225,9 +206,7 @@ struct SnapshotPlace {
     private static let suffix = ".partial"
 
     /// Removes what was left of copies to the same place whose processes were killed.
-    private static func sweep(
-        _ name: String, beneath parent: FileDescriptor
-    ) throws(CacheError) {
+    private static func sweep(_ name: String, beneath parent: FileDescriptor) throws(CacheError) {
         for staging in try parent.names() {
             let start = ".\(name)."
             let serial = Substring(
@@ -242,7 +221,6 @@ struct SnapshotPlace {
         }
     }
 
-    /// Gives the finished copy its name, durably.
     func publish() throws(CacheError) {
         func confirm(_ name: String) throws(CacheError) {
             guard try parent.has(staging, as: name) else {
@@ -257,9 +235,7 @@ struct SnapshotPlace {
             throw CacheError("rename", subject: path, errno: errno)
         }
         try confirm(name)
-        guard fsync(parent.raw) == 0 else {
-            throw CacheError("fsync", subject: path, errno: errno)
-        }
+        guard fsync(parent.raw) == 0 else { throw CacheError("fsync", subject: path, errno: errno) }
     }
 
     func discard() { parent.remove(staging, named: stagingName) }
@@ -289,13 +265,12 @@ public struct SnapshotReport: Sendable, Equatable {
 extension Cache {
     /// Writes a consistent copy of the cache beside others who read and write it: one index file
     /// without a log, and every object that it names. The copy opens on a read-only medium, and as
-    /// a cache of its own.
+    /// a cache of its own. Calls `onProgress` after every object.
     ///
     /// - Parameters:
     ///   - path: where; nothing may be there, or an empty directory.
-    ///   - isCancelled: asked often: true ends it within moments, and nothing is left of it.
-    ///     Default: never.
-    ///   - onProgress: called after every object with what is copied so far. Default: nothing.
+    ///   - isCancelled: called often. If it returns true, the copy ends and is removed within
+    ///     moments. Default: never.
     /// - Throws: ``CacheError``, `.unusable` if the place is taken or lies in the cache;
     ///   `CancellationError`.
     public func snapshot(
@@ -305,10 +280,8 @@ extension Cache {
         if let damage { throw damage }
         do {
             return try CacheSnapshot(
-                of: directory, index: index, isCancelled: isCancelled, onProgress: onProgress
+                source: directory, index: index, isCancelled: isCancelled, onProgress: onProgress
             ).write(to: path)
-        } catch let error as DatabaseError {
-            throw CacheError(index: CacheLayout.index, error)
-        }
+        } catch let error as DatabaseError { throw CacheError(index: CacheLayout.index, error) }
     }
 }

@@ -27,8 +27,7 @@ package struct Deposit: Sendable {
     package let validators: Validators
     /// Tells the variant from others that the same URL may select; nil if none does.
     package let variant: Digest?
-    /// Until when the redirects to ``responseURL`` may be used without asking again; nil: there
-    /// were none.
+    /// Until when the redirects may be used without asking again; nil if there were none.
     package let redirectsFreshUntil: Date?
     package let receivedAt: Date
     /// Seconds from the request to the response's end.
@@ -54,8 +53,7 @@ package struct Deposit: Sendable {
     }
 }
 
-/// Bytes that wait in the run's directory, or were found to be in the cache already. Good for the
-/// deposits of one batch.
+/// Bytes in the run's directory or already in the cache, for the deposits of one batch.
 package struct StagedObject: Sendable {
     package let digest: Digest
     package let size: Int64
@@ -64,10 +62,8 @@ package struct StagedObject: Sendable {
     let file: String?
 }
 
-/// Adds deposits to a ``Store``, and receives their outcomes.
 package protocol Depositor: AnyObject, Sendable {
-    /// Receives the outcomes of its own deposits in a batch, in the order in which they were added.
-    /// Called on the store's queue, never concurrently.
+    /// Receives the outcomes of its own deposits of a batch, in order, on the store's queue.
     func committed(_ outcomes: [Store.Outcome])
 }
 
@@ -85,12 +81,5 @@ public struct ObjectAttributes: Sendable, Equatable {
         self.mediaType = mediaType
         self.width = width
         self.height = height
-    }
-}
-
-extension StoredObject {
-    /// What a check of the bytes found out when they were stored.
-    public var attributes: ObjectAttributes {
-        ObjectAttributes(mediaType: mediaType, width: width, height: height)
     }
 }

@@ -17,62 +17,53 @@ struct DepositRows {
 
     init(_ db: Database) throws {
         self.db = db
-        find = try PreparedStatement(db, "SELECT id FROM objects WHERE digest = ?")
-        insert = try PreparedStatement(
-            db,
+        find = try db.prepared("SELECT id FROM objects WHERE digest = ?")
+        insert = try db.prepared(
             """
             INSERT INTO objects (digest, size, media_type, width, height, stored_at, used_at)
             VALUES (?, ?, ?, ?, ?, ?, ?)
             """)
         // Never back: a clock that was not set would have the object evicted. But an eviction that
         // has decided about it sees that something has happened.
-        touch = try PreparedStatement(
-            db,
+        touch = try db.prepared(
             """
             UPDATE objects SET used_at = CASE WHEN ?1 >= used_at THEN ?1 ELSE used_at + 0.001 END
             WHERE id = ?2
             """)
-        describe = try PreparedStatement(
-            db,
+        describe = try db.prepared(
             """
             UPDATE objects SET media_type = ?, width = ?, height = ?
             WHERE id = ? AND media_type IS NULL
             """)
         // Not one statement with DO UPDATE: as that may change a foreign key, SQLite keeps copies
         // of all pages that each touches, in 64 KB of memory taken for it.
-        add = try PreparedStatement(
-            db,
+        add = try db.prepared(
             """
             INSERT INTO resources (key, url, object, etag, last_modified, date, age,
                 cache_control, expires, vary, variant, response_url, received_at, fresh_until)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (key) DO NOTHING
             """)
-        renew = try PreparedStatement(
-            db,
+        renew = try db.prepared(
             """
             UPDATE resources SET url = ?2, etag = ?4, last_modified = ?5, date = ?6, age = ?7,
                 cache_control = ?8, expires = ?9, vary = ?10, variant = ?11, response_url = ?12,
                 received_at = ?13, fresh_until = ?14
             WHERE key = ?1 AND object = ?3
             """)
-        let isAnyDamaged =
-            try PreparedStatement(db, "SELECT 1 FROM damaged LIMIT 1").firstInteger() != nil
-        mend =
-            isAnyDamaged ? try PreparedStatement(db, "DELETE FROM damaged WHERE key = ?") : nil
-        move = try PreparedStatement(db, "UPDATE resources SET object = ? WHERE key = ?")
+        let isAnyDamaged = try db.prepared("SELECT 1 FROM damaged LIMIT 1").firstInteger() != nil
+        mend = isAnyDamaged ? try db.prepared("DELETE FROM damaged WHERE key = ?") : nil
+        move = try db.prepared("UPDATE resources SET object = ? WHERE key = ?")
     }
 
-    /// The row of an object that is there already, used at `instant`; nil if it was evicted
-    /// meanwhile.
+    /// Returns the row of an existing object, used at `instant`; nil if it was evicted.
     func use(_ digest: Digest, at instant: Date) throws -> Int64? {
         guard let row = try find.firstInteger(digest) else { return nil }
         try touch.run(instant.timeIntervalSince1970, row)
         return row
     }
 
-    /// The row of an object used at `instant`, made if its bytes are this run's; nil if it was
-    /// evicted meanwhile.
+    /// Returns its row, used at `instant` or inserted with this run's bytes; nil if it was evicted.
     func record(_ object: StagedObject, isGone: Bool, at instant: Date) throws -> Int64? {
         let attributes = object.attributes
         if let row = try use(object.digest, at: instant) {
@@ -112,18 +103,11 @@ struct DepositRows {
     }
 }
 
-/// Gives a batch of staged files the names of their digests.
 struct ObjectPublisher {
-    private let directory: CacheDirectory
-    private let run: RunDirectory
+    let directory: CacheDirectory
+    let run: RunDirectory
 
-    init(_ directory: CacheDirectory, run: RunDirectory) {
-        self.directory = directory
-        self.run = run
-    }
-
-    /// Renames staged files to their digests, one directory after another. Returns why some could
-    /// not be.
+    /// Renames staged files to their digests by directory. Returns why some could not be renamed.
     func publish(_ files: [Digest: String]) throws(CacheError) -> [Digest: CacheError] {
         let objects = try directory.objects(create: true)
         var obstructions: [Digest: CacheError] = [:]

@@ -1,10 +1,8 @@
 import Foundation
 import LarderCore
 
-/// Interrupted bodies in `tmp/partial/`, for another attempt of this run or a later one.
-///
-/// A file is named by the digest of its URL and ends in a ``PartialTrailer``. A run that continues
-/// one moves it into its own directory first, so that two processes never write to the same.
+/// Interrupted bodies in `tmp/partial/`, named by the digests of their URLs, each with a trailer. A
+/// run takes one by moving it, so that two processes never write to the same.
 package final class PartialBodies: @unchecked Sendable {
     // Unchecked because `names` is a variable; every access holds `lock`.
 
@@ -33,8 +31,7 @@ package final class PartialBodies: @unchecked Sendable {
         return time(nil) - status.modified.tv_sec > 7 * 86_400
     }
 
-    /// Claims the beginning of a URL's body, if there is one that is whole: nobody else gets it
-    /// unless it is put back. Reads all of it.
+    /// Claims the whole beginning of a URL's body until it is put back. Reads all of it.
     package func take(_ url: String) -> PartialBody? {
         guard lock.withLock({ !names.isEmpty }) else { return nil }
         let name = Self.name(of: url)
@@ -63,11 +60,8 @@ package final class PartialBodies: @unchecked Sendable {
         return PartialBody(trailer, in: self, name: name, hasher: hasher, claim: (claimed, file))
     }
 
-    /// Keeps the received part of a body if it is longer than ``StagedBody/memoryLimit``. The body
-    /// cannot be used afterwards.
-    ///
-    /// - Parameter validator: the strong ETag or the date by which its origin tells whether it has
-    ///   changed.
+    /// Keeps the received part of a body if it is longer than ``StagedBody/memoryLimit``, with the
+    /// strong ETag or date that tells its version. The body cannot be used afterwards.
     package func keep(
         _ body: StagedBody, of url: String, validator: String, fields: Validators,
         totalBytes: Int64?
@@ -100,9 +94,7 @@ package final class PartialBodies: @unchecked Sendable {
     }
 
     /// A URL may be longer than a file's name, and hold what should not stand in one.
-    private static func name(of url: String) -> String {
-        Digest(of: Data(url.utf8)).hex
-    }
+    private static func name(of url: String) -> String { Digest(of: Data(url.utf8)).hex }
 
     /// The state after the last byte; nil if the bytes are not those that were received.
     private static func digest(of file: FileDescriptor, _ trailer: PartialTrailer) -> RunningDigest?
@@ -123,18 +115,15 @@ package final class PartialBodies: @unchecked Sendable {
     }
 }
 
-/// The beginning of a body whose transfer was interrupted, claimed by one transfer that may go on
-/// with it; removed unless it is put back.
+/// The beginning of a body, claimed by one transfer that may continue it; removed unless put back.
 package final class PartialBody: @unchecked Sendable {
     // Unchecked because `claim` is a variable; every access holds `lock`.
 
     /// Says which version of the resource the bytes are of: a strong ETag, or a date.
     package let validator: String
-    /// What its response said beside; that of the rest need not repeat it (RFC 9110, section
-    /// 15.3.7).
+    /// The fields of its response, which that of the rest may omit (RFC 9110, section 15.3.7).
     package let fields: Validators
     package let count: Int64
-    /// How many the whole body has, if it was said.
     package let totalBytes: Int64?
 
     private let bodies: PartialBodies
@@ -161,7 +150,6 @@ package final class PartialBody: @unchecked Sendable {
         if let claim { bodies.discard(claim.name) }
     }
 
-    /// Leaves it for another attempt, as it was.
     package func putBack() {
         guard let claim = lock.withLock({ take() }) else { return }
         bodies.put(claim.name, back: name)
@@ -176,9 +164,7 @@ package final class PartialBody: @unchecked Sendable {
         }
         guard ftruncate(claim.descriptor.raw, off_t(count)) == 0,
             lseek(claim.descriptor.raw, 0, SEEK_END) == off_t(count)
-        else {
-            throw CacheError("truncate", subject: claim.descriptor.subject, errno: errno)
-        }
+        else { throw claim.descriptor.failure("truncate") }
         return (claim, hasher)
     }
 
@@ -194,8 +180,7 @@ struct PartialTrailer: Codable {
     let fields: Validators
     let count: Int64
     let totalBytes: Int64?
-    /// SHA-256 of the bytes, in hexadecimal digits: what a power cut left of a file that was never
-    /// synced is not what was received.
+    /// SHA-256 of the bytes, in hexadecimal: a power cut may damage a file that was never synced.
     let digest: String
 
     /// The last bytes of every such file, after four that give the length of what precedes them.
@@ -203,18 +188,16 @@ struct PartialTrailer: Codable {
     private static let longest = 16 << 10
 
     var bytes: [UInt8]? {
-        guard let json = try? JSONEncoder().encode(self), json.count <= Self.longest else {
-            return nil
-        }
+        guard let json = try? JSONEncoder().encode(self), json.count <= Self.longest
+        else { return nil }
         let length = UInt32(json.count).bigEndian
         return Array(json) + withUnsafeBytes(of: length, Array.init) + Self.mark
     }
 
     private static func read(_ file: FileDescriptor, at offset: off_t, count: Int) -> [UInt8]? {
-        guard offset >= 0, let bytes = try? file.read(at: Int64(offset), atMost: count) else {
-            return nil
-        }
-        return bytes.count == count ? bytes : nil
+        guard offset >= 0 else { return nil }
+        let bytes = try? file.read(at: Int64(offset), atMost: count)
+        return bytes?.count == count ? bytes : nil
     }
 }
 

@@ -2,8 +2,7 @@ import Foundation
 import LarderCore
 
 /// A response body on its way into the cache. Up to ``memoryLimit`` it stays in memory. Longer ones
-/// are digested and written on another queue while they arrive, so that the receiving thread never
-/// waits for the disk.
+/// are written on another queue, so that the receiving thread never waits for the disk.
 package final class StagedBody: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`, but for `hasher` and
     // `file`, which belong to the serial queue `writer` until `finish` has waited for it.
@@ -12,23 +11,18 @@ package final class StagedBody: @unchecked Sendable {
     package static let memoryLimit = 64 * 1024
     /// Received bytes that may wait for the disk before the transfer is paused.
     static let backlogLimit = 512 * 1024
-
-    /// The buffer's capacity: with one more piece as the network brings them, it is full. Left to
-    /// itself it would be doubled on the way, and hold up to twice of what comes.
+    /// One more piece from the network fills the buffer, which would be doubled otherwise.
     private static let capacity = memoryLimit + 16 * 1024
 
-    /// The answer to received bytes.
     package enum Acceptance: Sendable {
-        /// They were taken.
         case taken
         /// None were taken: offer them again after `onDrained` was called.
         case full
     }
 
-    /// Bodies share them in turn: a serial queue takes a thread, and many large bodies may come at
-    /// once.
+    /// Shared in turn: each serial queue takes a thread, and many large bodies may come at once.
     static let writers = (1...4).map { DispatchQueue(label: "larder.writer.\($0)") }
-    private static let begun = Counter()
+    private static let begun = Counter(0)
 
     private let run: RunDirectory
     private let onDrained: @Sendable () -> Void
@@ -43,9 +37,7 @@ package final class StagedBody: @unchecked Sendable {
     private var hasher = RunningDigest()
     private var file: (name: String, descriptor: FileDescriptor)?
 
-    init(
-        run: RunDirectory, expecting expected: Int?, onDrained: @escaping @Sendable () -> Void
-    ) {
+    init(run: RunDirectory, expecting expected: Int?, onDrained: @escaping @Sendable () -> Void) {
         self.run = run
         self.onDrained = onDrained
         if let expected { buffer.reserveCapacity(max(0, min(expected, Self.capacity))) }
@@ -95,9 +87,7 @@ package final class StagedBody: @unchecked Sendable {
         writer.async { [self] in write(chunk) }
     }
 
-    private static func nextWriter() -> DispatchQueue {
-        writers[begun.next() % writers.count]
-    }
+    private static func nextWriter() -> DispatchQueue { writers[begun.next() % writers.count] }
 
     private func write(_ chunk: [UInt8]) {
         hasher.update(chunk)
@@ -143,15 +133,12 @@ package final class StagedBody: @unchecked Sendable {
         guard let file else { return try buffer.withUnsafeBytes(body) }
         let size = Int(count)
         let mapped = mmap(nil, size, PROT_READ, MAP_PRIVATE, file.descriptor.raw, 0)
-        guard mapped != MAP_FAILED, let mapped else {
-            throw CacheError("mmap", subject: file.descriptor.subject, errno: errno)
-        }
+        guard mapped != MAP_FAILED, let mapped else { throw file.descriptor.failure("mmap") }
         defer { munmap(mapped, size) }
         return try body(UnsafeRawBufferPointer(start: mapped, count: size))
     }
 
-    /// Puts bytes that are still in memory into a file; hands over the file's name, which is the
-    /// caller's to publish or remove.
+    /// Returns a file with all bytes, which is the caller's to publish or remove.
     func takeFile() throws(CacheError) -> String {
         let isInMemory = file == nil
         let (name, descriptor) = if let file { file } else { try create() }

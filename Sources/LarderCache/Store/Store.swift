@@ -17,25 +17,20 @@ package final class Store: @unchecked Sendable {
     package static let batchLimit = 500
     /// … or when its first deposit is this old.
     package static let batchInterval: TimeInterval = 1
-
     /// Digests remembered so that the same bytes are not staged twice; forgotten all at once.
     private static let rememberedLimit = 65_536
 
-    /// The outcome of a deposit.
     package struct Outcome: Sendable {
         package let context: (any Sendable)?
-        /// The object that is recorded and durable, nil if there is none to record; or why it
-        /// could not be recorded.
+        /// The durable object, nil if there is none to record; or why it could not be.
         package let result: Result<Digest?, CacheError>
     }
 
     private let directory: CacheDirectory
     private let index: CacheIndex
     private let run: RunDirectory
-    /// Bodies whose transfers were interrupted, of this run and earlier ones.
     package let partials: PartialBodies
     private let commits = DispatchQueue(label: "larder.store")
-
     private let lock = NSLock()
     private var pending: [Deposit] = []
     /// The depositor of each of them: apart, since deposits are large to copy.
@@ -64,8 +59,7 @@ package final class Store: @unchecked Sendable {
 
     package func scratchPath(_ name: String) -> String { directory.path(of: name, in: run) }
 
-    /// Returns an empty body. `onDrained` is called after ``StagedBody/append(_:)`` returned
-    /// `full`.
+    /// Returns an empty body. `onDrained` is called after ``StagedBody/append(_:)`` returned full.
     package func newBody(
         expecting expected: Int? = nil, onDrained: @escaping @Sendable () -> Void
     ) -> StagedBody {
@@ -90,10 +84,8 @@ package final class Store: @unchecked Sendable {
         try StagedBody(run: run, continuing: partial, onDrained: onDrained)
     }
 
-    /// Puts a finished body where the next batch picks it up.
-    ///
-    /// An existing object is trusted only if the index has it and its file has the right size, and
-    /// if `isReplacing` is not set. Otherwise the staged bytes replace it.
+    /// Puts a finished body where the next batch picks it up. An existing object is trusted only if
+    /// the index has it, its file has the right size, and `isReplacing` is not set.
     package func stage(
         _ body: StagedBody, digest: Digest, attributes: ObjectAttributes,
         isReplacing: Bool = false
@@ -118,12 +110,8 @@ package final class Store: @unchecked Sendable {
         return StagedObject(digest: digest, size: size, attributes: attributes, file: nil)
     }
 
-    /// Adds a deposit to the current batch.
-    ///
-    /// - Parameters:
-    ///   - depositor: receives the outcome, and is retained until then. Default: nil.
-    ///   - accepted: called when there is room for another: at once, or once the disk has caught
-    ///     up. Default: does nothing.
+    /// Adds a deposit to the current batch, and retains the depositor until it has the outcome.
+    /// Calls `accepted` when there is room for another: at once, or once the disk has caught up.
     package func add(
         _ deposit: Deposit, for depositor: (any Depositor)? = nil,
         accepted: @escaping @Sendable () -> Void = {}
@@ -163,14 +151,13 @@ package final class Store: @unchecked Sendable {
         commits.async(execute: body)
     }
 
-    /// Takes a snapshot of the index if it has changed, and removes the run's directory with all
-    /// that is in it; nothing can be staged any more.
+    /// Takes a snapshot if the index has changed, and removes the run's directory for good.
     package func close() {
         commits.sync {
             // Without one, a lost index costs the URLs of this run; that does not fail the run.
             if hasCommitted, failure == nil {
                 try? index.takeSnapshot(run: run)
-                Reserve(directory).take()
+                Reserve(directory: directory).take()
             }
         }
         run.remove()
@@ -231,11 +218,9 @@ package final class Store: @unchecked Sendable {
             }
         }
         if !files.isEmpty {
-            for file in files.values {
-                try Durability.add(try run.directory.file(file))
-            }
+            for file in files.values { try Durability.add(try run.directory.file(file)) }
             try Durability.flush(directory.root)
-            obstructions = try ObjectPublisher(directory, run: run).publish(files)
+            obstructions = try ObjectPublisher(directory: directory, run: run).publish(files)
             try Durability.flush(directory.root)
         }
         for digest in obstructions.keys {
@@ -272,8 +257,7 @@ package final class Store: @unchecked Sendable {
         return outcomes
     }
 
-    /// Keeps the failures that the index remembers within their bounds; looks at all of them once,
-    /// and then only when enough were added.
+    /// Keeps remembered failures within bounds. Counts them once, and then when enough were added.
     private func bound(_ failures: FailureTable, _ db: Database) throws {
         guard failures.added.rows > 0 else { return }
         if let known = remembered {
@@ -296,8 +280,7 @@ package final class Store: @unchecked Sendable {
         switch deposit.content {
         case .staged(let object):
             digest = object.digest
-            row = try rows.record(
-                object, isGone: vanished.contains(digest), at: deposit.receivedAt)
+            row = try rows.record(object, isGone: vanished.contains(digest), at: deposit.receivedAt)
         case .unchanged(let known), .kept(let known):
             digest = known
             row = try rows.use(known, at: deposit.receivedAt)
@@ -324,6 +307,5 @@ package final class Store: @unchecked Sendable {
         return .success(digest)
     }
 
-    /// Has the bytes staged when they come again.
     private func forget(_ digest: Digest) { lock.withLock { _ = deposited.remove(digest) } }
 }

@@ -14,9 +14,7 @@ struct FanOutCheck {
     let directory: CacheDirectory
     let rows: Rows
     let options: VerifyOptions
-    /// Called after every object with the bytes that were read of it.
     let onObject: (Int64) -> Void
-    /// Whether not all was looked at, because it was cancelled.
     private(set) var isBrokenOff = false
 
     private let reader: ObjectReader
@@ -35,14 +33,12 @@ struct FanOutCheck {
         reader = ObjectReader(directory.sparse)
     }
 
-    /// - Parameter root: the directory `objects/sha256`; nil if there is none.
     mutating func run(
         in tree: ObjectTree, root: FileDescriptor?
     ) throws(CacheError) -> VerifyReport {
         let name = ObjectTree.fanOut(byte)
         let isSelected = try options.selection.objects(byte)
-        // Rows first: an object that is stored meanwhile is then an orphan at worst, asked for
-        // again below, and never a missing one.
+        // Rows first: an object stored meanwhile then looks orphaned, and is asked for again.
         if case .of(let index) = rows {
             for object in try index.objects(fanOut: byte) where isSelected(object.digest) {
                 expected[object.digest] = object
@@ -208,14 +204,12 @@ extension CacheError {
     }
 }
 
-/// SQLite's own check of an index, on a thread of its own beside the reading of objects: it takes
-/// one core, and as long as they do if they are small.
+/// SQLite's own check of an index, on one more thread: it takes as long as reading small objects.
 final class StructureCheck: @unchecked Sendable {
     // Unchecked because the state is variables: the checking thread's alone until `done` is
     // signalled, read after.
     private let done = DispatchSemaphore(value: 0)
-    /// Nil once the check is done: a thread that takes its time to end must not keep the index
-    /// open.
+    /// Nil after the check: a thread that takes time to end must not keep the index open.
     private var index: CacheIndex?
     private let options: VerifyOptions
     private var result = Result<[String], CacheError>.success([])

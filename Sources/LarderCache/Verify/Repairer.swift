@@ -22,8 +22,7 @@ struct Repairer {
         reader = ObjectReader(directory.sparse)
     }
 
-    /// Notes the repair of each finding. Dropped resources count as lost until they are fetched
-    /// again. Returns the resources to fetch, including those of earlier repairs.
+    /// Notes the repairs, and returns the resources to fetch, which count as lost until then.
     func repair(
         _ findings: inout [VerifyReport.Finding], isCancelled: () -> Bool
     ) throws(CacheError) -> [DroppedResource] {
@@ -69,13 +68,7 @@ struct Repairer {
         return damaged
     }
 
-    // MARK: Objects that are not whole
-
-    private enum Place {
-        case whole(size: Int64)
-        case bad(inode: ino_t)
-        case empty
-    }
+    private enum Place { case whole(size: Int64), bad(inode: ino_t), empty }
 
     private func withdraw(
         _ batch: ArraySlice<Int>, _ findings: inout [VerifyReport.Finding],
@@ -104,9 +97,8 @@ struct Repairer {
             repairs = [:]
             for (position, digest, place) in suspects {
                 if case .whole(let size) = place {
-                    try PreparedStatement(
-                        db, "UPDATE objects SET size = ?1 WHERE digest = ?2 AND size <> ?1"
-                    ).run(size, digest)
+                    try db.prepared("UPDATE objects SET size = ?1 WHERE digest = ?2 AND size <> ?1")
+                        .run(size, digest)
                     repairs[position] = .restored
                 } else if try isStill(place, digest) {
                     try drop(digest, finding: position, in: db)
@@ -130,8 +122,7 @@ struct Repairer {
             return try reader.digest(file, expecting: digest)?.digest == digest
                 ? .whole(size: Int64(found.st_size)) : .bad(inode: found.st_ino)
         } catch  where error.code == .corrupt || error.isSparse {
-            // Gone or replaced at this moment: the transaction finds out. Or a sparse file, which
-            // is not read: it is set aside and fetched again.
+            // Gone or replaced: the transaction finds out. Or sparse: it is set aside.
             return bad
         }
     }
@@ -146,29 +137,23 @@ struct Repairer {
     }
 
     private func drop(_ digest: Digest, finding: Int, in db: Database) throws {
-        let dropped = try PreparedStatement(
-            db,
+        let dropped = try db.prepared(
             """
             SELECT \(DroppedResource.columns)
             FROM resources r JOIN objects o ON o.id = r.object WHERE o.digest = ? ORDER BY r.key
             """
         ).rows(digest) { try DroppedResource(&$0, finding: finding) }
         for resource in dropped { try resource.keep(in: db) }
-        try PreparedStatement(db, "DELETE FROM objects WHERE digest = ?").run(digest)
+        try db.prepared("DELETE FROM objects WHERE digest = ?").run(digest)
     }
 
-    // MARK: The index
-
-    private func mendIndex(
-        _ findings: inout [VerifyReport.Finding]
-    ) throws(CacheError) {
+    private func mendIndex(_ findings: inout [VerifyReport.Finding]) throws(CacheError) {
         let damaged = findings.indices.filter {
             findings[$0].kind == .index && findings[$0].digest == nil
         }
         guard let first = damaged.first else { return }
         try index.write { db in
-            let dropped = try PreparedStatement(
-                db,
+            let dropped = try db.prepared(
                 """
                 SELECT \(DroppedResource.columns)
                 FROM resources r LEFT JOIN objects o ON o.id = r.object WHERE o.id IS NULL
@@ -185,8 +170,6 @@ struct Repairer {
         }
     }
 
-    // MARK: Objects that are whole
-
     /// Puts an object where it belongs, if that is what it is and the place is free.
     private func settle(_ finding: inout VerifyReport.Finding) throws(CacheError) {
         guard let digest = finding.digest else { return }
@@ -200,9 +183,7 @@ struct Repairer {
             let read: (digest: Digest, count: Int64)?
             do throws(CacheError) {
                 read = try reader.digest(file, expecting: digest)
-            } catch  where error.isSparse {
-                return
-            }
+            } catch  where error.isSparse { return }
             if read?.digest == digest {
                 // Nobody knows whether its bytes are durable, and a row may be waiting for them.
                 try Self.makeReadOnly(file)
@@ -211,9 +192,7 @@ struct Repairer {
                 }
                 let home = try objects.directory(CacheLayout.fanOut(digest), create: true)
                 try parent.rename(digest.hex, to: home, as: digest.hex)
-                guard fsync(home.raw) == 0 else {
-                    throw CacheError("fsync", subject: home.subject, errno: errno)
-                }
+                guard fsync(home.raw) == 0 else { throw home.failure("fsync") }
                 finding.repair = .restored
                 return
             }
@@ -223,8 +202,7 @@ struct Repairer {
         finding.repair = .removed
     }
 
-    /// Moves away what would keep objects out of their place. What else is foreign has no digest,
-    /// and stays.
+    /// Moves away what would keep objects out of their place. Other foreign files stay.
     private func clear(_ finding: inout VerifyReport.Finding) throws(CacheError) {
         var parent = try directory.objects()
         var name = String(finding.subject.suffix(2))
@@ -233,9 +211,8 @@ struct Repairer {
             guard let digest = finding.digest else { return }
             (parent, name) = (try directory.fanOut(digest), digest.hex)
         }
-        guard let status = try parent.status(of: name), status.isDirectory != isForObjects else {
-            return
-        }
+        guard let status = try parent.status(of: name), status.isDirectory != isForObjects
+        else { return }
         finding.quarantine = try Quarantine(of: directory).take(
             name, from: parent, inode: status.st_ino)
         finding.repair = .removed
@@ -248,8 +225,7 @@ struct Repairer {
         }
     }
 
-    /// Takes away the permission to write, unless somebody has the file under another name, too: it
-    /// is his as well. Returns whether it did.
+    /// Removes the write permission unless the file has another name. Returns whether it did.
     @discardableResult
     private static func makeReadOnly(_ file: FileDescriptor) throws(CacheError) -> Bool {
         guard try file.status().st_nlink == 1 else { return false }
@@ -290,9 +266,7 @@ extension VerifyReport {
             self.problem = problem
         }
     }
-}
 
-extension VerifyReport {
     /// The findings about entries of manifests, in a temporary file, because there may be millions.
     public struct EntryFindings: Sendable {
         /// The number of findings.
@@ -311,9 +285,8 @@ extension VerifyReport {
             self.read = read
         }
 
-        /// Calls `body` for each finding, in the order of the manifests.
-        ///
-        /// - Throws: ``CacheError`` if the temporary file cannot be read; what `body` throws.
+        /// Calls `body` for each finding, in the order of the manifests. Throws ``CacheError`` if
+        /// the temporary file cannot be read, and what `body` throws.
         public func forEach(_ body: (Finding) throws -> Void) throws { try read(body) }
     }
 }

@@ -10,8 +10,7 @@ final class Verifier: @unchecked Sendable {
     private let lock = NSLock()
     private var report = VerifyReport()
     private var failure: CacheError?
-    /// The leading bytes of the directories to be verified, in order; those before `next` are
-    /// taken.
+    /// The leading bytes of the directories to verify, in order. Those before `next` are taken.
     private var leadingBytes: [UInt8] = []
     private var next = 0
     /// Those that were verified to their end, by earlier runs that were continued, too.
@@ -97,7 +96,6 @@ final class Verifier: @unchecked Sendable {
         }
     }
 
-    /// Each fan-out directory is read and compared with its rows by itself, in any order.
     private func walk(from position: VerifyPosition) throws(CacheError) {
         let tree = ObjectTree(directory)
         let root = try tree.root()
@@ -197,8 +195,6 @@ final class Verifier: @unchecked Sendable {
         report.findings.append(.init(.index, CacheLayout.index, damage.message))
     }
 
-    // MARK: Limited duration
-
     private func position() throws(CacheError) -> VerifyPosition {
         guard options.maximumDuration != nil, let name = options.positionName else {
             return VerifyPosition()
@@ -210,8 +206,6 @@ final class Verifier: @unchecked Sendable {
         }
         return VerifyPosition(name, in: directory)
     }
-
-    // MARK: Progress
 
     private func count(bytes: Int64) {
         let isDue = lock.withLock {

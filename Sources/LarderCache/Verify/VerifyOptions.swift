@@ -13,20 +13,18 @@ public struct VerifyOptions: Sendable {
     /// limit. At least one directory is verified. Only with ``VerifySelection/all`` and
     /// ``VerifySelection/part(_:of:)``, and if the cache can be written.
     public var maximumDuration: Duration?
-
     /// Asked often, from any thread: true ends the verification within moments. Default: never.
     public var isCancelled: @Sendable () -> Bool = { false }
 
     /// The defaults.
     public init() {}
 
-    /// Names what can be continued: a quick verification says nothing of what a thorough one has
-    /// left. Nil if the next one selects anew.
+    /// Names what a verification of the same thoroughness can continue; nil if it selects anew.
     var positionName: String? { selection.name.map { isQuick ? "\($0) quick" : $0 } }
 }
 
-/// Which part of a cache is verified. Anything that is no object in its place belongs to the part
-/// of the first object of its directory.
+/// The part of a cache that is verified. What is no object in its place belongs to the part of the
+/// first object of its directory.
 public enum VerifySelection: Sendable {
     /// Everything.
     case all
@@ -34,11 +32,9 @@ public enum VerifySelection: Sendable {
     case part(Int, of: Int)
     /// Each object with this probability, and whatever else there is. The same for the same seed.
     case share(Double, seed: UInt64)
-    /// The objects that the function names, asked for each leading byte of the digests; nothing
-    /// else.
+    /// Only the objects that the function names, for each leading byte of the digests.
     case named(@Sendable (_ leadingByte: UInt8) throws(CacheError) -> Set<Digest>)
 
-    /// Which of the objects whose digests begin with `byte`.
     func objects(_ byte: UInt8) throws(CacheError) -> (Digest) -> Bool {
         switch self {
         case .all: return { _ in true }
@@ -52,7 +48,6 @@ public enum VerifySelection: Sendable {
         }
     }
 
-    /// Whether any object whose digest begins with `byte` may belong to it.
     func touches(_ byte: UInt8) -> Bool {
         guard case .part(let number, let count) = self else { return true }
         let first = UInt64(byte) << 56
@@ -98,8 +93,7 @@ public enum VerifySelection: Sendable {
 }
 
 /// The leading bytes of the directories that a limited verification has done. A set, because a slow
-/// thread must not make the next run repeat what others have done. Kept in a file of the root, by
-/// the name of the verification. Expendable.
+/// thread must not make the next run repeat what others have done. Kept in an expendable file.
 struct VerifyPosition {
     /// More than anybody keeps up; beyond it all others are forgotten.
     private static let limit = 100
@@ -115,9 +109,7 @@ struct VerifyPosition {
     }
 
     var isEmpty: Bool { done.isEmpty }
-
     func contains(_ byte: UInt8) -> Bool { done.contains(byte) }
-
     mutating func insert(_ byte: UInt8) { done.insert(byte) }
 
     func save(as name: String, in directory: CacheDirectory) throws(CacheError) {

@@ -59,15 +59,14 @@ public struct VerifyReport: Sendable {
     public package(set) var entryFindings = EntryFindings()
     /// What was fetched again.
     public package(set) var refetches: [Refetch] = []
-    /// How long each step took, in seconds; 0 for one that had nothing to do. The index is checked
+    /// The duration of each step in seconds, 0 if there was nothing to do. The index is checked
     /// beside the objects.
     public package(set) var steps: [Step: Double] = [:]
     /// How long it took in all, in seconds.
     public package(set) var seconds: Double = 0
     /// The names of the manifests that it was limited to.
     public package(set) var manifests: [String] = []
-    /// What their entries demand of the bytes of objects that were found bad, by the resource's
-    /// key.
+    /// What their entries demand of bad objects' bytes, by the resource's key.
     package var demands: [String: Set<Demand>] = [:]
 
     /// The report on a cache that is not there: empty and clean.
@@ -99,8 +98,7 @@ public struct VerifyReport: Sendable {
 
     /// Whether every object and row is whole now: found so, or repaired.
     public var isSound: Bool {
-        entryFindings.count == 0
-            && findings.allSatisfy { !$0.kind.isCorruption || $0.isRepaired }
+        entryFindings.count == 0 && findings.allSatisfy { !$0.kind.isCorruption || $0.isRepaired }
     }
 
     package mutating func sort() {
@@ -115,7 +113,6 @@ public struct VerifyReport: Sendable {
         try body(&self)
     }
 
-    /// Notes how long a step took, and that nothing else was done meanwhile.
     package mutating func note(
         _ step: Step, since start: ContinuousClock.Instant,
         until end: ContinuousClock.Instant = .now
@@ -135,27 +132,14 @@ public struct VerifyReport: Sendable {
         treeBytes += other.treeBytes
         findings += other.findings
     }
-}
 
-extension VerifyReport.Finding {
-    /// Whether nothing of it is left to be repaired.
-    package var isRepaired: Bool {
-        switch repair {
-        case .restored, .changed, .removed: true
-        case .lost, nil: false
-        }
-    }
-}
-
-extension VerifyReport {
     /// What is wrong, or merely noticed, about one subject.
     public struct Finding: Sendable {
         /// The name of what was found.
         public enum Kind: String, Sendable, CaseIterable {
             /// The file's bytes do not have the digest that is its name.
             case corrupt
-            /// The index has an object whose file is not there, or a manifest names what is not
-            /// cached.
+            /// An object's file does not exist, or an entry of a manifest is not cached.
             case missing
             /// The file could not be read: that says nothing about its bytes.
             case unreadable
@@ -163,8 +147,7 @@ extension VerifyReport {
             case link
             /// The index itself is damaged.
             case index
-            /// Something else than a directory in the place of a directory of objects: none can be
-            /// stored there.
+            /// Something else in the place of a directory of objects: none can be stored.
             case obstructed
             /// An object that no row mentions: left by a crash, to be swept by eviction.
             case orphaned
@@ -223,13 +206,13 @@ extension VerifyReport {
             self.digest = digest
             self.urls = urls
         }
-    }
-}
 
-extension VerifyReport.Finding {
-    package init(damaged digest: Digest?, urls: [String]) {
-        self.init(
-            .missing, digest.map(CacheLayout.path) ?? CacheLayout.index,
-            "was damaged, and is not fetched again yet", digest: digest, urls: urls)
+        package init(damaged digest: Digest?, urls: [String]) {
+            self.init(
+                .missing, digest.map(CacheLayout.path) ?? CacheLayout.index,
+                "was damaged, and is not fetched again yet", digest: digest, urls: urls)
+        }
+
+        package var isRepaired: Bool { repair.map { $0 != .lost } ?? false }
     }
 }
