@@ -87,8 +87,7 @@ package final class Store: @unchecked Sendable {
     /// Puts a finished body where the next batch picks it up. An existing object is trusted only if
     /// the index has it, its file has the right size, and `isReplacing` is not set.
     package func stage(
-        _ body: StagedBody, digest: Digest, attributes: ObjectAttributes,
-        isReplacing: Bool = false
+        _ body: StagedBody, digest: Digest, attributes: ObjectAttributes, isReplacing: Bool = false
     ) throws(CacheError) -> StagedObject {
         if !isReplacing, let stored = try stored(digest, size: body.count, attributes: attributes) {
             return stored
@@ -230,8 +229,7 @@ package final class Store: @unchecked Sendable {
     }
 
     private func record(
-        _ batch: [Deposit], published: some Collection<Digest>,
-        _ obstructions: [Digest: CacheError]
+        _ batch: [Deposit], published: some Collection<Digest>, _ obstructions: [Digest: CacheError]
     ) throws(CacheError) -> [Outcome] {
         var outcomes: [Outcome] = []
         try index.write { db in

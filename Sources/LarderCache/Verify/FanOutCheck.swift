@@ -182,8 +182,7 @@ struct FanOutCheck {
         for object in expected.values {
             // The row again after the file: an eviction deletes the one and then removes the other.
             guard try index.object(object.digest) != nil,
-                try directory.size(of: object.digest) == nil,
-                try index.object(object.digest) != nil
+                try directory.size(of: object.digest) == nil, try index.object(object.digest) != nil
             else { continue }
             add(.missing, object.path, "the file is not there", object.digest)
         }
