@@ -100,10 +100,7 @@ enum IndexSchema {
     ]
 
     private static func isNoTime(_ column: String) -> String {
-        """
-        typeof(\(column)) NOT IN ('real', 'integer') OR abs(\(column)) > \
-        \(RowReader.longestTime)
-        """
+        "typeof(\(column)) NOT IN ('real', 'integer') OR abs(\(column)) > \(RowReader.longestTime)"
     }
 
     static var migrator: DatabaseMigrator {

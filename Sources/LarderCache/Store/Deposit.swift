@@ -37,7 +37,8 @@ package struct Deposit: Sendable {
     package init(
         context: (any Sendable)? = nil, key: String, url: String, responseURL: String? = nil,
         validators: Validators = Validators(), variant: Digest? = nil,
-        redirectsFreshUntil: Date? = nil, receivedAt: Date, delay: TimeInterval = 0, content: Content
+        redirectsFreshUntil: Date? = nil, receivedAt: Date,
+        delay: TimeInterval = 0, content: Content
     ) {
         self.context = context
         self.key = key

@@ -292,16 +292,12 @@ package final class Store: @unchecked Sendable {
         }
         guard let row else {
             forget(digest)
-            return .failure(
-                CacheError(
-                    .missing, subject: "\(digest)",
-                    message: "was evicted by another process meanwhile"))
-        }
-        if case .kept = deposit.content {
-        } else {
-            try rows.record(deposit, object: row)
+            let message = "was evicted by another process meanwhile"
+            return .failure(CacheError(.missing, subject: "\(digest)", message: message))
         }
         try failures.remove(deposit.key)
+        if case .kept = deposit.content { return .success(digest) }
+        try rows.record(deposit, object: row)
         return .success(digest)
     }
 

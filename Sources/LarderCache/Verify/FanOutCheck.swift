@@ -64,9 +64,8 @@ struct FanOutCheck {
         } else if let root, place != nil,
             options.selection.includesStrays(byte) || !expected.isEmpty
         {
-            add(
-                .obstructed, root.path(of: name), "is not a directory: no object can be stored here"
-            )
+            let message = "is not a directory: no object can be stored here"
+            add(.obstructed, root.path(of: name), message)
         }
         if isBrokenOff {
             // What was not looked at does not count.
