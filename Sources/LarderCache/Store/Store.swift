@@ -37,8 +37,7 @@ package final class Store: @unchecked Sendable {
     private var depositors: [(any Depositor)?] = []
     /// Digests of this run's own deposits: what comes after one of them finds its object stored.
     private var deposited: Set<Digest> = []
-    /// Whether the index vouched for nothing when the run began: what it vouches for since is this
-    /// run's own, or another's that runs beside it, and storing that once more does no harm.
+    /// Whether the index had no objects at the start: storing other runs' again does no harm.
     private var isCold: Bool
     private var waiting: [@Sendable () -> Void] = []
     private var batchNumber = 0
