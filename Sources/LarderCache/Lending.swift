@@ -7,8 +7,7 @@ extension Cache {
     /// The maximum bytes held in memory until the digest is known. A larger object is read twice.
     private static let largestHeld = 1 << 20
 
-    /// Hands over the bytes of an object, piece by piece, once all of them are known to have its
-    /// digest. Sizes in the index and of the file allocate nothing.
+    /// Hands over an object's bytes in pieces, in little memory, once they have its digest.
     package func forEachPiece(
         of object: StoredObject, _ body: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
@@ -35,8 +34,7 @@ extension Cache {
         guard again?.digest == object.digest else { throw Self.otherDigest(object.digest) }
     }
 
-    /// Returns a descriptor of an object that is too long for ``bytes(of:)``, which the caller
-    /// closes. The bytes were checked, and stay whatever is evicted.
+    /// Returns a checked descriptor of an object too long for ``bytes(of:)``. Callers close it.
     package func descriptor(of object: StoredObject) throws(CacheError) -> Int32 {
         let file = try directory.open(object.digest)
         _ = try confirm(file, is: object)
@@ -176,8 +174,7 @@ package final class OutgoingObject: @unchecked Sendable {
 
     package var isCorrupt: Bool { lock.withLock { isDamaged } }
 
-    /// Reads the next piece; `offset` is where the last one ended, or 0. Returns the number of
-    /// bytes, or nil if they cannot be read or are not those of the digest.
+    /// Reads the next piece at `offset`, or from 0; nil if it is unreadable or not the digest's.
     package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         lock.withLock {
             if offset == 0 { (hasher, place) = (RunningDigest(), 0) }

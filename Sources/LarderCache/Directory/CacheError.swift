@@ -77,8 +77,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         }
         let message = error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
         switch error.resultCode {
-        case .SQLITE_FULL:
-            self.init("write", subject: subject, errno: ENOSPC)
+        case .SQLITE_FULL: self.init("write", subject: subject, errno: ENOSPC)
         case .SQLITE_IOERR where HelperThread.lacksRoom, .SQLITE_NOMEM:
             self.init(.unusable, subject: subject, message: "out of memory (ulimit -v)")
         case .SQLITE_IOERR where Self.isFull(subject):
@@ -87,13 +86,11 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
             // Not the connection's own word, which may know of nothing: a copy has two.
             let message = String(cString: sqlite3_errstr(SQLITE_IOERR))
             self.init(.storage, subject: subject, message: message + Self.fileLimit)
-        case .SQLITE_BUSY, .SQLITE_LOCKED:
-            self.init(.locked, subject: subject, message: message)
+        case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.locked, subject: subject, message: message)
         case .SQLITE_READONLY where error.extendedResultCode == .SQLITE_READONLY_DBMOVED,
             .SQLITE_PERM, .SQLITE_AUTH:
             self.init(.unusable, subject: subject, message: message)
-        case .SQLITE_READONLY, .SQLITE_CANTOPEN:
-            self.init(unopened: subject, message)
+        case .SQLITE_READONLY, .SQLITE_CANTOPEN: self.init(unopened: subject, message)
         // SQLITE_ERROR is what a file without larder's tables leads to.
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_ERROR, .SQLITE_TOOBIG,
             .SQLITE_MISMATCH:
@@ -101,8 +98,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         case .SQLITE_INTERRUPT:
             // Of ``StepLimit``: who cancels does not ask what it was.
             self.init(damaged: subject, "takes more steps than its size explains")
-        default:
-            self.init(.index, subject: subject, message: message)
+        default: self.init(.index, subject: subject, message: message)
         }
     }
 

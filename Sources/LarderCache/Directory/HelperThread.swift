@@ -11,10 +11,8 @@ package enum HelperThread {
             .unusable, subject: isOfRoom ? "memory" : "threads",
             message: isOfRoom
                 ? "the limit on address space is too low (ulimit -v)"
-                : """
-                the limit on processes and threads is too low (ulimit -u, or pids.max of the \
-                control group)
-                """)
+                : "the limit on processes and threads is too low (ulimit -u, or pids.max of the"
+                    + " control group)")
     }
 
     package static func start(

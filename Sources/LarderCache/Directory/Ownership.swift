@@ -14,10 +14,9 @@ package enum Ownership {
             return "can be written by everybody, who could replace what is in it (chmod o-w)"
         }
         guard status.st_mode & S_IWGRP == 0 || isTrusted(group: status.st_gid) else {
-            return """
-                can be written by \(name(ofGroup: status.st_gid)), in which this user is not and \
-                who could replace what is in it (chmod g-w)
-                """
+            return
+                "can be written by \(name(ofGroup: status.st_gid)), in which this user is not and"
+                + " who could replace what is in it (chmod g-w)"
         }
         return nil
     }

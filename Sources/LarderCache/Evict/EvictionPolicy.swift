@@ -39,8 +39,7 @@ public struct EvictionOrder: Sendable, Equatable {
     public let name: String
     /// The column of `objects` that an object's age counts from.
     let clock: String
-    /// What objects are sorted by, in ascending order and then by digest: an SQL expression of
-    /// ``EvictionPlan``. Default: the time that the age counts from.
+    /// The SQL expression of ``EvictionPlan`` to sort by. Default: the time of the age.
     var sortKey = "since"
 
     /// The least recently used first.

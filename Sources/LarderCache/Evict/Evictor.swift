@@ -312,8 +312,8 @@ extension Cache {
         if isReadOnly, !policy.isDryRun { try requireWritable() }
         do {
             var evictor = Evictor(
-                directory: directory, index: index, policy: policy,
-                onVictim: onVictim, onProgress: onProgress)
+                directory: directory, index: index, policy: policy, onVictim: onVictim,
+                onProgress: onProgress)
             let report = try evictor.run()
             directory.log(.info, report.summary)
             if policy.isDryRun { return report }

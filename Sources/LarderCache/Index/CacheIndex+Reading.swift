@@ -74,12 +74,10 @@ extension CacheIndex {
                     """
                 ).rows(last ?? "", as: row)
                 // It would be read for ever.
-                if let last, let end = page.last,
+                guard let last, let end = page.last,
                     !last.utf8.lexicographicallyPrecedes(key(end).utf8)
-                {
-                    throw DatabaseError.corruption("rows are out of order")
-                }
-                return page
+                else { return page }
+                throw DatabaseError.corruption("rows are out of order")
             }
             guard let end = page.last else { return }
             last = key(end)
@@ -97,8 +95,7 @@ extension CacheIndex {
     }
 
     private func rows<Value>(
-        _ columns: String, fanOut byte: UInt8,
-        as row: (inout RowReader) throws -> Value
+        _ columns: String, fanOut byte: UInt8, as row: (inout RowReader) throws -> Value
     ) throws(CacheError) -> [Value] {
         let rest = Digest.byteCount - 1
         return try read { db in

@@ -120,10 +120,8 @@ final class CacheIndex: Sendable {
             guard IndexSchema.isReadable(applied) else {
                 throw CacheError(
                     .index, subject: file.path,
-                    message: """
-                        was written by an older version of larder, and can only be read once a \
-                        newer one has opened it where it can be written
-                        """)
+                    message: "was written by an older version of larder, and can only be read once"
+                        + " a newer one has opened it where it can be written")
             }
             hasSpellings = IndexSchema.hasSpellings(applied)
             formerKeys =

@@ -44,8 +44,7 @@ struct FailureTable {
     /// In seconds: a month. Failures that are further in the future are forgotten, too.
     static let lifetime: TimeInterval = 30 * 86_400
 
-    /// Forgets old failures, and the oldest of too many down to a fraction of the limits. Returns
-    /// the number of remaining failures, and their bytes.
+    /// Forgets old failures and the oldest of too many. Returns the remaining rows and bytes.
     @discardableResult
     static func trim(
         _ db: Database, at instant: Date, to fraction: Double = 1

@@ -10,8 +10,7 @@ enum IndexSchema {
         case foreign
     }
 
-    /// Tells it from the statements that made everything in it, before any table is read: what has
-    /// a table's name may be a view that never ends.
+    /// Compares the statements that made the tables, before any is read: it may be an endless view.
     static func origin(of db: Database) throws -> Origin {
         let made = try statements(of: db)
         let known = try known.get()
@@ -81,8 +80,7 @@ enum IndexSchema {
         ).rows { row in (0..<4).map { _ in row.value().withBytes { Array($0) } } }
     }
 
-    /// The rows that break a rule of their tables, as a condition for each table. SQLite's own
-    /// check passes over such rules on a connection that only reads.
+    /// Conditions for rows that break a rule, which SQLite's check passes over when only reading.
     static let brokenRows = [
         "objects": """
         typeof(digest) IS NOT 'blob' OR length(digest) IS NOT 32 OR typeof(size) IS NOT 'integer'
@@ -100,10 +98,7 @@ enum IndexSchema {
     ]
 
     private static func isNoTime(_ column: String) -> String {
-        """
-        typeof(\(column)) NOT IN ('real', 'integer') OR abs(\(column)) > \
-        \(RowReader.longestTime)
-        """
+        "typeof(\(column)) NOT IN ('real', 'integer') OR abs(\(column)) > \(RowReader.longestTime)"
     }
 
     static var migrator: DatabaseMigrator {

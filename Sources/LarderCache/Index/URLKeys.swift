@@ -26,10 +26,9 @@ enum URLKeys {
         }
         let update = try db.prepared("UPDATE OR IGNORE pins SET key = ? WHERE key = ?")
         try forEach(in: "pins", db) { old, new in try update.run(new.key, old) }
-        let copied = """
-            object, etag, last_modified, date, age, cache_control, expires, received_at, \
-            fresh_until, vary, variant, response_url
-            """
+        let copied =
+            "object, etag, last_modified, date, age, cache_control, expires, received_at,"
+            + " fresh_until, vary, variant, response_url"
         let copy = try db.prepared(
             """
             INSERT OR IGNORE INTO resources (key, url, \(copied))

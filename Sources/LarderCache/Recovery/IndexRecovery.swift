@@ -22,8 +22,7 @@ struct IndexRecovery {
         return try isIndexGone(from: directory)
     }
 
-    /// Whether the index is missing or empty although objects are left. If `waiting` is set, looks
-    /// again when no other process is opening the index.
+    /// Whether the index is gone although objects are left; `waiting` for an opening in progress.
     static func isIndexGone(
         from directory: CacheDirectory, waiting: Bool = false
     ) throws(CacheError) -> Bool {

@@ -37,8 +37,7 @@ package final class Store: @unchecked Sendable {
     private var depositors: [(any Depositor)?] = []
     /// Digests of this run's own deposits: what comes after one of them finds its object stored.
     private var deposited: Set<Digest> = []
-    /// Whether the index vouched for nothing when the run began: what it vouches for since is this
-    /// run's own, or another's that runs beside it, and storing that once more does no harm.
+    /// Whether the index had no objects at the start: storing other runs' again does no harm.
     private var isCold: Bool
     private var waiting: [@Sendable () -> Void] = []
     private var batchNumber = 0
@@ -87,8 +86,7 @@ package final class Store: @unchecked Sendable {
     /// Puts a finished body where the next batch picks it up. An existing object is trusted only if
     /// the index has it, its file has the right size, and `isReplacing` is not set.
     package func stage(
-        _ body: StagedBody, digest: Digest, attributes: ObjectAttributes,
-        isReplacing: Bool = false
+        _ body: StagedBody, digest: Digest, attributes: ObjectAttributes, isReplacing: Bool = false
     ) throws(CacheError) -> StagedObject {
         if !isReplacing, let stored = try stored(digest, size: body.count, attributes: attributes) {
             return stored
@@ -230,8 +228,7 @@ package final class Store: @unchecked Sendable {
     }
 
     private func record(
-        _ batch: [Deposit], published: some Collection<Digest>,
-        _ obstructions: [Digest: CacheError]
+        _ batch: [Deposit], published: some Collection<Digest>, _ obstructions: [Digest: CacheError]
     ) throws(CacheError) -> [Outcome] {
         var outcomes: [Outcome] = []
         try index.write { db in
@@ -294,16 +291,12 @@ package final class Store: @unchecked Sendable {
         }
         guard let row else {
             forget(digest)
-            return .failure(
-                CacheError(
-                    .missing, subject: "\(digest)",
-                    message: "was evicted by another process meanwhile"))
-        }
-        if case .kept = deposit.content {
-        } else {
-            try rows.record(deposit, object: row)
+            let message = "was evicted by another process meanwhile"
+            return .failure(CacheError(.missing, subject: "\(digest)", message: message))
         }
         try failures.remove(deposit.key)
+        if case .kept = deposit.content { return .success(digest) }
+        try rows.record(deposit, object: row)
         return .success(digest)
     }
 

@@ -64,9 +64,8 @@ struct FanOutCheck {
         } else if let root, place != nil,
             options.selection.includesStrays(byte) || !expected.isEmpty
         {
-            add(
-                .obstructed, root.path(of: name), "is not a directory: no object can be stored here"
-            )
+            let message = "is not a directory: no object can be stored here"
+            add(.obstructed, root.path(of: name), message)
         }
         if isBrokenOff {
             // What was not looked at does not count.
@@ -182,8 +181,7 @@ struct FanOutCheck {
         for object in expected.values {
             // The row again after the file: an eviction deletes the one and then removes the other.
             guard try index.object(object.digest) != nil,
-                try directory.size(of: object.digest) == nil,
-                try index.object(object.digest) != nil
+                try directory.size(of: object.digest) == nil, try index.object(object.digest) != nil
             else { continue }
             add(.missing, object.path, "the file is not there", object.digest)
         }

@@ -59,8 +59,7 @@ public enum VerifySelection: Sendable {
     func includesStrays(_ byte: UInt8) -> Bool {
         switch self {
         case .all, .share: true
-        case .part(let number, let count):
-            Self.part(of: UInt64(byte) << 56, count: count) == number
+        case .part(let number, let count): Self.part(of: UInt64(byte) << 56, count: count) == number
         case .named: false
         }
     }
