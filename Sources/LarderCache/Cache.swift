@@ -278,6 +278,8 @@ public final class Cache: Sendable {
 
     /// Re-reads objects and checks rows. Changes only the note of where it stopped, if its duration
     /// is limited. Calls `onProgress` a few times a second, from any thread, and at the end.
+    ///
+    /// - Parameter options: What is read. Default: every byte of every object.
     public func verify(
         _ options: VerifyOptions = VerifyOptions(),
         onProgress: @escaping @Sendable (ObjectProgress) -> Void = { _ in }

@@ -54,17 +54,19 @@ package final class LiveCache: @unchecked Sendable {
     @discardableResult
     package func closeIfReplaced() -> Bool {
         let index = Cache.indexFile(ofCacheAt: path)
-        let isClosed = lock.withLock {
-            guard let cache else { return false }
+        // Released without the lock: to close it may take a while.
+        let closed = lock.withLock { () -> Cache? in
+            guard let cache else { return nil }
             let isSame =
                 if let index, let last = self.index { index.isSameFile(as: last) } else {
                     index == nil && self.index == nil
                 }
             // A prefetch may have written an index meanwhile.
-            guard !isSame || cache.indexURI == nil else { return false }
+            guard !isSame || cache.indexURI == nil else { return nil }
             self.cache = nil
-            return true
+            return cache
         }
+        let isClosed = closed != nil
         if isClosed { log(.info, "\(path): the index was replaced, and is opened again") }
         return isClosed
     }

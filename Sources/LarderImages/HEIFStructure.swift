@@ -155,7 +155,7 @@ struct HEIFItems {
         var coding: FourCC?
         var reader = try itemEntries()
         while let item = try Self.nextItem(&reader) {
-            switch item.type {
+            switch try Self.type(item.rest) {
             case "av01": return .avif
             case "hvc1", "hev1": return .heic
             case "grid", "iovl", "iden", "Exif", "mime", "uri ": break
@@ -169,7 +169,8 @@ struct HEIFItems {
     private func isMetadata(_ number: Int) throws(ImageFault) -> Bool {
         var reader = try itemEntries()
         while let item = try Self.nextItem(&reader) {
-            if item.number == number { return ["Exif", "mime", "uri "].contains(item.type) }
+            guard item.number == number else { continue }
+            return ["Exif", "mime", "uri "].contains(try Self.type(item.rest))
         }
         return false
     }
@@ -183,16 +184,21 @@ struct HEIFItems {
 
     private static func nextItem(
         _ reader: inout ByteReader
-    ) throws(ImageFault) -> (number: Int, type: FourCC)? {
+    ) throws(ImageFault) -> (number: Int, rest: ByteReader)? {
         while var entry = try HEIFStructure.nextBox(&reader) {
             guard entry.type == "infe" else { continue }
             let version = try entry.content.big(4) >> 24
             guard version >= 2 else { continue }
             let number = try entry.content.big(version == 2 ? 2 : 4)
-            try entry.content.skip(2)
-            return (number, try entry.content.fourCC())
+            return (number, entry.content)
         }
         return nil
+    }
+
+    private static func type(_ rest: ByteReader) throws(ImageFault) -> FourCC {
+        var rest = rest
+        try rest.skip(2)
+        return try rest.fourCC()
     }
 
     /// The maximum number of metadata items outside the file. It takes time in proportion to the

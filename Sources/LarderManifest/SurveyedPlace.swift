@@ -127,8 +127,12 @@ final class SurveyedPlace {
     }
 
     private var leaves: [[ManifestPath.Segment]] {
-        (icons > 0 ? [[]] : [])
-            + inner.flatMap { segment, place in place.leaves.map { [segment] + $0 } }
+        let wholes = [ManifestPath.Segment.elements, .members].compactMap { segment in
+            inner[segment].map { (segment, $0) }
+        }
+        let places = wholes + inOrder.map { (.member($0.name), $0.place) }
+        return (icons > 0 ? [[]] : [])
+            + places.flatMap { segment, place in place.leaves.map { [segment] + $0 } }
     }
 
     var inOrder: [(name: String, place: SurveyedPlace)] {

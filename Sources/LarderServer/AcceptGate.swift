@@ -38,8 +38,7 @@ final class AcceptGate: ChannelDuplexHandler {
     func read(context: ChannelHandlerContext) {
         if open < limit, !isPaused { return context.read() }
         if !isWithheld, !isPaused {
-            log.logger?.warning(
-                "limit of connections reached", metadata: ["connections": "\(open)"])
+            log.warning("limit of connections reached", ["connections": "\(open)"])
         }
         isWithheld = true
     }
@@ -47,7 +46,7 @@ final class AcceptGate: ChannelDuplexHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if !isPaused {
             isPaused = true
-            log.logger?.warning("connection not accepted", metadata: ["error": "\(error)"])
+            log.warning("connection not accepted", ["error": "\(error)"])
             let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
             context.eventLoop.scheduleTask(in: Self.pause) {
                 let (gate, context) = bound.value

@@ -251,4 +251,13 @@ import Testing
             #expect(!larder.hasCache)
         }
     }
+
+    /// A variable that is not set, in a script: the system's authorities are not meant.
+    @Test func anEmptyFileOfAuthoritiesIsMissing() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(larder.origin.serveIcons(1)[0])
+            let finished = try larder.run("prefetch", manifest, "--ca-cert", "")
+            #expect(finished.status == 66, "\(finished)")
+        }
+    }
 }

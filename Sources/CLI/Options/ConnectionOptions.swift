@@ -85,9 +85,12 @@ struct ConnectionOptions: ParsableArguments {
     }
 
     private func authorities() throws -> String? {
+        if let caCert {
+            try MissingInput.check(caCert, for: "--ca-cert")
+            return caCert
+        }
         let environment = ProcessInfo.processInfo.environment
         let named = [
-            ("--ca-cert", caCert ?? ""),
             ("$CURL_CA_BUNDLE", environment["CURL_CA_BUNDLE"] ?? ""),
             ("$SSL_CERT_FILE", environment["SSL_CERT_FILE"] ?? ""),
         ]

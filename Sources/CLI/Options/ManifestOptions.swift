@@ -46,7 +46,11 @@ struct ManifestOptions: ParsableArguments {
 struct ManifestSelection: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Only the icons of this manifest. May be repeated.", valueName: "manifest"),
+
+            """
+            The manifest whose icons are meant. May be repeated. (import and pull need one; \
+            default for export and push: all of the cache)
+            """, valueName: "manifest"),
         completion: .manifest)
     var manifest: [String] = []
 

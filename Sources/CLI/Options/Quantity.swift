@@ -8,11 +8,12 @@ struct Quantity {
     /// Also true for a fraction of zeros.
     let hasFraction: Bool
 
-    /// Removes a quantity from the beginning of a text. Nil without a number of at most 19 digits.
+    /// Removes a quantity from the beginning of a text. Nil without a number of at most 38 digits,
+    /// the precision of a decimal.
     init?(takenFrom text: inout Substring) {
         guard let match = text.prefixMatch(of: /([0-9]*)(\.[0-9]+)?([^0-9.]*)/) else { return nil }
         let digits = match.output.1 + (match.output.2 ?? "")
-        guard digits.count(where: { $0 != "." }) <= 19,
+        guard digits.count(where: { $0 != "." }) <= 38,
             let number = Decimal(
                 string: String("0" + digits), locale: Locale(identifier: "en_US_POSIX")),
             !digits.isEmpty

@@ -103,7 +103,8 @@ final class EvictionPlan {
                 while var row = try objects.next() {
                     if policy.isCancelled() { throw CancellationError() }
                     let object = try Object(&row, at: now)
-                    guard object.mandate != nil || excess.reason != nil else { break }
+                    // The rest is read all the same: damage in any row must be found.
+                    guard object.mandate != nil || excess.reason != nil else { continue }
                     let room = try room(of: object)
                     // An object that frees no room is not removed for the sake of room.
                     func useful(_ reason: Reason?) -> Reason? {
@@ -192,6 +193,7 @@ final class EvictionPlan {
             digest = try row.requireDigest()
             size = try row.requireInteger(in: 0...StoredObject.largest)
             usedAt = try row.requireTime()
+            _ = try row.requireTime()
             let since = try row.requireTime()
             age = since >= ObjectUse.earliest ? now - since : nil
             hold = row.text().flatMap(Hold.init)
@@ -222,14 +224,16 @@ final class EvictionPlan {
     private func objects(_ db: Database, at now: Double) throws -> PreparedStatement {
         let statement = try db.prepared(
             """
-            SELECT o.id, o.digest, o.size, o.used_at, o.\(policy.order.clock), h.hold,
+            SELECT o.id, o.digest, o.size, o.used_at, o.stored_at, o.\(policy.order.clock),
+                h.hold,
                 CASE WHEN ?2 AND w.object IS NULL THEN 'only'
                     WHEN ?3 - o.\(policy.order.clock) >= ?4
                         AND o.\(policy.order.clock) >= ?1 THEN 'age' END AS mandate,
                 iif(o.\(policy.order.clock) < ?1, ?3, o.\(policy.order.clock)) AS since
             FROM cache.objects o LEFT JOIN main.held h ON h.object = o.id
                 LEFT JOIN main.wanted w ON w.object = o.id
-            ORDER BY mandate IS NULL, o.size <= ?5, \(policy.order.sortKey), o.digest
+            ORDER BY mandate IS NULL, mandate IS NULL AND o.size <= ?5,
+                \(policy.order.sortKey), o.digest
             """)
         try statement.bind(
             ObjectUse.earliest, policy.only != nil, now, policy.maximumAge, policy.maximumBytes)

@@ -276,6 +276,8 @@ struct Evictor {
 extension Cache {
     /// Opens the cache at `path` like ``open(at:wait:log:)``. If the disk is nearly full, it
     /// removes expendable files first, because deleting takes room for the index's log.
+    ///
+    /// - Throws: ``CacheError``.
     public static func openMakingRoom(
         at path: String, wait: LockWait = .none, log: CacheLog = .none
     ) throws(CacheError) -> Cache {

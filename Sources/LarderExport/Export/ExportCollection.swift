@@ -14,7 +14,8 @@ struct ExportCollection {
     var report: ExportReport
     var icons: [ExportedIcon] = []
 
-    private typealias Wanted = (item: ManifestItem, url: String?, key: String)
+    /// Without the bytes that an item may have.
+    private typealias Wanted = (name: String, url: String?, key: String, expectation: Expectation)
 
     /// Adds the icons of manifests, under their URLs exactly as those spell them.
     mutating func add(_ manifests: [ManifestSource], rules: ManifestRules) throws {
@@ -23,9 +24,11 @@ struct ExportCollection {
             let reader = ManifestReader(source: source, rules: rules)
             let summary = try reader.read(unless: isCancelled) { item in
                 report.icons += 1
+                let (name, expectation) = (item.name ?? "", item.result.expectation)
                 switch item.result {
-                case .entry(let entry): page.append((item, entry.writtenURL, entry.resourceKey))
-                case .inline(let entry): page.append((item, nil, entry.resourceKey))
+                case .entry(let entry):
+                    page.append((name, entry.writtenURL, entry.resourceKey, expectation))
+                case .inline(let entry): page.append((name, nil, entry.resourceKey, expectation))
                 case .skipped(let reason): report.problems.noteSkipped(item, reason)
                 case .failed(let error): report.problems.noteBad(item, error)
                 }
@@ -48,15 +51,14 @@ struct ExportCollection {
                 if failure.code.isSkip { continue }
             }
             try add(
-                name: wanted.item.name ?? "", url: wanted.url, key: wanted.key,
+                name: wanted.name, url: wanted.url, key: wanted.key,
                 object: failure == nil ? resource?.object : nil)
         }
     }
 
     private func failure(of object: StoredObject?, for wanted: Wanted) -> ExportFailure? {
         func failure(_ code: ExportCode, _ message: String) -> ExportFailure {
-            ExportFailure(
-                code, name: wanted.item.name ?? "", url: wanted.url ?? wanted.key, message)
+            ExportFailure(code, name: wanted.name, url: wanted.url ?? wanted.key, message)
         }
         if library != nil, wanted.url == nil {
             return failure(
@@ -65,7 +67,7 @@ struct ExportCollection {
         guard var object else {
             return failure(.missing, "is not in the cache; larder prefetch fetches it")
         }
-        let expectation = wanted.item.result.expectation
+        let expectation = wanted.expectation
         if expectation.size != nil { object = cache.sized(object) }
         if let mismatch = expectation.mismatch(digest: object.digest, size: object.size),
             let code = ExportCode(rawValue: mismatch.code)

@@ -1,7 +1,7 @@
 import LarderCache
 
 package struct ExportReport: Sendable {
-    package let layout: ExportLayout
+    package var layout: ExportLayout
     /// The directory that has the layout's files.
     package let directory: String
     package internal(set) var icons = 0

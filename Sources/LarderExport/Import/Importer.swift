@@ -144,7 +144,7 @@ package struct ImportConfiguration: Sendable {
 }
 
 package struct ImportReport: Sendable {
-    package let layout: ExportLayout
+    package var layout: ExportLayout
     /// The directory that has the layout's files.
     package let directory: String
     package internal(set) var icons = 0

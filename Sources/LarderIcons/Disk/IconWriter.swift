@@ -9,7 +9,7 @@ import LarderCore
 final class IconWriter: Depositor, @unchecked Sendable {
     // Unchecked because there are variables: `lock` guards those behind it; `queue` has all others.
 
-    /// The context of a deposit. The icon is read from memory until it is committed.
+    /// An icon that is read from memory until it is committed.
     private struct Unstored: Sendable {
         let number: Int
         let url: HTTPURL
@@ -17,6 +17,12 @@ final class IconWriter: Depositor, @unchecked Sendable {
         let validators: Validators
         let entry: MemoryCache.Entry
         let isReplacing: Bool
+    }
+
+    /// The context of a deposit. Without the bytes, which a newer icon of the key may replace.
+    private struct Deposited: Sendable {
+        let key: String
+        let number: Int
     }
 
     /// If more bytes wait in memory, they are committed before the next icon is staged.
@@ -96,7 +102,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
         let problem = problems.first { ![.missing, .obstructed].contains($0.code) }
         lock.withLock {
             failure = problem ?? problems.first
-            for case let unstored as Unstored in outcomes.map(\.context) { settle(unstored) }
+            for case let deposited as Deposited in outcomes.map(\.context) { settle(deposited) }
         }
         if problem != nil { queue.async { [self] in giveUp() } }
     }
@@ -107,20 +113,22 @@ final class IconWriter: Depositor, @unchecked Sendable {
     }
 
     /// With the lock.
-    private func settle(_ unstored: Unstored) {
-        let key = unstored.url.key
+    private func settle(_ deposited: Deposited) {
         // It may have been fetched again.
-        guard waiting[key]?.number == unstored.number else { return }
+        guard let unstored = waiting[deposited.key], unstored.number == deposited.number else {
+            return
+        }
         waitingBytes -= unstored.entry.data.count
-        waiting[key] = nil
+        waiting[deposited.key] = nil
     }
 
     // Only the queue calls the rest.
 
     private func write(_ unstored: Unstored) {
         lastUse = Date()
+        let deposited = Deposited(key: unstored.url.key, number: unstored.number)
         do {
-            guard lastUse >= notBefore else { return lock.withLock { settle(unstored) } }
+            guard lastUse >= notBefore else { return lock.withLock { settle(deposited) } }
             let store = try openStore()
             let data = unstored.entry.data
             let body = try store.newBody { append in try data.withUnsafeBytes(append) }
@@ -130,7 +138,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
                 isReplacing: unstored.isReplacing)
             store.add(
                 Deposit(
-                    context: unstored, key: unstored.url.key, url: unstored.url.string,
+                    context: deposited, key: unstored.url.key, url: unstored.url.string,
                     responseURL: unstored.icon.responseURL, validators: unstored.validators,
                     receivedAt: lastUse, content: .staged(staged)),
                 for: self)
@@ -140,7 +148,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
                 error as? CacheError ?? CacheError(.unusable, subject: path, message: "\(error)")
             lock.withLock {
                 failure = problem
-                settle(unstored)
+                settle(deposited)
             }
             giveUp()
         }

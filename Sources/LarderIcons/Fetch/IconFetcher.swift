@@ -63,7 +63,7 @@ public struct FetchedIcon: Sendable {
     /// The URL after redirects; nil if there were none.
     public var responseURL: String?
 
-    /// An icon of these bytes.
+    /// An icon of these bytes. By default, nothing else is known of it.
     public init(
         data: Data, mediaType: String? = nil, headers: [(name: String, value: String)] = [],
         responseURL: String? = nil

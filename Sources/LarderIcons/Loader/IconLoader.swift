@@ -47,7 +47,8 @@ public final class IconLoader: Sendable {
     /// Returns the icon's state from memory. Starts no load.
     public func state(for url: URL) -> IconState { loads.state(of: url.absoluteString) }
 
-    /// Loads the icon. Returns a task that cancels the load or changes its priority.
+    /// Loads the icon. Returns a task that cancels the load or changes its priority. The default
+    /// priority is normal.
     ///
     /// `then` is called once, with `image` or `failed`, on any thread; within this call if memory
     /// has the result. It is not called after the task is cancelled.
@@ -138,7 +139,8 @@ public enum IconState: Sendable {
     }
 }
 
-/// One caller's load of an icon, see ``IconLoader/load(_:priority:then:)``.
+/// One caller's load of an icon, see ``IconLoader/load(_:priority:then:)``. Releasing it cancels
+/// nothing.
 public final class IconTask: Sendable {
     private let loads: Loads?
     private let key: String

@@ -22,8 +22,11 @@ public final class TransferFetcher: IconFetcher {
     /// A fetcher with connections of its own.
     ///
     /// - Parameters:
-    ///   - allowsDowngrade: Whether redirects from https to http are followed.
-    ///   - acceptsAnyContent: Whether bodies that are not whole images are accepted.
+    ///   - transfer: The settings of connections. Default: its defaults.
+    ///   - headers: Further header fields of requests. Default: none.
+    ///   - maximumBodyBytes: The maximum size of a body. Default: 16 MiB.
+    ///   - allowsDowngrade: Whether redirects from https to http are followed. Default: false.
+    ///   - acceptsAnyContent: Whether bodies that are not whole images are accepted. Default: false.
     /// - Throws: `TransferError` if the configuration cannot be used.
     public init(
         _ transfer: TransferConfiguration = .init(), headers: [HeaderRule] = [],

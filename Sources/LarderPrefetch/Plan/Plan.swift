@@ -256,7 +256,8 @@ final class Plan: Sendable {
 public struct PlanPolicy: Sendable, Equatable {
     /// Which cached resources are asked for again. Default: stale ones.
     public var revalidation = Revalidation.stale
-    /// How long a permanent failure (404, 410) prevents another request. Default: an hour.
+    /// How long a permanent failure (404, 410) prevents another request.
+    /// Zero asks every time. Default: an hour.
     public var failureLifetime: Duration = .seconds(3600)
     /// Whether only what failed before is fetched, permanent failures included. Default: false.
     public var retriesOnlyFailed = false

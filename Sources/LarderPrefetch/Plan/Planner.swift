@@ -10,8 +10,14 @@ public struct Planner: Sendable {
     private let headers: RequestHeaders
     private let shard: Shard?
 
-    /// A planner for a cache; nil reads as an empty one. With `acceptsAnyContent`, objects that are
-    /// no images count as cached. Without a shard, all icons are planned.
+    /// - Parameters:
+    ///   - cache: The cache. Nil reads as an empty one.
+    ///   - rules: How manifests are read. Default: as their content tells.
+    ///   - acceptsAnyContent: Whether objects that are no images count as cached. Default: false.
+    ///   - policy: What is asked for again. Default: what is stale, and what failed permanently
+    ///     more than an hour ago.
+    ///   - headers: The header fields of the requests. Default: larder's own.
+    ///   - shard: The worker whose icons are planned. Default: nil, all icons.
     public init(
         cache: Cache?, rules: ManifestRules = .init(), acceptsAnyContent: Bool = false,
         policy: PlanPolicy = PlanPolicy(), headers: RequestHeaders = RequestHeaders(),

@@ -257,7 +257,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private func note(_ sign: HostSign, of cursor: Int) throws {
         let wasGivenUp = schedule.failure(of: cursor) != nil
         try schedule.note(sign, of: cursor, patience: limits.retry.maximumTime)
-        guard let logger = stage.logger else { return }
+        guard let logger = stage.logger, logger.logLevel <= .info else { return }
         let origin: Logger.MetadataValue = "\(schedule.name(of: cursor))"
         if case .held(let delay, _, let status) = sign {
             logger.info(

@@ -11,8 +11,11 @@ public struct RequestHeaders: Sendable {
     private let usesNetrc: Bool
 
     /// - Parameters:
-    ///   - userAgent: The `User-Agent` field. None is sent if it is empty.
-    ///   - usesNetrc: Whether there may be credentials that are not seen here.
+    ///   - rules: Fields that the user wants sent. Default: none.
+    ///   - accept: The `Accept` field. Default: images before all else.
+    ///   - userAgent: The `User-Agent` field. None is sent if it is empty. Default: larder's name and
+    ///     version.
+    ///   - usesNetrc: Whether there may be credentials that are not seen here. Default: false.
     public init(
         rules: [HeaderRule] = [], accept: String = "image/*,*/*;q=0.8",
         userAgent: String = LarderVersion.userAgent, usesNetrc: Bool = false

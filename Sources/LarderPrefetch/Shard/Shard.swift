@@ -19,6 +19,11 @@ public struct Shard: Sendable, Equatable {
     private let splitsByHost: [String: HostSplit]
 
     /// A worker's share; nil if a number is out of range, or `splits` names a host twice.
+    ///
+    /// - Parameters:
+    ///   - index: The worker's number, below `count`. The first worker is 0.
+    ///   - count: The number of workers, one of ``allowedCounts``.
+    ///   - splits: The hosts that are divided among workers. Default: none.
     public init?(_ index: Int, of count: Int, splits: [HostSplit] = []) {
         guard Self.allowedCounts.contains(count), (0..<count).contains(index) else { return nil }
         self.index = index

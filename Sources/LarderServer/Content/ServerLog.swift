@@ -17,13 +17,22 @@ final class ServerLog: Sendable {
 
     /// Tells the user of a problem, unless there were many within a minute.
     func problem(_ message: String) {
-        let isTold = state.withLock { state in
+        guard mayTell() else { return }
+        tell(message)
+        logger?.warning("\(message)")
+    }
+
+    /// Logs a warning, unless there were many within a minute.
+    func warning(_ message: String, _ metadata: @autoclosure () -> Logger.Metadata) {
+        guard let logger, mayTell() else { return }
+        logger.warning("\(message)", metadata: metadata())
+    }
+
+    private func mayTell() -> Bool {
+        state.withLock { state in
             if ContinuousClock.now - state.since > .seconds(60) { state = (.now, 0) }
             state.count += 1
             return state.count <= Self.mostProblemsAMinute
         }
-        guard isTold else { return }
-        tell(message)
-        logger?.warning("\(message)")
     }
 }

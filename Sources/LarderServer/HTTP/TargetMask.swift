@@ -167,8 +167,23 @@ enum PercentDecoding {
     }
 
     private static func decoded(_ text: Substring.UTF8View) -> String? {
-        String(Substring(text)).removingPercentEncoding
+        var rest = text[...]
+        while let percent = rest.firstIndex(of: UInt8(ascii: "%")) {
+            rest = rest[percent...].dropFirst()
+            guard rest.prefix(2).count == 2, rest.prefix(2).allSatisfy(isHexDigit) else {
+                return nil
+            }
+        }
+        // Foundation's `removingPercentEncoding` drops a byte order mark.
+        return String(validating: text.percentDecoded, as: UTF8.self)
     }
 
     private static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7F }
+
+    private static func isHexDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x46, 0x61...0x66: true
+        default: false
+        }
+    }
 }

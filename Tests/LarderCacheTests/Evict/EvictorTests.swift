@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import LarderTestSupport
 import Testing
 
@@ -263,7 +264,34 @@ import Testing
         }
     }
 
+    /// An age comes before any other limit, and the oldest first.
+    @Test func whatIsTooOldGoesByAge() throws {
+        try withScene { scene in
+            try scene.store([("older", [1], Self.old)])
+            try scene.store([("large", noise(900, seed: 1), EvictionScene.instant(1))])
+            let victims = try scene.evict {
+                $0.maximumAge = 0
+                $0.maximumBytes = 100
+            }.victims
+            #expect(victims.map(\.size) == [1, 900])
+        }
+    }
+
     // MARK: Odd caches
+
+    /// Even in a row that stays: what follows it could be anything.
+    @Test func aDamagedTimeIsFound() throws {
+        try withScene { scene in
+            try scene.store([("a", [1], Self.old), ("b", [2], EvictionScene.instant(1))])
+            try scene.cache.index?.write { db in
+                try db.execute(sql: "UPDATE objects SET stored_at = 'x' WHERE size = 1")
+            }
+            let error = #expect(throws: CacheError.self) {
+                _ = try scene.evict { $0.maximumObjects = 1 }
+            }
+            #expect(error?.code == .damaged)
+        }
+    }
 
     @Test func readOnlyCacheIsOnlyReckoned() throws {
         try withScene { scene in

@@ -126,6 +126,8 @@ import Testing
             }
             // The URL standard removes tabs and line breaks.
             #expect(try client.get("/icon?url=https://a.exa%0D%0Ample/a%09|b").body == noise(10))
+            // A byte order mark is a character like others.
+            #expect(try client.get("/icon?url=%EF%BB%BFkey:app-1").status == 404)
             let split = try client.get("/icon?url=a%0D%0AX:%20y")
             #expect(split.status == 404 && split.fields["x"] == nil)
             #expect(try client.get("/icon?url=key%3Aapp-1").body == noise(20))

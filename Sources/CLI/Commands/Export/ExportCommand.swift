@@ -93,7 +93,7 @@ struct ExportCommand: AsyncParsableCommand {
             let sources = try selection.manifest.map {
                 try LocalManifests.source($0, rules: configuration.manifestRules, cache: cache)
             }
-            let report = try Exporter(
+            var report = try Exporter(
                 cache, configuration, isCancelled: { run.interrupts.isAsked },
                 onProgress: { run.line.show($0.text("exported")) }
             ).export(selection.manifest.isEmpty ? nil : sources)
@@ -105,6 +105,8 @@ struct ExportCommand: AsyncParsableCommand {
             {
                 try OutputFile.write(source, to: installer)
             }
+            // As it was asked for: `kingfisher` with --kingfisher-version 7, too.
+            report.layout = layout
             output.write(
                 json: report.json, text: report.text(colors.output), complaint: report.complaint)
             if report.isInterrupted { try run.interrupts.status.exit() }

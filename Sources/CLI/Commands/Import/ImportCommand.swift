@@ -91,7 +91,9 @@ struct ImportCommand: AsyncParsableCommand {
             let importer = Importer(
                 cache, configuration, isCancelled: { run.interrupts.isAsked },
                 onProgress: { run.line.show($0.text("looked up")) })
-            let report = try Self.asMissingInput { try importer.run(sources) }
+            var report = try Self.asMissingInput { try importer.run(sources) }
+            // As it was asked for: `kingfisher` with --kingfisher-version 7, too.
+            report.layout = layout
             run.line.clear()
             output.write(
                 json: report.json, text: report.text(colors.output), complaint: report.complaint)
