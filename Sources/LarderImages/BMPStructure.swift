@@ -19,7 +19,7 @@ enum BMPStructure {
     /// Checks the headers, and that the pixels are inside the file. The file length in the header
     /// is not compared: many writers get it wrong, and no decoder looks at it. Bytes after the
     /// pixels, such as colour profiles, are ignored.
-    static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
+    static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .bmp)
         try reader.skip(10)
         let pixelOffset = try reader.little(4)
@@ -60,7 +60,7 @@ enum BMPStructure {
         /// The length of uncompressed pixels: rows are padded to four bytes.
         var pixelLength: Int { (width * bitsPerPixel + 31) / 32 * 4 * height }
 
-        init(_ reader: inout ByteReader) throws(ImageFault) {
+        init(_ reader: inout ByteReader) throws(ImageError) {
             let length = try reader.little(4)
             guard headerLengths.contains(length) else {
                 throw reader.damaged("has an unknown header of \(length) bytes")
@@ -100,7 +100,7 @@ enum BMPStructure {
         }
     }
 
-    private static func skipRuns(_ reader: inout ByteReader, isFourBit: Bool) throws(ImageFault) {
+    private static func skipRuns(_ reader: inout ByteReader, isFourBit: Bool) throws(ImageError) {
         while true {
             let (count, value) = (try reader.big(1), try reader.big(1))
             switch (count, value) {

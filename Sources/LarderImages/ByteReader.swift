@@ -11,13 +11,13 @@ struct ByteReader {
     /// The part of the file that is read, for messages.
     var place: StaticString = "the header"
     /// Whether running out of bytes means that the file was cut, or that a part of it is too short.
-    private let overrun: ImageFault.Code
+    private let overrun: ImageError.Code
 
     init(_ bytes: UnsafeRawBufferPointer, of type: MediaType) {
         self.init(bytes, of: type, overrun: .truncated)
     }
 
-    private init(_ bytes: UnsafeRawBufferPointer, of type: MediaType, overrun: ImageFault.Code) {
+    private init(_ bytes: UnsafeRawBufferPointer, of type: MediaType, overrun: ImageError.Code) {
         self.bytes = bytes
         self.type = type
         self.overrun = overrun
@@ -32,7 +32,7 @@ struct ByteReader {
 
     /// Reads a number, most significant byte first; 0 for a width of 0.
     @inline(__always)
-    mutating func big(_ width: Int) throws(ImageFault) -> Int {
+    mutating func big(_ width: Int) throws(ImageError) -> Int {
         var value: UInt64 = 0
         for byte in try take(width) { value = value << 8 | UInt64(byte) }
         return try fitting(value)
@@ -40,24 +40,24 @@ struct ByteReader {
 
     /// Reads a number, least significant byte first.
     @inline(__always)
-    mutating func little(_ width: Int) throws(ImageFault) -> Int {
+    mutating func little(_ width: Int) throws(ImageError) -> Int {
         var value: UInt64 = 0
         for byte in try take(width).reversed() { value = value << 8 | UInt64(byte) }
         return try fitting(value)
     }
 
-    mutating func fourCC() throws(ImageFault) -> FourCC { FourCC(value: UInt32(try big(4))) }
-    mutating func skip(_ count: Int) throws(ImageFault) { _ = try take(count) }
+    mutating func fourCC() throws(ImageError) -> FourCC { FourCC(value: UInt32(try big(4))) }
+    mutating func skip(_ count: Int) throws(ImageError) { _ = try take(count) }
 
     /// Returns a reader of the next bytes alone. If it runs out of them, the file is damaged.
-    mutating func part(_ count: Int, _ place: StaticString) throws(ImageFault) -> ByteReader {
+    mutating func part(_ count: Int, _ place: StaticString) throws(ImageError) -> ByteReader {
         var part = ByteReader(try take(count), of: type, overrun: .damaged)
         part.place = place
         return part
     }
 
     @inline(__always)
-    mutating func take(_ count: Int) throws(ImageFault) -> UnsafeRawBufferPointer {
+    mutating func take(_ count: Int) throws(ImageError) -> UnsafeRawBufferPointer {
         guard count >= 0, count <= remaining else { throw outOfBytes() }
         let taken = UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
         offset += count
@@ -82,15 +82,15 @@ struct ByteReader {
         return memcmp(base + left.lowerBound, base + right.lowerBound, left.count) == 0
     }
 
-    func damaged(_ message: String) -> ImageFault { .damaged(type, message) }
+    func damaged(_ message: String) -> ImageError { .damaged(type, message) }
 
-    private func outOfBytes() -> ImageFault {
+    private func outOfBytes() -> ImageError {
         overrun == .truncated
             ? .truncated(type, "ends inside \(place)")
             : .damaged(type, "has too few bytes in \(place)")
     }
 
-    private func fitting(_ value: UInt64) throws(ImageFault) -> Int {
+    private func fitting(_ value: UInt64) throws(ImageError) -> Int {
         guard let number = Int(exactly: value) else {
             throw damaged("has an impossible number in \(place)")
         }

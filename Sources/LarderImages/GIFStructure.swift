@@ -16,7 +16,7 @@ enum GIFStructure {
     /// The trailer may be missing after a whole picture, unless an extension announces another
     /// picture or zeros follow, as in a file whose end was never written. If the logical screen has
     /// no size, the first picture's is taken, as browsers do.
-    static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
+    static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .gif)
         let version = try reader.take(6)
         guard version.elementsEqual("GIF87a".utf8) || version.elementsEqual("GIF89a".utf8) else {
@@ -71,14 +71,14 @@ enum GIFStructure {
 
     private static func skipColourTable(
         _ reader: inout ByteReader, _ flags: Int
-    ) throws(ImageFault) {
+    ) throws(ImageError) {
         guard flags & 0x80 != 0 else { return }
         reader.place = "a colour table"
         try reader.skip(3 << (flags & 7 + 1))
     }
 
     /// Skips sub-blocks and the empty one that ends them; returns their length.
-    private static func skipSubBlocks(_ reader: inout ByteReader) throws(ImageFault) -> Int {
+    private static func skipSubBlocks(_ reader: inout ByteReader) throws(ImageError) -> Int {
         var total = 0
         while true {
             let length = try reader.big(1)

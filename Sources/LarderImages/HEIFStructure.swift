@@ -8,12 +8,12 @@ extension MediaType {
 extension ImageFormat {
     static let avif = ImageFormat(
         .avif, suffixes: ["avif"],
-        inspect: { bytes throws(ImageFault) in try HEIFStructure.inspect(bytes, as: .avif) }
+        inspect: { bytes throws(ImageError) in try HEIFStructure.inspect(bytes, as: .avif) }
     ) { HEIFStructure.recognise($0) == .avif }
 
     static let heic = ImageFormat(
         .heic, suffixes: ["heic"], isForAssetCatalogs: true,
-        inspect: { bytes throws(ImageFault) in try HEIFStructure.inspect(bytes, as: .heic) }
+        inspect: { bytes throws(ImageError) in try HEIFStructure.inspect(bytes, as: .heic) }
     ) { HEIFStructure.recognise($0) == .heic }
 }
 
@@ -54,7 +54,7 @@ enum HEIFStructure {
     /// picture and is not a box is ignored, as libavif and libheif do.
     static func inspect(
         _ bytes: UnsafeRawBufferPointer, as claimed: MediaType
-    ) throws(ImageFault) -> ImageInfo {
+    ) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: claimed)
         var meta: HEIFItems?
         var isFilm = false
@@ -90,7 +90,7 @@ enum HEIFStructure {
 
     static func nextBox(
         _ reader: inout ByteReader
-    ) throws(ImageFault) -> (type: FourCC, content: ByteReader)? {
+    ) throws(ImageError) -> (type: FourCC, content: ByteReader)? {
         guard reader.remaining > 0 else { return nil }
         reader.place = "a box's header"
         let start = reader.offset
@@ -118,7 +118,7 @@ struct HEIFItems {
     private let associations: ByteReader
     private let dataLength: Int
 
-    init(_ meta: inout ByteReader) throws(ImageFault) {
+    init(_ meta: inout ByteReader) throws(ImageError) {
         var primary: Int?
         var (types, locations): (ByteReader?, ByteReader?)
         var (properties, associations): (ByteReader?, ByteReader?)
@@ -151,7 +151,7 @@ struct HEIFItems {
         self.dataLength = dataLength
     }
 
-    func codec(claimed: MediaType) throws(ImageFault) -> MediaType {
+    func codec(claimed: MediaType) throws(ImageError) -> MediaType {
         var coding: FourCC?
         var reader = try itemEntries()
         while let item = try Self.nextItem(&reader) {
@@ -166,7 +166,7 @@ struct HEIFItems {
         throw reader.damaged("has no coded picture")
     }
 
-    private func isMetadata(_ number: Int) throws(ImageFault) -> Bool {
+    private func isMetadata(_ number: Int) throws(ImageError) -> Bool {
         var reader = try itemEntries()
         while let item = try Self.nextItem(&reader) {
             guard item.number == number else { continue }
@@ -175,7 +175,7 @@ struct HEIFItems {
         return false
     }
 
-    private func itemEntries() throws(ImageFault) -> ByteReader {
+    private func itemEntries() throws(ImageError) -> ByteReader {
         var reader = types
         let version = try reader.big(4) >> 24
         try reader.skip(version == 0 ? 2 : 4)
@@ -184,7 +184,7 @@ struct HEIFItems {
 
     private static func nextItem(
         _ reader: inout ByteReader
-    ) throws(ImageFault) -> (number: Int, rest: ByteReader)? {
+    ) throws(ImageError) -> (number: Int, rest: ByteReader)? {
         while var entry = try HEIFStructure.nextBox(&reader) {
             guard entry.type == "infe" else { continue }
             let version = try entry.content.big(4) >> 24
@@ -195,7 +195,7 @@ struct HEIFItems {
         return nil
     }
 
-    private static func type(_ rest: ByteReader) throws(ImageFault) -> FourCC {
+    private static func type(_ rest: ByteReader) throws(ImageError) -> FourCC {
         var rest = rest
         try rest.skip(2)
         return try rest.fourCC()
@@ -205,7 +205,7 @@ struct HEIFItems {
     /// number of items to find out that one is metadata.
     private static let lostMetadataLimit = 16
 
-    func checkLocations(fileLength: Int) throws(ImageFault) {
+    func checkLocations(fileLength: Int) throws(ImageError) {
         var reader = locations
         reader.place = "the item locations"
         let version = try reader.big(4) >> 24
@@ -248,7 +248,7 @@ struct HEIFItems {
     }
 
     /// The primary item's size, from its `ispe` and `irot` properties.
-    func primarySize() throws(ImageFault) -> (width: Int, height: Int) {
+    func primarySize() throws(ImageError) -> (width: Int, height: Int) {
         let wanted = try primaryProperties()
         var reader = properties
         var index = 0
@@ -271,7 +271,7 @@ struct HEIFItems {
         return isTurned ? (size.height, size.width) : size
     }
 
-    private func primaryProperties() throws(ImageFault) -> [Int] {
+    private func primaryProperties() throws(ImageError) -> [Int] {
         var reader = associations
         reader.place = "the item properties"
         let head = try reader.big(4)
@@ -305,7 +305,7 @@ struct HEIFMini {
     var size: (width: Int, height: Int) { isTurned ? (height, width) : (width, height) }
 
     /// Checks the length of the data. The box may name another format than `claimed`.
-    init(_ box: inout ByteReader, claimed: MediaType) throws(ImageFault) {
+    init(_ box: inout ByteReader, claimed: MediaType) throws(ImageError) {
         box.place = "the mini box"
         var bits = BitReader(box)
         guard try bits.next(2) == 0 else { throw box.damaged("has an unknown mini box") }
@@ -390,7 +390,7 @@ private struct BitReader {
 
     var remainingBytes: Int { bytes.remaining }
 
-    mutating func next(_ width: Int) throws(ImageFault) -> Int {
+    mutating func next(_ width: Int) throws(ImageError) -> Int {
         var value = 0
         for _ in 0..<width {
             if left == 0 { (current, left) = (try bytes.big(1), 8) }
@@ -400,24 +400,24 @@ private struct BitReader {
         return value
     }
 
-    mutating func flag() throws(ImageFault) -> Bool { try next(1) == 1 }
+    mutating func flag() throws(ImageError) -> Bool { try next(1) == 1 }
 
-    mutating func skip(_ width: Int) throws(ImageFault) {
+    mutating func skip(_ width: Int) throws(ImageError) {
         for _ in 0..<width { _ = try next(1) }
     }
 
     /// Where the chroma samples are: 1 is 4:2:0, and 2 is 4:2:2.
-    mutating func skipSampling(_ subsampling: Int) throws(ImageFault) {
+    mutating func skipSampling(_ subsampling: Int) throws(ImageError) {
         if subsampling == 1 || subsampling == 2 { try skip(3 - subsampling) }
     }
 
-    mutating func skipDepth(isFloat: Bool) throws(ImageFault) {
+    mutating func skipDepth(isFloat: Bool) throws(ImageError) {
         if isFloat { return try skip(2) }
         if try flag() { try skip(3) }
     }
 
     /// Six optional descriptions of light levels and viewing conditions.
-    mutating func skipLight() throws(ImageFault) {
+    mutating func skipLight() throws(ImageError) {
         let (hasLevels, hasMastering, hasVolume) = (try flag(), try flag(), try flag())
         let (hasAmbient, hasReference, hasWhite) = (try flag(), try flag(), try flag())
         if hasLevels { try skip(32) }

@@ -11,7 +11,7 @@ extension ImageFormat {
 /// Windows icons: a directory of bitmaps and PNGs.
 enum ICOStructure {
     /// Checks every picture of the directory once; entries may share one. The size is the largest.
-    static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
+    static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .ico)
         reader.place = "its directory"
         try reader.skip(4)
@@ -43,7 +43,7 @@ enum ICOStructure {
 
     private static func pictureSize(
         _ picture: UnsafeRawBufferPointer
-    ) throws(ImageFault) -> (width: Int, height: Int) {
+    ) throws(ImageError) -> (width: Int, height: Int) {
         if picture.starts(with: PNGStructure.signature) {
             do {
                 let info = try PNGStructure.inspect(picture)

@@ -14,13 +14,13 @@ package struct ImageFormat: Sendable {
     /// Whether Xcode's `actool` compiles it as an image of an image set.
     package let isForAssetCatalogs: Bool
     package let isVector: Bool
-    let inspect: @Sendable (UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo
+    let inspect: @Sendable (UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo
     let recognises: @Sendable (UnsafeRawBufferPointer) -> Bool
 
     init(
         _ mediaType: MediaType, suffixes: [String], isForAssetCatalogs: Bool = false,
         isVector: Bool = false,
-        inspect: @escaping @Sendable (UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo,
+        inspect: @escaping @Sendable (UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo,
         _ recognises: @escaping @Sendable (UnsafeRawBufferPointer) -> Bool
     ) {
         self.mediaType = mediaType

@@ -3,9 +3,9 @@ package enum ImageInspector {
     /// Recognises an image by its content, never by a name or a Content-Type, and checks that it is
     /// whole: all of its structure, and every checksum that its format has. Pixels are not decoded.
     /// Bytes after a format's own end mark are ignored if decoders ignore them.
-    package static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
+    package static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         guard !bytes.isEmpty else {
-            throw ImageFault(code: .empty, mediaType: nil, message: "0 bytes")
+            throw ImageError(code: .empty, mediaType: nil, message: "0 bytes")
         }
         guard let format = ImageFormat.of(bytes) else {
             throw .notAnImage(ContentGuess.describe(bytes))
@@ -27,7 +27,7 @@ package struct ImageInfo: Sendable, Equatable {
     }
 }
 
-package struct ImageFault: Error, Sendable, Equatable, CustomStringConvertible {
+package struct ImageError: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
         case empty
         /// The content is not of a format in ``ImageFormat/all``.
@@ -46,15 +46,15 @@ package struct ImageFault: Error, Sendable, Equatable, CustomStringConvertible {
 
     package var description: String { message }
 
-    static func notAnImage(_ content: String) -> ImageFault {
-        ImageFault(code: .notAnImage, mediaType: nil, message: "\(content), not an image")
+    static func notAnImage(_ content: String) -> ImageError {
+        ImageError(code: .notAnImage, mediaType: nil, message: "\(content), not an image")
     }
 
-    static func truncated(_ type: MediaType, _ message: String) -> ImageFault {
-        ImageFault(code: .truncated, mediaType: type, message: "\(type.name) \(message)")
+    static func truncated(_ type: MediaType, _ message: String) -> ImageError {
+        ImageError(code: .truncated, mediaType: type, message: "\(type.name) \(message)")
     }
 
-    static func damaged(_ type: MediaType, _ message: String) -> ImageFault {
-        ImageFault(code: .damaged, mediaType: type, message: "\(type.name) \(message)")
+    static func damaged(_ type: MediaType, _ message: String) -> ImageError {
+        ImageError(code: .damaged, mediaType: type, message: "\(type.name) \(message)")
     }
 }

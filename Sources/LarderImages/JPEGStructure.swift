@@ -16,7 +16,7 @@ enum JPEGStructure {
     /// and films there. So are bytes between segments, as libjpeg does: a comment or profile whose
     /// length is too small leaves some there. The size is the stored one, whatever the Exif
     /// orientation.
-    static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
+    static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .jpeg)
         try reader.skip(2)
         var frame: Frame?
@@ -65,7 +65,7 @@ enum JPEGStructure {
         let width: Int
         var height: Int
 
-        init(_ segment: inout ByteReader) throws(ImageFault) {
+        init(_ segment: inout ByteReader) throws(ImageError) {
             let precision = try segment.big(1)
             height = try segment.big(2)
             width = try segment.big(2)
@@ -76,7 +76,7 @@ enum JPEGStructure {
     }
 
     /// The next marker's second byte; any number of 0xFF may precede it as filling.
-    private static func nextMarker(_ reader: inout ByteReader) throws(ImageFault) -> Int {
+    private static func nextMarker(_ reader: inout ByteReader) throws(ImageError) -> Int {
         while true {
             reader.skip(to: 0xFF)
             guard reader.remaining > 0 else { throw .truncated(.jpeg, "ends before EOI") }
@@ -89,7 +89,7 @@ enum JPEGStructure {
 
     private static func nextSegment(
         _ reader: inout ByteReader, _ place: StaticString
-    ) throws(ImageFault) -> ByteReader {
+    ) throws(ImageError) -> ByteReader {
         reader.place = place
         let length = try reader.big(2)
         guard length >= 2 else { throw reader.damaged("has an impossible length in \(place)") }
@@ -97,7 +97,7 @@ enum JPEGStructure {
     }
 
     /// Moves past stuffed zeros, filling and restart markers.
-    private static func skipScan(_ reader: inout ByteReader) throws(ImageFault) {
+    private static func skipScan(_ reader: inout ByteReader) throws(ImageError) {
         let start = reader.offset
         var nextRestart = 0xD0
         while true {

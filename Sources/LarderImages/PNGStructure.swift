@@ -17,7 +17,7 @@ enum PNGStructure {
     /// Walks the chunks from the signature to IEND, and checks the CRC of each that has a part of
     /// the picture. An ancillary chunk with a wrong CRC is ignored, as libpng does by default. So
     /// are bytes after IEND, as in every decoder: real icons carry padding there.
-    static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
+    static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .png)
         reader.place = "the signature"
         guard try reader.take(signature.count).elementsEqual(signature) else {
@@ -67,7 +67,7 @@ enum PNGStructure {
         let height: Int
         let needsPalette: Bool
 
-        init(_ content: inout ByteReader) throws(ImageFault) {
+        init(_ content: inout ByteReader) throws(ImageError) {
             guard content.remaining == 13 else {
                 throw content.damaged("has an IHDR of \(content.remaining) bytes")
             }
@@ -99,7 +99,7 @@ enum PNGStructure {
 
     private static func nextChunk(
         _ reader: inout ByteReader
-    ) throws(ImageFault) -> (type: FourCC, content: ByteReader) {
+    ) throws(ImageError) -> (type: FourCC, content: ByteReader) {
         guard reader.remaining > 0 else { throw .truncated(.png, "ends before IEND") }
         reader.place = "a chunk's header"
         let length = try reader.big(4)

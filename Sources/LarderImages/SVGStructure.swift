@@ -22,7 +22,7 @@ enum SVGStructure {
     /// Goes through the document to its end. A root without a namespace is accepted, as native
     /// decoders do. The size is `width` and `height` if both are in px or without a unit, else that
     /// of the `viewBox`.
-    static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
+    static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         guard let isBigEndian = isBigEndianUTF16(bytes) else {
             return try inspect(bytes, of: bytes)
         }
@@ -31,13 +31,13 @@ enum SVGStructure {
         }
         var text = String.decoding(utf16: bytes, isBigEndian: isBigEndian).text
         return try text.withUTF8 { text in
-            Result { () throws(ImageFault) in try inspect(UnsafeRawBufferPointer(text), of: bytes) }
+            Result { () throws(ImageError) in try inspect(UnsafeRawBufferPointer(text), of: bytes) }
         }.get()
     }
 
     private static func inspect(
         _ text: UnsafeRawBufferPointer, of file: UnsafeRawBufferPointer
-    ) throws(ImageFault) -> ImageInfo {
+    ) throws(ImageError) -> ImageInfo {
         var document = XMLWellFormedness(text)
         do {
             try document.walk()

@@ -15,7 +15,7 @@ enum WebPStructure {
     /// Walks the chunks of the RIFF file, and those inside animation frames. Bytes after its stated
     /// length are ignored, as RFC 9649 §2.4 allows. So is metadata behind the picture whose length
     /// is wrong, as libwebp does.
-    static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
+    static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .webp)
         try reader.skip(4)
         let length = try reader.little(4)
@@ -66,7 +66,7 @@ enum WebPStructure {
 
     private static func nextChunk(
         _ reader: inout ByteReader
-    ) throws(ImageFault) -> (type: FourCC, content: ByteReader)? {
+    ) throws(ImageError) -> (type: FourCC, content: ByteReader)? {
         guard reader.remaining > 0 else { return nil }
         let type = try reader.fourCC()
         let length = try reader.little(4)
@@ -77,7 +77,7 @@ enum WebPStructure {
     }
 
     /// An animation frame: 16 bytes of place and timing, then the chunks of one picture.
-    private static func inspectFrame(_ frame: inout ByteReader) throws(ImageFault) {
+    private static func inspectFrame(_ frame: inout ByteReader) throws(ImageError) {
         try frame.skip(16)
         while var chunk = try nextChunk(&frame) {
             if chunk.type == "VP8 " || chunk.type == "VP8L" {
@@ -90,7 +90,7 @@ enum WebPStructure {
 
     private static func pictureSize(
         _ content: inout ByteReader, _ type: FourCC
-    ) throws(ImageFault) -> (width: Int, height: Int) {
+    ) throws(ImageError) -> (width: Int, height: Int) {
         if type == "VP8L" {
             // A signature, 14 bits each of width - 1 and height - 1, alpha, and a version (RFC 9649
             // §3.4).

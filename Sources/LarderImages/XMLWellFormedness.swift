@@ -33,7 +33,7 @@ struct XMLWellFormedness {
         reader.place = "its text"
     }
 
-    mutating func walk() throws(ImageFault) {
+    mutating func walk() throws(ImageError) {
         _ = try accept("\u{FEFF}")
         try skipDeclaration()
         while true {
@@ -48,7 +48,7 @@ struct XMLWellFormedness {
         }
     }
 
-    private mutating func readMarkup() throws(ImageFault) {
+    private mutating func readMarkup() throws(ImageError) {
         guard reader.next == UInt8(ascii: "<") else { throw damaged("has text outside its root") }
         if try accept("</") {
             try closeElement()
@@ -75,7 +75,7 @@ struct XMLWellFormedness {
     }
 
     /// `<?xml version="1.0" …?>`, which only the start may have.
-    private mutating func skipDeclaration() throws(ImageFault) {
+    private mutating func skipDeclaration() throws(ImageError) {
         guard reader.rest.starts(with: "<?xml".utf8), reader.remaining > 5,
             reader.rest[5].isMarkupBlank
         else { return }
@@ -90,7 +90,7 @@ struct XMLWellFormedness {
     }
 
     /// Skips the document type, in which quotes and comments may hold any other mark.
-    private mutating func skipDocumentType() throws(ImageFault) {
+    private mutating func skipDocumentType() throws(ImageError) {
         var isInside = false
         while true {
             if try accept("<!--") {
@@ -112,7 +112,7 @@ struct XMLWellFormedness {
         }
     }
 
-    private mutating func openElement() throws(ImageFault) {
+    private mutating func openElement() throws(ImageError) {
         guard root == nil || !open.isEmpty else { throw damaged("has a second root") }
         let name = try takeName()
         var names: [Range<Int>] = []
@@ -148,7 +148,7 @@ struct XMLWellFormedness {
         }
     }
 
-    private mutating func closeElement() throws(ImageFault) {
+    private mutating func closeElement() throws(ImageError) {
         let name = try takeName()
         skipSpace()
         guard try accept(">"), let last = open.popLast(), reader.isSame(last, name) else {
@@ -156,7 +156,7 @@ struct XMLWellFormedness {
         }
     }
 
-    private mutating func takeValue() throws(ImageFault) -> Range<Int> {
+    private mutating func takeValue() throws(ImageError) -> Range<Int> {
         guard let quote = reader.next else { throw isCut }
         guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {
             throw damaged("has an attribute without quotes")
@@ -176,7 +176,7 @@ struct XMLWellFormedness {
         }
     }
 
-    private mutating func skipText() throws(ImageFault) {
+    private mutating func skipText() throws(ImageError) {
         while true {
             reader.skip {
                 $0 != UInt8(ascii: "<") && $0 != UInt8(ascii: "&") && $0 != UInt8(ascii: "]")
@@ -194,7 +194,7 @@ struct XMLWellFormedness {
     }
 
     /// `&name;`, `&#1;` or `&#x1;`. Without a document type, only five names are declared.
-    private mutating func skipReference() throws(ImageFault) {
+    private mutating func skipReference() throws(ImageError) {
         try reader.skip(1)
         if try accept("#") {
             let isHexadecimal = try accept("x")
@@ -218,7 +218,7 @@ struct XMLWellFormedness {
         }
     }
 
-    private mutating func takeName() throws(ImageFault) -> Range<Int> {
+    private mutating func takeName() throws(ImageError) -> Range<Int> {
         let start = reader.offset
         reader.skip { $0.isASCIILetterOrDigit || $0 >= 0x80 || "_:-.".utf8.contains($0) }
         guard reader.remaining > 0 else { throw isCut }
@@ -229,7 +229,7 @@ struct XMLWellFormedness {
         return start..<reader.offset
     }
 
-    private mutating func skipEquals() throws(ImageFault) -> Bool {
+    private mutating func skipEquals() throws(ImageError) -> Bool {
         skipSpace()
         guard try accept("=") else { return false }
         skipSpace()
@@ -243,7 +243,7 @@ struct XMLWellFormedness {
         return reader.offset > start
     }
 
-    private mutating func skip(past mark: StaticString) throws(ImageFault) {
+    private mutating func skip(past mark: StaticString) throws(ImageError) {
         while reader.remaining > 0 {
             reader.skip(to: mark.utf8Start.pointee)
             if try accept(mark) { return }
@@ -253,7 +253,7 @@ struct XMLWellFormedness {
     }
 
     /// Moves behind `mark` if it is next; a document that ends inside the mark was cut.
-    private mutating func accept(_ mark: StaticString) throws(ImageFault) -> Bool {
+    private mutating func accept(_ mark: StaticString) throws(ImageError) -> Bool {
         let count = mark.utf8CodeUnitCount
         for index in 0..<count {
             guard index < reader.remaining else { throw isCut }
@@ -264,7 +264,7 @@ struct XMLWellFormedness {
     }
 
     /// Checks that every character may be in a document, and, in UTF-8, is whole.
-    func checkCharacters(isUTF8: Bool) throws(ImageFault) {
+    func checkCharacters(isUTF8: Bool) throws(ImageError) {
         var reader = reader
         reader.rewind()
         while true {
@@ -290,9 +290,9 @@ struct XMLWellFormedness {
     }
 
     private static let declared = ["amp", "lt", "gt", "quot", "apos"].map { Array($0.utf8) }
-    private var isCut: ImageFault { .truncated(.svg, "ends before its root is closed") }
+    private var isCut: ImageError { .truncated(.svg, "ends before its root is closed") }
 
-    private func damaged(_ message: String, at offset: Int? = nil) -> ImageFault {
+    private func damaged(_ message: String, at offset: Int? = nil) -> ImageError {
         let line = reader.bytes[..<(offset ?? reader.offset)].count { $0 == 0x0A } + 1
         return reader.damaged("\(message), line \(line)")
     }

@@ -93,7 +93,7 @@ import Testing
                     + [EntryFailure.offline.code, EntryFailure.notFailedBefore.code]),
             "transfer-codes": transferCodes,
             "body-codes": described(
-                ImageFault.Code.allCases.map(\.rawValue) + bodyReasons.map(\.rawValue)),
+                ImageError.Code.allCases.map(\.rawValue) + bodyReasons.map(\.rawValue)),
             "remote-codes": described(RemoteError.Code.allCases.map(\.rawValue)),
             "cache-codes": CacheError.Code.allCases.map {
                 (code($0.rawValue), [.text("\(larder.ExitStatus($0).rawValue)"), .written])

@@ -14,22 +14,22 @@ struct ByteReaderTests {
 
     @Test func numbersBeyondIntAreRefused() throws {
         try withReader([UInt8](repeating: 0xFF, count: 16)) { reader throws in
-            #expect(throws: ImageFault.self) { try reader.big(8) }
-            #expect(throws: ImageFault.self) { try reader.little(8) }
+            #expect(throws: ImageError.self) { try reader.big(8) }
+            #expect(throws: ImageError.self) { try reader.little(8) }
         }
     }
 
     @Test func theEndIsNeverPassed() throws {
         try withReader([1, 2, 3]) { reader throws in
             reader.place = "a test"
-            #expect(throws: ImageFault.truncated(.png, "ends inside a test")) {
+            #expect(throws: ImageError.truncated(.png, "ends inside a test")) {
                 try reader.skip(4)
             }
-            #expect(throws: ImageFault.self) { try reader.skip(-1) }
-            #expect(throws: ImageFault.self) { try reader.skip(.max) }
+            #expect(throws: ImageError.self) { try reader.skip(-1) }
+            #expect(throws: ImageError.self) { try reader.skip(.max) }
             #expect(reader.offset == 0)
             try reader.skip(3)
-            #expect(throws: ImageFault.self) { try reader.big(1) }
+            #expect(throws: ImageError.self) { try reader.big(1) }
         }
     }
 
@@ -37,7 +37,7 @@ struct ByteReaderTests {
         try withReader([1, 2, 3]) { reader throws in
             var part = try reader.part(2, "a part")
             try part.skip(2)
-            #expect(throws: ImageFault.damaged(.png, "has too few bytes in a part")) {
+            #expect(throws: ImageError.damaged(.png, "has too few bytes in a part")) {
                 try part.skip(1)
             }
             #expect(reader.remaining == 1)

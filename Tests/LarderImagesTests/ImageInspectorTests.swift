@@ -14,7 +14,7 @@ struct ImageInspectorTests: ImageTests {
         // A GIF's last byte is its trailer, which may be missing.
         for length in 0..<bytes.count - (image == .gif ? 1 : 0) {
             let fault = fault(Array(bytes.prefix(length)))
-            let code: ImageFault.Code =
+            let code: ImageError.Code =
                 length == 0
                 ? .empty : length < image.recognisableLength ? .notAnImage : .truncated
             #expect(fault?.code == code, "\(image) cut to \(length) of \(bytes.count) bytes")
@@ -99,7 +99,7 @@ struct ImageInspectorTests: ImageTests {
 
     /// Whatever the verdict, it makes sense.
     private func check(_ bytes: [UInt8], _ comment: Comment) {
-        do throws(ImageFault) {
+        do throws(ImageError) {
             let info = try inspect(bytes)
             #expect(info.width ?? 1 > 0 && info.height ?? 1 > 0, comment)
         } catch {

@@ -6,9 +6,9 @@ protocol ImageTests {}
 
 extension ImageTests {
     /// Inspects an array.
-    func inspect(_ bytes: [UInt8]) throws(ImageFault) -> ImageInfo {
-        let result = bytes.withUnsafeBytes { bytes -> Result<ImageInfo, ImageFault> in
-            do throws(ImageFault) {
+    func inspect(_ bytes: [UInt8]) throws(ImageError) -> ImageInfo {
+        let result = bytes.withUnsafeBytes { bytes -> Result<ImageInfo, ImageError> in
+            do throws(ImageError) {
                 return .success(try ImageInspector.inspect(bytes))
             } catch {
                 return .failure(error)
@@ -18,13 +18,13 @@ extension ImageTests {
     }
 
     /// Inspects a text in UTF-8.
-    func inspect(_ text: String) throws(ImageFault) -> ImageInfo {
+    func inspect(_ text: String) throws(ImageError) -> ImageInfo {
         try inspect(Array(text.utf8))
     }
 
     /// What is wrong with the bytes; nil where they are a whole image.
-    func fault(_ bytes: [UInt8]) -> ImageFault? {
-        do throws(ImageFault) {
+    func fault(_ bytes: [UInt8]) -> ImageError? {
+        do throws(ImageError) {
             _ = try inspect(bytes)
             return nil
         } catch {
@@ -33,7 +33,7 @@ extension ImageTests {
     }
 
     /// What is wrong with a text in UTF-8.
-    func fault(_ text: String) -> ImageFault? { fault(Array(text.utf8)) }
+    func fault(_ text: String) -> ImageError? { fault(Array(text.utf8)) }
 
     /// Expects that the bytes are found damaged, for a reason that has a word in it.
     func expectDamage(

@@ -44,10 +44,10 @@ enum Console {
     static func print(_ bytes: UnsafeRawBufferPointer) throws {
         try flush()
         let failure = StandardStreams.send(bytes, to: STDOUT_FILENO, patience: -1).failure
-        if let failure { throw OutputFailure.ofStandardOutput(failure) }
+        if let failure { throw OutputError.ofStandardOutput(failure) }
     }
 
-    /// - Throws: ``OutputFailure`` if any of the result could not be written; once.
+    /// - Throws: ``OutputError`` if any of the result could not be written; once.
     static func flush() throws {
         let failure = output.withLock { output in
             output.flush()
@@ -56,7 +56,7 @@ enum Console {
         }
         // A reader may leave: `larder list | head` ends quietly.
         guard let failure, failure != EPIPE else { return }
-        throw OutputFailure.ofStandardOutput(failure)
+        throw OutputError.ofStandardOutput(failure)
     }
 }
 
@@ -65,7 +65,7 @@ enum Console {
 func print(_ text: String, terminator: String = "\n") { Console.add(text + terminator) }
 
 /// A file of the user, or standard output, that cannot be written.
-struct OutputFailure: Error, CustomStringConvertible {
+struct OutputError: Error, CustomStringConvertible {
     let cause: CacheError
 
     init(_ call: String, _ path: String, _ errno: Int32) {
@@ -75,19 +75,19 @@ struct OutputFailure: Error, CustomStringConvertible {
     init(_ cause: CacheError) { self.cause = cause }
 
     /// The failure of a write to standard output. Whatever the reason, a result is lost.
-    static func ofStandardOutput(_ errno: Int32) -> OutputFailure {
-        OutputFailure(
+    static func ofStandardOutput(_ errno: Int32) -> OutputError {
+        OutputError(
             CacheError(
                 .storage, subject: "standard output",
                 message: "write: \(String(cString: strerror(errno)))"))
     }
 
-    static func of(_ body: () throws(CacheError) -> Void) -> OutputFailure? {
+    static func of(_ body: () throws(CacheError) -> Void) -> OutputError? {
         do throws(CacheError) {
             try body()
             return nil
         } catch {
-            return OutputFailure(error)
+            return OutputError(error)
         }
     }
 

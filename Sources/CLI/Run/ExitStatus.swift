@@ -46,7 +46,7 @@ enum ExitStatus: Int32, CaseIterable {
             case .missing, .unreadable: self = .missingInput
             default: self = .badManifest
             }
-        case let error as OutputFailure: self.init(error.cause.code)
+        case let error as OutputError: self.init(error.cause.code)
         case is MissingInput: self = .missingInput
         default: self = .couldNotRun
         }

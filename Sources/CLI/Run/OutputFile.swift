@@ -5,8 +5,8 @@ import Synchronization
 
 enum OutputFile {
     /// - Parameter mode: The mode of the file, before the umask (``OutputReplacement``).
-    /// - Throws: ``OutputFailure`` if it cannot be written. The old file is kept then.
-    static func write(_ text: String, to path: String, mode: mode_t = 0o644) throws(OutputFailure) {
+    /// - Throws: ``OutputError`` if it cannot be written. The old file is kept then.
+    static func write(_ text: String, to path: String, mode: mode_t = 0o644) throws(OutputError) {
         let replacement = OutputReplacement(path, mode: mode)
         try replacement.check()
         replacement.add(text)
@@ -18,15 +18,15 @@ enum OutputFile {
     /// - Parameters:
     ///   - flags: Flags of open(2), without O_CREAT.
     ///   - mode: The mode of a new file, before the umask.
-    /// - Throws: ``OutputFailure``, also if the path leads through another user's link.
+    /// - Throws: ``OutputError``, also if the path leads through another user's link.
     static func open(
         _ path: String, flags: Int32, mode: mode_t
-    ) throws(OutputFailure) -> FileDescriptor {
-        guard !path.lastName.isEmpty else { throw OutputFailure("open", path, EISDIR) }
+    ) throws(OutputError) -> FileDescriptor {
+        guard !path.lastName.isEmpty else { throw OutputError("open", path, EISDIR) }
         do throws(CacheError) {
             return try UsersPath(path).file(flags: flags, mode: mode)
         } catch {
-            throw OutputFailure(error)
+            throw OutputError(error)
         }
     }
 
@@ -100,10 +100,10 @@ final class OutputReplacement: Sendable {
 
     deinit { state.withLock { $0.discard() } }
 
-    /// - Throws: ``OutputFailure`` if it is clear already that it cannot be written.
-    func check() throws(OutputFailure) {
+    /// - Throws: ``OutputError`` if it is clear already that it cannot be written.
+    func check() throws(OutputError) {
         let failure = state.withLock { state in
-            OutputFailure.of { () throws(CacheError) in try state.check() }
+            OutputError.of { () throws(CacheError) in try state.check() }
         }
         if let failure { throw failure }
     }
@@ -114,18 +114,18 @@ final class OutputReplacement: Sendable {
             guard state.failure == nil else { return }
             state.buffer += text.utf8
             guard state.buffer.count >= 64 * 1024 else { return }
-            state.failure = OutputFailure.of { () throws(CacheError) in try state.flush() }
+            state.failure = OutputError.of { () throws(CacheError) in try state.flush() }
         }
     }
 
     /// Replaces the old file, durably.
     ///
-    /// - Throws: ``OutputFailure`` if that, or an earlier step, failed. The old file is kept then.
-    func commit() throws(OutputFailure) {
+    /// - Throws: ``OutputError`` if that, or an earlier step, failed. The old file is kept then.
+    func commit() throws(OutputError) {
         let failure = state.withLock { state in
             defer { state.discard() }
             return state.failure
-                ?? OutputFailure.of { () throws(CacheError) in
+                ?? OutputError.of { () throws(CacheError) in
                     try state.flush()
                     try state.publish()
                 }
@@ -139,7 +139,7 @@ final class OutputReplacement: Sendable {
         var folder: FileDescriptor?
         var file: (name: String, descriptor: FileDescriptor)?
         var buffer: [UInt8] = []
-        var failure: OutputFailure?
+        var failure: OutputError?
 
         private mutating func openFolder() throws(CacheError) -> FileDescriptor {
             if let folder { return folder }

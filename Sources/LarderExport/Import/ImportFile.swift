@@ -64,7 +64,7 @@ struct ImportFile {
             let image = try body.withBytes { try ImageInspector.inspect($0) }
             content.attributes = ObjectAttributes(
                 mediaType: image.mediaType.rawValue, width: image.width, height: image.height)
-        } catch let fault as ImageFault {
+        } catch let fault as ImageError {
             if !acceptsAnyContent { content.fault = fault.message }
         }
         return (body, content)

@@ -117,7 +117,7 @@ public final class TransferFetcher: IconFetcher {
     private func mediaType(of bytes: [UInt8]) throws -> String? {
         do {
             return try bytes.withUnsafeBytes { try ImageInspector.inspect($0) }.mediaType.rawValue
-        } catch let fault as ImageFault {
+        } catch let fault as ImageError {
             if acceptsAnyContent { return nil }
             throw ResourceFailure(fault, mayBeCut: false)
         }

@@ -32,7 +32,7 @@ final class InlineStage: Depositor, Sendable {
                     try deposit(fetch, key, bytes)
                 } catch let failure as ResourceFailure {
                     report(failure, of: fetch)
-                } catch let fault as ImageFault {
+                } catch let fault as ImageError {
                     report(ResourceFailure(fault, mayBeCut: false), of: fetch)
                 }
             }

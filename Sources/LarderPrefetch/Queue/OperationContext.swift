@@ -99,7 +99,7 @@ final class OperationContext: Sendable {
             ) { done(.deposited) }
         } catch let failure as ResourceFailure {
             done(.failed(failure))
-        } catch let fault as ImageFault {
+        } catch let fault as ImageError {
             // Without a length or chunks, in HTTP/1, a lost connection looks like the end.
             let isFramed =
                 head.headers[first: "Content-Length"] != nil
@@ -192,7 +192,7 @@ struct BodyCheck: Sendable {
             let image = try body.withBytes { try ImageInspector.inspect($0) }
             return ObjectAttributes(
                 mediaType: image.mediaType.rawValue, width: image.width, height: image.height)
-        } catch is ImageFault where acceptsAnyContent {
+        } catch is ImageError where acceptsAnyContent {
             return ObjectAttributes()
         }
     }

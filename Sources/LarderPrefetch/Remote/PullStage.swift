@@ -139,7 +139,7 @@ final class PullStage: Depositor, Sendable {
         } catch let error as ResourceFailure {
             // Complete, but not what the manifest demands.
             fail(fetch.id, error)
-        } catch let error as ImageFault {
+        } catch let error as ImageError {
             fail(fetch.id, ResourceFailure(error, mayBeCut: false))
         } catch let error as CacheError {
             state.withLock { $0.failure = $0.failure ?? error }

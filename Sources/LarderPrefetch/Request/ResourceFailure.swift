@@ -76,7 +76,7 @@ package struct ResourceFailure: Error, Sendable, Equatable {
     }
 
     /// - Parameter mayBeCut: Whether the body's end was not announced.
-    init(_ fault: ImageFault, mayBeCut: Bool) {
+    init(_ fault: ImageError, mayBeCut: Bool) {
         self.init(
             code: fault.code.rawValue, message: fault.message,
             isTransient: mayBeCut && fault.code == .truncated)

@@ -17,7 +17,7 @@ final class ReportFile {
     private var buffer = Data()
     private var isBegun = false
     /// Why lines are missing from some point on. Nil if none is.
-    private(set) var failure: OutputFailure?
+    private(set) var failure: OutputError?
 
     /// - Throws: `ValidationError` if it is one of the manifests, or lies in the cache.
     init(path: String, manifests: [String], cache: CacheOptions) throws {
@@ -58,7 +58,7 @@ final class ReportFile {
         // An earlier report keeps no more permissions than a new one.
         if status.st_uid == geteuid() { fchmod(handle.fileDescriptor, status.st_mode & mode) }
         if ftruncate(handle.fileDescriptor, 0) != 0 {
-            failure = OutputFailure("truncate", path, errno)
+            failure = OutputError("truncate", path, errno)
         }
     }
 
@@ -84,7 +84,7 @@ final class ReportFile {
             StandardStreams.send($0, to: handle.fileDescriptor, patience: -1).failure
         }
         failure = number.map {
-            path == "-" ? .ofStandardOutput($0) : OutputFailure("write", path, $0)
+            path == "-" ? .ofStandardOutput($0) : OutputError("write", path, $0)
         }
         buffer.removeAll(keepingCapacity: true)
     }
@@ -97,7 +97,7 @@ final class LockedManifest: Sendable {
     private let isEmpty = Mutex(true)
 
     /// - Throws: `ValidationError` if it is one of the manifests, or lies in the cache;
-    ///   ``OutputFailure`` if it is clear that it could not be written.
+    ///   ``OutputError`` if it is clear that it could not be written.
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         guard path != "-" else {
             file = nil

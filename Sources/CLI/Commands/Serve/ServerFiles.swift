@@ -31,17 +31,17 @@ final class AccessLog: Sendable {
     /// A write may block its thread for ever.
     private let queue = DispatchQueue(label: "larder.access-log")
 
-    init(_ path: String) throws(OutputFailure) {
+    init(_ path: String) throws(OutputError) {
         guard path != "-" else {
             file = nil
             return
         }
-        do throws(OutputFailure) {
+        do throws(OutputError) {
             // Without waiting for a named pipe's reader, now and later.
             file = try OutputFile.open(
                 path, flags: O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK, mode: 0o640)
         } catch  where error.cause.errno == ENXIO {
-            throw OutputFailure(
+            throw OutputError(
                 CacheError(
                     .unusable, subject: path, message: "is a pipe or a device that nobody reads"))
         }
@@ -125,12 +125,12 @@ final class MissingListFile: Sendable {
     private static let mode: mode_t = 0o600
 
     private let path: String
-    private let lastFailure = Mutex<OutputFailure?>(nil)
+    private let lastFailure = Mutex<OutputError?>(nil)
 
-    var failure: OutputFailure? { lastFailure.withLock { $0 } }
+    var failure: OutputError? { lastFailure.withLock { $0 } }
 
     /// - Throws: `ValidationError` if it is one of the manifests, or lies in the cache;
-    ///   ``OutputFailure`` if it is clear that it could not be written.
+    ///   ``OutputError`` if it is clear that it could not be written.
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         try OutputFile.confirm(path, isNoneOf: manifests, orIn: cache.path, for: "--missing-list")
         try OutputReplacement(path, mode: Self.mode).check()
@@ -139,7 +139,7 @@ final class MissingListFile: Sendable {
 
     var output: MissingListOutput {
         MissingListOutput(load: load) { [self] text in
-            do throws(OutputFailure) {
+            do throws(OutputError) {
                 try OutputFile.write(text, to: path, mode: Self.mode)
                 lastFailure.withLock { $0 = nil }
             } catch {
