@@ -65,6 +65,7 @@ import Testing
         ["export", "seed", "--layout", "asset-catalog"],
         ["export", "seed", "--layout", "nuke", "--kingfisher-version", "7"],
         ["export", "seed", "--layout", "kingfisher7", "--kingfisher-version", "7"],
+        ["remote", "verify", "--remote", "s3://b", "--connect-to", "a"],
         ["export", "seed", "--layout", "kingfisher", "--kingfisher-version", "0"],
         ["export", "seed", "--layout", "files", "--folder", "icons"],
         ["export", "seed", "--layout", "nuke", "--folder", ""],

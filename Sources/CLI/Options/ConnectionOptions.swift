@@ -47,11 +47,26 @@ struct ConnectionOptions: ParsableArguments {
         transform: ByteCount.perSecond)
     var limitRate: ByteCount?
 
-    func validate() throws { _ = try proxies() }
+    @Option(
+        help: .rare(
+            """
+            For the first host and port, connect to the second. If empty, the first ones mean any, \
+            and the second ones mean no change.
+            """, "host:port:host:port"))
+    var connectTo: [String] = []
+
+    @Option(
+        help: .rare(
+            "Use these addresses for a host and port instead of a look-up.", "host:port:address,…"))
+    var resolve: [String] = []
+
+    func validate() throws { _ = try (proxies(), connectToRules(), resolveRules()) }
 
     func apply(to configuration: inout TransferConfiguration) throws {
         configuration.logger = Log.logger("larder.http")
         configuration.proxies = try proxies()
+        configuration.connectTo = try connectToRules()
+        configuration.resolve = try resolveRules()
         configuration.certificateAuthorities = try authorities()
         configuration.connectTimeout = connectTimeout.duration
         configuration.stallTimeout = stallTimeout.duration
@@ -84,6 +99,24 @@ struct ConnectionOptions: ParsableArguments {
         }
     }
 
+    private func connectToRules() throws -> [ConnectToRule] {
+        try Self.parse(connectTo, "--connect-to", "HOST1:PORT1:HOST2:PORT2", ConnectToRule.init)
+    }
+
+    private func resolveRules() throws -> [ResolveRule] {
+        try Self.parse(resolve, "--resolve", "HOST:PORT:ADDRESS[,ADDRESS]", ResolveRule.init)
+    }
+
+    fileprivate static func parse<Value>(
+        _ texts: [String], _ option: String, _ form: String, _ value: (String) -> Value?
+    ) throws -> [Value] {
+        try texts.map { text in
+            // Not quoted: it may be a URL with a password.
+            guard let value = value(text) else { throw ValidationError("\(option) needs \(form).") }
+            return value
+        }
+    }
+
     private func authorities() throws -> String? {
         if let caCert {
             try MissingInput.check(caCert, for: "--ca-cert")
@@ -112,50 +145,17 @@ struct AddressOptions: ParsableArguments {
 
     @Flag(help: .rare("Follow redirects from https to http.")) var allowDowngrade = false
 
-    @Option(
-        help: .rare(
-            """
-            For the first host and port, connect to the second. If empty, the first ones mean any, \
-            and the second ones mean no change.
-            """, "host:port:host:port"))
-    var connectTo: [String] = []
-
-    @Option(
-        help: .rare(
-            "Use these addresses for a host and port instead of a look-up.", "host:port:address,…"))
-    var resolve: [String] = []
-
-    func validate() throws { _ = try (hosts(), connectToRules(), resolveRules()) }
+    func validate() throws { _ = try hosts() }
 
     func apply(to configuration: inout PrefetchConfiguration) throws {
         configuration.allowsDowngrade = allowDowngrade
         configuration.transfer.addressPolicy =
             allowPrivateNetwork ? .allowAll : .publicOnly(and: try hosts())
-        configuration.transfer.connectTo = try connectToRules()
-        configuration.transfer.resolve = try resolveRules()
     }
 
     private func hosts() throws -> [HostPattern] {
-        try Self.parse(
+        try ConnectionOptions.parse(
             allowedHosts, "--allow-host", "HOST or HOST:PORT, without a scheme or a path",
             HostPattern.init)
-    }
-
-    private func connectToRules() throws -> [ConnectToRule] {
-        try Self.parse(connectTo, "--connect-to", "HOST1:PORT1:HOST2:PORT2", ConnectToRule.init)
-    }
-
-    private func resolveRules() throws -> [ResolveRule] {
-        try Self.parse(resolve, "--resolve", "HOST:PORT:ADDRESS[,ADDRESS]", ResolveRule.init)
-    }
-
-    private static func parse<Value>(
-        _ texts: [String], _ option: String, _ form: String, _ value: (String) -> Value?
-    ) throws -> [Value] {
-        try texts.map { text in
-            // Not quoted: it may be a URL with a password.
-            guard let value = value(text) else { throw ValidationError("\(option) needs \(form).") }
-            return value
-        }
     }
 }
