@@ -56,7 +56,7 @@ import Testing
             try #require(resolved.status == 0, "\(resolved)")
             #expect(
                 try names(app + "/.build/checkouts") == [
-                    "GRDB.swift", "swift-asn1", "swift-collections", "swift-crypto",
+                    "GRDB.swift", "swift-asn1", "swift-collections", "swift-crypto", "swift-log",
                 ])
         }
     }
