@@ -284,7 +284,7 @@ import Testing
         try withScene { scene in
             try scene.store([("a", [1], Self.old), ("b", [2], EvictionScene.instant(1))])
             try scene.cache.index?.write { db in
-                try db.execute(sql: "UPDATE objects SET stored_at = 'x' WHERE size = 1")
+                try db.execute(sql: "UPDATE objects SET stored_at = 1e13 WHERE size = 1")
             }
             let error = #expect(throws: CacheError.self) {
                 _ = try scene.evict { $0.maximumObjects = 1 }
