@@ -6,8 +6,8 @@ public struct Resource: Sendable {
     /// The key for look-ups: one spelling of the URL for all that are equal, or the manifest's
     /// `key` if the URL is signed or rotates, or the name of bytes that a manifest held.
     public let key: String
-    /// The URL it was last fetched from, in canonical spelling, or the name of bytes that a manifest
-    /// held.
+    /// The URL it was last fetched from, in canonical spelling, or the name of bytes that a
+    /// manifest held.
     public let url: String
     /// Where redirects led: whose validators these are.
     public let responseURL: String

@@ -26,7 +26,8 @@ public final class TransferFetcher: IconFetcher {
     ///   - headers: Further header fields of requests. Default: none.
     ///   - maximumBodyBytes: The maximum size of a body. Default: 16 MiB.
     ///   - allowsDowngrade: Whether redirects from https to http are followed. Default: false.
-    ///   - acceptsAnyContent: Whether bodies that are not whole images are accepted. Default: false.
+    ///   - acceptsAnyContent: Whether bodies that are not whole images are accepted. Default:
+    ///     false.
     /// - Throws: `TransferError` if the configuration cannot be used.
     public init(
         _ transfer: TransferConfiguration = .init(), headers: [HeaderRule] = [],

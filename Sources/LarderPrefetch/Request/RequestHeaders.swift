@@ -13,8 +13,8 @@ public struct RequestHeaders: Sendable {
     /// - Parameters:
     ///   - rules: Fields that the user wants sent. Default: none.
     ///   - accept: The `Accept` field. Default: images before all else.
-    ///   - userAgent: The `User-Agent` field. None is sent if it is empty. Default: larder's name and
-    ///     version.
+    ///   - userAgent: The `User-Agent` field. None is sent if it is empty. Default: larder's name
+    ///     and version.
     ///   - usesNetrc: Whether there may be credentials that are not seen here. Default: false.
     public init(
         rules: [HeaderRule] = [], accept: String = "image/*,*/*;q=0.8",
