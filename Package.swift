@@ -167,7 +167,11 @@ let package = Package(
 
         // A loopback origin that counts and misbehaves, and paints its own icons.
         .target(
-            name: "LarderTestSupport", path: "Tests/LarderTestSupport",
+            name: "LarderTestSupport",
+            dependencies: [
+                .product(name: "Logging", package: "swift-log", condition: prefetching)
+            ],
+            path: "Tests/LarderTestSupport",
             exclude: [
                 "Browser/browser.sh", "S3/rclone.sh", "S3/ceph.sh", "Server/guard.sh",
                 "Slurm/slurm.sh",
@@ -219,7 +223,6 @@ let package = Package(
             dependencies: [
                 "LarderCore", "LarderHTTP", "LarderTestSupport", "LarderTestTLS",
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
             name: "LarderCacheTests",
@@ -236,7 +239,6 @@ let package = Package(
                 "LarderCache", "LarderCore", "LarderHTTP", "LarderIcons", "LarderImages",
                 "LarderManifest", "LarderPrefetch", "LarderTestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
             name: "LarderExportTests",
@@ -249,7 +251,6 @@ let package = Package(
             dependencies: [
                 "LarderCache", "LarderCore", "LarderExport", "LarderManifest", "LarderPrefetch",
                 "LarderServer", "LarderTestSupport", "links-without-curl",
-                .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
             name: "RehearsalTests",

@@ -3,7 +3,8 @@ import LarderCache
 import LarderManifest
 
 extension Gallery {
-    /// The maximum number of entries that are looked up at once, and of the bytes of their keys.
+    /// The maximum number of entries that are looked up at once, and of the bytes of their
+    /// keys and inline icons.
     private static let batch = 500
     private static let batchBytes = 1 << 20
 
@@ -44,6 +45,7 @@ extension Gallery {
                 let key = item.resourceKey
                 waiting.append((item, key))
                 waitingBytes += key?.utf8.count ?? 0
+                if case .inline(let entry) = item.result { waitingBytes += entry.bytes.count }
                 if waiting.count == Self.batch || waitingBytes > Self.batchBytes { try flush() }
             }
             if let refusal = summary.refusal(of: source) { throw refusal }

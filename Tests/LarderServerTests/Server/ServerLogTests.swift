@@ -1,36 +1,10 @@
 import Foundation
 import LarderServer
 import LarderTestSupport
-import Logging
-import Synchronization
 import Testing
 
 /// The events for the operator of a server.
 @Suite struct ServerLogTests {
-    /// Collects events as lines: the level, the message, and the metadata.
-    private struct Collector: LogHandler {
-        final class Lines: Sendable {
-            private let lines = Mutex<[String]>([])
-            var all: [String] { lines.withLock { $0 } }
-            func add(_ line: String) { lines.withLock { $0.append(line) } }
-        }
-
-        let lines: Lines
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.trace
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            let metadata = (event.metadata ?? [:]).sorted { $0.key < $1.key }
-                .map { " \($0.key)=\($0.value)" }.joined()
-            lines.add("\(event.level) \(event.message)\(metadata)")
-        }
-    }
-
     /// Runs a server that logs, and returns the lines.
     private func log(
         _ contents: [String: [UInt8]] = [:],
@@ -39,14 +13,14 @@ import Testing
             @escaping @Sendable (ServerFixture, @escaping @Sendable () -> [String]) throws ->
             Void
     ) async throws -> [String] {
-        let lines = Collector.Lines()
+        let log = CollectedLog()
         try await withServer(contents) { configuration, _ in
-            configuration.logger = Logger(label: "test") { _ in Collector(lines: lines) }
+            configuration.logger = log.logger
             configure(&configuration)
         } _: {
-            try body($0) { lines.all }
+            try body($0) { log.lines }
         }
-        return lines.all
+        return log.lines
     }
 
     @Test func connectionsAndRefusedRequests() async throws {
