@@ -11,8 +11,10 @@ public final class CollectedLog: Sendable {
 
     private let collected = Mutex<[Message]>([])
 
+    /// A log without messages.
     public init() {}
 
+    /// A logger whose messages are collected, of every level.
     public var logger: Logger {
         Logger(label: "test") { [self] _ in Handler(collector: self) }
     }
