@@ -13,6 +13,10 @@ guard summary.entries == 1, !ImageFormat.all.isEmpty, !ExportLayout.allCases.isE
     exit(1)
 }
 _ = configuration
-let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
-let paths = maps.split(separator: "\n").compactMap { $0.split(separator: " ").last }
-for path in Set(paths) where path.hasPrefix("/") { print(path) }
+// Line by line: the kernel hands out a page of it at a time, which is not its end.
+guard dup2(open("/proc/self/maps", O_RDONLY), STDIN_FILENO) == STDIN_FILENO else { exit(1) }
+var paths: Set<Substring> = []
+while let line = readLine() {
+    if let path = line.split(separator: " ").last, path.hasPrefix("/") { paths.insert(path) }
+}
+for path in paths { print(path) }
