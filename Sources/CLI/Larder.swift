@@ -12,13 +12,13 @@ struct Larder: AsyncParsableCommand {
         Allocator.keepSmall()
         SharedMemory.guardAgainstFailingDisk()
         CurlHosts.install()
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        if let help = HelpRequest(arguments) {
+            print(help.text)
+            leave(0)
+        }
+        var command = parsedCommand(arguments)
         do {
-            let arguments = Array(CommandLine.arguments.dropFirst())
-            if let help = HelpRequest(arguments) {
-                print(help.text)
-                leave(0)
-            }
-            var command = try parsedCommand(arguments)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -27,13 +27,8 @@ struct Larder: AsyncParsableCommand {
             leave(0)
         } catch let code as ExitCode {
             leave(code.rawValue)
-        } catch let option as UnknownOption {
-            leave(saying: option.message, ExitCode.validationFailure)
         } catch {
-            let status = exitCode(for: error)
-            guard status.isSuccess else { leave(saying: fullMessage(for: error), status) }
-            print(fullMessage(for: error))
-            leave(0)
+            leave(saying: fullMessage(for: error), exitCode(for: error))
         }
     }
 
@@ -47,25 +42,41 @@ struct Larder: AsyncParsableCommand {
         leave(status.rawValue)
     }
 
-    /// Parses the subcommand on its own if its name comes first. Through the root, the parser would
-    /// reflect on all of its options twice more, and a debug build validates them each time, which
-    /// was a quarter of a short run.
+    /// Parses the subcommand on its own if its name comes first. Ends the program with a message if
+    /// that fails.
     ///
-    /// If that fails, the root parses again, for the version, the completions and messages with the
-    /// program's name.
-    private static func parsedCommand(_ arguments: [String]) throws -> any ParsableCommand {
+    /// Through the root, the parser would reflect on all of its options twice more, and a debug
+    /// build validates them each time, which was a quarter of a short run. Each message and status
+    /// that the parser is asked for takes as long.
+    private static func parsedCommand(_ arguments: [String]) -> any ParsableCommand {
         let (named, words) = NamedCommand.program.find(arguments)
-        if !named.isGroup, let command = try? named.type.parseAsRoot(words),
-            type(of: command) == named.type
-        {
-            return command
-        }
-        try NamedCommand.program.check(arguments)
         do {
+            try NamedCommand.program.check(arguments)
+            if !named.isGroup, !arguments.contains(where: isForProgram) {
+                switch Result(catching: { try named.type.parseAsRoot(words) }) {
+                case .success(let command) where type(of: command) == named.type: return command
+                // Without any, the parser would print the help.
+                case .failure(let error) where !words.isEmpty:
+                    let option = UnknownOption(in: words, of: named)
+                    leave(
+                        saying: option?.message ?? named.message(for: error),
+                        ExitCode.validationFailure)
+                default: break
+                }
+            }
             return try parseAsRoot(arguments)
-        } catch  where !exitCode(for: error).isSuccess {
-            throw UnknownOption(in: words, of: named) ?? error
+        } catch {
+            let status = exitCode(for: error)
+            guard status.isSuccess else { leave(saying: fullMessage(for: error), status) }
+            print(fullMessage(for: error))
+            leave(0)
         }
+    }
+
+    /// Whether an argument asks for something that only the root has.
+    private static func isForProgram(_ argument: String) -> Bool {
+        argument == "--version" || argument.hasPrefix("--generate-completion-script")
+            || argument == "---completion" || argument == "--experimental-dump-help"
     }
 
     /// Ends the program without the exit handlers of libraries: OpenSSL's alone would bring 3 MB of

@@ -39,6 +39,13 @@ struct NamedCommand {
         return options
     }
 
+    /// The message for an error of this command's own parser, with the names before the command's.
+    func message(for error: any Error) -> String {
+        type.fullMessage(for: error)
+            .replacing("\nUsage: \(word)", with: "\nUsage: \(line)")
+            .replacing("\n  See '\(word) ", with: "\n  See '\(line) ")
+    }
+
     func find(_ words: [String]) -> (command: NamedCommand, rest: [String]) {
         guard let next = subcommands.first(where: { $0.word == words.first }) else {
             return (self, words)
@@ -65,7 +72,7 @@ struct NamedCommand {
 ///
 /// The argument parser reports one only after it has checked every value, and until then takes the
 /// option's value for a manifest.
-struct UnknownOption: Error {
+struct UnknownOption {
     /// Has nothing of the option's value, which may be a password.
     let message: String
 
@@ -178,15 +185,15 @@ struct HelpRequest {
         let width = Terminal.textWidth(of: STDOUT_FILENO)
         let type = command.type
         // The argument parser keeps 26 columns for the names of options.
-        var text = Larder.helpMessage(for: type, columns: max(width, 40))
-            // Without a list of the usual options.
-            .replacing(
-                Larder.usageString(for: type),
-                with: Larder.usageString(for: type, includeHidden: true))
+        let columns = max(width, 40)
+        let long = Larder.helpMessage(for: type, includeHidden: true, columns: columns)
+        // The usage of the long help has no list of the usual options.
+        let usage = /(?s)USAGE: .*?\n\n/
+        var text = Larder.helpMessage(for: type, columns: columns)
+            .replacing(usage, with: long.firstMatch(of: usage)?.output ?? "", maxReplacements: 1)
+        let isWhole = text == long
         while text.hasSuffix("\n") { text.removeLast() }
-        if Larder.helpMessage(for: type) != Larder.helpMessage(for: type, includeHidden: true) {
-            text += "\n\nMore options: \(command.line) --help-all"
-        }
+        if !isWhole { text += "\n\nMore options: \(command.line) --help-all" }
         return text.wrapped(to: width, hanging: 2)
     }
 }
