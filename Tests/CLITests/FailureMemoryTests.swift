@@ -100,11 +100,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        "-1", "+1", "1.5", "", "%", ".5%", "5.%", "-1%", "1e1%", "101%", "1,5%", "5 %", "five",
-        "1%%",
-        "99999999999999999999",
-    ])
+    @Test(
+        arguments: share(of: [
+            "-1", "+1", "1.5", "", "%", ".5%", "5.%", "-1%", "1e1%", "101%", "1,5%", "5 %", "five",
+            "1%%", "99999999999999999999",
+        ]))
     func whatIsNoAllowanceIsWrongUsage(_ allowance: String) throws {
         let finished = try LarderBinary().run([
             "prefetch", "apps.json", "--max-failures=\(allowance)",

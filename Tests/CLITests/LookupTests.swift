@@ -202,13 +202,14 @@ import Testing
 
     #if os(Linux)
         /// Output that is lost is no success, however long it is: C's buffer drops more than 4 KB.
-        @Test(arguments: [
-            "list", "list --json", "status", "status --json", "status --format prometheus",
-            "verify", "verify --json", "plan MANIFEST", "plan --json MANIFEST", "cat URL",
-            "path URL", "prefetch MANIFEST", "prefetch --json MANIFEST", "pin", "pin URL",
-            "unpin URL", "evict", "evict --json", "evict --dry-run --max-count 0", "reindex",
-            "reindex --json",
-        ])
+        @Test(
+            arguments: share(of: [
+                "list", "list --json", "status", "status --json", "status --format prometheus",
+                "verify", "verify --json", "plan MANIFEST", "plan --json MANIFEST", "cat URL",
+                "path URL", "prefetch MANIFEST", "prefetch --json MANIFEST", "pin", "pin URL",
+                "unpin URL", "evict", "evict --json", "evict --dry-run --max-count 0", "reindex",
+                "reindex --json",
+            ]))
         func aFullOutputIsAFailure(_ command: String) async throws {
             try await withFixture { larder in
                 let urls = larder.origin.serveIcons(150)

@@ -63,7 +63,7 @@ import Testing
         @Test(arguments: [12, 20, 28, 40, 64, 128])
         func descriptors(_ count: Int) async throws {
             try await withCache { larder, manifest in
-                for command in Self.commands {
+                for command in share(of: Self.commands) {
                     let finished = try run(larder, command, manifest, limit: "ulimit -n \(count)")
                     try expectTruth(finished, larder, command, naming: "ulimit -n")
                 }
@@ -74,7 +74,7 @@ import Testing
         @Test(arguments: [400_000, 600_000, 1_000_000])
         func addressSpace(_ size: Int) async throws {
             try await withCache { larder, manifest in
-                for command in Self.commands {
+                for command in share(of: Self.commands) {
                     let finished = try run(larder, command, manifest, limit: "ulimit -v \(size)")
                     try expectTruth(finished, larder, command, naming: "ulimit -v")
                 }
@@ -88,7 +88,7 @@ import Testing
             let limit = try PIDLimit(count)
             defer { limit.remove() }
             try await withCache { larder, manifest in
-                for command in Self.commands {
+                for command in share(of: Self.commands) {
                     let finished = try run(larder, command, manifest, limit: limit.script)
                     try expectTruth(finished, larder, command, naming: "pids.max")
                 }

@@ -17,11 +17,11 @@ import Testing
         return path + ".gz"
     }
 
-    /// Runs them all.
+    /// Runs the commands, or the tests' share of them.
     private func run(
         _ manifest: String, _ options: String..., on larder: CLIFixture
     ) throws -> [Finished] {
-        try Self.commands.map {
+        try share(of: Self.commands).map {
             try larder.binary.run($0 + [manifest, "--cache", larder.cache] + options)
         }
     }
@@ -102,9 +102,11 @@ import Testing
         }
     }
 
-    @Test(arguments: ["<!-- a comment -->", "<?an instruction?>"])
-    func commentsAndInstructionsHaveALimit(piece: String) async throws {
+    @Test(arguments: ["<!-- %@ -->", "<?a %@?>"])
+    func commentsAndInstructionsHaveALimit(form: String) async throws {
         try await withFixture { larder in
+            let text = String(repeating: "an instruction or a comment ", count: 40)
+            let piece = form.replacing("%@", with: text)
             let noise = String(repeating: piece, count: (65 << 20) / piece.utf8.count)
             let manifest = try larder.write("<plist>\(noise)".utf8, to: "apps.plist")
             let finished = try larder.run("plan", manifest)

@@ -87,11 +87,11 @@ import Testing
         let larder = try LarderBinary()
         let absent = "/absent/\(UUID())"
         let rest = ["evict", "verify"].contains(command) ? ["--cache", absent] : [absent]
-        for value in valid {
+        for value in share(of: valid) {
             let finished = try larder.run([command] + rest + ["\(option)=\(value)"])
             #expect(finished.status == (command == "evict" ? 0 : 66), "\(value): \(finished)")
         }
-        for value in invalid {
+        for value in share(of: invalid) {
             let finished = try larder.run([command] + rest + ["\(option)=\(value)"])
             #expect(finished.status == 64, "\(value): \(finished)")
             #expect(finished.standardError.hasPrefix("Error: The value "), "\(finished)")

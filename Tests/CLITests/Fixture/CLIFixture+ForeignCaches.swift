@@ -24,8 +24,8 @@ extension CLIFixture {
         try file.close()
     }
 
-    /// Runs each command on a cache of three icons in which something was planted just before, with
-    /// what it came to.
+    /// Runs each command, or the tests' share of them, on a cache of three icons in which something
+    /// was planted just before, with what it came to.
     func forEachCommand(
         plant: () throws -> Void, _ body: ([String], Finished) throws -> Void
     ) throws {
@@ -34,7 +34,7 @@ extension CLIFixture {
         try #require(try prefetch(manifest).status == 0)
         let whole = directory.path("whole")
         try FileManager.default.copyItem(atPath: cache, toPath: whole)
-        for command in Self.commands(manifest, urls[0], directory.path("copy")) {
+        for command in share(of: Self.commands(manifest, urls[0], directory.path("copy"))) {
             try FileManager.default.removeTree(atPath: cache)
             try FileManager.default.copyItem(atPath: whole, toPath: cache)
             try plant()

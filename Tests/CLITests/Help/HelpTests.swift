@@ -30,7 +30,7 @@ import Testing
 
     @Test(arguments: [40, 60, 80, 200]) func itFits(_ columns: Int) throws {
         var pages = [try help("--help", columns: columns)]
-        for command in commands {
+        for command in share(of: commands) {
             pages.append(try help(command.words + ["--help"], columns: columns))
             pages.append(try help(command.words + ["--help-all"], columns: columns))
         }
@@ -76,10 +76,11 @@ import Testing
     }
 
     /// `--help` has those that people use, and says how to see the others.
-    @Test(arguments: [
-        "prefetch", "plan", "verify", "evict", "pin", "unpin", "export", "import",
-        "remote push", "remote pull", "remote verify", "remote evict",
-    ])
+    @Test(
+        arguments: share(of: [
+            "prefetch", "plan", "verify", "evict", "pin", "unpin", "export", "import",
+            "remote push", "remote pull", "remote verify", "remote evict",
+        ]))
     func theShortHelpLeavesOptionsOut(_ name: String) throws {
         let words = name.split(separator: " ").map(String.init)
         let short = try help(words + ["--help"])
@@ -93,7 +94,7 @@ import Testing
     }
 
     @Test func helpForAllOptionsLacksNone() throws {
-        for command in commands {
+        for command in share(of: commands) {
             let all = options(in: try help(command.words + ["--help-all"]))
             #expect(Set(all).subtracting(["--version"]) == Set(command.options), "\(command.name)")
             #expect(all.count == Set(all).count)

@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...20)
+    @Test(arguments: 1...share(of: 20))
     func noRunHangsWhateverGoesWrong(seed: Int) async throws {
         let origin = try Origin()
         let faulty = FaultyOrigin(seed: seed, percent: 60, faults: FaultyOrigin.Fault.allCases)
