@@ -237,7 +237,7 @@ let package = Package(
             name: "LarderPrefetchTests",
             dependencies: [
                 "LarderCache", "LarderCore", "LarderHTTP", "LarderIcons", "LarderImages",
-                "LarderManifest", "LarderPrefetch", "LarderTestSupport",
+                "LarderManifest", "LarderPrefetch", "LarderTestSupport", "LarderTestTLS",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(

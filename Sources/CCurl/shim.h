@@ -75,6 +75,11 @@ static inline CURLcode larder_easy_get_pointer(CURL *handle, CURLINFO info, void
   return curl_easy_getinfo(handle, info, value);
 }
 
+static inline CURLcode larder_easy_get_list(CURL *handle, CURLINFO info,
+                                            struct curl_slist **value) {
+  return curl_easy_getinfo(handle, info, value);
+}
+
 // NULL where there is no memory for it.
 static inline CURLSH *larder_share_sessions(void) {
   CURLSH *share = curl_share_init();

@@ -11,6 +11,7 @@ func withClient(
     _ body: (Client) async throws -> Void,
     sourceLocation: SourceLocation = #_sourceLocation
 ) async throws {
+    CurlHosts.install()
     var configuration = TransferConfiguration.allowingAll
     configure(&configuration)
     let client = Client(loop: try TransferLoop(configuration: configuration))
@@ -41,6 +42,7 @@ final class Client: Sendable {
         var request = TransferRequest(
             url: try HTTPURL(url), headers: headers, maximumBodyBytes: maximumBodyBytes)
         request.isLastOfHost = isLastOfHost
+        request.mayBeRepeated = true
         return (recorder, loop.start(request, receiver: recorder))
     }
 

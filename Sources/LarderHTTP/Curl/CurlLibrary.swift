@@ -38,7 +38,7 @@ package enum CurlLibrary {
 }
 
 /// The TLS sessions of one loop's easy handles, so that any handle can resume a session. libcurl
-/// 7.88 keeps the last eight. Belongs to the loop's thread, so it needs no locks. Must outlive its
+/// 7.88 keeps the last eight. Belongs to the loop's queue, so it needs no locks. Must outlive its
 /// handles.
 final class SessionShare {
     let pointer: UnsafeMutableRawPointer

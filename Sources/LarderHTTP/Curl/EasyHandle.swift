@@ -1,12 +1,9 @@
 import CCurl
 import Foundation
 
-/// libcurl's easy handle, used for one transfer after another. Belongs to the loop's thread.
+/// libcurl's easy handle, used for one transfer after another. Belongs to the loop's queue.
 final class EasyHandle {
     private(set) var transfer: Transfer?
-    /// Whether the transfer is connected and had no slot to send its request.
-    private(set) var isHeldBack = false
-    private let mayRequest: (Transfer) -> Bool
     private let pointer: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
     private let options: EasyOptions
@@ -19,12 +16,12 @@ final class EasyHandle {
     private var headers: StringList?
     /// Whether libcurl is not set to an unsigned `GET`.
     private var isSpecial = false
+    /// Whether libcurl has cookies of the last transfer.
+    private var hasCookies = false
 
-    /// - Parameter mayRequest: Called when a transfer is connected. If it returns false, the
-    ///   transfer ends without an error, ``isHeldBack``, and its connection stays open.
     init(
         configuration: TransferConfiguration, sessions: SessionShare, sockets: OpenSockets,
-        rateLimit: RateLimit?, mayRequest: @escaping (Transfer) -> Bool
+        rateLimit: RateLimit?
     ) throws(TransferError) {
         guard let pointer = curl_easy_init() else {
             throw TransferError(code: .other, message: "libcurl has no memory for a transfer")
@@ -40,7 +37,6 @@ final class EasyHandle {
         self.rateLimit = rateLimit
         self.sessions = sessions
         self.sockets = sockets
-        self.mayRequest = mayRequest
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         try options.set(CURLOPT_SHARE, pointer: sessions.pointer)
@@ -106,9 +102,7 @@ final class EasyHandle {
             }, CURLOPT_PREREQFUNCTION)
     }
 
-    /// - Parameter sharesConnection: Whether to wait for a connection in progress that may be
-    ///   HTTP/2, instead of making another.
-    func begin(_ transfer: Transfer, sharesConnection: Bool) throws(TransferError) {
+    func begin(_ transfer: Transfer) throws(TransferError) {
         let request = transfer.order.request
         if let name = request.firstIllegalHeader {
             throw TransferError(
@@ -119,14 +113,15 @@ final class EasyHandle {
                 code: .addressRefused, message: AddressPolicy.advised(refusal, request.url))
         }
         try options.set(CURLOPT_URL, request.url.string)
-        try options.set(CURLOPT_PIPEWAIT, sharesConnection && request.url.scheme == .https ? 1 : 0)
+        let waits = request.sharesConnection && request.url.scheme == .https
+        try options.set(CURLOPT_PIPEWAIT, waits ? 1 : 0)
         // With HTTP/2, other transfers of the connection end first.
         try options.set(CURLOPT_FORBID_REUSE, request.isLastOfHost ? 1 : 0)
         // Unset if a request has none, since the handle's last request may have had some.
         try setMethod(of: request)
         try setSecrets(of: request, proxy: transfer.proxy)
         try setHeaders(of: request)
-        isHeldBack = false
+        try setCookies(of: request)
         errorText.pointee = 0
         self.transfer = transfer
     }
@@ -197,6 +192,27 @@ final class EasyHandle {
         headers = list
     }
 
+    /// The cookies of other transfers must not be sent.
+    private func setCookies(of request: TransferRequest) throws(TransferError) {
+        if hasCookies { try options.set(CURLOPT_COOKIELIST, "ALL") }
+        for cookie in request.cookies { try options.set(CURLOPT_COOKIELIST, cookie) }
+        hasCookies = !request.cookies.isEmpty
+    }
+
+    private var cookies: [String] {
+        var list: UnsafeMutablePointer<curl_slist>?
+        guard hasCookies, larder_easy_get_list(pointer, CURLINFO_COOKIELIST, &list) == CURLE_OK
+        else { return [] }
+        defer { curl_slist_free_all(list) }
+        var cookies: [String] = []
+        var next = list
+        while let node = next {
+            if let text = node.pointee.data { cookies.append(String(cString: text)) }
+            next = node.pointee.next
+        }
+        return cookies
+    }
+
     /// Removes the transfer. The handle must not be in the multi handle.
     func end() -> Transfer? {
         defer { transfer = nil }
@@ -211,20 +227,22 @@ final class EasyHandle {
     /// and stores it only in a new connection, so that this connection can be used again.
     fileprivate func connected() -> CInt {
         guard let transfer else { return CURL_PREREQFUNC_ABORT }
-        if mayRequest(transfer) { return CURL_PREREQFUNC_OK }
+        if transfer.mayRequest() { return CURL_PREREQFUNC_OK }
         do throws(TransferError) {
             try options.set(CURLOPT_CONNECT_ONLY, 1)
             try options.set(CURLOPT_FORBID_REUSE, 0)
         } catch {
             return CURL_PREREQFUNC_ABORT
         }
-        isHeldBack = true
         return CURL_PREREQFUNC_OK
     }
 
     fileprivate func received(header line: UnsafeRawBufferPointer) -> Int {
         guard let transfer else { return 0 }
-        return transfer.receive(header: line, announcing: announcedLength) ? line.count : 0
+        if line.count > 11, line[..<11].isWord("set-cookie:") { hasCookies = true }
+        let isTaken = transfer.receive(
+            header: line, announcing: announcedLength, cookies: cookies)
+        return isTaken ? line.count : 0
     }
 
     fileprivate func received(body bytes: UnsafeRawBufferPointer) -> Int {
@@ -301,7 +319,9 @@ final class EasyHandle {
 
     func remove(from multi: UnsafeMutableRawPointer) {
         // Otherwise libcurl would close the connection as this handle's own.
-        if isHeldBack { try? options.set(CURLOPT_CONNECT_ONLY, 0) }
+        if transfer?.isHeldBack == true {
+            try? options.set(CURLOPT_CONNECT_ONLY, 0)
+        }
         curl_multi_remove_handle(multi, pointer)
     }
 

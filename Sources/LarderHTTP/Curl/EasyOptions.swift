@@ -23,6 +23,8 @@ struct EasyOptions {
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_FOLLOWLOCATION, 0)
+        // No file, but cookies in memory.
+        try set(CURLOPT_COOKIEFILE, "")
         // The URL is canonical.
         try set(CURLOPT_PATH_AS_IS, 1)
         // Empty, not unset: the environment's variables would apply.
@@ -118,7 +120,7 @@ extension Duration {
     }
 }
 
-/// A list of C strings for libcurl. Belongs to the loop's thread.
+/// A list of C strings for libcurl. Belongs to the loop's queue.
 final class StringList {
     let pointer: UnsafeMutablePointer<curl_slist>?
 

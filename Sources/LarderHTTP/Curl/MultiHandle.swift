@@ -1,10 +1,9 @@
 import CCurl
 import Foundation
 import Logging
-import Synchronization
 
 /// libcurl's multi handle: the transfers in flight and their shared connections. Belongs to the
-/// loop's thread.
+/// loop's queue.
 final class MultiHandle {
     private let pointer: UnsafeMutableRawPointer
     /// Kept because connections that the handle closes have a pointer to it.
@@ -83,7 +82,7 @@ final class MultiHandle {
         return nil
     }
 
-    /// Waits for a socket, a time-out of libcurl or a ``Waker``. Returns whether a socket is ready.
+    /// Waits for a socket, a time-out of libcurl or ``wake()``. Returns whether a socket is ready.
     func wait(atMost limit: Duration?) throws(TransferError) -> Bool {
         let limit = min(limit ?? .seconds(60), .seconds(60))
         let milliseconds = Int32((limit / .milliseconds(1)).rounded(.up))
@@ -92,60 +91,30 @@ final class MultiHandle {
         return events > 0
     }
 
-    /// Ends the current or next ``wait(atMost:)``, from any thread.
-    var waker: Waker { Waker(pointer: pointer) }
-
-    /// Unchecked because libcurl allows `curl_multi_wakeup` on any thread. Must not be used after
-    /// the multi handle is gone.
-    struct Waker: @unchecked Sendable {
-        fileprivate let pointer: UnsafeMutableRawPointer
-
-        func wake() { curl_multi_wakeup(pointer) }
-    }
+    /// Ends the current or next ``wait(atMost:)``. The only function for any thread.
+    func wake() { curl_multi_wakeup(pointer) }
 }
 
-/// The open sockets of libcurl, by origin. Changed on the loop's thread, read on any.
-final class OpenSockets: Sendable {
+/// The open sockets of libcurl, by origin. Belongs to the loop's queue.
+final class OpenSockets {
     private let logger: Logger?
-    private let state = Mutex(State())
+    private var origins: [CInt: String] = [:]
+    private var counts: [String: Int] = [:]
 
     init(logger: Logger? = nil) { self.logger = logger }
 
-    private struct State {
-        var origins: [CInt: String] = [:]
-        var counts: [String: Int] = [:]
-        /// Origins whose last socket was closed.
-        var lost: Set<String> = []
-    }
-
     func opened(_ descriptor: CInt, for origin: String) {
-        state.withLock { state in
-            state.origins[descriptor] = origin
-            state.counts[origin, default: 0] += 1
-            state.lost.remove(origin)
-        }
+        origins[descriptor] = origin
+        counts[origin, default: 0] += 1
         logger?.debug("connection opened", metadata: ["origin": "\(origin)"])
     }
 
     func closed(_ descriptor: CInt) {
-        let closed: String? = state.withLock { state in
-            guard let origin = state.origins.removeValue(forKey: descriptor),
-                let count = state.counts[origin]
-            else { return nil }
-            state.counts[origin] = count > 1 ? count - 1 : nil
-            if count == 1 { state.lost.insert(origin) }
-            return origin
-        }
-        if let closed { logger?.debug("connection closed", metadata: ["origin": "\(closed)"]) }
+        guard let origin = origins.removeValue(forKey: descriptor), let count = counts[origin]
+        else { return }
+        counts[origin] = count > 1 ? count - 1 : nil
+        logger?.debug("connection closed", metadata: ["origin": "\(origin)"])
     }
 
-    /// Returns the origins whose last socket was closed since the last call.
-    func takeLost() -> Set<String> {
-        state.withLock { state in
-            defer { state.lost = [] }
-            return state.lost
-        }
-    }
-
-    func isOpen(to origin: String) -> Bool { state.withLock { $0.counts[origin] != nil } }
+    func isOpen(to origin: String) -> Bool { counts[origin] != nil }
 }

@@ -12,6 +12,9 @@ struct TransferOutcome {
         if let reason = transfer.reason {
             return .failure(error(reason.code, reason.message))
         }
+        if curlCode == CURLE_OK, transfer.isHeldBack, !transfer.order.request.onlyConnects {
+            return .failure(error(.connectionLost, "the connection was lost before a response"))
+        }
         if curlCode == CURLE_OK {
             return transfer.isWhole
                 ? .success(handle.metrics)

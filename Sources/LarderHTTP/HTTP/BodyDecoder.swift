@@ -1,7 +1,7 @@
 import CZlib
 
 /// Decodes a body's content codings (RFC 9110, section 8.4) piece by piece, as fast as the receiver
-/// takes the result. Belongs to the loop's thread.
+/// takes the result. Belongs to the loop's queue.
 ///
 /// libcurl would decode all received bytes at once, and keep up to 64 MB for a paused receiver: 51
 /// bytes can expand to that.
@@ -20,17 +20,16 @@ final class BodyDecoder {
     /// The number of processed bytes that will be delivered again.
     private var seen = 0
 
-    /// - Parameter codings: In the order of their application; at least one.
+    static func knows(_ coding: String) -> Bool {
+        known.contains { coding.utf8.elementsEqual($0.utf8) }
+    }
+
+    /// - Parameter codings: Known ones, in the order of their application; at least one.
     init(_ codings: [String], limit: Int64) throws(TransferError) {
-        guard codings.count <= Self.maximumLayers,
-            codings.allSatisfy({ coding in
-                Self.known.contains { coding.utf8.elementsEqual($0.utf8) }
-            })
-        else {
+        guard codings.count <= Self.maximumLayers else {
             throw TransferError(
                 code: .malformedResponse,
-                message:
-                    "the body is encoded otherwise than was asked for, which was \(Self.accepted)")
+                message: "the body is encoded \(codings.count) times (\(Self.accepted))")
         }
         layers = try codings.map { _ throws(TransferError) in try ContentLayer(limit: limit) }
     }
@@ -75,7 +74,7 @@ final class BodyDecoder {
 }
 
 /// Decodes one content coding, one buffer at a time: gzip (RFC 1952), also of several members, or
-/// zlib's own format, which HTTP calls deflate (RFC 1950). Belongs to the loop's thread.
+/// zlib's own format, which HTTP calls deflate (RFC 1950). Belongs to the loop's queue.
 final class ContentLayer {
     private enum State { case start, inside, betweenMembers, end }
 

@@ -34,6 +34,12 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         words(of: "Content-Encoding", except: ["identity", "none"])
     }
 
+    /// The first content coding that is not decoded. Servers send words that are no codings, such
+    /// as `UTF-8`, so the body may be whole.
+    package var unknownContentCoding: String? {
+        contentCodings.first { !BodyDecoder.knows($0) }
+    }
+
     /// The transfer codings of the message, without `chunked`.
     var transferCodings: [String] {
         words(of: "Transfer-Encoding", except: ["identity", "chunked"])

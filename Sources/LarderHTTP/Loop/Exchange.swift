@@ -22,7 +22,6 @@ package final class Exchange: TransferReceiver {
         var onEnd: (@Sendable (Result<ResponseHead, any Error>) -> Void)?
         var outcome: Result<ResponseHead, any Error>?
         var id: TransferID?
-        var priority: Int?
         var isCancelled = false
         var head: ResponseHead?
         var sink: ByteSink?
@@ -76,11 +75,10 @@ package final class Exchange: TransferReceiver {
         }
         if isCancelled { return onEnd(.failure(CancellationError())) }
         let id = loop.start(request, receiver: self)
-        let (isLate, priority) = state.withLock { state in
+        let isLate = state.withLock { state in
             state.id = id
-            return (state.isCancelled, state.priority)
+            return state.isCancelled
         }
-        if let priority { loop.setPriority(priority, of: id) }
         if isLate { loop.cancel(id) }
     }
 
@@ -92,16 +90,7 @@ package final class Exchange: TransferReceiver {
         if let id { loop.cancel(id) }
     }
 
-    /// Changes the request's priority while it waits. May be called before ``response(to:)``.
-    package func setPriority(_ priority: Int) {
-        let id = state.withLock { state in
-            state.priority = priority
-            return state.id
-        }
-        if let id { loop.setPriority(priority, of: id) }
-    }
-
-    // The loop's thread calls the rest.
+    // Called on the loop's queue.
 
     package func transfer(_ id: TransferID, didReceive head: ResponseHead) -> Bool {
         do {

@@ -1,22 +1,79 @@
+import CCurl
+import DequeModule
+import Dispatch
 import Foundation
+import LarderCore
+import Logging
 import Synchronization
 
-/// Fetches URLs concurrently on one thread.
+/// Fetches URLs concurrently. It transfers what it gets, in the order of the starts, and makes no
+/// other decisions.
 ///
 /// Connections are kept and shared, HTTP/2 is used if a server offers it over TLS, certificates are
 /// verified, and the environment (proxies, `.netrc`) is ignored. A redirect is returned as a
-/// response: the request that follows it then passes the same checks. All functions can be called
-/// on any thread, also by a receiver.
-package final class TransferLoop: Sendable {
-    private let inbox: LoopInbox
-    private let sockets: OpenSockets
-    private let thread: LoopThread
+/// response: the request that follows it then passes the same checks.
+///
+/// The loop is a chain of blocks of a serial queue. Each block is a round: it carries out commands,
+/// lets libcurl work, ends finished transfers and waits for the network. An owner whose state
+/// belongs to the same queue, such as an operation queue on top of it, needs neither locks nor a
+/// second thread. A block from elsewhere must come through ``perform(_:)``, which ends the wait.
+package final class TransferLoop: @unchecked Sendable {
+    // Unchecked because the state is variables; all of it belongs to the queue, but for what is
+    // atomic.
 
-    /// Starts the thread.
-    ///
+    package let queue: DispatchQueue
+    /// The maximum number of connections that wait for their first request.
+    package let connectionsAhead: Int
+    /// Called on the queue at the end of a round, when finished transfers have ended. Returns when
+    /// the next round is due at the latest, nil for no limit.
+    package var onRound: (() -> ContinuousClock.Instant?)?
+
+    private let configuration: TransferConfiguration
+    private let sockets: OpenSockets
+    private let sessions: SessionShare
+    private let rateLimit: RateLimit?
+    /// Nil after the end.
+    private var multi: MultiHandle?
+    private var end: (code: TransferError.Code, message: String)?
+    private var commands: [Command] = []
+    private var waiting: Deque<PendingTransfer> = []
+    private var underWay: [TransferID: EasyHandle] = [:]
+    /// The number of transfers under way that only connect.
+    private var connecting = 0
+    private var idle: [EasyHandle] = []
+    private var isTurning = false
+    /// Whether the last wait ended without an event.
+    private var isQuiet = false
+
+    private let lastNumber = Atomic<UInt64>(0)
+    /// Blocks of ``perform(_:)`` that have not begun.
+    private let posted = Atomic<Int>(0)
+    private let isWaiting = Atomic<Bool>(false)
+
+    private enum Command {
+        case start(PendingTransfer)
+        case cancel(TransferID)
+        case resume(TransferID)
+        case stop
+    }
+
+    private static let queueOfThread = DispatchSpecificKey<ObjectIdentifier>()
+
+    /// The maximum length of the first wait after an event. With HTTP/2, libcurl may hold bytes for
+    /// one stream that it read for another, until its own timer fires after a second
+    /// (curl/curl#17636). Each call lets it look at all streams.
+    private static let nap = Duration.milliseconds(10)
+
+    /// The maximum time until the queue runs its first block.
+    private static let patience = DispatchTimeInterval.seconds(10)
+
+    /// - Parameter queue: A serial queue. Default: one of its own.
     /// - Throws: ``TransferError`` if a file of the configuration cannot be read, libcurl is older
     ///   than 7.88, or the system has no memory or thread.
-    package init(configuration: TransferConfiguration = .init()) throws(TransferError) {
+    package init(
+        configuration: TransferConfiguration = .init(),
+        queue: DispatchQueue = DispatchQueue(label: "larder.loop")
+    ) throws(TransferError) {
         let files = [
             ("certificate authorities", configuration.certificateAuthorities),
             ("client certificate", configuration.clientCertificate?.certificate),
@@ -27,198 +84,288 @@ package final class TransferLoop: Sendable {
             let reason = String(cString: strerror(errno))
             throw TransferError(code: .tls, message: "\(name): \(file): \(reason)")
         }
-        let inbox = LoopInbox()
-        let sockets = OpenSockets(logger: configuration.logger)
-        let runner = try LoopRunner(configuration: configuration, inbox: inbox, sockets: sockets)
-        guard let thread = LoopThread(runner) else {
-            throw TransferError(code: .other, message: "the system has no thread to give")
+        self.queue = queue
+        self.configuration = configuration
+        sockets = OpenSockets(logger: configuration.logger)
+        let multi = try MultiHandle(configuration: configuration, sockets: sockets)
+        self.multi = multi
+        // More would close those that others come back to.
+        connectionsAhead = min(configuration.maximumConnectionsAhead, multi.idleConnections / 2)
+        sessions = try SessionShare()
+        rateLimit = configuration.maximumBytesPerSecond.map { RateLimit(bytesPerSecond: $0) }
+        // Created now, so that a libcurl that is too old is reported early and once.
+        idle.append(try newHandle())
+        queue.setSpecific(key: Self.queueOfThread, value: ObjectIdentifier(queue))
+        // Dispatch itself waits for ever if the system has no thread for a queue.
+        let runs = DispatchSemaphore(value: 0)
+        queue.async { runs.signal() }
+        guard runs.wait(timeout: .now() + Self.patience) == .success else {
+            throw TransferError(
+                code: .other,
+                message: "the system has no thread to give (see the limits on processes)")
         }
-        self.inbox = inbox
-        self.sockets = sockets
-        self.thread = thread
     }
 
-    deinit { shutdown() }
+    /// Runs a block on the queue soon. May be called on any thread.
+    package func perform(_ body: @escaping @Sendable () -> Void) {
+        posted.add(1, ordering: .sequentiallyConsistent)
+        queue.async { [self] in
+            posted.subtract(1, ordering: .sequentiallyConsistent)
+            body()
+        }
+        endWait()
+    }
+
+    private func endWait() {
+        if isWaiting.exchange(false, ordering: .sequentiallyConsistent) { multi?.wake() }
+    }
+
+    /// Runs a function on the queue soon, and returns its result. Must not be called on the queue.
+    package func sync<Result: Sendable>(_ body: @escaping @Sendable () -> Result) -> Result {
+        let result = Mutex<Result?>(nil)
+        let end = DispatchSemaphore(value: 0)
+        perform {
+            let value = body()
+            result.withLock { $0 = value }
+            end.signal()
+        }
+        end.wait()
+        guard let value = result.withLock({ $0 }) else { preconditionFailure("it has not run") }
+        return value
+    }
+
+    private var isOnQueue: Bool {
+        DispatchQueue.getSpecific(key: Self.queueOfThread) == ObjectIdentifier(queue)
+    }
 
     /// Queues a transfer, and returns at once. The receiver is kept until it has received the end,
-    /// which it does exactly once.
+    /// which it does exactly once. May be called on any thread, like the functions below.
     @discardableResult
     package func start(_ request: TransferRequest, receiver: any TransferReceiver) -> TransferID {
-        inbox.start(request, receiver)
+        let id = TransferID(number: lastNumber.add(1, ordering: .relaxed).newValue)
+        post(.start(PendingTransfer(id: id, request: request, receiver: receiver)))
+        return id
     }
 
-    package func cancel(_ id: TransferID) { inbox.post(.cancel(id)) }
-
-    /// Changes ``TransferRequest/priority``, without effect once the request was sent.
-    package func setPriority(_ priority: Int, of id: TransferID) {
-        inbox.post(.setPriority(priority, id))
-    }
+    package func cancel(_ id: TransferID) { post(.cancel(id)) }
 
     /// Continues a transfer whose receiver returned ``ReceiveVerdict/pause``.
-    package func resume(_ id: TransferID) { inbox.post(.resume(id)) }
+    package func resume(_ id: TransferID) { post(.resume(id)) }
+
+    /// Cancels all transfers, and returns once they have ended. If a receiver calls it, it returns
+    /// at once. Transfers that start later end as cancelled.
+    package func shutdown() {
+        // On the queue, libcurl may be calling.
+        if isOnQueue { take(.stop) } else { sync { [self] in stop() } }
+    }
+
+    private func post(_ command: Command) {
+        if isOnQueue { take(command) } else { perform { [self] in take(command) } }
+    }
+
+    // MARK: - On the queue
 
     /// Whether a connection to an origin (``HTTPURL/origin``) is open or in progress.
     package func isConnected(to origin: String) -> Bool { sockets.isOpen(to: origin) }
 
-    /// Cancels all transfers, and returns once they and the thread have ended. If a receiver calls
-    /// it, it returns at once. Transfers that start later end as cancelled.
-    package func shutdown() {
-        inbox.stop()
-        thread.join()
-    }
-}
-
-/// The commands of other threads, the only state shared with the loop.
-final class LoopInbox: Sendable {
-    enum Command: Sendable {
-        case start(PendingTransfer)
-        case cancel(TransferID)
-        case resume(TransferID)
-        case setPriority(Int, TransferID)
+    /// Makes sure that there is a next round.
+    package func goOn() {
+        guard !isTurning else { return }
+        isTurning = true
+        queue.async { self.round() }
     }
 
-    private struct State {
-        var commands: [Command] = []
-        var isStopping = false
-        /// Set while the loop waits or is about to. Taking it wakes the loop once.
-        var sleeper: MultiHandle.Waker?
-        /// Set once the loop takes no more commands.
-        var end: (code: TransferError.Code, message: String)?
-        var lastNumber: UInt64 = 0
-
-        // Called with the lock held, so that the multi handle still exists.
-        mutating func wake() {
-            sleeper?.wake()
-            sleeper = nil
+    /// Not carried out at once, since a receiver may call, and libcurl with it.
+    private func take(_ command: Command) {
+        if let end {
+            if case .start(let order) = command { order.end(end.code, end.message) }
+            return
         }
+        commands.append(command)
+        goOn()
     }
 
-    private let state = Mutex(State())
-
-    func start(_ request: TransferRequest, _ receiver: any TransferReceiver) -> TransferID {
-        let id = state.withLock { state in
-            state.lastNumber += 1
-            return TransferID(number: state.lastNumber)
-        }
-        let order = PendingTransfer(id: id, request: request, receiver: receiver)
-        let end = state.withLock { state in
-            if state.end == nil {
-                state.commands.append(.start(order))
-                state.wake()
+    private func round() {
+        guard let multi else { return isTurning = false }
+        do {
+            carryOutCommands(multi)
+            guard end == nil else { return isTurning = false }
+            beginNext(multi)
+            // Queued transfers come before the others.
+            resumeThrottled()
+            try multi.perform()
+            let isBusy = endFinished(multi)
+            let next = onRound?()
+            guard end == nil else { return isTurning = false }
+            if isBusy || !commands.isEmpty {
+                isQuiet = false
+            } else if underWay.isEmpty, next == nil {
+                return isTurning = false
+            } else {
+                try wait(until: next, multi)
             }
-            return state.end
-        }
-        if let end { order.end(end.code, end.message) }
-        return id
-    }
-
-    func post(_ command: Command) {
-        state.withLock { state in
-            guard state.end == nil else { return }
-            state.commands.append(command)
-            state.wake()
+            queue.async { self.round() }
+        } catch {
+            isTurning = false
+            endAll(.other, error.message)
         }
     }
 
-    func stop() {
-        state.withLock { state in
-            state.isStopping = true
-            state.wake()
+    private func wait(
+        until next: ContinuousClock.Instant?, _ multi: MultiHandle
+    ) throws(TransferError) {
+        let limits = [
+            next.map { $0 - .now }, rateLimit?.delay(),
+            isQuiet || underWay.isEmpty ? nil : Self.nap,
+        ]
+        let limit = limits.compactMap(\.self).min()
+        if let limit, limit <= .zero { return }
+        isWaiting.store(true, ordering: .sequentiallyConsistent)
+        // A block that was posted before would not have ended the wait.
+        if posted.load(ordering: .sequentiallyConsistent) == 0 {
+            isQuiet = try !multi.wait(atMost: limit)
+        }
+        isWaiting.store(false, ordering: .sequentiallyConsistent)
+    }
+
+    private func carryOutCommands(_ multi: MultiHandle) {
+        var index = 0
+        while index < commands.count {
+            switch commands[index] {
+            // Its owner limits their number.
+            case .start(let order) where order.request.onlyConnects: begin(order, multi)
+            case .start(let order): waiting.append(order)
+            case .cancel(let id): cancelNow(id)
+            case .resume(let id): resumeNow(id)
+            case .stop: return stop()
+            }
+            index += 1
+        }
+        commands.removeAll(keepingCapacity: true)
+    }
+
+    private func beginNext(_ multi: MultiHandle) {
+        while underWay.count - connecting < max(1, configuration.maximumConnections),
+            let order = waiting.popFirst()
+        { begin(order, multi) }
+    }
+
+    private func begin(_ order: PendingTransfer, _ multi: MultiHandle) {
+        do throws(TransferError) {
+            try tryToBegin(order, multi)
+        } catch {
+            order.end(error.code, error.message)
         }
     }
 
-    // Only the loop calls the rest.
+    private func tryToBegin(
+        _ order: PendingTransfer, _ multi: MultiHandle
+    ) throws(TransferError) {
+        let handle = if let last = idle.popLast() { last } else { try newHandle() }
+        do throws(TransferError) {
+            try handle.begin(Transfer(order: order, configuration: configuration))
+            try multi.add(handle)
+        } catch {
+            _ = handle.end()
+            idle.append(handle)
+            throw error
+        }
+        underWay[order.id] = handle
+        if order.request.onlyConnects { connecting += 1 }
+    }
 
-    /// Swaps the commands with `commands`, which must be empty. Returns whether to continue.
-    func take(_ commands: inout [Command]) -> Bool {
-        state.withLock { state in
-            swap(&state.commands, &commands)
-            return !state.isStopping
+    private func newHandle() throws(TransferError) -> EasyHandle {
+        try EasyHandle(
+            configuration: configuration, sessions: sessions, sockets: sockets,
+            rateLimit: rateLimit)
+    }
+
+    private func cancelNow(_ id: TransferID) {
+        if let handle = underWay[id] {
+            release(handle, id)?.order.endAsCancelled()
+        } else if let place = waiting.firstIndex(where: { $0.id == id }) {
+            waiting.remove(at: place).endAsCancelled()
         }
     }
 
-    /// Returns whether the loop may sleep. The next command then wakes it, until ``wakeUp()``.
-    func fallAsleep(_ waker: MultiHandle.Waker) -> Bool {
-        state.withLock { state in
-            guard state.commands.isEmpty, !state.isStopping else { return false }
-            state.sleeper = waker
-            return true
+    private func resumeNow(_ id: TransferID) {
+        guard let handle = underWay[id], handle.transfer?.isPaused == true else { return }
+        resume(handle)
+    }
+
+    private func resume(_ handle: EasyHandle) {
+        let code = handle.resume()
+        if code != CURLE_OK { finish(handle, code) }
+    }
+
+    private func resumeThrottled() {
+        guard let rateLimit else { return }
+        while let id = rateLimit.next() {
+            // It may have been cancelled.
+            if let handle = underWay[id] { resume(handle) }
         }
     }
 
-    func wakeUp() { state.withLock { $0.sleeper = nil } }
-
-    /// Takes no more commands, and returns the last ones.
-    func close(_ code: TransferError.Code, _ message: String) -> [Command] {
-        state.withLock { state in
-            state.end = (code, message)
-            state.sleeper = nil
-            defer { state.commands = [] }
-            return state.commands
+    /// Returns whether a transfer was finished.
+    private func endFinished(_ multi: MultiHandle) -> Bool {
+        var found = false
+        while let (handle, code) = multi.nextFinished() {
+            finish(handle, code)
+            found = true
         }
-    }
-}
-
-/// The thread of a ``LoopRunner``.
-final class LoopThread: Sendable {
-    #if canImport(Darwin)
-        // Unsafe because it is a pointer, and safe because any thread may use it until the thread
-        // is joined or detached, which happens once, at the end.
-        private nonisolated(unsafe) let thread: pthread_t
-    #else
-        private let thread: pthread_t
-    #endif
-    private let isJoined = Mutex(false)
-
-    /// `nil` if the system has no thread.
-    init?(_ runner: sending LoopRunner) {
-        // Retained because only the new thread uses it. That thread, or a failure, releases it.
-        let context = Unmanaged.passRetained(runner)
-        // Blocks all signals but those of a crash, on the new thread and libcurl's look-up threads,
-        // which inherit the mask.
-        var blocked = sigset_t()
-        var previous = sigset_t()
-        sigfillset(&blocked)
-        for signal in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] {
-            sigdelset(&blocked, signal)
-        }
-        pthread_sigmask(SIG_SETMASK, &blocked, &previous)
-        defer { pthread_sigmask(SIG_SETMASK, &previous, nil) }
-        guard let thread = Self.create(with: context.toOpaque()) else {
-            context.release()
-            return nil
-        }
-        self.thread = thread
+        return found
     }
 
-    private static func create(with context: UnsafeMutableRawPointer) -> pthread_t? {
-        #if canImport(Darwin)
-            var thread: pthread_t?
-        #else
-            var thread = pthread_t()
-        #endif
-        return pthread_create(&thread, nil, { LoopThread.main($0) }, context) == 0 ? thread : nil
-    }
-
-    deinit {
-        // If not joined, the thread itself released this object.
-        if !isJoined.withLock({ $0 }) { pthread_detach(thread) }
-    }
-
-    private static func main(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-        if let context {
-            // Retained because `init` passed its reference on.
-            Unmanaged<LoopRunner>.fromOpaque(context).takeRetainedValue().run()
+    private func finish(_ handle: EasyHandle, _ code: CURLcode) {
+        guard let transfer = handle.transfer else { return }
+        let outcome = TransferOutcome(
+            transfer: transfer, handle: handle, curlCode: code, configuration: configuration
+        ).result
+        if let logger = configuration.logger {
+            log(outcome, of: transfer.order.request.url, to: logger)
         }
-        return nil
+        release(handle, transfer.order.id)
+        transfer.order.end(outcome)
     }
 
-    /// Waits for the thread's end. On the thread itself, returns at once.
-    func join() {
-        guard pthread_equal(pthread_self(), thread) == 0 else { return }
-        isJoined.withLock { isJoined in
-            if !isJoined { pthread_join(thread, nil) }
-            isJoined = true
+    private func log(
+        _ outcome: Result<TransferMetrics, TransferError>, of url: HTTPURL, to logger: Logger
+    ) {
+        switch outcome {
+        case .success(let metrics):
+            logger.debug(
+                "transfer ended",
+                metadata: [
+                    "url": url.logged, "bytes": "\(metrics.receivedBytes)",
+                    "connection": metrics.reusedConnection ? "reused" : "new",
+                ])
+        case .failure(let error):
+            logger.debug(
+                "transfer failed", metadata: ["url": url.logged, "code": "\(error.code.rawValue)"])
         }
+    }
+
+    @discardableResult
+    private func release(_ handle: EasyHandle, _ id: TransferID) -> Transfer? {
+        multi?.remove(handle)
+        underWay[id] = nil
+        idle.append(handle)
+        let transfer = handle.end()
+        if transfer?.order.request.onlyConnects == true { connecting -= 1 }
+        return transfer
+    }
+
+    private func stop() { endAll(.cancelled, "cancelled: the transfers were shut down") }
+
+    /// Ends all transfers, and closes all connections.
+    private func endAll(_ code: TransferError.Code, _ message: String) {
+        guard end == nil else { return }
+        end = (code, message)
+        for (id, handle) in underWay.sorted(by: { $0.key.number < $1.key.number }) {
+            release(handle, id)?.order.end(code, message)
+        }
+        for order in waiting { order.end(code, message) }
+        for case .start(let order) in commands { order.end(code, message) }
+        (waiting, commands, idle, multi, onRound) = ([], [], [], nil, nil)
     }
 }

@@ -6,11 +6,10 @@ public struct TransferConfiguration: Sendable {
     /// Maximum number of requests in flight. The timeouts of waiting transfers do not run.
     /// Default: 16.
     public var maximumConnections = 16
-    /// Maximum number of transfers in flight to one scheme, host and port, and of connections.
-    /// Streams of HTTP/2 count like connections. Default: 6.
+    /// Maximum number of connections to one scheme, host and port. Default: 6.
     public var maximumConnectionsPerHost = 6
-    /// Maximum number of further transfers that connect without a slot, each to another host; at
-    /// most ``maximumIdleConnections``. Default: 16.
+    /// Maximum number of connections that a prefetch opens before a slot is free, each to another
+    /// host; at most half of ``maximumIdleConnections``. Default: 16.
     public var maximumConnectionsAhead = 16
     /// Maximum number of idle connections; at most a quarter of the process's open files. The least
     /// recently used one is closed first. Default: 64, since one over TLS takes about 100 kB.

@@ -16,13 +16,25 @@ package struct TransferRequest: Sendable {
     /// A field replaces the one of the same name that every request has (`Host`, `User-Agent`, and,
     /// unless it is signed, `Accept-Encoding`).
     package var headers: [(name: String, value: String)]
+    /// Cookies of a ``ResponseHead``, which are sent where they may be. Default: none.
+    package var cookies: [String] = []
     /// In decoded bytes. Default: 16 MiB.
     package var maximumBodyBytes: Int64
     /// Whether to use ``TransferConfiguration/clientCertificate`` and
     /// ``TransferConfiguration/netrcFile``. Default: `true`.
     package var usesStoredCredentials: Bool
-    /// The highest of the waiting transfers is first, then the oldest. Default: 0.
-    package var priority = 0
+    /// Whether libcurl may repeat the request if the connection is lost before a response, as an
+    /// idle one may be. If not, the transfer ends as lost, since a repeated request is another
+    /// attempt. An upload is always repeated without `Expect` (RFC 9110, section 15.5.18). Default:
+    /// `false`.
+    package var mayBeRepeated = false
+    /// Whether to end, as a success without a head, when the connection for the request is open.
+    /// The connection then waits for the next request. Default: `false`.
+    package var onlyConnects = false
+    /// Whether to wait for a connection in progress that may turn out to be HTTP/2, instead of
+    /// making another one. If a host cannot be reached, each transfer that waits for another's
+    /// connection would wait for one time-out after the other. Default: `true`.
+    package var sharesConnection = true
     /// Whether to expect no other request to the same scheme, host and port. If so, the connection
     /// is closed afterwards, which makes room for others.
     package var isLastOfHost = false
@@ -48,7 +60,7 @@ package struct RequestBody: Sendable {
     package let read: @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
 
     /// - Parameter read: Fills the buffer from the offset on and returns the number of bytes; `nil`
-    ///   ends the transfer. Called on the loop's thread, from the start again if the request is
+    ///   ends the transfer. Called on the loop's queue, from the start again if the request is
     ///   repeated.
     package init(
         count: Int64,
@@ -95,14 +107,9 @@ package struct TransferID: Hashable, Sendable {
 
 /// Receives the events of a transfer.
 ///
-/// All calls are on the loop's thread: do not block. For each transfer they come in order: whether
-/// it may begin, at most one head, any number of bytes, exactly one end. (A transfer started after
-/// ``TransferLoop/shutdown()`` ends within `start`.)
+/// All calls are on the loop's queue: do not block. For each transfer they come in order: at most
+/// one head, any number of bytes, exactly one end.
 package protocol TransferReceiver: AnyObject, Sendable {
-    /// Default: true. If false, nothing is sent, and the transfer ends as
-    /// ``TransferError/Code-swift.enum/abandoned``.
-    func transferMayBegin(_ id: TransferID) -> Bool
-
     /// Receives the head of the final response. If it returns false, the transfer ends as
     /// ``TransferError/Code-swift.enum/abandoned``.
     func transfer(_ id: TransferID, didReceive head: ResponseHead) -> Bool
@@ -112,10 +119,6 @@ package protocol TransferReceiver: AnyObject, Sendable {
 
     /// Receives the end. The loop then releases the receiver.
     func transfer(_ id: TransferID, didEnd result: Result<TransferMetrics, TransferError>)
-}
-
-extension TransferReceiver {
-    package func transferMayBegin(_ id: TransferID) -> Bool { true }
 }
 
 /// A receiver's answer to bytes.

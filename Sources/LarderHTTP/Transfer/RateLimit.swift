@@ -2,7 +2,7 @@
 ///
 /// A piece passes whole if a token is left, so the bucket can be in debt: the rate is exceeded by
 /// at most a quarter of a second's bytes and one piece. A new transfer waits behind the waiting
-/// ones. Belongs to the loop's thread.
+/// ones. Belongs to the loop's queue.
 final class RateLimit {
     private let bytesPerSecond: Double
     private let capacity: Double

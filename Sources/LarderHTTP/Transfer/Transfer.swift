@@ -1,7 +1,7 @@
 import Foundation
 
 /// A transfer in flight: passes received bytes on, enforces the limits that libcurl does not, and
-/// records why we ended it. Belongs to the loop's thread.
+/// records why we ended it. Belongs to the loop's queue.
 final class Transfer {
     var order: PendingTransfer
     let proxy: ProxyServer?
@@ -19,6 +19,9 @@ final class Transfer {
     private var decoder: BodyDecoder?
     private var isDraining = false
     private(set) var isPaused = false
+    /// Whether the transfer is connected and must not send a request.
+    private(set) var isHeldBack = false
+    private var hasRequested = false
     /// Why we ended it. libcurl's result then only says that a callback refused.
     private(set) var reason: (code: TransferError.Code, message: String)?
     /// Whether there was no file descriptor for a socket.
@@ -59,6 +62,15 @@ final class Transfer {
         return true
     }
 
+    /// Called before each request. Returns whether to send it.
+    func mayRequest() -> Bool {
+        var isRepeat = hasRequested && !order.request.mayBeRepeated
+        if case .put = order.request.method { isRepeat = false }
+        hasRequested = true
+        isHeldBack = isRepeat || order.request.onlyConnects
+        return !isHeldBack
+    }
+
     /// Records that there was no socket for an allowed address.
     func noSocket(_ error: Int32) {
         if error == EMFILE || error == ENFILE { isOutOfFiles = true }
@@ -82,13 +94,15 @@ final class Transfer {
     /// Sends the request again, after its connection was lost before a response.
     func rewind(to offset: Int64) { sent = offset }
 
-    /// Returns whether to continue. `length`, that of the encoded body, is used once the head is
-    /// complete.
+    /// Returns whether to continue. `length`, that of the encoded body, and `cookies` are used once
+    /// the head is complete.
     func receive(
-        header line: UnsafeRawBufferPointer, announcing length: @autoclosure () -> Int64?
+        header line: UnsafeRawBufferPointer, announcing length: @autoclosure () -> Int64?,
+        cookies: @autoclosure () -> [String]
     ) -> Bool {
         do throws(TransferError) {
-            guard let head = try parser.add(line) else { return true }
+            guard var head = try parser.add(line) else { return true }
+            head.cookies = cookies()
             return receive(head, announcing: length())
         } catch {
             return stop(error.code, error.message)
@@ -108,7 +122,7 @@ final class Transfer {
             return isDraining
         }
         guard hasBody else { return true }
-        let codings = head.headers.contentCodings
+        let codings = head.headers.contentCodings.filter(BodyDecoder.knows)
         if !codings.isEmpty {
             do throws(TransferError) {
                 decoder = try BodyDecoder(codings, limit: order.request.maximumBodyBytes)

@@ -40,8 +40,10 @@ import LarderCore
             }
             guard [200, 203].contains(response.statusCode) else {
                 task.cancel()
+                // The origin's own clock has set both dates.
+                let sent = response.value(forHTTPHeaderField: "Date").flatMap(HTTPDate.parse)
                 let after = response.value(forHTTPHeaderField: "Retry-After").flatMap { text in
-                    Double(text) ?? HTTPDate.parse(text)?.timeIntervalSinceNow
+                    Double(text) ?? HTTPDate.parse(text)?.timeIntervalSince(sent ?? Date())
                 }
                 throw IconFailure(
                     .fetch, url: request.url,

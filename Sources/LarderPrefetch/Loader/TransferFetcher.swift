@@ -71,37 +71,36 @@ public final class TransferFetcher: IconFetcher {
         }
         var target = RequestTarget(url)
         while true {
-            let (head, bytes) = try await receive(target, of: request)
+            let (head, bytes) = try await receive(target)
             switch policy.verdict(on: head, to: target, about: nil) {
-            case .redirect(let location, let freshUntil):
+            case .redirect(let location, let freshUntil, let cookies):
                 try target.follow(
-                    location, freshUntil: freshUntil, allowsDowngrade: allowsDowngrade)
+                    location, freshUntil: freshUntil, cookies: cookies,
+                    allowsDowngrade: allowsDowngrade)
             case .body:
                 return FetchedIcon(
-                    data: Data(bytes), mediaType: try mediaType(of: bytes),
+                    data: Data(bytes), mediaType: try mediaType(of: bytes, head),
                     headers: Self.freshnessFields.flatMap { name in
                         head.headers.all(name).map { (name: name, value: $0) }
                     },
                     responseURL: target.redirects > 0 ? target.url.string : nil)
-            case .notModified: throw ResourceFailure(status: head.status)
+            case .notModified, .restart: throw ResourceFailure(status: head.status)
             case .failed(let failure): throw failure
             }
         }
     }
 
     private func receive(
-        _ target: RequestTarget, of icon: IconRequest
+        _ target: RequestTarget
     ) async throws -> (ResponseHead, [UInt8]) {
         let body = CollectedBytes()
         let exchange = Exchange(on: loop) { [policy] head, _ in
             guard case .body = policy.verdict(on: head, to: target, about: nil) else { return nil }
             return body.sink()
         }
-        // Before the priority is read, so that no change is missed.
-        icon.onPriorityChange { [weak exchange] in exchange?.setPriority(Self.priority($0)) }
-        var request = policy.request(to: target, about: nil)
-        request.priority = Self.priority(icon.priority)
         do {
+            var request = policy.request(to: target, about: nil)
+            request.mayBeRepeated = true
             return (try await exchange.response(to: request), body.bytes)
         } catch let error as TransferError {
             throw ResourceFailure(error)
@@ -111,15 +110,11 @@ public final class TransferFetcher: IconFetcher {
         }
     }
 
-    private static func priority(_ priority: IconPriority) -> Int {
-        (priority.rawValue - IconPriority.normal.rawValue) * 4
-    }
-
-    private func mediaType(of bytes: [UInt8]) throws -> String? {
+    private func mediaType(of bytes: [UInt8], _ head: ResponseHead) throws -> String? {
         do {
             return try bytes.withUnsafeBytes { try ImageInspector.inspect($0) }.mediaType.rawValue
         } catch let fault as ImageError {
-            if acceptsAnyContent { return nil }
+            if acceptsAnyContent, head.headers.unknownContentCoding == nil { return nil }
             throw ResourceFailure(fault, mayBeCut: false)
         }
     }

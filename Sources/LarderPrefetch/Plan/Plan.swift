@@ -198,6 +198,15 @@ final class Plan: Sendable {
         }
     }
 
+    /// Whether an entry of a fetch names this digest.
+    func names(_ digest: Digest, by fetch: Int64) throws -> Bool {
+        try database.unsafeRead { db in
+            try PreparedStatement(
+                db, "SELECT id FROM entries WHERE (id = ?1 OR leader = ?1) AND digest = ?2 LIMIT 1"
+            ).firstInteger(fetch, digest) != nil
+        }
+    }
+
     /// Removes reported resources from the pending ones. Requires ``orderFetches()`` or
     /// ``forEachInline(_:)``.
     func markDone(_ fetches: some Sequence<Int64>) throws {

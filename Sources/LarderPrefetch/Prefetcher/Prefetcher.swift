@@ -159,7 +159,9 @@ public final class Prefetcher: Sendable {
         let limits = limits(for: plan)
         var transfer = configuration.loggedTransfer
         transfer.maximumConnections = limits.concurrent
-        transfer.maximumConnectionsPerHost = limits.hosts.most
+        // The schedule keeps this limit. libcurl would count all hosts behind a proxy, or that lead
+        // to one address by `--connect-to`, as one.
+        transfer.maximumConnectionsPerHost = 1_000_000
         let loop = try TransferLoop(configuration: transfer)
         defer { loop.shutdown() }
         let stage = OperationContext(

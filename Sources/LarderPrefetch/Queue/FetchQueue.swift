@@ -4,48 +4,57 @@ import LarderHTTP
 import Logging
 import Synchronization
 
-/// Feeds an `OperationQueue` from a plan in the order of the ``HostSchedule``, through a window of
-/// four times the maximum concurrency, at most ``mostAhead`` more, so that the next operations are
-/// ready when a slot is free.
+/// Feeds two operation queues from a plan, in the order of the ``HostSchedule``.
+///
+/// `requests` has one operation for each slot (`--max-concurrent`), and a few that wait for one by
+/// priority. `connections` opens the first connection to a host, so that slow handshakes take no
+/// slot. The loop's queue is the underlying queue of both: an operation starts, ends and makes room
+/// for the next on the thread that runs libcurl.
 final class FetchQueue: Depositor, @unchecked Sendable {
-    // Unchecked because the state is variables; all of it belongs to the serial queue `feeder`.
+    // Unchecked because the state is variables; all of it belongs to the loop's queue, but for what
+    // is atomic.
 
     /// Maximum number of failures of origins that were given up and are not reported yet.
     private static let failuresAhead = 1024
-    /// Maximum number of operations beyond the concurrency: some hold bodies not staged yet.
-    private static let mostAhead = 32
+    /// Maximum number of operations that wait for a slot.
+    private static let mostAhead = 4
+    /// Nothing starts while more responses, or more of their bytes, are to be checked and staged.
+    private static let backlog: (responses: Int, bytes: Int) = (256, 2 << 20)
+    /// So many responses are handed over together, …
+    private static let handover = 32
+    /// … or after this time, since waking a thread takes longer than checking an icon.
+    private static let handoverDelay = Duration.milliseconds(2)
 
     private let stage: OperationContext
+    private let loop: TransferLoop
     private let limits: QueueLimits
     private let report: @Sendable ([ResourceResult]) -> Void
-    private let operations = OperationQueue()
-    /// Also checks and stages small bodies, which saves waking a second thread.
-    private let feeder: DispatchQueue
+    private let requests = OperationQueue()
+    private let connections = OperationQueue()
     private let idle = DispatchSemaphore(value: 0)
-    private let timer: any DispatchSourceTimer
-    private let holds = HostHolds()
-    private let window: Int
 
-    /// Events that the feeder has not processed yet. One wake-up handles all of them.
-    private let events = Mutex<[Event]>([])
-
-    private enum Event {
-        case transferEnded(HostSign, cursor: Int)
-        case ended(Attempt, TransferOperation.Outcome, cursor: Int)
-    }
-
-    /// The events that are being processed. Kept for its capacity.
-    private var taken: [Event] = []
     private var schedule: HostSchedule
-    private var running = 0
+    /// Operations that have not ended.
+    private var operations = 0
+    private var executing = 0
     private var failuresUnderWay = 0
-    /// Bodies handed to the store and not committed. Negative while their events are on the way.
-    private var depositsUnderWay = 0
     /// Fetches that have come to their end, except those that were sent back since.
     private var arrived = 0
-    private var alarm: ContinuousClock.Instant?
+    /// Small responses that were not handed over yet.
+    private var outbox: [StagingLanes.Work] = []
+    private var outboxDue = ContinuousClock.now
     private var isStopping = false
     private var failure: (any Error)?
+
+    /// Whether responses that were handed over are not worth the time to check them.
+    private let isCancelled = Atomic<Bool>(false)
+    /// Responses that were not handed to the store yet.
+    private let unstaged = Atomic<Int>(0)
+    private let unstagedBytes = Atomic<Int>(0)
+    /// Whether to feed again once there are fewer of them.
+    private let wantsRoom = Atomic<Bool>(false)
+    /// Bodies handed to the store and not committed.
+    private let depositsUnderWay = Atomic<Int>(0)
 
     /// - Parameter report: Called with results, batch by batch, never during a commit.
     init(
@@ -53,33 +62,24 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         report: @escaping @Sendable ([ResourceResult]) -> Void
     ) throws {
         self.stage = stage
-        feeder = stage.work.primary
         self.limits = limits
         self.report = report
-        // Requests waiting in the queue would leave it in bursts and exceed a rate.
-        let ahead = limits.hosts.ratePerHost == nil ? min(3 * limits.concurrent, Self.mostAhead) : 0
-        window = limits.concurrent + ahead
-        // Beyond the running transfers, others are checked and staged, or wait in the transfer
-        // loop, which keeps the limits.
-        operations.maxConcurrentOperationCount = window
-        // Starting an operation is not worth waking another thread.
-        operations.underlyingQueue = feeder
+        loop = stage.loop
+        requests.maxConcurrentOperationCount = limits.concurrent
+        connections.maxConcurrentOperationCount = max(1, loop.connectionsAhead)
+        for queue in [requests, connections] { queue.underlyingQueue = loop.queue }
         schedule = try HostSchedule(
-            plan: plan, cache: cache, places: window, limits: limits.hosts,
-            isConnected: { [loop = stage.loop] in loop.isConnected(to: $0) })
-        timer = DispatchSource.makeTimerSource(queue: feeder)
-        timer.setEventHandler { [weak self] in
-            self?.alarm = nil
-            self?.feed()
-        }
-        timer.resume()
+            plan: plan, cache: cache, slots: limits.concurrent,
+            // Requests waiting in the queue would leave it in bursts and exceed a rate.
+            ahead: limits.hosts.ratePerHost == nil ? Self.mostAhead : 0,
+            connections: loop.connectionsAhead, limits: limits.hosts, retry: limits.retry,
+            isConnected: { [loop] in loop.isConnected(to: $0) })
     }
-
-    deinit { timer.cancel() }
 
     /// Fetches all pending resources. Returns when everything is committed and reported.
     func run() throws {
-        feeder.async { [self] in
+        loop.perform { [self] in
+            loop.onRound = { [unowned self] in turn() }
             attempt { try schedule.begin() }
             feed()
         }
@@ -89,22 +89,26 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         repeat {
             idle.wait()
             stage.store.flush()
-        } while !feeder.sync { isDone }
-        if let failure = feeder.sync(execute: { failure }) { throw failure }
+        } while !loop.sync { self.isDone }
+        let failure = loop.sync {
+            self.loop.onRound = nil
+            return self.failure
+        }
+        if let failure { throw failure }
     }
 
     /// Starts nothing more, and cancels what is in flight after the grace period.
     func stop() {
-        // Immediately, since the feeder may be busy staging bodies.
-        holds.stop()
-        feeder.async { [self] in
+        loop.perform { [self] in
             stopFeeding()
-            for operation in operations.operations where !operation.isExecuting {
+            for operation in requests.operations + connections.operations
+            where !operation.isExecuting {
                 operation.cancel()
             }
-            feeder.asyncAfter(deadline: .now() + limits.grace / .seconds(1)) { [self] in
-                operations.cancelAllOperations()
-            }
+        }
+        let end = DispatchTime.now() + limits.grace / .seconds(1)
+        DispatchQueue.global().asyncAfter(deadline: end) { [self] in
+            loop.perform { [self] in cancelAll() }
         }
     }
 
@@ -131,12 +135,12 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         }
         stage.logger?.debug("batch committed", metadata: ["resources": "\(outcomes.count)"])
         if !results.isEmpty { hand(over: results) }
-        feeder.async { [self, refused, broken, deposits] in
+        loop.perform { [self, refused, broken, deposits] in
             if let broken { breakOff(broken) }
             arrived -= refused.count
             for (fetch, failure) in refused { retry(fetch, after: failure) }
             // Only after the returned fetches were counted, or the queue would seem idle.
-            depositsUnderWay -= deposits
+            depositsUnderWay.subtract(deposits, ordering: .relaxed)
             feed()
         }
     }
@@ -145,44 +149,62 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         report(results)
         let failures = results.count { if case .failure = $0.result { true } else { false } }
         guard failures > 0 else { return }
-        feeder.async { [self] in
+        loop.perform { [self] in
             failuresUnderWay -= failures
             feed()
         }
     }
 
     func sample(_ body: @escaping @Sendable (Progress) -> Void) {
-        feeder.async { [self] in body(progress) }
+        loop.perform { [self] in body(progress) }
     }
 
-    // MARK: - On the feeder's queue
+    // MARK: - On the loop's queue
 
     private var progress: Progress {
         var progress = Progress()
         progress.arrived = arrived
-        progress.underWay = stage.requestsUnderWay
+        progress.underWay = executing
         progress.waiting = schedule.delayed.count
         progress.secondsToAttempt = schedule.delayed.min.map { ($0.instant - .now) / .seconds(1) }
         progress.receivedBytes = stage.receivedBytes
         return progress
     }
 
-    private var isIdle: Bool { running == 0 && (isStopping || schedule.isEmpty) }
-    private var isDone: Bool { isIdle && failuresUnderWay == 0 && depositsUnderWay == 0 }
+    private var isIdle: Bool {
+        operations == 0 && unstaged.load(ordering: .acquiring) == 0
+            && (isStopping || schedule.isEmpty)
+    }
 
-    private func feed() {
+    private var isDone: Bool {
+        isIdle && failuresUnderWay == 0 && depositsUnderWay.load(ordering: .relaxed) == 0
+    }
+
+    private var isBacklogged: Bool {
+        unstaged.load(ordering: .sequentiallyConsistent) >= Self.backlog.responses
+            || unstagedBytes.load(ordering: .relaxed) >= Self.backlog.bytes
+    }
+
+    /// At the end of a round of the loop. Returns when the next one is due.
+    private func turn() -> ContinuousClock.Instant? {
+        let hasFed = feed()
+        if !outbox.isEmpty, operations == 0 || outbox.count >= Self.handover || outboxDue <= .now {
+            stage.lanes.add(outbox)
+            outbox.removeAll(keepingCapacity: true)
+        }
+        if hasFed { return .now }
+        return [outbox.isEmpty ? nil : outboxDue, isStopping ? nil : schedule.nextInstant]
+            .compactMap(\.self).min()
+    }
+
+    /// Returns whether an operation was added.
+    @discardableResult
+    private func feed() -> Bool {
+        var hasFed = false
         attempt {
-            while !isStopping, running < window, let next = try schedule.next() {
-                let fetch = try fetch(next.head)
-                if let failure = fetch.lastFailure, fetch.target.redirects == 0,
-                    ContinuousClock.now - fetch.start > limits.retry.maximumTime
-                {
-                    // Its host was held after this attempt was scheduled.
-                    try schedule.ended(next.cursor)
-                    fail(fetch, failure.outOfTime, attempts: fetch.attemptsBegun)
-                } else {
-                    start(fetch, next)
-                }
+            while !isStopping, !isBacklogged, let next = try schedule.next() {
+                add(next, try fetch(next.head))
+                hasFed = true
             }
             while !isStopping, failuresUnderWay < Self.failuresAhead,
                 let (head, failure) = try schedule.nextGivenUp()
@@ -191,18 +213,13 @@ final class FetchQueue: Depositor, @unchecked Sendable {
                 fail(fetch, failure, attempts: fetch.attemptsBegun)
             }
         }
-        setAlarm()
-        if isIdle { idle.signal() }
-    }
-
-    private func setAlarm() {
-        // In a full window nothing can start. The next free slot calls feed() again.
-        guard !isStopping, running < window, let next = schedule.nextInstant, next != alarm else {
-            return
+        if isIdle {
+            idle.signal()
+        } else {
+            awaitRoom()
+            if operations == 0, !isStopping, schedule.nextInstant != nil { loop.goOn() }
         }
-        alarm = next
-        let delay = max(.zero, next - .now)
-        timer.schedule(deadline: .now() + delay / .seconds(1), leeway: .milliseconds(1))
+        return hasFed
     }
 
     private func attempt(_ body: () throws -> Void) {
@@ -216,47 +233,128 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         }
     }
 
-    private func start(_ fetch: Attempt, _ next: HostSchedule.Next) {
-        running += 1
-        let cursor = next.cursor
-        operations.addOperation(
-            TransferOperation(
-                fetch, cursor: cursor, isLastOfHost: next.isLast, stage: stage, depositor: self,
-                holds: holds,
-                onTransferEnd: { [self] in post(.transferEnded($0, cursor: cursor)) },
-                onEnd: { [self] in post(.ended(fetch, $0, cursor: cursor)) }))
+    private func add(_ next: HostSchedule.Next, _ fetch: Attempt) {
+        operations += 1
+        let operation = TransferOperation(fetch, next, stage: stage, queue: self)
+        (next.onlyConnects ? connections : requests).addOperation(operation)
+    }
+
+    /// Called when an operation starts. If it returns false, the operation ends as held.
+    func mayStart(_ operation: TransferOperation) -> Bool {
+        guard !isStopping, schedule.mayStart(operation.cursor),
+            schedule.isLate(operation.fetch) == nil
+        else { return false }
+        executing += 1
+        return true
+    }
+
+    /// Called when an operation has finished.
+    func ended(_ operation: TransferOperation, _ response: TransferOperation.Response) {
+        operations -= 1
+        if response.result != nil { executing -= 1 }
+        response.partial?.putBack()
+        let (fetch, cursor) = (operation.fetch, operation.cursor)
+        attempt {
+            try note(HostSign(response), of: cursor)
+            if operation.onlyConnects {
+                var isOpen = false
+                if case .success? = response.result { isOpen = true }
+                try schedule.endedConnecting(fetch, of: cursor, isOpen: isOpen)
+                if isOpen { return }
+            } else {
+                try schedule.ended(cursor)
+            }
+            if case .held? = response.verdict, let failure = schedule.isLate(fetch) {
+                fail(fetch, failure, attempts: fetch.attemptsBegun)
+            } else if let verdict = response.verdict {
+                try settle(fetch, verdict, cursor: cursor)
+            } else if response.body != nil {
+                hand(over: operation, response)
+            } else {
+                try settleHere(operation, response)
+            }
+        }
+        loop.goOn()
+    }
+
+    /// A response without a body takes too little time for another thread.
+    private func settleHere(
+        _ operation: TransferOperation, _ response: TransferOperation.Response
+    ) throws {
+        arrived += 1
+        unstaged.add(1, ordering: .relaxed)
+        guard let outcome = deposit(operation, response, accepted: { [self] in staged(0) })
+        else { return }
+        staged(0)
+        arrived -= 1
+        try settle(operation.fetch, outcome, cursor: operation.cursor)
+    }
+
+    /// Has the bytes of a response checked and staged on another thread.
+    private func hand(over operation: TransferOperation, _ response: TransferOperation.Response) {
+        let bytes = response.body?.count ?? 0
+        let weight = Int(min(bytes, Int64(StagedBody.memoryLimit)))
+        arrived += 1
+        unstaged.add(1, ordering: .relaxed)
+        unstagedBytes.add(weight, ordering: .relaxed)
+        let work: StagingLanes.Work = { [self] in
+            let outcome = deposit(operation, response, accepted: { [self] in staged(weight) })
+            guard let outcome else { return }
+            loop.perform { [self] in
+                arrived -= 1
+                attempt { try settle(operation.fetch, outcome, cursor: operation.cursor) }
+                staged(weight)
+                feed()
+            }
+        }
+        let load = StagingLanes.Load(bytes: bytes)
+        guard load == .small else { return stage.lanes.add(work, load) }
+        if outbox.isEmpty { outboxDue = .now + Self.handoverDelay }
+        outbox.append(work)
     }
 
     /// From any thread.
-    private func post(_ event: Event) {
-        let isFirst = events.withLock { events in
-            events.append(event)
-            return events.count == 1
-        }
-        if isFirst { feeder.async { [self] in takeEvents() } }
+    private func deposit(
+        _ operation: TransferOperation, _ response: TransferOperation.Response,
+        accepted: @escaping @Sendable () -> Void
+    ) -> TransferOperation.Outcome? {
+        depositsUnderWay.add(1, ordering: .relaxed)
+        let outcome = stage.settle(
+            operation.fetch, response,
+            isCancelled: operation.isCancelled || isCancelled.load(ordering: .relaxed), for: self,
+            accepted: accepted)
+        if outcome != nil { depositsUnderWay.subtract(1, ordering: .relaxed) }
+        return outcome
     }
 
-    private func takeEvents() {
-        events.withLock { swap(&$0, &taken) }
-        defer { taken.removeAll(keepingCapacity: true) }
-        for event in taken {
-            attempt {
-                switch event {
-                case .transferEnded(let sign, let cursor):
-                    try note(sign, of: cursor)
-                    try schedule.ended(cursor)
-                case .ended(let fetch, let outcome, let cursor):
-                    running -= 1
-                    try settle(fetch, outcome, cursor: cursor)
-                }
-            }
+    /// Feeds again when responses were staged, if nothing else will.
+    private func awaitRoom() {
+        let isFull = isBacklogged
+        guard isFull || operations == 0 && unstaged.load(ordering: .acquiring) > 0 else { return }
+        wantsRoom.store(true, ordering: .sequentiallyConsistent)
+        // Those that were staged meanwhile did not see it.
+        if isFull ? !isBacklogged : unstaged.load(ordering: .sequentiallyConsistent) == 0 { room() }
+    }
+
+    /// From any thread.
+    private func staged(_ bytes: Int) {
+        let bytesLeft = unstagedBytes.subtract(bytes, ordering: .relaxed).newValue
+        let left = unstaged.subtract(1, ordering: .sequentiallyConsistent).newValue
+        if left == 0 || left == Self.backlog.responses / 2 || bytesLeft < Self.backlog.bytes / 2 {
+            room()
         }
-        feed()
+    }
+
+    private func room() {
+        guard wantsRoom.load(ordering: .sequentiallyConsistent),
+            wantsRoom.exchange(false, ordering: .sequentiallyConsistent)
+        else { return }
+        loop.perform { [self] in feed() }
     }
 
     private func note(_ sign: HostSign, of cursor: Int) throws {
         let wasGivenUp = schedule.failure(of: cursor) != nil
-        try schedule.note(sign, of: cursor, patience: limits.retry.maximumTime)
+        try schedule.note(sign, of: cursor)
         guard let logger = stage.logger, logger.logLevel <= .info else { return }
         let origin: Logger.MetadataValue = "\(schedule.name(of: cursor))"
         if case .held(let delay, _, let status) = sign {
@@ -273,14 +371,12 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         _ fetch: Attempt, _ outcome: TransferOperation.Outcome, cursor: Int
     ) throws {
         switch outcome {
-        case .deposited:
-            depositsUnderWay += 1
-            arrived += 1
-        case .redirect(let location, let freshUntil):
+        case .redirect(let location, let freshUntil, let cookies):
             var next = fetch
             do throws(ResourceFailure) {
                 try next.target.follow(
-                    location, freshUntil: freshUntil, allowsDowngrade: limits.allowsDowngrade)
+                    location, freshUntil: freshUntil, cookies: cookies,
+                    allowsDowngrade: limits.allowsDowngrade)
             } catch {
                 return fail(fetch, error)
             }
@@ -288,7 +384,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
                 "redirected",
                 metadata: ["from": fetch.target.url.logged, "to": next.target.url.logged])
             try schedule.put(back: next)
-        case .held: try schedule.put(back: fetch)
+        case .held, .restart: try schedule.put(back: fetch)
         case .failed(let failure): retry(fetch, after: failure, cursor: cursor)
         case .broken(let error): breakOff(error)
         }
@@ -302,23 +398,14 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         {
             return
         }
-        if failure.isTransient, let cursor, let reason = schedule.failure(of: cursor) {
-            return fail(fetch, reason)
-        }
-        let next = limits.retry.nextAttempt(
-            after: failure, attempt: fetch.attempt, since: fetch.start,
-            hold: cursor.flatMap { schedule.hold(of: $0) })
-        switch next {
+        switch schedule.retry(fetch, after: failure, cursor: cursor) {
         case .success(let instant):
-            guard let url = try? fetch.planned.target else { return fail(fetch, failure) }
             stage.logger?.info(
                 "retrying",
                 metadata: [
-                    "url": url.logged, "code": "\(failure.code)", "attempt": "\(fetch.attempt)",
-                    "delay": "\(instant - .now)",
+                    "url": fetch.target.url.logged, "code": "\(failure.code)",
+                    "attempt": "\(fetch.attempt)", "delay": "\(instant - .now)",
                 ])
-            schedule.put(back: fetch.again(from: url, after: failure), at: instant)
-            feed()
         case .failure(let failure): fail(fetch, failure)
         }
     }
@@ -342,12 +429,17 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private func breakOff(_ error: any Error) {
         failure = failure ?? error
         stopFeeding()
-        operations.cancelAllOperations()
+        cancelAll()
+    }
+
+    private func cancelAll() {
+        isCancelled.store(true, ordering: .relaxed)
+        requests.cancelAllOperations()
+        connections.cancelAllOperations()
     }
 
     private func stopFeeding() {
         isStopping = true
-        holds.stop()
         if isIdle { idle.signal() }
     }
 }

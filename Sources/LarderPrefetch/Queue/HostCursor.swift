@@ -4,7 +4,7 @@ import LarderCore
 
 /// The waiting URLs of one origin (scheme, host and port), read from the plan in small pages. With
 /// a cursor for each origin, a slow origin at the head of the manifest does not delay others.
-struct HostCursor {
+final class HostCursor {
     /// With this many URLs waiting, here or where redirects led to, no other one starts: all are in
     /// memory.
     private static let mostWaiting = 1024
@@ -14,7 +14,13 @@ struct HostCursor {
     var waiting = 0
     /// Fetches that redirects led to other origins, where they wait.
     var sentAway = 0
+    /// Fetches that were started, connecting ones included.
     var inFlight = 0
+    /// Fetches that only connect.
+    var connecting = 0
+    /// The priority of the fetch that the host's new connection waits for; nil without such a
+    /// connection.
+    var prepared: Int?
     /// The schedule's serial number at its last request.
     var lastUse = 0
     /// Entries of the schedule with another version are outdated.
@@ -69,7 +75,7 @@ struct HostCursor {
 
     /// Notes a request's result, and gives the origin up if it has been in trouble, or asks to
     /// wait, for longer than `patience`: a run must end.
-    mutating func note(_ sign: HostSign, patience: Duration) {
+    func note(_ sign: HostSign, patience: Duration) {
         let now = ContinuousClock.now
         switch sign {
         case .none: break
@@ -95,7 +101,7 @@ struct HostCursor {
         func text(_ duration: Duration) -> String { DurationText.describe(duration / .seconds(1)) }
     }
 
-    private mutating func giveUp(_ reason: String, _ status: Int? = nil) {
+    private func giveUp(_ reason: String, _ status: Int? = nil) {
         guard failure == nil else { return }
         failure = ResourceFailure(
             code: ResourceFailure.Reason.hostUnavailable.rawValue,
@@ -106,7 +112,7 @@ struct HostCursor {
     }
 
     /// Returns the next fetch without removing it, or nil.
-    mutating func head(from source: FetchSource) throws -> Head? {
+    func head(from source: FetchSource) throws -> Head? {
         if page.isEmpty, !isExhausted {
             page = try source.page(ofOrigin: origin, after: place, limit: pageSize)[...]
             isExhausted = page.isEmpty
@@ -116,7 +122,7 @@ struct HostCursor {
     }
 
     /// Right after a look for the ``head(from:)``.
-    mutating func removeHead() {
+    func removeHead() {
         if isReturnedFirst {
             returned.removeMin()
         } else {
@@ -125,6 +131,9 @@ struct HostCursor {
         taken += 1
     }
 
+    /// A fetch that has only connected has not been taken.
+    func untake() { taken -= 1 }
+
     /// Whether nothing of the origin is left. Unknown for an origin that only redirects lead to.
     /// Must directly follow ``head(from:)``.
     var isLast: Bool {
@@ -132,7 +141,7 @@ struct HostCursor {
     }
 
     /// Discards the page, which is read again later.
-    mutating func forgetPage() { page = [] }
+    func forgetPage() { page = [] }
 
     var isDone: Bool {
         isExhausted && page.isEmpty && returned.isEmpty && waiting == 0 && sentAway == 0
@@ -140,7 +149,7 @@ struct HostCursor {
             && notBefore.map { $0 <= .now } ?? true
     }
 
-    mutating func put(back fetch: Attempt) { returned.insert(Returned(fetch: fetch)) }
+    func put(back fetch: Attempt) { returned.insert(Returned(fetch: fetch)) }
 
     private var isReturnedFirst: Bool {
         guard let fetch = returned.min?.fetch else { return false }
@@ -162,6 +171,8 @@ struct ReadyHost: Comparable {
     let isOpen: Bool
     let lastUse: Int
     let place: PlannedResource.Place
+
+    var priority: Int { ~place.turn }
 
     static func < (left: ReadyHost, right: ReadyHost) -> Bool {
         if left.place.turn != right.place.turn { return left.place.turn < right.place.turn }

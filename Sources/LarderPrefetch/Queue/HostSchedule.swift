@@ -14,24 +14,31 @@ import LarderHTTP
 ///   one used last, since libcurl closes the one used longest ago for another,
 /// - then manifest order.
 ///
+/// A fetch to an origin without a connection is first started to connect, which takes no slot. It
+/// comes back when the connection is open. Until then, the origin's other fetches wait, unless it
+/// did not answer before.
+///
 /// What has to wait for its time (another attempt, an origin that asked for patience, a limit of
-/// requests a second) waits here and takes no place in the queue.
+/// requests a second) waits here and takes no place in the queue. So does what waits for a slot: a
+/// URL that has not been requested yet is in ``cursors`` (its origin is at a limit, connects, or
+/// others come first), `held` (its origin has asked to wait or its rate is used up), `delayed` (it
+/// has failed and is tried again) or `newcomers` (its origin has had no turn).
 struct HostSchedule {
     typealias Instant = ContinuousClock.Instant
 
     /// Planned fetches in memory for all origins together, about.
     static let readAhead = 4096
-    /// An origin that answers is given up to three times what may be in flight, and at most so many
-    /// more: the transfer loop, which keeps that limit, has the next ones at hand.
-    private static let mostAhead = 24
     /// An origin is asked for so many URLs before another one that has had fewer turns and has no
     /// connection.
     private static let turn = 16
 
     private let source: FetchSource
     private let isConnected: (String) -> Bool
-    private let places: Int
+    private let slots: Int
+    private let ahead: Int
+    private let connections: Int
     private let limits: HostLimits
+    private let retry: RetryPolicy
     /// Of origins that had their turn or are about to, and not of those that are done with: an icon
     /// each from a hundred thousand hosts is no more to remember than all from one.
     private(set) var cursors: [Int: HostCursor] = [:]
@@ -45,7 +52,9 @@ struct HostSchedule {
     private var newcomer: Int?
     private let pageSize: Int
     private let readAhead: Int
+    /// Origins with an open connection, or all if none are opened ahead.
     private(set) var ready = Heap<ReadyHost>()
+    private var unconnected = Heap<ReadyHost>()
     private var held = Heap<Delayed<ReadyHost>>()
     private(set) var delayed = Heap<Delayed<Attempt>>()
     private var givenUp: Set<Int> = []
@@ -53,15 +62,28 @@ struct HostSchedule {
     private var mostCursors: Int
     private var serial = 0
     private var remaining: Int
+    /// The number of started fetches that do not only connect.
+    private var inFlight = 0
+    /// The priorities of fetches that connect, or whose connection waits for them.
+    private var reserved: [Int] = []
 
+    /// - Parameters:
+    ///   - slots: Maximum number of fetches in flight.
+    ///   - ahead: Maximum number of further fetches that wait for a slot elsewhere.
+    ///   - connections: Maximum number of connections that are opened without a slot and wait for
+    ///     their first request. With 0, connecting takes a slot.
     init(
-        plan: Plan, cache: Cache, places: Int, limits: HostLimits,
+        plan: Plan, cache: Cache, slots: Int, ahead: Int = 0, connections: Int = 0,
+        limits: HostLimits, retry: RetryPolicy = RetryPolicy(),
         readAhead: Int = HostSchedule.readAhead, isConnected: @escaping (String) -> Bool
     ) throws {
         self.isConnected = isConnected
+        self.retry = retry
+        self.slots = slots
+        self.ahead = ahead
+        self.connections = connections
         source = FetchSource(plan: plan, cache: cache)
         names = OriginNames(plan.origins)
-        self.places = places
         self.limits = limits
         self.readAhead = readAhead
         mostCursors = readAhead
@@ -93,9 +115,10 @@ struct HostSchedule {
     var isEmpty: Bool {
         mutating get {
             // Outdated entries would hide that nothing is left.
-            while let next = ready.min, isOutdated(next) { ready.removeMin() }
+            removeOutdated()
             while let next = held.min, isOutdated(next.value) { held.removeMin() }
-            return ready.isEmpty && held.isEmpty && delayed.isEmpty && givenUp.isEmpty
+            return ready.isEmpty && unconnected.isEmpty && held.isEmpty && delayed.isEmpty
+                && givenUp.isEmpty
         }
     }
 
@@ -107,42 +130,94 @@ struct HostSchedule {
         let head: HostCursor.Head
         let cursor: Int
         let isLast: Bool
+        let onlyConnects: Bool
+        let sharesConnection: Bool
     }
 
-    /// Takes out the next fetch. It counts as in flight until ``ended(_:)``.
+    /// Takes out the next fetch. It counts as in flight until ``ended(_:onlyConnects:)``.
     mutating func next() throws -> Next? {
         try wakeUp()
-        while let host = ready.popMin() {
+        while let (host, onlyConnects) = nextHost() {
             let number = host.cursor
-            guard !isOutdated(host) else { continue }
-            if host.isOpen, !isConnected(names[number]) {
+            guard let cursor = cursors[number] else { continue }
+            if !onlyConnects, host.isOpen, !isConnected(names[number]) {
                 // The connection was closed: others may come first now.
+                release(cursor)
                 try place(number)
                 continue
             }
-            guard let head = try cursors[number]?.head(from: source) else { continue }
+            guard let head = try cursor.head(from: source) else { continue }
             // Before takeHead, which could otherwise remove the cursor.
-            cursors[number]?.inFlight += 1
-            cursors[number]?.lastUse = serial
+            cursor.inFlight += 1
+            if onlyConnects {
+                cursor.connecting += 1
+                reserved.append(head.planned.priority)
+            } else {
+                inFlight += 1
+                cursor.lastUse = serial
+                release(cursor)
+            }
             try takeHead(of: number)
-            if let interval = cursors[number]?.limit.interval {
-                cursors[number]?.nextStart = .now + interval
+            if !onlyConnects, let interval = cursor.limit.interval {
+                cursor.nextStart = .now + interval
             }
             // Even at its limit, so that its last request is recognised.
-            _ = try cursors[number]?.head(from: source)
-            let isLast = cursors[number]?.isLast ?? false
+            _ = try cursor.head(from: source)
             try place(number)
             if number == newcomer { try welcome() }
-            return Next(head: head, cursor: number, isLast: isLast)
+            return Next(
+                head: head, cursor: number, isLast: cursor.isLast, onlyConnects: onlyConnects,
+                sharesConnection: !cursor.isSilent)
         }
         return nil
+    }
+
+    private mutating func nextHost() -> (host: ReadyHost, onlyConnects: Bool)? {
+        removeOutdated()
+        let mayConnect = reserved.count < connections
+        if let first = ready.min, hasSlot(for: first.priority),
+            !mayConnect || unconnected.min.map({ first < $0 }) ?? true
+        {
+            ready.removeMin()
+            return (first, false)
+        }
+        return mayConnect ? unconnected.popMin().map { ($0, true) } : nil
+    }
+
+    private mutating func removeOutdated() {
+        while let next = ready.min, isOutdated(next) { ready.removeMin() }
+        while let next = unconnected.min, isOutdated(next) { unconnected.removeMin() }
+    }
+
+    /// A fetch of a higher priority keeps its slot while it connects.
+    private func hasSlot(for priority: Int) -> Bool {
+        let higher = reserved.count { $0 > priority }
+        return inFlight + higher < (higher == 0 ? slots + ahead : slots)
+    }
+
+    /// Frees the slot that is reserved for the first request of a new connection.
+    private mutating func release(_ cursor: HostCursor) {
+        guard let priority = cursor.prepared else { return }
+        cursor.prepared = nil
+        unreserve(priority)
+    }
+
+    private mutating func unreserve(_ priority: Int) {
+        if let place = reserved.firstIndex(of: priority) { reserved.remove(at: place) }
+    }
+
+    /// Whether a fetch that was taken out may send its request now: its origin may have asked to
+    /// wait meanwhile.
+    func mayStart(_ cursor: Int) -> Bool {
+        guard let cursor = cursors[cursor] else { return true }
+        return cursor.failure == nil && cursor.heldUntil.map { $0 <= .now } ?? true
     }
 
     /// Takes out a fetch of an origin that was given up, with the reason.
     mutating func nextGivenUp() throws -> (head: HostCursor.Head, failure: ResourceFailure)? {
         while let number = givenUp.first {
-            if let failure = cursors[number]?.failure,
-                let head = try cursors[number]?.head(from: source)
+            if let cursor = cursors[number], let failure = cursor.failure,
+                let head = try cursor.head(from: source)
             {
                 try takeHead(of: number)
                 return (head, failure)
@@ -162,11 +237,38 @@ struct HostSchedule {
         forget(source)
     }
 
-    /// A transfer has ended, or never began.
-    mutating func ended(_ cursor: Int) throws {
-        cursors[cursor]?.inFlight -= 1
-        try announce(cursor)
-        forget(cursor)
+    /// A fetch with a slot has ended, or never began.
+    mutating func ended(_ number: Int) throws {
+        inFlight -= 1
+        cursors[number]?.inFlight -= 1
+        try announce(number)
+        forget(number)
+    }
+
+    /// A fetch has ended that only connects. If it has connected, it is put back.
+    mutating func endedConnecting(_ fetch: Attempt, of number: Int, isOpen: Bool) throws {
+        let priority = fetch.planned.priority
+        if let cursor = cursors[number] {
+            cursor.inFlight -= 1
+            cursor.connecting -= 1
+            if isOpen {
+                cursor.untake()
+                remaining += 1
+            }
+            if isOpen, cursor.prepared == nil, cursor.failure == nil {
+                cursor.prepared = priority
+            } else {
+                unreserve(priority)
+            }
+        } else {
+            unreserve(priority)
+        }
+        if isOpen {
+            try put(back: fetch)
+        } else {
+            try announce(number)
+            forget(number)
+        }
     }
 
     /// Removes a finished cursor, and now and then all others that finished since.
@@ -177,10 +279,11 @@ struct HostSchedule {
         mostCursors = max(readAhead, 2 * cursors.count)
     }
 
-    mutating func note(_ sign: HostSign, of cursor: Int, patience: Duration) throws {
+    mutating func note(_ sign: HostSign, of cursor: Int) throws {
         let wasGivenUp = failure(of: cursor) != nil
-        cursors[cursor]?.note(sign, patience: patience)
+        cursors[cursor]?.note(sign, patience: retry.maximumTime)
         guard !wasGivenUp, failure(of: cursor) != nil else { return }
+        if let cursor = cursors[cursor] { release(cursor) }
         // Its waiting attempts fail now.
         let waiting = delayed.unordered
         delayed = Heap(waiting.filter { !names.isNumber(cursor, of: $0.value.target.url.origin) })
@@ -193,7 +296,31 @@ struct HostSchedule {
 
     func name(of cursor: Int) -> String { names[cursor] }
     func failure(of cursor: Int) -> ResourceFailure? { cursors[cursor]?.failure }
-    func hold(of cursor: Int) -> Instant? { cursors[cursor]?.heldUntil }
+
+    /// Schedules another attempt. Returns its instant, or the final failure.
+    ///
+    /// - Parameter cursor: of the origin that the failure came from, if it came from one.
+    mutating func retry(
+        _ fetch: Attempt, after failure: ResourceFailure, cursor: Int?
+    ) -> Result<ContinuousClock.Instant, ResourceFailure> {
+        let host = cursor.flatMap { cursors[$0] }
+        if failure.isTransient, let reason = host?.failure { return .failure(reason) }
+        let next = retry.nextAttempt(
+            after: failure, attempt: fetch.attempt, since: fetch.start, hold: host?.heldUntil)
+        if case .success(let instant) = next, let url = try? fetch.planned.target {
+            put(back: fetch.again(from: url, after: failure), at: instant)
+        }
+        return next
+    }
+
+    /// Whether the time for another attempt has passed, since its origin was held after the attempt
+    /// was scheduled. Returns the final failure.
+    func isLate(_ fetch: Attempt) -> ResourceFailure? {
+        guard let failure = fetch.lastFailure, fetch.target.redirects == 0,
+            ContinuousClock.now - fetch.start > retry.maximumTime
+        else { return nil }
+        return failure.outOfTime
+    }
 
     /// Returns a fetch to the origin of its next request.
     mutating func put(back fetch: Attempt) throws {
@@ -251,20 +378,16 @@ struct HostSchedule {
         }
     }
 
+    /// A rate keeps an origin that did not answer last to one request at a time.
     private func limit(of cursor: HostCursor) -> Int {
-        let requests = cursor.limit.requests
-        guard cursor.limit.interval == nil else {
-            // The rate is kept here: requests handed over early would exceed it.
-            return cursor.isAnswering ? requests : 1
-        }
-        guard cursor.isAnswering, !cursor.limit.isShared else { return requests }
-        return requests + min(2 * requests, Self.mostAhead)
+        cursor.limit.interval != nil && !cursor.isAnswering ? 1 : cursor.limit.requests
     }
 
     /// Whether an origin has less in flight than its share of the remaining URLs. Without it, the
     /// largest origin would be left alone at the end. At most half of all slots are given this way.
     private func isBehind(_ cursor: HostCursor) -> Bool {
         guard cursor.isAnswering, remaining > 0 else { return false }
+        let places = slots + ahead
         let share = places * cursor.remaining / remaining
         return cursor.inFlight < min(share, places / 2)
     }
@@ -284,31 +407,46 @@ struct HostSchedule {
     private mutating func place(_ number: Int) throws -> Bool {
         enter(number)
         serial += 1
-        cursors[number]?.version = serial
-        guard let cursor = cursors[number],
-            cursor.inFlight < limit(of: cursor) || cursor.failure != nil,
-            let head = try cursors[number]?.head(from: source)
+        guard let cursor = cursors[number] else { return false }
+        cursor.version = serial
+        guard cursor.inFlight < limit(of: cursor) || cursor.failure != nil,
+            let head = try cursor.head(from: source)
         else { return false }
-        if cursors.count > readAhead { cursors[number]?.forgetPage() }
+        if cursors.count > readAhead { cursor.forgetPage() }
         if cursor.failure != nil {
             givenUp.insert(number)
             return false
         }
+        let isOpen =
+            cursor.prepared != nil || cursor.connecting == 0 && isConnected(names[number])
+        // The others wait for the connection that is being made.
+        guard isOpen || cursor.connecting == 0 || cursor.isSilent else { return false }
         let host = ReadyHost(
             cursor: number, version: cursor.version, isSilent: cursor.isSilent,
             isBehind: isBehind(cursor), inFlight: cursor.inFlight,
-            turns: cursor.taken / Self.turn,
-            isOpen: cursor.isAnswering && isConnected(names[number]),
-            lastUse: cursor.lastUse, place: head.planned.place)
+            turns: cursor.taken / Self.turn, isOpen: isOpen, lastUse: cursor.lastUse,
+            place: head.planned.place)
         if let instant = cursor.notBefore, instant > .now {
             held.insert(Delayed(instant: instant, serial: serial, value: host))
             return false
         }
-        ready.insert(host)
-        if ready.count > 2 * cursors.count + Self.readAhead {
-            ready = Heap(ready.unordered.filter { !isOutdated($0) })
+        if isOpen || connections == 0 {
+            ready.insert(host)
+            if hasTooMany(ready) { ready = withoutOutdated(ready) }
+        } else {
+            unconnected.insert(host)
+            if hasTooMany(unconnected) { unconnected = withoutOutdated(unconnected) }
         }
         return true
+    }
+
+    /// If so, most entries are outdated.
+    private func hasTooMany(_ heap: Heap<ReadyHost>) -> Bool {
+        heap.count > 2 * cursors.count + Self.readAhead
+    }
+
+    private func withoutOutdated(_ heap: Heap<ReadyHost>) -> Heap<ReadyHost> {
+        Heap(heap.unordered.filter { !isOutdated($0) })
     }
 }
 
@@ -360,18 +498,22 @@ enum HostSign: Sendable {
     /// The request was not made, or was cancelled.
     case none
 
-    init(head: ResponseHead?, error: TransferError?) {
-        if let head {
+    init(_ response: TransferOperation.Response) {
+        if let head = response.head {
             let mayPass = RetryPolicy.retriedStatuses.contains(head.status)
             let delay = mayPass ? RetryAfter.delay(of: head) : nil
             self = delay.map { .held($0, since: .now, status: head.status) } ?? .answered
             return
         }
+        guard case .failure(let error)? = response.result else {
+            self = .none
+            return
+        }
         self =
-            switch error?.code {
+            switch error.code {
             case .stalled, .timeout: .silent
-            case let code? where code.isUnreachable: .silent
-            case .cancelled, .abandoned, .invalidRequest, .outOfFiles, nil: .none
+            case let code where code.isUnreachable: .silent
+            case .cancelled, .abandoned, .invalidRequest, .outOfFiles: .none
             default: .answered
             }
     }
@@ -380,7 +522,7 @@ enum HostSign: Sendable {
 struct HostLimits: Sendable {
     /// Maximum number of requests in flight of all workers together.
     let perHost: Int
-    /// Maximum number of requests in flight of this run. The transfer loop allows no more.
+    /// Maximum number of requests in flight of this run.
     let most: Int
     /// Maximum number of requests a second of all workers together; nil for no limit.
     let ratePerHost: Double?
@@ -389,8 +531,6 @@ struct HostLimits: Sendable {
     struct Limit {
         let requests: Int
         let interval: Duration?
-        /// Whether other workers share the limit, which the transfer loop does not know.
-        let isShared: Bool
     }
 
     func limit(ofOrigin origin: String) -> Limit {
@@ -398,7 +538,7 @@ struct HostLimits: Sendable {
         let rate = ratePerHost.map { share?.rate(of: $0) ?? $0 }
         return Limit(
             requests: min(share?.requests(of: perHost) ?? perHost, most),
-            interval: rate.map { .seconds(1 / $0) }, isShared: share != nil)
+            interval: rate.map { .seconds(1 / $0) })
     }
 
     private func share(ofOrigin origin: String) -> HostShare? {

@@ -9,13 +9,12 @@ import Synchronization
 /// The parts that all operations of a run share.
 final class OperationContext: Sendable {
     let loop: TransferLoop
-    let work = StagingLanes(primary: DispatchQueue(label: "larder.feeder"))
+    let lanes = StagingLanes()
     let store: Store
     let policy: RequestPolicy
     private let check: BodyCheck
     let logger: Logger?
     private let received = Atomic<Int64>(0)
-    private let requests = Atomic<Int>(0)
 
     struct Deposited: Sendable {
         let fetch: Attempt
@@ -32,6 +31,15 @@ final class OperationContext: Sendable {
         self.check = check
     }
 
+    /// Claims the partial body of an interrupted transfer, if there is one.
+    func partial(of fetch: Attempt) -> PartialBody? {
+        guard let partial = store.partials.take(fetch.target.url.string) else { return nil }
+        logger?.info(
+            "resuming a body",
+            metadata: ["url": fetch.target.url.logged, "offset": "\(partial.count)"])
+        return partial
+    }
+
     func newBody(
         for transfer: TransferID, head: ResponseHead, continuing partial: PartialBody?
     ) throws(CacheError) -> StagedBody {
@@ -43,7 +51,9 @@ final class OperationContext: Sendable {
     }
 
     /// Keeps an interrupted body if its rest can be requested later.
-    func keep(_ body: StagedBody, of fetch: Attempt, head: ResponseHead, resumed: Validators?) {
+    private func keep(
+        _ body: StagedBody, of fetch: Attempt, head: ResponseHead, resumed: Validators?
+    ) {
         let fields = validators(of: head, resumed: resumed)
         guard body.count > StagedBody.memoryLimit,
             let validator = Resumption.validator(of: head, fields),
@@ -59,7 +69,7 @@ final class OperationContext: Sendable {
         return resumed.map(fields.completed) ?? fields
     }
 
-    func lengthFailure(of body: StagedBody, _ head: ResponseHead) -> ResourceFailure? {
+    private func lengthFailure(of body: StagedBody, _ head: ResponseHead) -> ResourceFailure? {
         guard head.status == 206, let total = Resumption.totalBytes(head), body.count != total
         else { return nil }
         let message = "\(body.count) of \(total) bytes came"
@@ -68,16 +78,51 @@ final class OperationContext: Sendable {
             : ResourceFailure(.range, message)
     }
 
-    /// Checks and stages a whole body, and hands it to the store. Calls `done` once, when the store
-    /// has room for another. `resumed` are the fields of the response that this one continues.
-    func deposit(
-        _ fetch: Attempt, head: ResponseHead, body: StagedBody?, resumed: Validators?,
-        metrics: TransferMetrics, for depositor: any Depositor,
-        done: @escaping @Sendable (TransferOperation.Outcome) -> Void
-    ) {
+    /// Checks and stages the bytes of a response that was not refused, and hands them to the store.
+    /// Returns the outcome of a fetch without a deposit. Otherwise, calls `accepted` once, when the
+    /// store has room for another.
+    func settle(
+        _ fetch: Attempt, _ response: TransferOperation.Response, isCancelled: Bool,
+        for depositor: any Depositor, accepted: @escaping @Sendable () -> Void
+    ) -> TransferOperation.Outcome? {
+        switch response.result {
+        case .failure(let error) where error.code == .outOfFiles:
+            // Nothing else could open a file either.
+            return .broken(CacheError("connect", subject: "\(fetch.target.url)", errno: EMFILE))
+        case .failure(let error):
+            return interrupted(fetch, response, ResourceFailure(error), isCancelled)
+        case .success(let metrics):
+            guard let head = response.head else { return .failed(Self.cancellation) }
+            // Checking a large body takes a while, and an interrupt does not wait for it.
+            if isCancelled { return .failed(Self.cancellation) }
+            if let body = response.body, let failure = lengthFailure(of: body, head) {
+                return interrupted(fetch, response, failure, isCancelled)
+            }
+            return deposit(fetch, head, response, metrics, for: depositor, accepted)
+        case nil: return .failed(Self.cancellation)
+        }
+    }
+
+    private static let cancellation = ResourceFailure(.cancelled, "interrupted")
+
+    private func interrupted(
+        _ fetch: Attempt, _ response: TransferOperation.Response, _ failure: ResourceFailure,
+        _ isCancelled: Bool
+    ) -> TransferOperation.Outcome {
+        if let head = response.head, let body = response.body, failure.isTransient || isCancelled {
+            keep(body, of: fetch, head: head, resumed: response.resumed)
+        }
+        return .failed(failure)
+    }
+
+    private func deposit(
+        _ fetch: Attempt, _ head: ResponseHead, _ response: TransferOperation.Response,
+        _ metrics: TransferMetrics, for depositor: any Depositor,
+        _ accepted: @escaping @Sendable () -> Void
+    ) -> TransferOperation.Outcome? {
         do {
-            var validators = validators(of: head, resumed: resumed)
-            let (content, success) = try settle(fetch, validators, body: body)
+            var validators = validators(of: head, resumed: response.resumed)
+            let (content, success) = try settle(fetch, head, validators, body: response.body)
             let result = ResourceResult(
                 id: fetch.planned.id, result: .success(success), waiting: .init(for: fetch.planned),
                 attempts: fetch.attempt, seconds: fetch.elapsed)
@@ -95,22 +140,22 @@ final class OperationContext: Sendable {
                     variant: policy.variant(validators, at: fetch.target),
                     redirectsFreshUntil: fetch.target.redirectsFreshUntil, receivedAt: Date(),
                     delay: metrics.total / .seconds(1), content: content),
-                for: depositor
-            ) { done(.deposited) }
+                for: depositor, accepted: accepted)
+            return nil
         } catch let failure as ResourceFailure {
-            done(.failed(failure))
+            return .failed(failure)
         } catch let fault as ImageError {
             // Without a length or chunks, in HTTP/1, a lost connection looks like the end.
             let isFramed =
                 head.headers[first: "Content-Length"] != nil
                 || head.headers[first: "Transfer-Encoding"] != nil
                 || !head.protocolVersion.utf8.starts(with: "1.".utf8)
-            done(.failed(ResourceFailure(fault, mayBeCut: !isFramed)))
+            return .failed(ResourceFailure(fault, mayBeCut: !isFramed))
         } catch let error as CacheError {
-            done(.broken(error))
+            return .broken(error)
         } catch {
             let subject = "\(fetch.target.url)".maskingQuery
-            done(.broken(CacheError(.unusable, subject: subject, message: "\(error)")))
+            return .broken(CacheError(.unusable, subject: subject, message: "\(error)"))
         }
     }
 
@@ -138,11 +183,8 @@ final class OperationContext: Sendable {
         received.wrappingAdd(Int64(bytes), ordering: .relaxed)
     }
 
-    var requestsUnderWay: Int { requests.load(ordering: .relaxed) }
-    func countRequest(_ change: Int) { requests.wrappingAdd(change, ordering: .relaxed) }
-
     private func settle(
-        _ fetch: Attempt, _ validators: Validators, body: StagedBody?
+        _ fetch: Attempt, _ head: ResponseHead, _ validators: Validators, body: StagedBody?
     ) throws -> (Deposit.Content, ResourceResult.Success) {
         guard let body else {
             guard let known = fetch.askedAbout else { throw ResourceFailure(status: 304) }
@@ -155,7 +197,8 @@ final class OperationContext: Sendable {
         }
         return try check.stage(
             body, of: fetch.planned.id, hasExpectation: fetch.planned.hasExpectation,
-            mayStore: policy.mayStore(validators))
+            mayStore: policy.mayStore(validators),
+            unknownCoding: head.headers.unknownContentCoding)
     }
 }
 
@@ -170,7 +213,8 @@ struct BodyCheck: Sendable {
     /// Digests, checks and stages a whole body. Unless `mayStore`, only checks it.
     func stage(
         _ body: StagedBody, of fetch: Int64, hasExpectation: Bool, mayStore: Bool,
-        named name: Digest? = nil, outcome: EntryResult.Outcome = .fetched
+        named name: Digest? = nil, unknownCoding: String? = nil,
+        outcome: EntryResult.Outcome = .fetched
     ) throws -> (Deposit.Content, ResourceResult.Success) {
         let digest = try body.finish()
         if let name, name != digest { throw OtherBytes() }
@@ -179,7 +223,9 @@ struct BodyCheck: Sendable {
         {
             throw failure
         }
-        let attributes = try attributes(of: body)
+        let attributes = try attributes(of: body, unknownCoding) {
+            try plan.names(digest, by: fetch)
+        }
         let success = ResourceResult.Success(
             digest: digest, size: body.count, attributes: attributes,
             outcome: mayStore ? outcome : .unstored)
@@ -187,13 +233,31 @@ struct BodyCheck: Sendable {
         return (.staged(try store.stage(body, digest: digest, attributes: attributes)), success)
     }
 
-    private func attributes(of body: StagedBody) throws -> ObjectAttributes {
+    /// - Parameters:
+    ///   - unknownCoding: The content coding of the body if it was not decoded.
+    ///   - isDemanded: Whether the manifest names the digest of the bytes.
+    private func attributes(
+        of body: StagedBody, _ unknownCoding: String?, isDemanded: () throws -> Bool
+    ) throws -> ObjectAttributes {
         do {
             let image = try body.withBytes { try ImageInspector.inspect($0) }
             return ObjectAttributes(
                 mediaType: image.mediaType.rawValue, width: image.width, height: image.height)
-        } catch is ImageError where acceptsAnyContent {
+        } catch let error as ImageError {
+            guard acceptsAnyContent else {
+                throw unknownCoding.map(Self.failure(ofUnknownCoding:)) ?? error
+            }
+            if let unknownCoding, try !isDemanded() {
+                throw Self.failure(ofUnknownCoding: unknownCoding)
+            }
             return ObjectAttributes()
         }
+    }
+
+    private static func failure(ofUnknownCoding coding: String) -> any Error {
+        ResourceFailure(
+            TransferError(
+                code: .malformedResponse,
+                message: "the body is encoded as \(coding.quoted(limit: 40)), which is not known"))
     }
 }

@@ -116,10 +116,12 @@ package struct RemoteManifest: Sendable {
                 copies?.note(content, of: known, by: response)
                 return OpenedManifest(
                     descriptor: known.file.descriptor, baseURL: known.file.baseURL)
-            case .redirect(let location, let freshUntil):
+            case .redirect(let location, let freshUntil, let cookies):
                 try target.follow(
-                    location, freshUntil: freshUntil, allowsDowngrade: allowsDowngrade)
+                    location, freshUntil: freshUntil, cookies: cookies,
+                    allowsDowngrade: allowsDowngrade)
             case .failed(let failure): throw failure
+            case .restart: throw ResourceFailure(status: head.status)
             }
         }
     }

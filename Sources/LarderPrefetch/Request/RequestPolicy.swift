@@ -19,9 +19,11 @@ struct RequestPolicy: Sendable {
         // Not no-cache: with max-age=0 a cache on the way asks, too, and may still answer 304
         // (RFC 9111, section 5.2.1.1).
         if asksOrigin { fields.append(("Cache-Control", "max-age=0")) }
-        return TransferRequest(
+        var request = TransferRequest(
             url: target.url, headers: fields, maximumBodyBytes: maximumBodyBytes,
             usesStoredCredentials: target.isAtOwnOrigin)
+        request.cookies = target.cookies
+        return request
     }
 
     private func conditions(
@@ -50,16 +52,17 @@ struct RequestPolicy: Sendable {
         continuing partial: PartialBody? = nil
     ) -> ResponseVerdict {
         switch head.status {
-        case 200, 203: return .body
+        case 200, 203:
+            if let partial, Resumption.isSlice(head, insteadOf: partial) { return .restart }
+            return .body
         case 304 where partial == nil && !conditions(on: known, at: target).isEmpty:
             return .notModified
         case 206, 416:
-            guard let partial else { return .failed(ResourceFailure(status: head.status)) }
-            guard Resumption.isRest(of: partial, head) else {
-                return .failed(
-                    ResourceFailure(
-                        .range, "the server did not send the rest of the body that was asked for"))
+            guard let partial else {
+                let isWhole = head.status == 206 && ByteRange(head.headers)?.isWhole ?? false
+                return isWhole ? .body : .failed(ResourceFailure(status: head.status))
             }
+            guard Resumption.isRest(of: partial, head) else { return .restart }
             guard Resumption.totalBytes(head) ?? 0 <= maximumBodyBytes else {
                 return .failed(ResourceFailure(.bodyTooLong(limit: maximumBodyBytes)))
             }
@@ -69,7 +72,8 @@ struct RequestPolicy: Sendable {
             guard let location = head.headers.url("Location") else {
                 return .failed(ResourceFailure(.badRedirect, "redirected without a Location"))
             }
-            return .redirect(location, freshUntil: Freshness.expiry(ofRedirect: head))
+            return .redirect(
+                location, freshUntil: Freshness.expiry(ofRedirect: head), cookies: head.cookies)
         default:
             return .failed(
                 ResourceFailure(status: head.status, retryAfter: RetryAfter.delay(of: head)))
@@ -97,6 +101,8 @@ struct RequestPolicy: Sendable {
 enum ResponseVerdict: Sendable {
     case body
     case notModified
-    case redirect(String, freshUntil: Date)
+    case redirect(String, freshUntil: Date, cookies: [String])
     case failed(ResourceFailure)
+    /// The answer to a request for the rest of a body is wrong: fetch the body from its start.
+    case restart
 }

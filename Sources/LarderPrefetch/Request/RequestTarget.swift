@@ -11,6 +11,9 @@ struct RequestTarget: Sendable {
     private(set) var redirects = 0
     /// Until when those redirects are fresh; nil without one.
     private(set) var redirectsFreshUntil: Date?
+    /// The cookies of those redirects, for this chain only: some servers set one and redirect to
+    /// the same URL.
+    private(set) var cookies: [String] = []
     let ownOrigin: String
 
     init(_ url: HTTPURL) {
@@ -22,7 +25,7 @@ struct RequestTarget: Sendable {
     var isAtOwnOrigin: Bool { url.origin == ownOrigin }
 
     mutating func follow(
-        _ location: String, freshUntil: Date, allowsDowngrade: Bool
+        _ location: String, freshUntil: Date, cookies: [String] = [], allowsDowngrade: Bool
     ) throws(ResourceFailure) {
         guard redirects < Self.mostRedirects else {
             throw ResourceFailure(.redirects, "more than \(Self.mostRedirects) redirects")
@@ -49,6 +52,7 @@ struct RequestTarget: Sendable {
         }
         url = next
         redirects += 1
+        self.cookies = cookies
         redirectsFreshUntil = min(freshUntil, redirectsFreshUntil ?? freshUntil)
     }
 }

@@ -15,6 +15,14 @@ enum Resumption {
         ]
     }
 
+    /// Whether a 200 that answers a request for the rest has only that, against RFC 9110, section
+    /// 15.3.1: it states a range, or its length is that of the rest.
+    static func isSlice(_ head: ResponseHead, insteadOf partial: PartialBody) -> Bool {
+        if let range = ByteRange(head.headers) { return !range.isWhole }
+        guard let total = partial.totalBytes, let length = totalBytes(head) else { return false }
+        return length == total - partial.count && partial.count > 0
+    }
+
     static func isRest(of partial: PartialBody, _ head: ResponseHead) -> Bool {
         guard head.status == 206, head.headers.contentCodings.isEmpty,
             let range = ByteRange(head.headers), range.first == partial.count,
@@ -66,6 +74,8 @@ struct ByteRange: Equatable {
     let last: Int64
     /// The length of the whole body; nil if unknown.
     let total: Int64?
+
+    var isWhole: Bool { first == 0 && total == last + 1 }
 
     init?(_ headers: HeaderFields) {
         guard let field = headers[first: "Content-Range"] else { return nil }

@@ -59,6 +59,8 @@ enum RetryAfter {
             return .seconds(min(Int64(field) ?? longest, longest))
         }
         guard let date = HTTPDate.parse(field) else { return nil }
-        return .seconds(max(0, date.timeIntervalSince(now)))
+        // The origin's own clock has set both.
+        let sent = head.headers[first: "Date"].flatMap { HTTPDate.parse($0) } ?? now
+        return .seconds(max(0, date.timeIntervalSince(sent)))
     }
 }

@@ -40,11 +40,11 @@ import Testing
     /// has left, or without.
     ///
     /// What it had shared is not fetched again, nor, with its cache, what it had stored there. The
-    /// rest was in flight: of the fetches under way (`--max-concurrent`, and `FetchQueue.mostAhead`
-    /// beyond that), the store's batches (twice `Store.batchLimit` before fetches have to wait) and
-    /// those on their way to the remote (`PushStage.capacity`, the page of results that comes last,
-    /// `--remote-concurrent`). That is a fixed number for a shard of any size, if larger than this
-    /// shard; which URLs it is, the remote's listing tells.
+    /// rest was in flight: of the fetches under way (`--max-concurrent`), those to be staged
+    /// (`FetchQueue.backlog`), the store's batches (twice `Store.batchLimit` before fetches have to
+    /// wait) and those on their way to the remote (`PushStage.capacity`, the page of results that
+    /// comes last, `--remote-concurrent`). That is a fixed number for a shard of any size, if larger
+    /// than this shard; which URLs it is, the remote's listing tells.
     @Test(.needsRclone, arguments: share(of: [true, false]))
     func aKilledWorkersShardIsRunAgain(_ keepsCache: Bool) async throws {
         try await withRemote { remote in
@@ -119,10 +119,9 @@ import Testing
                 if request.method == "HEAD" { shared.count() }
                 return nil
             }
-            // All hosts are one address here, to which libcurl has 16 connections.
             let (process, _) = try start(
                 remote, manifest, 0, of: 1,
-                ["--max-per-host", "16", "--max-concurrent", "17", "--stall-timeout", "1h"])
+                ["--max-per-host", "16", "--max-concurrent", "16", "--stall-timeout", "1h"])
             try await remote.origin.waitForRequests(150 + 16)
             try await shared.wait()
             process.kill(SIGKILL)

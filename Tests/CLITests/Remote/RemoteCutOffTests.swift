@@ -30,7 +30,10 @@ import Testing
                 return RemoteFixture.number(request) < 30 ? reply : reply.heldBy(gate)
             }
             remote.proxy.misbehave(Self.handler(misfortune, server))
-            let options = ["--stall-timeout", "1s"] + (isWorker ? ["--shard", "0/1"] : [])
+            // The origins' answers are held, and must not be given up before the remote is.
+            let options =
+                ["--stall-timeout", "1s", "--attempts", "100"]
+                + (isWorker ? ["--shard", "0/1"] : [])
             let (process, report) = try remote.start(manifest, on: "one", options)
             if !isWorker {
                 gate.open()

@@ -39,7 +39,7 @@ import Testing
 
     @Test func asksInTheOrderOfTheStarts() async throws {
         try await withClient {
-            $0.maximumConnectionsPerHost = 1
+            $0.maximumConnections = 1
         } _: { client in
             for number in 0..<200 { try client.start(origin.url("/\(number)")) }
             for recorder in client.recorders { _ = try await recorder.metrics() }
@@ -47,21 +47,9 @@ import Testing
         }
     }
 
-    @Test func aBusyHostHoldsUpNoOther() async throws {
-        try await withClient {
-            $0.maximumConnectionsPerHost = 2
-        } _: { client in
-            for _ in 0..<50 { try client.start(origin.url("/held")) }
-            let other = try await client.fetch(origin.url("/small", host: "localhost"))
-            #expect(other.text == "small")
-            gate.open()
-            for recorder in client.recorders { _ = try await recorder.metrics() }
-        }
-    }
-
     @Test func waitingCostsNoTimeout() async throws {
         try await withClient {
-            $0.maximumConnectionsPerHost = 1
+            $0.maximumConnections = 1
             $0.totalTimeout = .seconds(5)
             $0.connectTimeout = .seconds(5)
         } _: { client in
@@ -92,6 +80,80 @@ import Testing
         }
         #expect(error.code == .tls)
         #expect(error.message.contains("/does/not/exist.pem: "))
+    }
+
+    // MARK: Connecting
+
+    /// It ends without a request, and the connection is the next request's.
+    @Test(arguments: [true, false]) func aTransferMayOnlyConnect(isOnly: Bool) async throws {
+        try await withClient { client in
+            var request = TransferRequest(url: try HTTPURL(origin.url("/small")))
+            request.onlyConnects = true
+            let recorder = Recorder()
+            client.loop.start(request, receiver: recorder)
+            _ = try await recorder.metrics()
+            #expect(recorder.heads.isEmpty)
+            #expect(origin.count() == 0)
+            let server = request.url.origin
+            let isConnected = client.loop.sync { client.loop.isConnected(to: server) }
+            #expect(isConnected)
+            let next = try await client.fetch(origin.url("/small"), isLastOfHost: isOnly)
+            #expect(next.text == "small")
+            #expect(try await next.metrics().reusedConnection)
+        }
+    }
+
+    /// Those that only connect take no place.
+    @Test func connectingHoldsUpNoTransfer() async throws {
+        let hole = try BlackHole()
+        try await withClient {
+            $0.maximumConnections = 1
+            $0.connectTimeout = .seconds(3600)
+        } _: { client in
+            var request = TransferRequest(url: try HTTPURL(hole.url("/")))
+            request.onlyConnects = true
+            let recorder = Recorder()
+            let id = client.loop.start(request, receiver: recorder)
+            #expect(try await client.fetch(origin.url("/small")).text == "small")
+            client.loop.cancel(id)
+            #expect(await recorder.error()?.code == .cancelled)
+        }
+    }
+
+    // MARK: The queue
+
+    /// A block from another thread ends the loop's wait.
+    @Test func aBlockRunsWhileTheLoopWaits() async throws {
+        try await withClient {
+            $0.stallTimeout = .seconds(3600)
+        } _: { client in
+            try client.start(origin.url("/held"))
+            try await origin.waitForRequests(1)
+            for number in 0..<100 { #expect(client.loop.sync { number } == number) }
+            gate.open()
+        }
+    }
+
+    /// Without any transfer, too.
+    @Test func aRoundComesWhenItsOwnerWantsIt() async throws {
+        try await withClient { client in
+            let rounds = Shared(0)
+            let due = ContinuousClock.now + .milliseconds(30)
+            let end = DispatchSemaphore(value: 0)
+            client.loop.perform {
+                client.loop.onRound = {
+                    rounds.value.withLock { $0 += 1 }
+                    if ContinuousClock.now < due { return due }
+                    end.signal()
+                    return nil
+                }
+                client.loop.goOn()
+            }
+            try await onThreadOfItsOwn { end.wait() }
+            #expect(ContinuousClock.now >= due)
+            client.loop.sync { client.loop.onRound = nil }
+            #expect(rounds.value.withLock { $0 } < 20)
+        }
     }
 
     // MARK: Cancelling
@@ -172,8 +234,7 @@ import Testing
     @Test func shutdownEndsEverything() async throws {
         let hole = try BlackHole()
         try await withClient {
-            // To connect to the hole takes none.
-            $0.maximumConnections = 3
+            $0.maximumConnections = 4
             // However long a busy machine keeps this test from going on.
             $0.connectTimeout = .seconds(3600)
             $0.stallTimeout = .seconds(3600)
@@ -201,8 +262,8 @@ import Testing
             client.loop.shutdown()
             client.loop.shutdown()
             let recorder = try client.start(origin.url("/small")).recorder
-            #expect(recorder.ends.count == 1)
             #expect(await recorder.error()?.code == .cancelled)
+            #expect(recorder.ends.count == 1)
             client.loop.cancel(try client.start(origin.url("/small")).id)
             #expect(origin.count() == 0)
         }
@@ -255,17 +316,14 @@ import Testing
         }
     }
 
-    @Test func theLastReferenceMayGoOnTheLoopsThread() async throws {
+    @Test func theLastReferenceMayGoOnTheLoopsQueue() async throws {
         let kept = Mutex<TransferLoop?>(try TransferLoop(configuration: .allowingAll))
         weak let loop = kept.withLock { $0 }
-        let other = Recorder()
-        let last = Recorder(atEnd: { kept.withLock { $0 = nil } })
-        for (path, recorder) in [("/held", other), ("/small", last)] {
-            let request = TransferRequest(url: try HTTPURL(origin.url(path)))
-            _ = kept.withLock { $0?.start(request, receiver: recorder) }
-        }
-        #expect(await other.error()?.code == .cancelled)
-        #expect(loop == nil)
+        let recorder = Recorder(atEnd: { kept.withLock { $0 = nil } })
+        let request = TransferRequest(url: try HTTPURL(origin.url("/small")))
+        _ = kept.withLock { $0?.start(request, receiver: recorder) }
+        _ = try await recorder.metrics()
+        while loop != nil { await Task.yield() }
     }
 
     @Test func letsGoOfReceivers() async throws {

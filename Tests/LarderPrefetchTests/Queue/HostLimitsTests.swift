@@ -19,7 +19,6 @@ import Testing
             let limit = limits.limit(ofOrigin: origin)
             #expect(limit.requests == requests)
             #expect(limit.interval == .seconds(2.0 / Double(requests)))
-            #expect(limit.isShared)
         }
     }
 
@@ -27,7 +26,6 @@ import Testing
         let limit = try limits(0, rate: 3).limit(ofOrigin: "https://example.com:443")
         #expect(limit.requests == 6)
         #expect(limit.interval == .seconds(1.0 / 3))
-        #expect(!limit.isShared)
     }
 
     /// A share is of what the user allows; what this run can have under way is another limit.
@@ -40,6 +38,6 @@ import Testing
     @Test func withoutOtherWorkersNothingIsShared() {
         let limits = HostLimits(perHost: 6, most: 3, ratePerHost: nil)
         let limit = limits.limit(ofOrigin: "https://cdn.example.com:443")
-        #expect(limit.requests == 3 && limit.interval == nil && !limit.isShared)
+        #expect(limit.requests == 3 && limit.interval == nil)
     }
 }

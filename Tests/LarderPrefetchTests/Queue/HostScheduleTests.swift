@@ -10,13 +10,15 @@ import Testing
 @Suite(.timeLimit(.minutes(30))) struct HostScheduleTests {
     /// A schedule over a manifest whose entries name hosts and priorities.
     private func withSchedule(
-        of entries: [(host: Int, priority: Int)], places: Int = 1, perHost: Int = 1,
-        interval: Duration? = nil, shard: Shard? = nil, readAhead: Int = HostSchedule.readAhead,
+        of entries: [(host: Int, priority: Int)], slots: Int = 1, connections: Int = 0,
+        perHost: Int = 1, interval: Duration? = nil, shard: Shard? = nil,
+        readAhead: Int = HostSchedule.readAhead,
         isConnected: @escaping (String) -> Bool = { _ in true },
         _ body: (inout HostSchedule) throws -> Void
     ) throws {
         let manifest = entries.enumerated().map { number, entry in
-            #"{"icon": "http://h\#(entry.host).example/\#(number)", "priority": \#(entry.priority)}"#
+            let url = "http://h\(entry.host).example/\(number)"
+            return #"{"icon": "\#(url)", "priority": \#(entry.priority)}"#
         }
         try withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path("cache"))
@@ -25,7 +27,7 @@ import Testing
                 rules: ManifestRules(), cache: cache, acceptsAnyContent: false,
                 policy: PlanPolicy(), headers: RequestHeaders(), at: nil)
             var schedule = try HostSchedule(
-                plan: plan, cache: cache, places: places,
+                plan: plan, cache: cache, slots: slots, connections: connections,
                 limits: HostLimits(
                     perHost: perHost, most: perHost,
                     ratePerHost: interval.map { .seconds(1) / $0 }, shard: shard),
@@ -35,25 +37,6 @@ import Testing
         }
     }
 
-    /// The transfer loop, which does not know of other workers, is given no more than may be asked.
-    @Test func ofAHostThatWorkersShareNothingIsTakenOutAhead() throws {
-        let split = try #require(HostSplit(host: "h0.example", pieces: 2))
-        let entries = (0..<100).map { (host: $0 % 2, priority: 0) }
-        var underWay: [Int: Int] = [:]
-        try withSchedule(
-            of: entries, places: 100, perHost: 6,
-            shard: Shard(0, of: 2, splits: [split])
-        ) { schedule in
-            while let next = try schedule.next() {
-                // An answer each, so that both hosts are known to give them.
-                try schedule.note(.answered, of: next.cursor, patience: .seconds(60))
-                underWay[next.cursor, default: 0] += 1
-                try schedule.announce(next.cursor)
-            }
-        }
-        #expect(underWay.values.sorted() == [3, 18])
-    }
-
     /// Takes everything out, one request at a time, each of which is answered.
     private func order(of entries: [(host: Int, priority: Int)], readAhead: Int) throws -> [String]
     {
@@ -61,7 +44,7 @@ import Testing
         try withSchedule(of: entries, readAhead: readAhead) { schedule in
             while let next = try schedule.next() {
                 order.append(next.head.planned.url)
-                try schedule.note(.answered, of: next.cursor, patience: .seconds(60))
+                try schedule.note(.answered, of: next.cursor)
                 try schedule.ended(next.cursor)
             }
             let isEmpty = schedule.isEmpty
@@ -70,7 +53,7 @@ import Testing
         return order
     }
 
-    /// Sixteen requests at a time of 48 that were taken out, and room for fewer connections than
+    /// Requests of 48 that were taken out, and room for fewer connections than
     /// there are hosts: the one used longest ago is closed. Round and round, each request would
     /// make one.
     @Test func hostsWhoseConnectionIsOpenGoBeforeThoseWhoNeedOne() throws {
@@ -90,7 +73,7 @@ import Testing
         }
         let isOpen = { (origin: String) in open.contains(origin) }
         try withoutActuallyEscaping(isOpen) { isOpen in
-            try withSchedule(of: entries, places: 48, perHost: 6, isConnected: isOpen) { schedule in
+            try withSchedule(of: entries, slots: 48, perHost: 6, isConnected: isOpen) { schedule in
                 var underWay: [HostSchedule.Next] = []
                 while let next = try schedule.next() {
                     underWay.append(next)
@@ -98,7 +81,7 @@ import Testing
                     guard underWay.count == 48 else { continue }
                     let ended = underWay.removeFirst()
                     try use(ended)
-                    try schedule.note(.answered, of: ended.cursor, patience: .seconds(60))
+                    try schedule.note(.answered, of: ended.cursor)
                     try schedule.ended(ended.cursor)
                 }
             }
@@ -111,12 +94,12 @@ import Testing
     @Test(arguments: [nil, Duration.milliseconds(1)])
     func theLastRequestOfAHostIsKnownAsThat(interval: Duration?) throws {
         let entries = (0..<20).map { (host: $0 % 10, priority: 0) }
-        try withSchedule(of: entries, places: 4, interval: interval) { schedule in
+        try withSchedule(of: entries, slots: 4, interval: interval) { schedule in
             var last: [Bool] = []
             while last.count < 20 {
                 guard let next = try schedule.next() else { continue }
                 last.append(next.isLast)
-                try schedule.note(.answered, of: next.cursor, patience: .seconds(60))
+                try schedule.note(.answered, of: next.cursor)
                 try schedule.ended(next.cursor)
             }
             #expect(last.count { $0 } == 10)
@@ -127,10 +110,10 @@ import Testing
     @Test func aHostWithMostOfTheIconsHasHalfOfThePlaces() throws {
         let few = (1...8).flatMap { host in (0..<20).map { _ in (host: host, priority: 0) } }
         let many = (0..<1_000).map { _ in (host: 0, priority: 0) }
-        try withSchedule(of: few + many, places: 16, perHost: 6) { schedule in
+        try withSchedule(of: few + many, slots: 16, perHost: 16) { schedule in
             let first = try (0..<9).map { _ in try #require(try schedule.next()).cursor }
             for cursor in first {
-                try schedule.note(.answered, of: cursor, patience: .seconds(60))
+                try schedule.note(.answered, of: cursor)
                 try schedule.ended(cursor)
             }
             var hosts: [String] = []
@@ -150,7 +133,7 @@ import Testing
             while taken < entries.count {
                 guard let next = try schedule.next() else { continue }
                 taken += 1
-                try schedule.note(.answered, of: next.cursor, patience: .seconds(60))
+                try schedule.note(.answered, of: next.cursor)
                 try schedule.ended(next.cursor)
                 most = max(most, schedule.cursors.count)
             }
@@ -161,7 +144,7 @@ import Testing
     /// They wait in memory until the slow one has taken them.
     @Test func aQuickHostThatRedirectsToASlowOneWaitsForIt() throws {
         let entries = (0..<3_000).map { _ in (host: 0, priority: 0) }
-        try withSchedule(of: entries, places: 48, perHost: 6) { schedule in
+        try withSchedule(of: entries, slots: 48, perHost: 6) { schedule in
             var slow: [Int] = []
             var (quick, ended, most) = (0, 0, 0)
             repeat {
@@ -171,7 +154,7 @@ import Testing
                         continue
                     }
                     quick += 1
-                    try schedule.note(.answered, of: next.cursor, patience: .seconds(60))
+                    try schedule.note(.answered, of: next.cursor)
                     try schedule.ended(next.cursor)
                     var fetch = Attempt(planned, url: try planned.target)
                     try fetch.target.follow(
@@ -193,14 +176,14 @@ import Testing
 
     @Test func whatIsOutOfDateDoesNotPileUp() throws {
         let entries = (0..<30_000).map { (host: $0 % 300, priority: 0) }
-        try withSchedule(of: entries, places: 48, perHost: 18, readAhead: 256) { schedule in
+        try withSchedule(of: entries, slots: 48, perHost: 18, readAhead: 256) { schedule in
             var underWay: [Int] = []
             var most = 0
             while let next = try schedule.next() {
                 underWay.append(next.cursor)
                 guard underWay.count >= 48 else { continue }
                 let cursor = underWay.removeFirst()
-                try schedule.note(.answered, of: cursor, patience: .seconds(60))
+                try schedule.note(.answered, of: cursor)
                 try schedule.ended(cursor)
                 most = max(most, schedule.ready.count)
             }

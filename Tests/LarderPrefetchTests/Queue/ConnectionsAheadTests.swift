@@ -1,0 +1,84 @@
+import LarderPrefetch
+import LarderTestSupport
+import LarderTestTLS
+import Testing
+
+/// Hosts that are connected to while every slot is taken.
+@Suite(.timeLimit(.minutes(10))) struct ConnectionsAheadTests {
+    let origin: Origin
+    let gate: Gate
+
+    init() throws {
+        origin = try Origin()
+        let gate = try Gate()
+        self.gate = gate
+        origin.onAny { request in
+            let reply = Reply.ok(IconPainter.png(seed: request.target.hashValue))
+            return request.path == "/held" ? reply.heldBy(gate) : reply
+        }
+    }
+
+    /// One slot, and a request that has it until the gate is opened.
+    private func fetch(_ urls: [String], ahead: Int) async throws {
+        try await withTemporaryDirectory { directory in
+            let finished = try await prefetch(manifest(urls), into: directory.path("cache")) {
+                $0.maximumConcurrent = 1
+                $0.transfer.maximumConnectionsAhead = ahead
+                $0.transfer.certificateAuthorities = TestCertificates.authorityPath
+                // Should no connection ever open the gate.
+                $0.transfer.totalTimeout = .seconds(120)
+                $0.retry.attempts = 1
+            }
+            let failures = finished.results.compactMap(\.failure?.message)
+            #expect(finished.report.count(.fetched) == urls.count, "\(failures)")
+        }
+        #expect(origin.mostConcurrentRequests == 1)
+    }
+
+    private func others(_ count: Int) -> [String] {
+        (1...count).map { origin.url("/\($0)", host: "h\($0).localhost") }
+    }
+
+    @Test func theirRequestsWaitForASlotAndUseThatConnection() async throws {
+        origin.onConnection { [gate] in if $0 == 6 { gate.open() } }
+        try await fetch([origin.url("/held")] + others(5), ahead: 16)
+        #expect(origin.connectionsOpened == 6)
+    }
+
+    @Test func soItIsOverTLS() async throws {
+        let front = try TLSFront(originPort: origin.port)
+        defer { front.stop() }
+        front.onConnection { [gate] in if $0 == 2 { gate.open() } }
+        let others = (1...3).map { front.url("/\($0)", host: "localhost") }
+        try await fetch([front.url("/held")] + others, ahead: 16)
+        #expect(front.protocols == ["h2", "h2"])
+    }
+
+    @Test func noMoreAreMadeThanAllowed() async throws {
+        origin.onConnection { [gate] number in
+            // The second connection that is made ahead.
+            if number == 3 { gate.open() }
+        }
+        try await fetch([origin.url("/held")] + others(9), ahead: 2)
+        #expect(origin.connectionsOpened == 10)
+    }
+
+    /// They connect beside each other, too, once the first has failed.
+    @Test(arguments: [1, 2]) func hostsThatCannotBeReachedTakeNoSlot(ahead: Int) async throws {
+        let nobodies = try (0..<4).map { _ in try BlackHole() }
+        try await withTemporaryDirectory { directory in
+            var configuration = PrefetchConfiguration(cache: directory.path("cache"))
+            configuration.transfer.addressPolicy = .allowAll
+            configuration.maximumConcurrent = 1
+            configuration.transfer.maximumConnectionsAhead = ahead
+            configuration.transfer.connectTimeout = .seconds(600)
+            configuration.grace = .zero
+            let urls = [origin.url("/1")] + nobodies.map { $0.url("/") } + [origin.url("/2")]
+            let prefetcher = Prefetcher(configuration)
+            async let finished = collect(prefetcher, manifest(urls))
+            try await origin.waitForRequests(2)
+            prefetcher.cancel()
+            _ = try await finished
+        }
+    }
+}

@@ -1,0 +1,185 @@
+import Foundation
+import LarderCache
+import LarderCore
+import LarderPrefetch
+import LarderTestSupport
+import Testing
+
+/// What a prefetch makes of unusual answers.
+@Suite(.timeLimit(.minutes(5))) struct ClientRuleTests {
+    let origin: Origin
+
+    init() throws { origin = try Origin() }
+
+    private static let icon = IconPainter.png(seed: 1)
+
+    private func fetch(
+        _ paths: [String], attempts: Int = 1,
+        configure: (inout PrefetchConfiguration) -> Void = { _ in }
+    ) async throws -> [EntryResult] {
+        try await fetch(text: manifest(paths.map { origin.url($0) }), attempts, configure)
+    }
+
+    private func fetch(
+        text: String, _ attempts: Int = 1,
+        _ configure: (inout PrefetchConfiguration) -> Void = { _ in }
+    ) async throws -> [EntryResult] {
+        try await withTemporaryDirectory { directory in
+            try await prefetch(text, into: directory.path("cache")) {
+                $0.maximumConcurrent = 1
+                $0.retry.attempts = attempts
+                $0.retry.base = .milliseconds(1)
+                $0.policy.failureLifetime = .zero
+                configure(&$0)
+            }.results
+        }
+    }
+
+    // MARK: Repeated requests
+
+    /// libcurl would repeat a request on a kept connection by itself.
+    @Test(arguments: [1, 2]) func aRequestWhoseConnectionIsLostIsAnAttempt(attempts: Int)
+        async throws
+    {
+        origin.onAny { request in
+            request.path == "/b" && request.attempt == 1
+                ? Reply.raw("") : .ok(Self.icon)
+        }
+        let results = try await fetch(["/a", "/b"], attempts: attempts)
+        #expect(origin.count("/b") == attempts)
+        let last = try #require(results.first { $0.url == origin.url("/b") })
+        #expect(last.attempts == attempts)
+        #expect(last.failure?.code == (attempts == 1 ? "connection-lost" : nil))
+    }
+
+    // MARK: Retry-After
+
+    /// Dates of a server whose clock is wrong: it asks for two seconds, or for 100,000.
+    @Test(arguments: [(-3600.0, 2.0, true), (3600, 2, true), (0, 100_000, false)])
+    func aDateToWaitForIsTheServers(clock: Double, delay: Double, isFetched: Bool) async throws {
+        let sent = Date(timeIntervalSinceNow: clock)
+        let until = HTTPDate.string(from: sent.addingTimeInterval(delay))
+        origin.onAny { request in
+            request.attempt == 1
+                ? Reply.status(429).withoutDate().header("Date", HTTPDate.string(from: sent))
+                    .header("Retry-After", until)
+                : .ok(Self.icon)
+        }
+        let results = try await fetch(["/a"], attempts: 2)
+        #expect(results.map(\.outcome) == [isFetched ? .fetched : .failed])
+        let arrivals = origin.requests.map(\.arrival)
+        // Dates have whole seconds.
+        if isFetched { #expect(arrivals[1] - arrivals[0] >= .seconds(delay - 1)) }
+    }
+
+    // MARK: Cookies
+
+    /// Some servers set a cookie and redirect to the same URL until they get it.
+    @Test func aRedirectChainKeepsItsCookies() async throws {
+        origin.onAny { request in
+            request.header("Cookie")?.contains("seen=1") == true
+                ? .ok(Self.icon)
+                : Reply.redirect(to: request.target).header("Set-Cookie", "seen=1; Path=/")
+        }
+        let results = try await fetch(["/a", "/b"])
+        #expect(results.map(\.outcome) == [.fetched, .fetched])
+        // A chain has no cookies of another.
+        for path in ["/a", "/b"] {
+            let requests = origin.requests.filter { $0.path == path }
+            #expect(requests.map { $0.header("Cookie") } == [nil, "seen=1"])
+        }
+    }
+
+    @Test func cookiesStayAtTheirHostAndPath() async throws {
+        let other = try Origin()
+        other.onAny { _ in .ok(Self.icon) }
+        origin.on(
+            "/host",
+            Reply.redirect(to: other.url("/", host: "localhost"))
+                .header("Set-Cookie", "a=1; Path=/"))
+        origin.on("/path", Reply.redirect(to: "/x").header("Set-Cookie", "a=1; Path=/y"))
+        origin.on("/x", .ok(Self.icon))
+        let results = try await fetch(["/host", "/path"])
+        #expect(results.map(\.outcome) == [.fetched, .fetched])
+        let requests = origin.requests + other.requests
+        #expect(requests.allSatisfy { $0.header("Cookie") == nil })
+        #expect(requests.count == 4)
+    }
+
+    // MARK: Content-Encoding
+
+    @Test(arguments: ["UTF-8", "zip", "aws-chunked", "binary", "br", "UTF-8, identity"])
+    func aWordThatIsNoCodingSpoilsNoImage(word: String) async throws {
+        origin.onAny { _ in Reply.ok(Self.icon).header("Content-Encoding", word) }
+        #expect(try await fetch(["/a"]).map(\.outcome) == [.fetched])
+    }
+
+    /// The bytes may be anything. The message names the word.
+    @Test(arguments: [true, false])
+    func aWordThatIsNoCodingIsNamedUnlessItIsAnImage(acceptsAnyContent: Bool) async throws {
+        origin.onAny { _ in Reply.ok("text").header("Content-Encoding", "br") }
+        let results = try await fetch(["/a"]) { $0.acceptsAnyContent = acceptsAnyContent }
+        let failure = try #require(results.first?.failure)
+        #expect(failure.code == "malformed-response")
+        #expect(failure.message.contains("'br'"))
+    }
+
+    @Test func bytesThatTheManifestNamesNeedNoKnownCoding() async throws {
+        origin.onAny { _ in Reply.ok("text").header("Content-Encoding", "br") }
+        let digest = Digest(of: Array("text".utf8)).hex
+        let text = #"[{"icon": "\#(origin.url("/a"))", "sha256": "\#(digest)"}]"#
+        let results = try await fetch(text: text) { $0.acceptsAnyContent = true }
+        #expect(results.map(\.outcome) == [.fetched])
+    }
+
+    // MARK: Ranges
+
+    private func partial(_ range: String, status: Int = 206) -> Reply {
+        Reply.ok(Self.icon).status(status).header("Content-Range", range)
+    }
+
+    @Test func a206OfEverythingIsA200() async throws {
+        let count = Self.icon.count
+        let ranges = [
+            "bytes 0-\(count - 1)/\(count)", "bytes 0-\(count - 1)/\(count + 1)",
+            "bytes 0-\(count - 1)/*", "bytes 1-\(count)/\(count + 1)",
+        ]
+        origin.onAny { request in partial(ranges[Int(request.path.dropFirst()) ?? 0]) }
+        let results = try await fetch(ranges.indices.map { "/\($0)" })
+        let fetched = results.filter { $0.outcome == .fetched }.map(\.url)
+        #expect(fetched == [origin.url("/0")])
+        #expect(results.count == ranges.count)
+    }
+
+    private static let large = IconPainter.largeBMP(seed: 1, bytes: 196_000)
+
+    /// Each is discarded, and the body is fetched from its start, which is no further attempt.
+    @Test(arguments: ["slice", "slice without a range", "other range", "other tag", "416"])
+    func aWrongAnswerToAResumptionIsDiscarded(kind: String) async throws {
+        origin.onAny { request in
+            let whole = Reply.ok(Self.large).header("ETag", "\"1\"")
+                .header("Accept-Ranges", "bytes")
+            if request.attempt == 1 { return whole.reset(after: 150_000) }
+            guard let range = request.header("Range"),
+                let first = Int(range.dropFirst(6).dropLast())
+            else { return whole }
+            let rest = Reply.ok(Self.large[first...]).header("ETag", "\"1\"")
+            let total = Self.large.count
+            return switch kind {
+            case "slice": rest.header("Content-Range", "bytes \(first)-\(total - 1)/\(total)")
+            case "slice without a range": rest
+            case "other range":
+                rest.status(206).header("Content-Range", "bytes \(first + 1)-\(total)/\(total + 1)")
+            case "other tag":
+                Reply.ok(Self.large[first...]).header("ETag", "\"2\"").status(206)
+                    .header("Content-Range", "bytes \(first)-\(total - 1)/\(total)")
+            default: .status(416)
+            }
+        }
+        let results = try await fetch(["/a"], attempts: 2)
+        #expect(results.map(\.outcome) == [.fetched])
+        #expect(results.first?.bytes == Int64(Self.large.count))
+        let ranges = origin.requests.map { $0.header("Range") != nil }
+        #expect(ranges == [false, true, false])
+    }
+}
