@@ -8,15 +8,22 @@ package protocol ObjectStore: Sendable {
     /// Returns the name of an object, or of the store, for messages.
     func subject(_ key: String?) -> String
 
-    /// Receives an object. Throws ``RemoteError``, the sink's error or `CancellationError`.
-    func get(_ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker) async throws
+    /// Receives an object. Returns the metadata that it was written with, or nil if it has none or
+    /// the store has lost it. Throws ``RemoteError``, the sink's error or `CancellationError`.
+    @discardableResult
+    func get(
+        _ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker
+    ) async throws -> String?
 
     /// Returns the size and time of an object, or nil if there is none.
     func head(_ key: String) async throws -> ListedObject?
 
     /// Writes or replaces an object. The store compares the body with `digest`, its SHA-256 in
-    /// hexadecimal. `mediaType` is for readers other than Larder.
-    func put(_ key: String, _ body: RequestBody, digest: String, mediaType: String?) async throws
+    /// hexadecimal. `mediaType` is for readers other than Larder. `metadata` is a short ASCII text
+    /// that a reader of the object receives, too.
+    func put(
+        _ key: String, _ body: RequestBody, digest: String, mediaType: String?, metadata: String?
+    ) async throws
 
     /// Removes an object, if it exists.
     func delete(_ key: String) async throws
@@ -33,6 +40,12 @@ extension ObjectStore {
         let collected = CollectedBytes()
         try await get(key, maximumBytes: maximumBytes) { _ in collected.sink() }
         return collected.bytes
+    }
+
+    package func put(
+        _ key: String, _ body: RequestBody, digest: String, mediaType: String?
+    ) async throws {
+        try await put(key, body, digest: digest, mediaType: mediaType, metadata: nil)
     }
 }
 

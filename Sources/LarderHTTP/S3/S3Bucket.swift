@@ -42,11 +42,13 @@ package final class S3Bucket: ObjectStore {
         key.map { "s3://\(location.bucket)/\(location.prefix)\($0)" } ?? "\(location)"
     }
 
+    @discardableResult
     package func get(
         _ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker
-    ) async throws {
+    ) async throws -> String? {
         let request = try settings.request(.get, for: key, maximumBytes: maximumBytes)
-        _ = try await answer(to: request, about: key, maximumBytes: maximumBytes, into: sink)
+        return try await answer(to: request, about: key, maximumBytes: maximumBytes, into: sink)
+            .headers[first: S3Settings.metadataField]
     }
 
     package func head(_ key: String) async throws -> ListedObject? {
@@ -66,10 +68,10 @@ package final class S3Bucket: ObjectStore {
     }
 
     package func put(
-        _ key: String, _ body: RequestBody, digest: String, mediaType: String?
+        _ key: String, _ body: RequestBody, digest: String, mediaType: String?, metadata: String?
     ) async throws {
         let request = try settings.request(
-            .put(body), for: key, digest: digest, mediaType: mediaType)
+            .put(body), for: key, digest: digest, mediaType: mediaType, metadata: metadata)
         _ = try await answer(to: request, about: key)
     }
 

@@ -3,6 +3,7 @@ import LarderCore
 
 /// The requests, in the form that all S3 stores and libcurl's signature accept.
 extension S3Settings {
+    static let metadataField = "x-amz-meta-larder-reference"
     private static let digestOfNothing = Digest(of: [UInt8]()).hex
     /// RFC 3986, section 2.3. Slashes are encoded: the signature requires it.
     private static let unreserved = CharacterSet(
@@ -10,11 +11,11 @@ extension S3Settings {
 
     func request(
         _ method: TransferRequest.Method, for key: String, digest: String? = nil,
-        mediaType: String? = nil, maximumBytes: Int64 = 64 << 10
+        mediaType: String? = nil, metadata: String? = nil, maximumBytes: Int64 = 64 << 10
     ) throws -> TransferRequest {
         try request(
             method, "/\(location.prefix)\(key)", digest: digest, mediaType: mediaType,
-            maximumBytes: maximumBytes)
+            metadata: metadata, maximumBytes: maximumBytes)
     }
 
     func listRequest(_ prefix: String, after last: String?) throws -> TransferRequest {
@@ -32,7 +33,7 @@ extension S3Settings {
 
     private func request(
         _ method: TransferRequest.Method, _ path: String, digest: String? = nil,
-        mediaType: String? = nil, maximumBytes: Int64
+        mediaType: String? = nil, metadata: String? = nil, maximumBytes: Int64
     ) throws -> TransferRequest {
         // An error may be longer than the object.
         var request = TransferRequest(
@@ -40,6 +41,7 @@ extension S3Settings {
             usesStoredCredentials: false)
         request.method = method
         if let mediaType { request.headers.append(("Content-Type", mediaType)) }
+        if let metadata { request.headers.append((Self.metadataField, metadata)) }
         // Buckets with object lock refuse uploads without a checksum
         // (https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html).
         if let checksum = digest.flatMap({ Digest(hex: $0) }) {

@@ -210,10 +210,11 @@ struct BodyCheck: Sendable {
 
     struct OtherBytes: Error {}
 
-    /// Digests, checks and stages a whole body. Unless `mayStore`, only checks it.
+    /// Digests, checks and stages a whole body. Unless `mayStore`, only checks it. With
+    /// `isReplacing`, it replaces a stored object of the same digest, which may be damaged.
     func stage(
         _ body: StagedBody, of fetch: Int64, hasExpectation: Bool, mayStore: Bool,
-        named name: Digest? = nil, unknownCoding: String? = nil,
+        named name: Digest? = nil, isReplacing: Bool = false, unknownCoding: String? = nil,
         outcome: EntryResult.Outcome = .fetched
     ) throws -> (Deposit.Content, ResourceResult.Success) {
         let digest = try body.finish()
@@ -230,7 +231,9 @@ struct BodyCheck: Sendable {
             digest: digest, size: body.count, attributes: attributes,
             outcome: mayStore ? outcome : .unstored)
         guard mayStore else { return (.unstored, success) }
-        return (.staged(try store.stage(body, digest: digest, attributes: attributes)), success)
+        let staged = try store.stage(
+            body, digest: digest, attributes: attributes, isReplacing: isReplacing)
+        return (.staged(staged), success)
     }
 
     /// - Parameters:

@@ -103,9 +103,27 @@ extension Plan {
         }
     }
 
-    /// Returns the next pending resources that the remote has. Requires ``orderFetches()``.
+    /// Notes the twins: pending resources with the same object as an earlier one. Requires
+    /// ``orderFetches()``.
+    func noteTwins() throws {
+        try database.writeWithoutTransaction { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE main.twins (fetch INTEGER PRIMARY KEY);
+                    INSERT OR IGNORE INTO main.twins
+                    SELECT fetch FROM (
+                        SELECT p.fetch AS fetch, row_number() OVER (
+                            PARTITION BY r.digest ORDER BY p.turn, p.fetch) AS number
+                        FROM pending p CROSS JOIN found r ON r.fetch = p.fetch)
+                    WHERE number > 1
+                    """)
+        }
+    }
+
+    /// Returns the next pending resources that the remote has: either the twins or the others.
+    /// Requires ``noteTwins()``.
     func foundFetches(
-        after place: PlannedResource.Place?, limit: Int
+        areTwins: Bool, after place: PlannedResource.Place?, limit: Int
     ) throws -> [(fetch: PlannedResource, known: RemoteStore.Known)] {
         try make(.turn)
         let ids = try database.unsafeRead { db in
@@ -114,9 +132,10 @@ extension Plan {
                 """
                 SELECT p.fetch, r.digest, r.modified FROM pending p
                 CROSS JOIN found r ON r.fetch = p.fetch
-                WHERE (p.turn, p.fetch) > (?, ?) ORDER BY p.turn, p.fetch LIMIT ?
+                WHERE (p.turn, p.fetch) > (?, ?) AND (p.fetch IN (SELECT fetch FROM twins)) = ?
+                ORDER BY p.turn, p.fetch LIMIT ?
                 """
-            ).rows(place?.turn ?? .min, place?.fetch ?? 0, limit) { row in
+            ).rows(place?.turn ?? .min, place?.fetch ?? 0, areTwins ? 1 : 0, limit) { row in
                 (row.integer(), try Self.known(&row))
             }
         }

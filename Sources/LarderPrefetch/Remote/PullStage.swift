@@ -5,7 +5,8 @@ import LarderHTTP
 import LarderImages
 import Synchronization
 
-/// Copies missing objects from a remote, before origins are asked for the others.
+/// Copies missing objects from a remote, before origins are asked for the others. An object that
+/// the cache has is not received: its resources need only their references.
 final class PullStage: Depositor, Sendable {
     private let context: RemoteContext
     private let remoteStore: RemoteStore
@@ -19,6 +20,8 @@ final class PullStage: Depositor, Sendable {
 
     private struct Deposited: Sendable {
         let result: ResourceResult
+        /// Zero if the cache had the object.
+        let receivedBytes: Int64
         /// If not, its origin is asked whether it changed.
         let isFresh: Bool
     }
@@ -38,8 +41,12 @@ final class PullStage: Depositor, Sendable {
         try await look()
         guard remote.use != .store else { return }
         _ = try plan.orderFetches()
-        try await pull()
-        context.store.flush()
+        try plan.noteTwins()
+        // Twins last, because then the cache has their objects.
+        for areTwins in [false, true] {
+            try await pull(areTwins: areTwins)
+            context.store.flush()
+        }
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
@@ -72,13 +79,13 @@ final class PullStage: Depositor, Sendable {
         state.withLock { $0.hasLooked = true }
     }
 
-    private func pull() async throws {
+    private func pull(areTwins: Bool) async throws {
         var page: ArraySlice<(fetch: PlannedResource, known: RemoteStore.Known)> = []
         var last: PlannedResource.Place?
         try await forEach(atOnce: remote.maximumConcurrent) {
             try Task.checkCancellation()
             if page.isEmpty, !isStopped {
-                page = try plan.foundFetches(after: last, limit: 256)[...]
+                page = try plan.foundFetches(areTwins: areTwins, after: last, limit: 256)[...]
                 last = page.last?.fetch.place
             }
             return page.popFirst()
@@ -96,8 +103,15 @@ final class PullStage: Depositor, Sendable {
         if isFreshAsListed(known, fetch) { return await leave(fetch, known, nil) }
         let start = ContinuousClock.now
         do {
-            let name = ReferenceName(key: fetch.key, url: fetch.url)
-            let reference = try await remoteStore.reference(to: name, known.digest, key: fetch.key)
+            let first = try await receiveFirst(fetch, known)
+            let reference =
+                if let copy = first?.reference {
+                    copy
+                } else {
+                    try await remoteStore.reference(
+                        to: ReferenceName(key: fetch.key, url: fetch.url), known.digest,
+                        key: fetch.key)
+                }
             if fetch.hasExpectation,
                 try plan.mismatch(of: known.digest, size: reference.size, by: fetch.id) != nil
             {
@@ -112,17 +126,21 @@ final class PullStage: Depositor, Sendable {
                     "\(reference.size) bytes are more than allowed")
                 return fail(fetch.id, ResourceFailure(error))
             }
-            let body = try await remoteStore.receive(
-                known.digest, limit: context.maximumObjectBytes, into: context.store)
+            let cached = first == nil ? cachedBody(known.digest) : nil
+            let body =
+                if let held = cached ?? first?.body { held } else { try await receive(known).body }
+            // A cached object that is not whole is replaced.
             let (content, success) = try context.check.stage(
                 body, of: fetch.id, hasExpectation: fetch.hasExpectation, mayStore: true,
-                named: known.digest, outcome: .pulled)
+                named: known.digest, isReplacing: cached == nil, outcome: .pulled)
             let result = ResourceResult(
                 id: fetch.id, result: .success(success), waiting: .init(for: fetch), attempts: 1,
                 seconds: (ContinuousClock.now - start) / .seconds(1))
             let deposit = Deposit(
-                context: Deposited(result: result, isFresh: isFresh), key: fetch.key,
-                url: fetch.url, responseURL: reference.responseURL,
+                context: Deposited(
+                    result: result, receivedBytes: cached == nil ? body.count : 0,
+                    isFresh: isFresh),
+                key: fetch.key, url: fetch.url, responseURL: reference.responseURL,
                 validators: reference.validators, variant: reference.variantDigest,
                 // The store uses the earlier of this and the header fields.
                 redirectsFreshUntil: reference.freshEnd, receivedAt: reference.receivedAt,
@@ -143,6 +161,41 @@ final class PullStage: Depositor, Sendable {
             fail(fetch.id, ResourceFailure(error, mayBeCut: false))
         } catch let error as CacheError {
             state.withLock { $0.failure = $0.failure ?? error }
+        }
+    }
+
+    /// Receives an object that the cache does not have before its reference is read, since its
+    /// metadata may be that reference. Returns nil if the reference has to be read first.
+    private func receiveFirst(
+        _ fetch: PlannedResource, _ known: RemoteStore.Known
+    ) async throws -> (body: StagedBody, reference: Reference?)? {
+        guard remote.use != .fill, try context.cache.object(known.digest) == nil,
+            try !fetch.hasExpectation || plan.names(known.digest, by: fetch.id)
+        else { return nil }
+        do {
+            let received = try await receive(known)
+            guard let reference = received.reference,
+                reference.resourceKey.isSame(as: fetch.key), reference.canReplace(known)
+            else { return (body: received.body, reference: nil) }
+            return received
+        } catch let error as RemoteError where [.tooLarge, .notFound].contains(error.code) {
+            // The reference may give another reason.
+            return nil
+        }
+    }
+
+    private func receive(
+        _ known: RemoteStore.Known
+    ) async throws -> (body: StagedBody, reference: Reference?) {
+        try await remoteStore.receive(
+            known.digest, limit: context.maximumObjectBytes, into: context.store)
+    }
+
+    /// Returns the bytes of an object that the cache has whole, or nil.
+    private func cachedBody(_ digest: Digest) -> StagedBody? {
+        guard let object = try? context.cache.object(digest) else { return nil }
+        return try? context.store.newBody { append in
+            try context.cache.forEachPiece(of: object, append)
         }
     }
 
@@ -206,7 +259,7 @@ final class PullStage: Depositor, Sendable {
         var stale: [Int64] = []
         for outcome in outcomes {
             guard let deposited = outcome.context as? Deposited,
-                case .success(let success) = deposited.result.result
+                case .success = deposited.result.result
             else { continue }
             let id = deposited.result.id
             switch outcome.result {
@@ -223,7 +276,7 @@ final class PullStage: Depositor, Sendable {
             }
             tally.count { report in
                 report.pulled += 1
-                report.pulledBytes += success.size ?? 0
+                report.pulledBytes += deposited.receivedBytes
             }
         }
         context.reporter.report(results)

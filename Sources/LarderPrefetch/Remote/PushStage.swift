@@ -9,8 +9,6 @@ final class PushStage: Sendable {
     /// When this many objects wait, commits wait, too: an object that a killed worker fetched and
     /// did not share is fetched again by its successor.
     private static let capacity = 512
-    /// The tolerated difference of two machines' clocks, in seconds.
-    private static let clockSkew: TimeInterval = 300
     private static let rememberedLimit = 65_536
 
     private let context: RemoteContext
@@ -95,7 +93,7 @@ final class PushStage: Sendable {
     private func push(_ item: Plan.Shareable, isKept: Bool) async throws {
         guard let resource = try context.cache.resource(item.key) else { return }
         if isKept, let known = item.known,
-            resource.receivedAt <= known.modified.addingTimeInterval(Self.clockSkew)
+            resource.receivedAt <= known.modified.addingTimeInterval(RemoteStore.Known.clockSkew)
         {
             return tally.count { $0.present += 1 }
         }

@@ -5,6 +5,9 @@ import LarderCore
 /// A remote's record of a resource, as JSON. All of it is checked, since others write to the store.
 struct Reference: Codable, Sendable {
     static let sizeLimit: Int64 = 64 << 10
+    /// In bytes. Amazon permits 2 KB for all metadata of an object, and rclone 2,000 bytes for all
+    /// fields of an upload whose names begin with `x-amz-`.
+    private static let metadataLimit = 1_500
 
     /// Nil if it is the URL's key.
     private var key: String?
@@ -68,6 +71,24 @@ struct Reference: Codable, Sendable {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         // Strings and finite numbers can always be encoded.
         return (try? encoder.encode(self)).map(Array.init) ?? []
+    }
+
+    /// Returns a record as the metadata of its object, or nil if it is too long for that.
+    static func metadata(_ bytes: [UInt8]) -> String? {
+        let text = Data(bytes).base64EncodedString()
+        return text.utf8.count <= metadataLimit ? text : nil
+    }
+
+    init?(metadata: String) {
+        guard let bytes = Data(base64Encoded: metadata) else { return nil }
+        self.init(Array(bytes))
+    }
+
+    /// Whether this record, from the metadata of an object, can replace the listed reference. That
+    /// one may be newer: a renewal writes the reference and not the object.
+    func canReplace(_ known: RemoteStore.Known) -> Bool {
+        isFresh(at: Date())
+            || known.modified <= receivedAt.addingTimeInterval(RemoteStore.Known.clockSkew)
     }
 
     var resourceKey: String {

@@ -11,6 +11,9 @@ package struct RemoteStore: Sendable {
     let listed: ListedCount
 
     package struct Known: Sendable, Hashable {
+        /// The tolerated difference of two machines' clocks, in seconds.
+        static let clockSkew: TimeInterval = 300
+
         let digest: Digest
         let modified: Date
     }
@@ -32,19 +35,26 @@ package struct RemoteStore: Sendable {
         return reference
     }
 
-    /// Receives an object, which is not digested yet.
-    func receive(_ digest: Digest, limit: Int64, into store: Store) async throws -> StagedBody {
+    /// Receives an object, which is not digested yet, and the reference in its metadata.
+    func receive(
+        _ digest: Digest, limit: Int64, into store: Store
+    ) async throws -> (body: StagedBody, reference: Reference?) {
         let body = Received()
-        try await storage.get(RemoteLayout.object(digest), maximumBytes: limit) { resume in
+        let metadata = try await storage.get(
+            RemoteLayout.object(digest), maximumBytes: limit
+        ) { resume in
             let new = store.newBody(onDrained: resume)
             body.replace(new)
             return { try new.append($0) == .taken }
         }
-        return body.value ?? store.newBody {}
+        return (body.value ?? store.newBody {}, metadata.flatMap { Reference(metadata: $0) })
     }
 
     /// Stores a resource: its object unless it is believed to be there, then its reference. Returns
     /// the number of bytes sent.
+    ///
+    /// The object has a copy of the reference as its metadata, so that one request reads both. An
+    /// object of several URLs has that of the URL that stored it.
     ///
     /// An eviction removes objects and then checks for new references (``RemoteEvictor``). Here the
     /// reference is written and then the object is checked, so whichever is second sees the first.
@@ -56,10 +66,11 @@ package struct RemoteStore: Sendable {
         let name = ReferenceName(key: resource.key, url: resource.url)
         let object = resource.object
         let place = RemoteLayout.object(object.digest)
+        let reference = Reference(resource).bytes
+        let metadata = Reference.metadata(reference)
         var sent: Int64 = 0
         let isWhole = try await isThere ? storage.head(place)?.size == object.size : false
-        if !isWhole { sent += try await put(object, of: cache) }
-        let reference = Reference(resource).bytes
+        if !isWhole { sent += try await put(object, of: cache, metadata: metadata) }
         try await storage.put(
             RemoteLayout.reference(name, to: object.digest), RequestBody(reference),
             digest: Digest(of: reference).hex, mediaType: "application/json")
@@ -71,7 +82,7 @@ package struct RemoteStore: Sendable {
                 throw RemoteError(
                     .refused, subject: storage.subject(place), "does not stay where it was written")
             }
-            sent += try await put(object, of: cache)
+            sent += try await put(object, of: cache, metadata: metadata)
         }
         if let known, known.digest != object.digest {
             try await storage.delete(RemoteLayout.reference(name, to: known.digest))
@@ -80,13 +91,15 @@ package struct RemoteStore: Sendable {
     }
 
     /// Writes an object of a cache. Throws `.corrupt` if its bytes have another digest.
-    func put(_ object: StoredObject, of cache: Cache) async throws -> Int64 {
+    func put(
+        _ object: StoredObject, of cache: Cache, metadata: String? = nil
+    ) async throws -> Int64 {
         let outgoing = try cache.outgoing(object)
         do {
             try await storage.put(
                 RemoteLayout.object(object.digest),
                 RequestBody(count: outgoing.size) { outgoing.read(at: $0, into: $1) },
-                digest: object.digest.hex, mediaType: object.mediaType)
+                digest: object.digest.hex, mediaType: object.mediaType, metadata: metadata)
         } catch let error as RemoteError where outgoing.isCorrupt {
             throw CacheError(
                 .corrupt, subject: "\(object.digest)",

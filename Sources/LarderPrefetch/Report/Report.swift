@@ -155,9 +155,9 @@ public struct EntryResult: Sendable {
 public struct RemoteReport: Sendable {
     /// The remote, as `s3://bucket/prefix`.
     public let location: String
-    /// URLs whose bytes came from it.
+    /// URLs that were copied from it.
     public internal(set) var pulled = 0
-    /// The bytes of those.
+    /// The bytes of their objects, without those that the cache had.
     public internal(set) var pulledBytes: Int64 = 0
     /// URLs that were stored in it, or whose references were renewed.
     public internal(set) var pushed = 0

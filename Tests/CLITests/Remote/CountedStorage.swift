@@ -21,7 +21,7 @@ final class CountedStorage: ObjectStore {
     private struct State {
         var hook: Hook?
         var requests = Requests()
-        var objects: [String: (bytes: [UInt8], modified: Date)] = [:]
+        var objects: [String: (bytes: [UInt8], modified: Date, metadata: String?)] = [:]
     }
 
     /// What was asked since the last call.
@@ -63,9 +63,22 @@ final class CountedStorage: ObjectStore {
         }
     }
 
+    /// Forgets the metadata of all objects, as an old remote has none.
+    func forgetMetadata() {
+        state.withLock { state in
+            for key in state.objects.keys { state.objects[key]?.metadata = nil }
+        }
+    }
+
+    /// The metadata of the objects.
+    var metadata: [String] { state.withLock { $0.objects.values.compactMap(\.metadata) } }
+
     func subject(_ key: String?) -> String { "s3://counted/\(key ?? "")" }
 
-    func get(_ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker) async throws {
+    @discardableResult
+    func get(
+        _ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker
+    ) async throws -> String? {
         try await begin("GET", key)
         let object = state.withLock { state in
             state.requests.get += 1
@@ -74,6 +87,7 @@ final class CountedStorage: ObjectStore {
         guard let object else { throw RemoteError(.notFound, subject: subject(key), "none") }
         let take = try sink {}
         _ = try object.bytes.withUnsafeBytes { try take($0) }
+        return object.metadata
     }
 
     func head(_ key: String) async throws -> ListedObject? {
@@ -86,7 +100,9 @@ final class CountedStorage: ObjectStore {
         }
     }
 
-    func put(_ key: String, _ body: RequestBody, digest: String, mediaType: String?) async throws {
+    func put(
+        _ key: String, _ body: RequestBody, digest: String, mediaType: String?, metadata: String?
+    ) async throws {
         try await begin("PUT", key)
         var bytes = [UInt8](repeating: 0, count: Int(body.count))
         let count = bytes.withUnsafeMutableBytes { body.read(0, $0) }
@@ -95,7 +111,7 @@ final class CountedStorage: ObjectStore {
         }
         state.withLock { [bytes] state in
             state.requests.put += 1
-            state.objects[key] = (bytes, Date())
+            state.objects[key] = (bytes, Date(), metadata)
         }
     }
 

@@ -20,9 +20,14 @@ import Testing
     /// A server that has one more name of its own each time it is asked.
     private struct Endless: ObjectStore {
         func subject(_ key: String?) -> String { "s3://endless/\(key ?? "")" }
-        func get(_ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker) {}
+        func get(
+            _ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker
+        ) -> String? { nil }
         func head(_ key: String) -> ListedObject? { nil }
-        func put(_ key: String, _ body: RequestBody, digest: String, mediaType: String?) {}
+        func put(
+            _ key: String, _ body: RequestBody, digest: String, mediaType: String?,
+            metadata: String?
+        ) {}
         func delete(_ key: String) {}
 
         func list(_ prefix: String, after last: String?) -> ListPage {
@@ -55,11 +60,16 @@ import Testing
         init(_ folder: String) { self.folder = folder }
 
         func subject(_ key: String?) -> String { "s3://endless/\(key ?? "")" }
-        func get(_ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker) throws {
+        func get(
+            _ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker
+        ) throws -> String? {
             throw RemoteError(.notFound, subject: key, "none")
         }
         func head(_ key: String) -> ListedObject? { nil }
-        func put(_ key: String, _ body: RequestBody, digest: String, mediaType: String?) {}
+        func put(
+            _ key: String, _ body: RequestBody, digest: String, mediaType: String?,
+            metadata: String?
+        ) {}
         func delete(_ key: String) {}
 
         func list(_ prefix: String, after last: String?) -> ListPage {
@@ -161,6 +171,10 @@ import Testing
                     decoding: try await storage.bytes(key, maximumBytes: 10_000), as: UTF8.self)
                 #expect(text.contains("/b?***") && !text.contains("TOPSECRET"))
             }
+            let metadata = try #require(storage.metadata.first)
+            let text = String(
+                decoding: try #require(Data(base64Encoded: metadata)), as: UTF8.self)
+            #expect(text.contains("/b?***") && !text.contains("TOPSECRET"))
             let other = try await prefetch(
                 entries: [entry], into: directory.path("2"), storage, .mirror)
             #expect(other.remote?.pulled == 1)

@@ -62,6 +62,11 @@ import Testing
             _ = storage.takeRequests()
             #expect(try await run("6", .fill).count(.revalidated) == icons)
             expect("stale, and its origin says that it has not changed", storage.takeRequests())
+            // As if that had been long after the objects were stored.
+            storage.age(by: -1000)
+            #expect(try await run("8", .only).count(.pulled) == icons)
+            expect("copied to a cache, if its reference was renewed", storage.takeRequests())
+            storage.age(by: 1000)
             version.withLock { $0 = 3 }
             #expect(try await run("7", .fill).count(.fetched) == icons)
             expect("stale, and it has changed", storage.takeRequests())

@@ -34,7 +34,9 @@ final class SyntheticRemote: ObjectStore {
 
     func subject(_ key: String?) -> String { "s3://synthetic/\(key ?? "")" }
 
-    func get(_ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker) async throws {
+    func get(
+        _ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker
+    ) async throws -> String? {
         requests.withLock { $0.get += 1 }
         // No bytes have a digest that was made up.
         throw RemoteError(.notFound, subject: subject(key), "none")
@@ -45,7 +47,9 @@ final class SyntheticRemote: ObjectStore {
         return ListedObject(key: key, size: size, modified: modified)
     }
 
-    func put(_ key: String, _ body: RequestBody, digest: String, mediaType: String?) async throws {
+    func put(
+        _ key: String, _ body: RequestBody, digest: String, mediaType: String?, metadata: String?
+    ) async throws {
         requests.withLock { $0.put += 1 }
     }
 

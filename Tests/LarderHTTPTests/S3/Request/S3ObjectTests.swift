@@ -64,6 +64,22 @@ import Testing
         }
     }
 
+    /// rclone keeps metadata in memory, and may lose it.
+    @Test(arguments: S3ServerKind.installed)
+    func haveMetadata(_ kind: S3ServerKind) async throws {
+        try await Bucket.on(kind).withStorage { storage in
+            let metadata = Data([UInt8].noise(1100)).base64EncodedString()
+            try await storage.put(
+                "a", RequestBody([1]), digest: [1].digest, mediaType: "image/png",
+                metadata: metadata)
+            let found = try await storage.get("a", maximumBytes: 1) { _ in { _ in true } }
+            #expect(found == metadata || kind == .rclone && found == nil)
+            try await storage.put("a", [2])
+            let none = try await storage.get("a", maximumBytes: 1) { _ in { _ in true } }
+            #expect(none == nil)
+        }
+    }
+
     @Test(arguments: S3ServerKind.installed)
     func areLargerThanAllowed(_ kind: S3ServerKind) async throws {
         let bucket = try await Bucket.on(kind)

@@ -119,6 +119,20 @@ import Testing
         }
     }
 
+    @Test func withMetadata() async throws {
+        origin.on("/bucket/a", .ok("a").header("X-Amz-Meta-Larder-Reference", "dGhlaXJz"))
+        try await Bucket(at: origin).withStorage { storage in
+            try await storage.put(
+                "a", RequestBody([1]), digest: [1].digest, mediaType: nil, metadata: "b3Vycw==")
+            let metadata = try await storage.get("a", maximumBytes: 1) { _ in { _ in true } }
+            #expect(metadata == "dGhlaXJz")
+        }
+        let request = try #require(origin.requests.first)
+        #expect(request.header("x-amz-meta-larder-reference") == "b3Vycw==")
+        #expect(
+            request.header("Authorization")?.contains(";x-amz-meta-larder-reference,") == true)
+    }
+
     @Test func withAMediaType() async throws {
         try await Bucket(at: origin).withStorage { storage in
             try await storage.put(
