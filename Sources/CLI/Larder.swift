@@ -73,9 +73,11 @@ struct Larder: AsyncParsableCommand {
         }
     }
 
-    /// Whether an argument asks for something that only the root has.
+    /// Whether an argument asks for something that only the root has, or for help.
     private static func isForProgram(_ argument: String) -> Bool {
-        argument == "--version" || argument.hasPrefix("--generate-completion-script")
+        argument == "--version" || argument.hasPrefix("--help")
+            || argument.hasPrefix("-") && !argument.hasPrefix("--") && argument.contains("h")
+            || argument.hasPrefix("--generate-completion-script")
             || argument == "---completion" || argument == "--experimental-dump-help"
     }
 

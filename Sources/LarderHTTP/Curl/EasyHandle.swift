@@ -18,6 +18,8 @@ final class EasyHandle {
     private var isSpecial = false
     /// Whether libcurl has cookies of the last transfer.
     private var hasCookies = false
+    /// Whether libcurl has a `Cookie` field of the last request.
+    private var hasCookieField = false
 
     init(
         configuration: TransferConfiguration, sessions: SessionShare, sockets: OpenSockets,
@@ -180,7 +182,21 @@ final class EasyHandle {
     private func setHeaders(of request: TransferRequest) throws(TransferError) {
         let fields = request.headers
         // To libcurl, "name:" means to leave the field out and "name;" to send it empty.
-        var lines = fields.map { $1.isEmpty ? "\($0);" : "\($0): \($1)" }
+        var lines: [String] = []
+        var cookie: String?
+        for (name, value) in fields {
+            // libcurl joins it with the cookies of a chain: a request has one such field (RFC 6265,
+            // section 5.4).
+            if name.utf8.isWord("cookie"), !value.isEmpty {
+                cookie = value
+            } else {
+                lines.append(value.isEmpty ? "\(name);" : "\(name): \(value)")
+            }
+        }
+        if cookie != nil || hasCookieField {
+            try options.set(CURLOPT_COOKIE, cookie)
+            hasCookieField = cookie != nil
+        }
         // A normal field, since libcurl must not decode. Unsigned, since intermediaries change it.
         if request.signing == nil,
             !fields.contains(where: { $0.name.lowercased() == "accept-encoding" })
@@ -195,8 +211,8 @@ final class EasyHandle {
     /// The cookies of other transfers must not be sent.
     private func setCookies(of request: TransferRequest) throws(TransferError) {
         if hasCookies { try options.set(CURLOPT_COOKIELIST, "ALL") }
-        for cookie in request.cookies { try options.set(CURLOPT_COOKIELIST, cookie) }
         hasCookies = !request.cookies.isEmpty
+        for cookie in request.cookies { try options.set(CURLOPT_COOKIELIST, cookie) }
     }
 
     private var cookies: [String] {

@@ -4,7 +4,7 @@ package struct ResponseHead: Sendable {
     /// `1.0`, `1.1`, `2` or `3`.
     package var protocolVersion: String
     package var headers: HeaderFields
-    /// The cookies that libcurl has accepted from it, and those of the request, if it has set any.
+    /// Of a redirect: the cookies that libcurl has accepted from it, and those of the request.
     package var cookies: [String] = []
 
     var isSuccess: Bool { (200..<300).contains(status) }

@@ -32,8 +32,11 @@ package final class TransferLoop: @unchecked Sendable {
     private let sockets: OpenSockets
     private let sessions: SessionShare
     private let rateLimit: RateLimit?
-    /// Nil after the end.
+    /// Nil after the end. Any thread may wake it, holding `multiLock`.
     private var multi: MultiHandle?
+    private let multiLock = Mutex(())
+    /// Origins whose last transfer had no connection.
+    private var unreachable: Set<String> = []
     private var end: (code: TransferError.Code, message: String)?
     private var commands: [Command] = []
     private var waiting: Deque<PendingTransfer> = []
@@ -42,6 +45,8 @@ package final class TransferLoop: @unchecked Sendable {
     private var connecting = 0
     private var idle: [EasyHandle] = []
     private var isTurning = false
+    /// Whether the next round must not be waited for: a block that came before it has work for it.
+    private var isDue = false
     /// Whether the last wait ended without an event.
     private var isQuiet = false
 
@@ -117,7 +122,8 @@ package final class TransferLoop: @unchecked Sendable {
     }
 
     private func endWait() {
-        if isWaiting.exchange(false, ordering: .sequentiallyConsistent) { multi?.wake() }
+        guard isWaiting.exchange(false, ordering: .sequentiallyConsistent) else { return }
+        multiLock.withLock { _ in multi?.wake() }
     }
 
     /// Runs a function on the queue soon, and returns its result. Must not be called on the queue.
@@ -166,10 +172,20 @@ package final class TransferLoop: @unchecked Sendable {
     // MARK: - On the queue
 
     /// Whether a connection to an origin (``HTTPURL/origin``) is open or in progress.
-    package func isConnected(to origin: String) -> Bool { sockets.isOpen(to: origin) }
+    package func isConnected(to origin: String) -> Bool {
+        if sockets.isOpen(to: origin) { return true }
+        // Each connection to an HTTP proxy serves all hosts of http URLs.
+        guard !configuration.proxies.isEmpty, let url = try? HTTPURL(origin), url.scheme == .http
+        else { return false }
+        return configuration.proxies.proxy(for: url)?.isHTTP == true
+    }
+
+    /// Whether all transfers have ended, and later ones end at once.
+    package var hasEnded: Bool { end != nil }
 
     /// Makes sure that there is a next round.
     package func goOn() {
+        isDue = true
         guard !isTurning else { return }
         isTurning = true
         queue.async { self.round() }
@@ -186,18 +202,23 @@ package final class TransferLoop: @unchecked Sendable {
     }
 
     private func round() {
-        guard let multi else { return isTurning = false }
+        guard let multi else {
+            isTurning = false
+            _ = onRound?()
+            return
+        }
         do {
+            isDue = false
+            if !commands.isEmpty { isQuiet = false }
             carryOutCommands(multi)
             guard end == nil else { return isTurning = false }
-            beginNext(multi)
-            // Queued transfers come before the others.
             resumeThrottled()
+            beginNext(multi)
             try multi.perform()
             let isBusy = endFinished(multi)
             let next = onRound?()
             guard end == nil else { return isTurning = false }
-            if isBusy || !commands.isEmpty {
+            if isBusy || isDue || !commands.isEmpty {
                 isQuiet = false
             } else if underWay.isEmpty, next == nil {
                 return isTurning = false
@@ -208,6 +229,7 @@ package final class TransferLoop: @unchecked Sendable {
         } catch {
             isTurning = false
             endAll(.other, error.message)
+            _ = onRound?()
         }
     }
 
@@ -237,7 +259,9 @@ package final class TransferLoop: @unchecked Sendable {
             case .start(let order): waiting.append(order)
             case .cancel(let id): cancelNow(id)
             case .resume(let id): resumeNow(id)
-            case .stop: return stop()
+            case .stop:
+                commands.removeFirst(index + 1)
+                return stop()
             }
             index += 1
         }
@@ -263,6 +287,10 @@ package final class TransferLoop: @unchecked Sendable {
     ) throws(TransferError) {
         let handle = if let last = idle.popLast() { last } else { try newHandle() }
         do throws(TransferError) {
+            // At an unreachable host, transfers that share a connection would wait for one time-out
+            // after the other.
+            var order = order
+            if unreachable.contains(order.origin) { order.request.sharesConnection = false }
             try handle.begin(Transfer(order: order, configuration: configuration))
             try multi.add(handle)
         } catch {
@@ -324,6 +352,11 @@ package final class TransferLoop: @unchecked Sendable {
         if let logger = configuration.logger {
             log(outcome, of: transfer.order.request.url, to: logger)
         }
+        if case .failure(let error) = outcome, error.code.isUnreachable {
+            unreachable.insert(transfer.order.origin)
+        } else if handle.isConnected {
+            unreachable.remove(transfer.order.origin)
+        }
         release(handle, transfer.order.id)
         transfer.order.end(outcome)
     }
@@ -366,6 +399,7 @@ package final class TransferLoop: @unchecked Sendable {
         }
         for order in waiting { order.end(code, message) }
         for case .start(let order) in commands { order.end(code, message) }
-        (waiting, commands, idle, multi, onRound) = ([], [], [], nil, nil)
+        (waiting, commands, idle) = ([], [], [])
+        multiLock.withLock { _ in multi = nil }
     }
 }

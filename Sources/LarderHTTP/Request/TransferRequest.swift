@@ -25,8 +25,8 @@ package struct TransferRequest: Sendable {
     package var usesStoredCredentials: Bool
     /// Whether libcurl may repeat the request if the connection is lost before a response, as an
     /// idle one may be. If not, the transfer ends as lost, since a repeated request is another
-    /// attempt. An upload is always repeated without `Expect` (RFC 9110, section 15.5.18). Default:
-    /// `false`.
+    /// attempt. An upload may be repeated once, without `Expect` (RFC 9110, section 15.5.18).
+    /// Default: `false`.
     package var mayBeRepeated = false
     /// Whether to end, as a success without a head, when the connection for the request is open.
     /// The connection then waits for the next request. Default: `false`.

@@ -40,6 +40,8 @@ extension S3Settings {
             url: try HTTPURL(bucketURL + path), maximumBodyBytes: max(maximumBytes, 64 << 10),
             usesStoredCredentials: false)
         request.method = method
+        // The requests of a remote that does not answer must not wait for one another.
+        request.sharesConnection = false
         if let mediaType { request.headers.append(("Content-Type", mediaType)) }
         if let metadata { request.headers.append((Self.metadataField, metadata)) }
         // Buckets with object lock refuse uploads without a checksum

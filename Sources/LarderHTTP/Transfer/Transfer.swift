@@ -21,7 +21,7 @@ final class Transfer {
     private(set) var isPaused = false
     /// Whether the transfer is connected and must not send a request.
     private(set) var isHeldBack = false
-    private var hasRequested = false
+    private var requests = 0
     /// Why we ended it. libcurl's result then only says that a callback refused.
     private(set) var reason: (code: TransferError.Code, message: String)?
     /// Whether there was no file descriptor for a socket.
@@ -64,9 +64,10 @@ final class Transfer {
 
     /// Called before each request. Returns whether to send it.
     func mayRequest() -> Bool {
-        var isRepeat = hasRequested && !order.request.mayBeRepeated
-        if case .put = order.request.method { isRepeat = false }
-        hasRequested = true
+        var mostRequests = order.request.mayBeRepeated ? Int.max : 1
+        if case .put = order.request.method { mostRequests = 2 }
+        requests += 1
+        let isRepeat = requests > mostRequests
         isHeldBack = isRepeat || order.request.onlyConnects
         return !isHeldBack
     }
@@ -102,7 +103,7 @@ final class Transfer {
     ) -> Bool {
         do throws(TransferError) {
             guard var head = try parser.add(line) else { return true }
-            head.cookies = cookies()
+            if (300..<400).contains(head.status) { head.cookies = cookies() }
             return receive(head, announcing: length())
         } catch {
             return stop(error.code, error.message)

@@ -41,7 +41,9 @@ import LarderCore
             guard [200, 203].contains(response.statusCode) else {
                 task.cancel()
                 // The origin's own clock has set both dates.
-                let sent = response.value(forHTTPHeaderField: "Date").flatMap(HTTPDate.parse)
+                let sent = response.value(forHTTPHeaderField: "Date").flatMap {
+                    HTTPDate.parse($0)
+                }
                 let after = response.value(forHTTPHeaderField: "Retry-After").flatMap { text in
                     Double(text) ?? HTTPDate.parse(text)?.timeIntervalSince(sent ?? Date())
                 }

@@ -114,7 +114,10 @@ public final class TransferFetcher: IconFetcher {
         do {
             return try bytes.withUnsafeBytes { try ImageInspector.inspect($0) }.mediaType.rawValue
         } catch let fault as ImageError {
-            if acceptsAnyContent, head.headers.unknownContentCoding == nil { return nil }
+            if let coding = head.headers.unknownContentCoding, fault.code == .notAnImage {
+                throw BodyCheck.failure(ofUnknownCoding: coding)
+            }
+            if acceptsAnyContent { return nil }
             throw ResourceFailure(fault, mayBeCut: false)
         }
     }

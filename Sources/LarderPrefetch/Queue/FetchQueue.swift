@@ -101,10 +101,9 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     func stop() {
         loop.perform { [self] in
             stopFeeding()
-            for operation in requests.operations + connections.operations
-            where !operation.isExecuting {
-                operation.cancel()
-            }
+            // A connection would be of no use.
+            connections.cancelAllOperations()
+            for operation in requests.operations where !operation.isExecuting { operation.cancel() }
         }
         let end = DispatchTime.now() + limits.grace / .seconds(1)
         DispatchQueue.global().asyncAfter(deadline: end) { [self] in
@@ -187,24 +186,25 @@ final class FetchQueue: Depositor, @unchecked Sendable {
 
     /// At the end of a round of the loop. Returns when the next one is due.
     private func turn() -> ContinuousClock.Instant? {
-        let hasFed = feed()
+        if loop.hasEnded, !isStopping {
+            breakOff(TransferError(code: .other, message: "libcurl cannot continue"))
+        }
+        feed()
         if !outbox.isEmpty, operations == 0 || outbox.count >= Self.handover || outboxDue <= .now {
             stage.lanes.add(outbox)
             outbox.removeAll(keepingCapacity: true)
         }
-        if hasFed { return .now }
-        return [outbox.isEmpty ? nil : outboxDue, isStopping ? nil : schedule.nextInstant]
-            .compactMap(\.self).min()
+        // While responses are to be staged, nothing starts, however long it has been due.
+        let next = isStopping || isBacklogged ? nil : schedule.nextInstant
+        return [outbox.isEmpty ? nil : outboxDue, next].compactMap(\.self).min()
     }
 
-    /// Returns whether an operation was added.
-    @discardableResult
-    private func feed() -> Bool {
-        var hasFed = false
+    private func feed() {
         attempt {
             while !isStopping, !isBacklogged, let next = try schedule.next() {
                 add(next, try fetch(next.head))
-                hasFed = true
+                // It starts by another block of the queue.
+                loop.goOn()
             }
             while !isStopping, failuresUnderWay < Self.failuresAhead,
                 let (head, failure) = try schedule.nextGivenUp()
@@ -217,9 +217,10 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             idle.signal()
         } else {
             awaitRoom()
-            if operations == 0, !isStopping, schedule.nextInstant != nil { loop.goOn() }
+            if operations == 0, !isStopping, !isBacklogged, schedule.nextInstant != nil {
+                loop.goOn()
+            }
         }
-        return hasFed
     }
 
     private func attempt(_ body: () throws -> Void) {

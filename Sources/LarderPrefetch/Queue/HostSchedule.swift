@@ -134,7 +134,8 @@ struct HostSchedule {
         let sharesConnection: Bool
     }
 
-    /// Takes out the next fetch. It counts as in flight until ``ended(_:onlyConnects:)``.
+    /// Takes out the next fetch. It counts as in flight until ``ended(_:)`` or
+    /// ``endedConnecting(_:of:isOpen:)``.
     mutating func next() throws -> Next? {
         try wakeUp()
         while let (host, onlyConnects) = nextHost() {
@@ -427,6 +428,7 @@ struct HostSchedule {
             turns: cursor.taken / Self.turn, isOpen: isOpen, lastUse: cursor.lastUse,
             place: head.planned.place)
         if let instant = cursor.notBefore, instant > .now {
+            release(cursor)
             held.insert(Delayed(instant: instant, serial: serial, value: host))
             return false
         }

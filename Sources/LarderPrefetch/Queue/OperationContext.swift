@@ -70,7 +70,9 @@ final class OperationContext: Sendable {
     }
 
     private func lengthFailure(of body: StagedBody, _ head: ResponseHead) -> ResourceFailure? {
-        guard head.status == 206, let total = Resumption.totalBytes(head), body.count != total
+        // Of an encoded body, the range counts other bytes.
+        guard head.status == 206, head.headers.contentCodings.isEmpty,
+            let total = Resumption.totalBytes(head), body.count != total
         else { return nil }
         let message = "\(body.count) of \(total) bytes came"
         return body.count < total
@@ -143,8 +145,10 @@ final class OperationContext: Sendable {
                 for: depositor, accepted: accepted)
             return nil
         } catch let failure as ResourceFailure {
-            return .failed(failure)
+            // The bytes that came may not be the rest of those that were there.
+            return response.resumed != nil ? .restart : .failed(failure)
         } catch let fault as ImageError {
+            if response.resumed != nil { return .restart }
             // Without a length or chunks, in HTTP/1, a lost connection looks like the end.
             let isFramed =
                 head.headers[first: "Content-Length"] != nil
@@ -248,7 +252,8 @@ struct BodyCheck: Sendable {
                 mediaType: image.mediaType.rawValue, width: image.width, height: image.height)
         } catch let error as ImageError {
             guard acceptsAnyContent else {
-                throw unknownCoding.map(Self.failure(ofUnknownCoding:)) ?? error
+                guard error.code == .notAnImage, let unknownCoding else { throw error }
+                throw Self.failure(ofUnknownCoding: unknownCoding)
             }
             if let unknownCoding, try !isDemanded() {
                 throw Self.failure(ofUnknownCoding: unknownCoding)
@@ -257,7 +262,7 @@ struct BodyCheck: Sendable {
         }
     }
 
-    private static func failure(ofUnknownCoding coding: String) -> any Error {
+    static func failure(ofUnknownCoding coding: String) -> ResourceFailure {
         ResourceFailure(
             TransferError(
                 code: .malformedResponse,

@@ -134,6 +134,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         }
         // A partial body of another version is useless. Other statuses say nothing about it.
         if [200, 203, 206, 404, 410, 416].contains(head.status) { response.partial = nil }
+        if case .restart = response.verdict { response.partial = nil }
         return response.verdict == nil
     }
 

@@ -73,10 +73,14 @@ struct Reference: Codable, Sendable {
         return (try? encoder.encode(self)).map(Array.init) ?? []
     }
 
-    /// Returns a record as the metadata of its object, or nil if it is too long for that.
-    static func metadata(_ bytes: [UInt8]) -> String? {
+    /// Returns the record as the metadata of its object, or nil if it is too long for that, or if
+    /// its URL has a secret: objects may be public where references are not.
+    var metadata: String? {
+        guard url.maskingSecretsInQuery.isSame(as: url),
+            responseURL.map({ $0.maskingSecretsInQuery.isSame(as: $0) }) ?? true
+        else { return nil }
         let text = Data(bytes).base64EncodedString()
-        return text.utf8.count <= metadataLimit ? text : nil
+        return text.utf8.count <= Self.metadataLimit ? text : nil
     }
 
     init?(metadata: String) {
@@ -87,8 +91,7 @@ struct Reference: Codable, Sendable {
     /// Whether this record, from the metadata of an object, can replace the listed reference. That
     /// one may be newer: a renewal writes the reference and not the object.
     func canReplace(_ known: RemoteStore.Known) -> Bool {
-        isFresh(at: Date())
-            || known.modified <= receivedAt.addingTimeInterval(RemoteStore.Known.clockSkew)
+        known.modified <= receivedAt.addingTimeInterval(RemoteStore.Known.clockSkew)
     }
 
     var resourceKey: String {

@@ -66,8 +66,8 @@ package struct RemoteStore: Sendable {
         let name = ReferenceName(key: resource.key, url: resource.url)
         let object = resource.object
         let place = RemoteLayout.object(object.digest)
-        let reference = Reference(resource).bytes
-        let metadata = Reference.metadata(reference)
+        let record = Reference(resource)
+        let (reference, metadata) = (record.bytes, record.metadata)
         var sent: Int64 = 0
         let isWhole = try await isThere ? storage.head(place)?.size == object.size : false
         if !isWhole { sent += try await put(object, of: cache, metadata: metadata) }

@@ -75,6 +75,12 @@ struct RequestPolicy: Sendable {
             return .redirect(
                 location, freshUntil: Freshness.expiry(ofRedirect: head), cookies: head.cookies)
         default:
+            // Some servers refuse a range, or a condition with it.
+            if partial != nil, !RetryPolicy.retriedStatuses.contains(head.status),
+                ![404, 410].contains(head.status)
+            {
+                return .restart
+            }
             return .failed(
                 ResourceFailure(status: head.status, retryAfter: RetryAfter.delay(of: head)))
         }

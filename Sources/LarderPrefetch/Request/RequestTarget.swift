@@ -6,6 +6,7 @@ import LarderHTTP
 /// The URL of a request: first the given one, then those of redirects.
 struct RequestTarget: Sendable {
     private static let mostRedirects = 10
+    private static let mostCookieBytes = 16 << 10
 
     private(set) var url: HTTPURL
     private(set) var redirects = 0
@@ -52,7 +53,9 @@ struct RequestTarget: Sendable {
         }
         url = next
         redirects += 1
-        self.cookies = cookies
+        // Waiting fetches are in memory. libcurl sends at most 8,190 bytes.
+        let bytes = cookies.reduce(0) { $0 + $1.utf8.count }
+        self.cookies = bytes <= Self.mostCookieBytes ? cookies : []
         redirectsFreshUntil = min(freshUntil, redirectsFreshUntil ?? freshUntil)
     }
 }

@@ -18,16 +18,21 @@ enum Resumption {
     /// Whether a 200 that answers a request for the rest has only that, against RFC 9110, section
     /// 15.3.1: it states a range, or its length is that of the rest.
     static func isSlice(_ head: ResponseHead, insteadOf partial: PartialBody) -> Bool {
-        if let range = ByteRange(head.headers) { return !range.isWhole }
+        if head.headers[first: "Content-Range"] != nil {
+            return !(ByteRange(head.headers)?.isWhole ?? false)
+        }
         guard let total = partial.totalBytes, let length = totalBytes(head) else { return false }
-        return length == total - partial.count && partial.count > 0
+        return partial.count > 0 && total > partial.count && length == total - partial.count
     }
 
     static func isRest(of partial: PartialBody, _ head: ResponseHead) -> Bool {
         guard head.status == 206, head.headers.contentCodings.isEmpty,
             let range = ByteRange(head.headers), range.first == partial.count,
             let total = range.total,
-            partial.totalBytes == nil || partial.totalBytes == total
+            partial.totalBytes == nil || partial.totalBytes == total,
+            head.headers[first: "Content-Length"].flatMap({ Int64($0) }).map({
+                $0 == range.last - range.first + 1
+            }) ?? true
         else { return false }
         // A date need not be repeated in answer to If-Range (RFC 9110, section 15.3.7).
         return isDate(partial.validator)
@@ -75,7 +80,7 @@ struct ByteRange: Equatable {
     /// The length of the whole body; nil if unknown.
     let total: Int64?
 
-    var isWhole: Bool { first == 0 && total == last + 1 }
+    var isWhole: Bool { total.map { first == 0 && last == $0 - 1 } ?? false }
 
     init?(_ headers: HeaderFields) {
         guard let field = headers[first: "Content-Range"] else { return nil }

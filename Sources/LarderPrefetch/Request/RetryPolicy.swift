@@ -59,8 +59,9 @@ enum RetryAfter {
             return .seconds(min(Int64(field) ?? longest, longest))
         }
         guard let date = HTTPDate.parse(field) else { return nil }
-        // The origin's own clock has set both.
+        // The origin's own clock has set both. A cache on the way adds the time since.
         let sent = head.headers[first: "Date"].flatMap { HTTPDate.parse($0) } ?? now
-        return .seconds(max(0, date.timeIntervalSince(sent)))
+        let age = head.headers[first: "Age"].flatMap { TimeInterval($0) } ?? 0
+        return .seconds(max(0, date.timeIntervalSince(sent) - max(0, min(age, 1e9))))
     }
 }

@@ -1,3 +1,4 @@
+import LarderHTTP
 import LarderPrefetch
 import LarderTestSupport
 import LarderTestTLS
@@ -61,6 +62,21 @@ import Testing
         }
         try await fetch([origin.url("/held")] + others(9), ahead: 2)
         #expect(origin.connectionsOpened == 10)
+    }
+
+    /// A proxy's connections serve all hosts, also one that the host of another opened.
+    @Test(arguments: [1, 4]) func hostsBehindAProxyShareItsConnections(slots: Int) async throws {
+        let proxies = try ProxySelection(proxy: origin.url(""), noProxy: "", environment: [:])
+        gate.open()
+        try await withTemporaryDirectory { directory in
+            let urls = (0..<60).map { "http://h\($0 % 20).example/\($0)" }
+            let finished = try await prefetch(manifest(urls), into: directory.path("cache")) {
+                $0.maximumConcurrent = slots
+                $0.ratePerHost = 1000
+                $0.transfer.proxies = proxies
+            }
+            #expect(finished.report.count(.fetched) == 60, "\(finished.report.failures)")
+        }
     }
 
     /// They connect beside each other, too, once the first has failed.

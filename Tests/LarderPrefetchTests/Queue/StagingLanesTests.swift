@@ -73,8 +73,8 @@ import Testing
         #expect(threads.withLock { $0.count } == 1)
     }
 
-    /// Whatever it is: a body that takes long to check is off the way of small ones, of the feeder,
-    /// and so of an interrupt; a large one of those that are merely long.
+    /// A body that takes long to check does not delay small ones, nor a large one those that are
+    /// merely long.
     @Test(
         arguments: [(65_537, [0, 65_536]), (1 << 20 + 1, [0, 65_537, 1 << 20])]
             as [(Int64, [Int64])])

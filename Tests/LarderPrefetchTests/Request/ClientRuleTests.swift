@@ -29,6 +29,7 @@ import Testing
                 $0.maximumConcurrent = 1
                 $0.retry.attempts = attempts
                 $0.retry.base = .milliseconds(1)
+                $0.retry.overloadBase = .milliseconds(1)
                 $0.policy.failureLifetime = .zero
                 configure(&$0)
             }.results
@@ -106,6 +107,46 @@ import Testing
         #expect(requests.count == 4)
     }
 
+    @Test func aChainKeepsTheCookiesOfAllItsSteps() async throws {
+        origin.on("/1", Reply.redirect(to: "/2").header("Set-Cookie", "a=1; Path=/"))
+        origin.on("/2", Reply.redirect(to: "/3"))
+        origin.on("/3", Reply.redirect(to: "/4").header("Set-Cookie", "b=2; Path=/"))
+        origin.on("/4", Reply.redirect(to: "/5").header("Set-Cookie", "a=; Path=/; Max-Age=0"))
+        origin.on("/5", .ok(Self.icon))
+        #expect(try await fetch(["/1"]).map(\.outcome) == [.fetched])
+        let sent = origin.requests.map {
+            $0.header("Cookie")?.split(separator: "; ").sorted() ?? []
+        }
+        #expect(sent == [[], ["a=1"], ["a=1"], ["a=1", "b=2"], ["b=2"]])
+    }
+
+    /// A request has one such field.
+    @Test func aUsersCookieGoesWithThoseOfTheChain() async throws {
+        origin.on("/1", Reply.redirect(to: "/2").header("Set-Cookie", "a=1; Path=/"))
+        origin.on("/2", .ok(Self.icon))
+        let rule = try HeaderRule("Cookie: s=1")
+        let results = try await fetch(["/1"]) { $0.headers = [rule] }
+        #expect(results.map(\.outcome) == [.fetched])
+        let sent = origin.requests.map {
+            $0.header("Cookie")?.split(separator: "; ").sorted() ?? []
+        }
+        #expect(sent == [["s=1"], ["a=1", "s=1"]])
+    }
+
+    // MARK: Location
+
+    /// It is the same URL, again and again.
+    @Test func anEmptyLocationIsTheSameURLAndARedirect() async throws {
+        origin.onAny { request in
+            request.attempt < 3 ? Reply.redirect(to: "") : .ok(Self.icon)
+        }
+        #expect(try await fetch(["/a"]).map(\.outcome) == [.fetched])
+        #expect(origin.count("/a") == 3)
+        origin.onAny { _ in Reply.redirect(to: "") }
+        let failure = try #require(try await fetch(["/b"]).first?.failure)
+        #expect(failure.code == "too-many-redirects")
+    }
+
     // MARK: Content-Encoding
 
     @Test(arguments: ["UTF-8", "zip", "aws-chunked", "binary", "br", "UTF-8, identity"])
@@ -143,6 +184,7 @@ import Testing
         let ranges = [
             "bytes 0-\(count - 1)/\(count)", "bytes 0-\(count - 1)/\(count + 1)",
             "bytes 0-\(count - 1)/*", "bytes 1-\(count)/\(count + 1)",
+            "bytes 0-\(Int64.max)/*",
         ]
         origin.onAny { request in partial(ranges[Int(request.path.dropFirst()) ?? 0]) }
         let results = try await fetch(ranges.indices.map { "/\($0)" })
@@ -154,12 +196,15 @@ import Testing
     private static let large = IconPainter.largeBMP(seed: 1, bytes: 196_000)
 
     /// Each is discarded, and the body is fetched from its start, which is no further attempt.
-    @Test(arguments: ["slice", "slice without a range", "other range", "other tag", "416"])
+    @Test(arguments: [
+        "slice", "slice of no form", "slice without a range", "other range", "other tag",
+        "all bytes", "403", "416",
+    ])
     func aWrongAnswerToAResumptionIsDiscarded(kind: String) async throws {
         origin.onAny { request in
             let whole = Reply.ok(Self.large).header("ETag", "\"1\"")
                 .header("Accept-Ranges", "bytes")
-            if request.attempt == 1 { return whole.reset(after: 150_000) }
+            if request.attempt == 1 { return whole.cut(after: 150_000) }
             guard let range = request.header("Range"),
                 let first = Int(range.dropFirst(6).dropLast())
             else { return whole }
@@ -167,7 +212,13 @@ import Testing
             let total = Self.large.count
             return switch kind {
             case "slice": rest.header("Content-Range", "bytes \(first)-\(total - 1)/\(total)")
+            case "slice of no form":
+                rest.header("Content-Range", "\(first)-\(total - 1)/\(total)").chunked()
             case "slice without a range": rest
+            case "all bytes":
+                Reply.ok(Self.large).header("ETag", "\"1\"").status(206)
+                    .header("Content-Range", "bytes \(first)-\(total - 1)/\(total)")
+            case "403": .status(403)
             case "other range":
                 rest.status(206).header("Content-Range", "bytes \(first + 1)-\(total)/\(total + 1)")
             case "other tag":
@@ -181,5 +232,24 @@ import Testing
         #expect(results.first?.bytes == Int64(Self.large.count))
         let ranges = origin.requests.map { $0.header("Range") != nil }
         #expect(ranges == [false, true, false])
+    }
+
+    /// The digest that the manifest names tells.
+    @Test func anotherRestIsDiscarded() async throws {
+        origin.onAny { request in
+            let whole = Reply.ok(Self.large).header("ETag", "\"1\"")
+                .header("Accept-Ranges", "bytes")
+            if request.attempt == 1 { return whole.cut(after: 150_000) }
+            guard let range = request.header("Range"),
+                let first = Int(range.dropFirst(6).dropLast())
+            else { return whole }
+            let total = Self.large.count
+            return Reply.ok(Self.large[first...].map { $0 ^ 1 }).header("ETag", "\"1\"")
+                .status(206).header("Content-Range", "bytes \(first)-\(total - 1)/\(total)")
+        }
+        let digest = Digest(of: Self.large).hex
+        let text = #"[{"icon": "\#(origin.url("/a"))", "sha256": "\#(digest)"}]"#
+        #expect(try await fetch(text: text, 2).map(\.outcome) == [.fetched])
+        #expect(origin.requests.map { $0.header("Range") != nil } == [false, true, false])
     }
 }
