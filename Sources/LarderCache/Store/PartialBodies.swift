@@ -31,6 +31,13 @@ package final class PartialBodies: @unchecked Sendable {
         return time(nil) - status.modified.tv_sec > 7 * 86_400
     }
 
+    /// Whether there is a beginning of a URL's body, as far as this run knows.
+    package func has(_ url: String) -> Bool {
+        guard lock.withLock({ !names.isEmpty }) else { return false }
+        let name = Self.name(of: url)
+        return lock.withLock { names.contains(name) }
+    }
+
     /// Claims the whole beginning of a URL's body until it is put back. Reads all of it.
     package func take(_ url: String) -> PartialBody? {
         guard lock.withLock({ !names.isEmpty }) else { return nil }

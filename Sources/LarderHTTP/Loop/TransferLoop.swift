@@ -69,12 +69,10 @@ package final class TransferLoop: @unchecked Sendable {
     /// (curl/curl#17636). Each call lets it look at all streams.
     private static let nap = Duration.milliseconds(10)
 
-    /// The maximum time until the queue runs its first block.
-    private static let patience = DispatchTimeInterval.seconds(10)
-
     /// - Parameter queue: A serial queue. Default: one of its own.
     /// - Throws: ``TransferError`` if a file of the configuration cannot be read, libcurl is older
-    ///   than 7.88, or the system has no memory or thread.
+    ///   than 7.88, or the system has no memory. Without a thread for the queue, Dispatch waits for
+    ///   one: programs check that before.
     package init(
         configuration: TransferConfiguration = .init(),
         queue: DispatchQueue = DispatchQueue(label: "larder.loop")
@@ -101,14 +99,6 @@ package final class TransferLoop: @unchecked Sendable {
         // Created now, so that a libcurl that is too old is reported early and once.
         idle.append(try newHandle())
         queue.setSpecific(key: Self.queueOfThread, value: ObjectIdentifier(queue))
-        // Dispatch itself waits for ever if the system has no thread for a queue.
-        let runs = DispatchSemaphore(value: 0)
-        queue.async { runs.signal() }
-        guard runs.wait(timeout: .now() + Self.patience) == .success else {
-            throw TransferError(
-                code: .other,
-                message: "the system has no thread to give (see the limits on processes)")
-        }
     }
 
     /// Runs a block on the queue soon. May be called on any thread.

@@ -67,16 +67,27 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
             response.verdict = .held
             return finish()
         }
-        var request: TransferRequest
-        if onlyConnects {
-            request = stage.policy.request(to: fetch.target, about: nil)
-            request.onlyConnects = true
-        } else {
-            response.partial = stage.partial(of: fetch)
-            request = stage.policy.request(
-                to: fetch.target, about: fetch.askedAbout, continuing: response.partial)
-            request.isLastOfHost = next.isLast
+        guard !onlyConnects, stage.store.partials.has(fetch.target.url.string) else {
+            return begin(nil)
         }
+        // All of it is read, which would delay every other transfer.
+        stage.lanes.add(
+            { [self] in
+                let partial = stage.partial(of: fetch)
+                stage.loop.perform { [self] in begin(partial) }
+            }, .long)
+    }
+
+    private func begin(_ partial: PartialBody?) {
+        response.partial = partial
+        if isCancelled {
+            response.result = .failure(TransferError(code: .cancelled, message: "cancelled"))
+            return finish()
+        }
+        var request = stage.policy.request(
+            to: fetch.target, about: onlyConnects ? nil : fetch.askedAbout, continuing: partial)
+        request.onlyConnects = onlyConnects
+        request.isLastOfHost = next.isLast && !onlyConnects
         request.sharesConnection = next.sharesConnection
         transfer = stage.loop.start(request, receiver: self)
     }

@@ -195,58 +195,57 @@ import Testing
 
     private static let large = IconPainter.largeBMP(seed: 1, bytes: 196_000)
 
+    /// Cuts the body, and answers the request for what follows with this.
+    private func cutAndAnswer(_ answer: @escaping @Sendable (_ first: Int) -> Reply) {
+        origin.onAny { request in
+            let whole = Reply.ok(Self.large).header("ETag", "\"1\"")
+                .header("Accept-Ranges", "bytes")
+            if request.attempt == 1 { return whole.cut(after: 150_000) }
+            guard let range = request.header("Range"),
+                let first = Int(range.dropFirst(6).dropLast())
+            else { return whole }
+            return answer(first)
+        }
+    }
+
+    private static func rest(
+        _ bytes: some Sequence<UInt8>, from first: Int, tag: String = "\"1\"", status: Int = 206
+    ) -> Reply {
+        Reply.ok(bytes).header("ETag", tag).status(status)
+            .header("Content-Range", "bytes \(first)-\(large.count - 1)/\(large.count)")
+    }
+
     /// Each is discarded, and the body is fetched from its start, which is no further attempt.
     @Test(arguments: [
         "slice", "slice of no form", "slice without a range", "other range", "other tag",
         "all bytes", "403", "416",
     ])
     func aWrongAnswerToAResumptionIsDiscarded(kind: String) async throws {
-        origin.onAny { request in
-            let whole = Reply.ok(Self.large).header("ETag", "\"1\"")
-                .header("Accept-Ranges", "bytes")
-            if request.attempt == 1 { return whole.cut(after: 150_000) }
-            guard let range = request.header("Range"),
-                let first = Int(range.dropFirst(6).dropLast())
-            else { return whole }
-            let rest = Reply.ok(Self.large[first...]).header("ETag", "\"1\"")
-            let total = Self.large.count
+        cutAndAnswer { first in
+            let (slice, total) = (Self.large[first...], Self.large.count)
+            let plain = Reply.ok(slice).header("ETag", "\"1\"")
             return switch kind {
-            case "slice": rest.header("Content-Range", "bytes \(first)-\(total - 1)/\(total)")
+            case "slice": Self.rest(slice, from: first, status: 200)
             case "slice of no form":
-                rest.header("Content-Range", "\(first)-\(total - 1)/\(total)").chunked()
-            case "slice without a range": rest
-            case "all bytes":
-                Reply.ok(Self.large).header("ETag", "\"1\"").status(206)
-                    .header("Content-Range", "bytes \(first)-\(total - 1)/\(total)")
-            case "403": .status(403)
+                plain.header("Content-Range", "\(first)-\(total - 1)/\(total)").chunked()
+            case "slice without a range": plain
             case "other range":
-                rest.status(206).header("Content-Range", "bytes \(first + 1)-\(total)/\(total + 1)")
-            case "other tag":
-                Reply.ok(Self.large[first...]).header("ETag", "\"2\"").status(206)
-                    .header("Content-Range", "bytes \(first)-\(total - 1)/\(total)")
-            default: .status(416)
+                plain.status(206)
+                    .header("Content-Range", "bytes \(first + 1)-\(total)/\(total + 1)")
+            case "other tag": Self.rest(slice, from: first, tag: "\"2\"")
+            case "all bytes": Self.rest(Self.large, from: first)
+            default: .status(Int(kind) ?? 500)
             }
         }
         let results = try await fetch(["/a"], attempts: 2)
         #expect(results.map(\.outcome) == [.fetched])
         #expect(results.first?.bytes == Int64(Self.large.count))
-        let ranges = origin.requests.map { $0.header("Range") != nil }
-        #expect(ranges == [false, true, false])
+        #expect(origin.requests.map { $0.header("Range") != nil } == [false, true, false])
     }
 
     /// The digest that the manifest names tells.
     @Test func anotherRestIsDiscarded() async throws {
-        origin.onAny { request in
-            let whole = Reply.ok(Self.large).header("ETag", "\"1\"")
-                .header("Accept-Ranges", "bytes")
-            if request.attempt == 1 { return whole.cut(after: 150_000) }
-            guard let range = request.header("Range"),
-                let first = Int(range.dropFirst(6).dropLast())
-            else { return whole }
-            let total = Self.large.count
-            return Reply.ok(Self.large[first...].map { $0 ^ 1 }).header("ETag", "\"1\"")
-                .status(206).header("Content-Range", "bytes \(first)-\(total - 1)/\(total)")
-        }
+        cutAndAnswer { first in Self.rest(Self.large[first...].map { $0 ^ 1 }, from: first) }
         let digest = Digest(of: Self.large).hex
         let text = #"[{"icon": "\#(origin.url("/a"))", "sha256": "\#(digest)"}]"#
         #expect(try await fetch(text: text, 2).map(\.outcome) == [.fetched])
