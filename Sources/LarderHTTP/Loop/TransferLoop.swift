@@ -6,8 +6,7 @@ import LarderCore
 import Logging
 import Synchronization
 
-/// Fetches URLs concurrently. It transfers what it gets, in the order of the starts, and makes no
-/// other decisions.
+/// Fetches URLs concurrently, in the order of the starts. It makes no decisions.
 ///
 /// Connections are kept and shared, HTTP/2 is used if a server offers it over TLS, certificates are
 /// verified, and the environment (proxies, `.netrc`) is ignored. A redirect is returned as a
@@ -18,8 +17,7 @@ import Synchronization
 /// belongs to the same queue, such as an operation queue on top of it, needs neither locks nor a
 /// second thread. A block from elsewhere must come through ``perform(_:)``, which ends the wait.
 package final class TransferLoop: @unchecked Sendable {
-    // Unchecked because the state is variables; all of it belongs to the queue, but for what is
-    // atomic.
+    // Unchecked because the state is variables. They belong to the queue, except the atomic ones.
 
     package let queue: DispatchQueue
     /// The maximum number of connections that wait for their first request.
@@ -92,7 +90,7 @@ package final class TransferLoop: @unchecked Sendable {
         sockets = OpenSockets(logger: configuration.logger)
         let multi = try MultiHandle(configuration: configuration, sockets: sockets)
         self.multi = multi
-        // More would close those that others come back to.
+        // More connections would close idle ones that are needed again.
         connectionsAhead = min(configuration.maximumConnectionsAhead, multi.idleConnections / 2)
         sessions = try SessionShare()
         rateLimit = configuration.maximumBytesPerSecond.map { RateLimit(bytesPerSecond: $0) }

@@ -3,8 +3,8 @@ import Logging
 
 /// The settings of a ``TransferLoop``.
 public struct TransferConfiguration: Sendable {
-    /// Maximum number of requests in flight. The timeouts of transfers that wait for
-    /// others do not run.
+    /// Maximum number of requests in flight. The timeouts of waiting transfers do not
+    /// run.
     /// Default: 16.
     public var maximumConnections = 16
     /// Maximum number of connections to one scheme, host and port. Default: 6.

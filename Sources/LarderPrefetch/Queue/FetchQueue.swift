@@ -11,8 +11,8 @@ import Synchronization
 /// slot. The loop's queue is the underlying queue of both: an operation starts, ends and makes room
 /// for the next on the thread that runs libcurl.
 final class FetchQueue: Depositor, @unchecked Sendable {
-    // Unchecked because the state is variables; all of it belongs to the loop's queue, but for what
-    // is atomic.
+    // Unchecked because the state is variables. They belong to the loop's queue, except the atomic
+    // ones.
 
     /// Maximum number of failures of origins that were given up and are not reported yet.
     private static let failuresAhead = 1024
@@ -328,7 +328,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         return outcome
     }
 
-    /// Feeds again when responses were staged, if nothing else will.
+    /// Feeds again when responses were staged, if no operation will end before.
     private func awaitRoom() {
         let isFull = isBacklogged
         guard isFull || operations == 0 && unstaged.load(ordering: .acquiring) > 0 else { return }

@@ -420,7 +420,7 @@ struct HostSchedule {
         }
         let isOpen =
             cursor.prepared != nil || cursor.connecting == 0 && isConnected(names[number])
-        // The others wait for the connection that is being made.
+        // The host's other fetches wait for the connection in progress.
         guard isOpen || cursor.connecting == 0 || cursor.isSilent else { return false }
         let host = ReadyHost(
             cursor: number, version: cursor.version, isSilent: cursor.isSilent,

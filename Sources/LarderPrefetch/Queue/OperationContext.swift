@@ -145,7 +145,7 @@ final class OperationContext: Sendable {
                 for: depositor, accepted: accepted)
             return nil
         } catch let failure as ResourceFailure {
-            // The bytes that came may not be the rest of those that were there.
+            // The received bytes may not be the rest of the partial body.
             return response.resumed != nil ? .restart : .failed(failure)
         } catch let fault as ImageError {
             if response.resumed != nil { return .restart }
