@@ -7,8 +7,8 @@ public struct TransferConfiguration: Sendable {
     /// run.
     /// Default: 16.
     public var maximumConnections = 16
-    /// Maximum number of connections to one scheme, host and port. While a transfer waits for one of
-    /// them, its timeouts run. Default: 6.
+    /// Maximum number of connections to one scheme, host and port. While a transfer waits for one,
+    /// its timeouts run. Default: 6.
     public var maximumConnectionsPerHost = 6
     /// Maximum number of connections that a prefetch opens before a slot is free, each to another
     /// host; at most half of ``maximumIdleConnections``. Default: 16.
