@@ -148,10 +148,20 @@ final class CacheDirectory: Sendable {
         return arePresent
     }
 
-    func absent(_ digests: [Digest]) throws(CacheError) -> [Digest] {
-        var absent = Set(digests.indices)
-        try forEachStatus(of: digests) { index, _ in absent.remove(index) }
-        return absent.map { digests[$0] }
+    /// Returns those of some objects that are not there. Does not check their directories again,
+    /// which have just been opened.
+    func absent(_ digests: some Collection<Digest>) throws(CacheError) -> Set<Digest> {
+        guard !digests.isEmpty else { return [] }
+        let objects = try objects()
+        var absent: Set<Digest> = []
+        for digest in digests {
+            let path = "\(CacheLayout.fanOut(digest))/\(digest.hex)"
+            do throws(CacheError) {
+                if try objects.status(of: path)?.isRegularFile == true { continue }
+            } catch  where error.isOutOfReach {}
+            absent.insert(digest)
+        }
+        return absent
     }
 
     private func forEachStatus(

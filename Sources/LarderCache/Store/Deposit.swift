@@ -1,8 +1,8 @@
 import Foundation
 import LarderCore
 
-/// The result of one fetch, to be recorded with the next batch.
-package struct Deposit: Sendable {
+/// The result of one fetch, to be recorded with the next batch. A class, since it is large to copy.
+package final class Deposit: Sendable {
     package enum Content: Sendable {
         /// Bytes that were staged by ``Store/stage(_:digest:attributes:)``.
         case staged(StagedObject)

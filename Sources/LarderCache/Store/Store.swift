@@ -33,7 +33,7 @@ package final class Store: @unchecked Sendable {
     private let commits = DispatchQueue(label: "larder.store")
     private let lock = NSLock()
     private var pending: [Deposit] = []
-    /// The depositor of each of them: apart, since deposits are large to copy.
+    /// The depositor of each of them.
     private var depositors: [(any Depositor)?] = []
     /// Digests of this run's own deposits: what comes after one of them finds its object stored.
     private var deposited: Set<Digest> = []
@@ -235,7 +235,7 @@ package final class Store: @unchecked Sendable {
             outcomes = []
             // An eviction removes files without rows, inside of write transactions: what is still
             // there now stays. What is gone had the digest of an object that was just evicted.
-            let vanished = Set(try directory.absent(Array(published)))
+            let vanished = try directory.absent(published)
             var failures = try FailureTable(db)
             let rows = try DepositRows(db)
             for deposit in batch {
