@@ -293,6 +293,17 @@ import Testing
         #expect(IndexSchema.migrator.migrations.count == EarlierIndex.allCases.count)
     }
 
+    /// The constants that a file's schema is compared with are those of the migrations.
+    @Test func everyVersionsSchemaIsKnown() throws {
+        let database = try DatabaseQueue()
+        var digests: [String] = []
+        for migration in IndexSchema.migrator.migrations {
+            try IndexSchema.migrator.migrate(database, upTo: migration)
+            digests.append(try database.read(IndexSchema.digest))
+        }
+        #expect(digests == Array(IndexSchema.known.dropFirst()))
+    }
+
     @Test(arguments: EarlierIndex.allCases)
     func everyVersionIsReindexed(_ version: EarlierIndex) throws {
         try withTemporaryDirectory { directory in
