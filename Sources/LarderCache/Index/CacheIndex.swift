@@ -69,9 +69,10 @@ final class CacheIndex: Sendable {
         } catch { throw file.failure(error) }
     }
 
-    /// Checks what is there, and gives it a log. Returns whether all migrations have been applied.
+    /// Checks what is there, gives it a log, and tables if it has none. Returns whether all
+    /// migrations have been applied.
     private static func setUp(_ db: Database, _ file: DatabaseFile) throws -> Bool {
-        let applied = try migrations(in: db, file) ?? 0
+        let applied = try migrations(in: db, file)
         // Its journal is in memory, because no journal's file may be beside an index.
         if try String.fetchOne(db, sql: "PRAGMA journal_mode") != "wal" {
             try db.execute(sql: "PRAGMA journal_mode = MEMORY")
@@ -84,7 +85,9 @@ final class CacheIndex: Sendable {
         // Less may lose commits with the power; fsync(2) on macOS leaves them in the drive.
         try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON")
         try db.execute(sql: "PRAGMA cache_size = -\(usualCache)")
-        return IndexSchema.isCurrent(applied)
+        if let applied { return IndexSchema.isCurrent(applied) }
+        try IndexSchema.create(in: db)
+        return true
     }
 
     /// Opens an index that cannot be written, or that another process writes; nil if there is none.

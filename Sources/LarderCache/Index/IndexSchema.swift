@@ -106,6 +106,72 @@ enum IndexSchema {
         "typeof(\(column)) NOT IN ('real', 'integer') OR abs(\(column)) > \(RowReader.longestTime)"
     }
 
+    /// Makes the tables of an empty index in one transaction. The migrations would take seven, each
+    /// of which is made durable.
+    static func create(in db: Database) throws {
+        try db.inTransaction(.immediate) {
+            try db.execute(sql: tables)
+            let insert = try db.prepared("INSERT INTO grdb_migrations VALUES (?)")
+            for name in migrator.migrations { try insert.run(name) }
+            return .commit
+        }
+    }
+
+    /// The statements as the migrations leave them in the schema, to the letter.
+    private static let tables = """
+        CREATE TABLE IF NOT EXISTS grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
+        CREATE TABLE objects (
+            id INTEGER PRIMARY KEY,
+            digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
+            size INTEGER NOT NULL CHECK (size >= 0),
+            media_type TEXT,
+            width INTEGER,
+            height INTEGER,
+            stored_at REAL NOT NULL
+        , used_at REAL NOT NULL DEFAULT 0) STRICT;
+        CREATE TABLE resources (
+            id INTEGER PRIMARY KEY,
+            key TEXT NOT NULL UNIQUE,
+            url TEXT,                      -- NULL where it is the key
+            object INTEGER NOT NULL REFERENCES objects (id) ON DELETE CASCADE,
+            etag TEXT,
+            last_modified TEXT,
+            date TEXT,
+            age REAL,
+            cache_control TEXT,
+            expires TEXT,
+            received_at REAL NOT NULL,
+            fresh_until REAL NOT NULL
+        , vary TEXT, variant BLOB CHECK (length(variant) = 32), response_url TEXT) STRICT;
+        CREATE INDEX resources_by_object ON resources (object);
+        CREATE TABLE failures (
+            key TEXT PRIMARY KEY NOT NULL,
+            url TEXT,                      -- NULL where it is the key
+            code TEXT NOT NULL,
+            status INTEGER,                -- of HTTP, where that is the reason
+            failed_at REAL NOT NULL,
+            count INTEGER NOT NULL         -- runs in a row
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE pins (
+            key TEXT PRIMARY KEY NOT NULL, -- of a resource, cached or not
+            pinned_at REAL NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE spellings (
+            text TEXT PRIMARY KEY NOT NULL, -- a manifest's URL that is not the key
+            resource INTEGER NOT NULL REFERENCES resources (id) ON DELETE CASCADE
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX spellings_by_resource ON spellings (resource);
+        CREATE TABLE damaged (
+            key TEXT PRIMARY KEY NOT NULL, -- of a resource whose object was set aside
+            url TEXT,                      -- NULL where it is the key
+            digest BLOB CHECK (length(digest) = 32), -- of the object, if there was one
+            is_any_content INTEGER NOT NULL,
+            is_unstorable INTEGER NOT NULL,
+            found_at REAL NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX damaged_by_digest ON damaged (digest);
+        """
+
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1: objects and resources") { db in

@@ -304,6 +304,23 @@ import Testing
         #expect(digests == Array(IndexSchema.known.dropFirst()))
     }
 
+    /// A new index gets its tables at once, also if a killed process left no more than GRDB's.
+    @Test(arguments: [false, true])
+    func aNewIndexIsAsMigrationsMakeIt(_ hasBookkeeping: Bool) throws {
+        let database = try DatabaseQueue()
+        try database.writeWithoutTransaction { db in
+            if hasBookkeeping {
+                try db.execute(
+                    sql: "CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)")
+                #expect(try IndexSchema.digest(of: db) == IndexSchema.known.first)
+            }
+            try IndexSchema.create(in: db)
+            #expect(try IndexSchema.digest(of: db) == IndexSchema.known.last)
+        }
+        let applied = try database.read(IndexSchema.migrator.appliedMigrations)
+        #expect(applied == IndexSchema.migrator.migrations)
+    }
+
     @Test(arguments: EarlierIndex.allCases)
     func everyVersionIsReindexed(_ version: EarlierIndex) throws {
         try withTemporaryDirectory { directory in
