@@ -55,7 +55,7 @@ let package = Package(
             providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         // What Swift's Glibc module leaves out.
         .systemLibrary(name: "CLarderSystem"),
-        // A signal's handler, which cannot be written in Swift.
+        // A signal's handler, and what else cannot be written in Swift.
         .target(name: "CLarderGuard"),
         // The commit, for `larder --version`.
         .target(

@@ -10,6 +10,7 @@ struct Larder: AsyncParsableCommand {
         ProcessLimits.requireSome()
         ForeignBytes.check()
         Allocator.keepSmall()
+        ProgramText.release()
         SharedMemory.guardAgainstFailingDisk()
         CurlHosts.install()
         let arguments = Array(CommandLine.arguments.dropFirst())

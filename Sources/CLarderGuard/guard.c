@@ -35,6 +35,7 @@ int larder_watch_signal(int number) {
 }
 
 #ifdef __linux__
+#include <link.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -122,6 +123,36 @@ void larder_guard_shared_memory(void) {
     sigemptyset(&action.sa_mask);
     sigaction(SIGBUS, &action, &before);
 }
+
+static int release_text(struct dl_phdr_info *object, size_t size, void *context) {
+    for (int number = 0; number < object->dlpi_phnum; number++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[number];
+        // What can be written has values that are not in the file.
+        if (segment->p_type != PT_LOAD || segment->p_flags & PF_W) continue;
+        uintptr_t start = object->dlpi_addr + segment->p_vaddr;
+        uintptr_t lead = start % page_size;
+        madvise((void *)(start - lead), lead + segment->p_memsz, MADV_DONTNEED);
+    }
+    return 0;
+}
+
+// Whether this code is in pages of a file (proc_pid_pagemap(5), bit 61). The code of a packed
+// program is not, and could not be read again.
+static bool is_text_of_file(void) {
+    int map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    if (map < 0) return false;
+    uint64_t entry = 0;
+    off_t place = (off_t)((uintptr_t)is_text_of_file / page_size * sizeof entry);
+    bool is_read = pread(map, &entry, sizeof entry, place) == sizeof entry;
+    close(map);
+    return is_read && entry >> 61 & 1;
+}
+
+void larder_release_text(void) {
+    page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
+    if (is_text_of_file()) dl_iterate_phdr(release_text, NULL);
+}
 #else
 void larder_guard_shared_memory(void) {}
+void larder_release_text(void) {}
 #endif

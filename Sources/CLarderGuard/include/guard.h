@@ -16,4 +16,8 @@ bool larder_shared_memory_is_lost(void);
 // pipe's end to read from, the same one for all signals, or -1.
 int larder_watch_signal(int number);
 
+// Frees the memory of code and constants, which are read from their files again when they are
+// used. Linux only.
+void larder_release_text(void);
+
 #endif
