@@ -4,12 +4,12 @@ import LarderCore
 /// The result of the last run of a command: `runs/<command>.json` beneath the cache's root. For
 /// people and monitoring: nothing depends on it, and it names no path.
 package struct RunRecord: Sendable, Equatable {
-    package enum Command: String, Sendable, Codable, CaseIterable {
+    package enum Command: String, Sendable, Decodable, CaseIterable {
         case prefetch, push, pull, verify, evict, reindex
     }
 
     /// What is counted; each command counts some of it.
-    package enum Count: String, Sendable, CaseIterable, Encodable, CodingKeyRepresentable {
+    package enum Count: String, Sendable, CaseIterable {
         case entries
         /// Entries with that outcome.
         case fetched, revalidated, cached, coalesced, skipped, failed, unfinished, unstored
@@ -53,21 +53,34 @@ package struct RunRecord: Sendable, Equatable {
 
     /// Replaces the command's last record if the cache at `path` is writable. Never fails a run.
     package func save(inCacheAt path: String) {
-        let encoder = JSONEncoder()
-        encoder.dateEncodingStrategy = .custom { date, encoder in
-            var container = encoder.singleValueContainer()
-            try container.encode(UTCTime.timestamp(date))
-        }
-        encoder.outputFormatting = .sortedKeys
         guard
             let directory = try? CacheDirectory(path: path, create: false, lock: .none),
             directory.isWritable,
             // Somebody's directory that is not a cache must not become one.
             (try? directory.root.status(of: CacheLayout.index)) != nil,
-            let runs = try? directory.root.directory(CacheLayout.runs, create: true),
-            let json = try? encoder.encode(self)
+            let runs = try? directory.root.directory(CacheLayout.runs, create: true)
         else { return }
-        try? directory.replace(Self.file(command), beneath: runs, with: Array(json) + [0x0A])
+        let text = json { $0.set($1, UTCTime.timestamp($2)) }.text + "\n"
+        try? directory.replace(Self.file(command), beneath: runs, with: Array(text.utf8))
+    }
+
+    /// - Parameter setInstant: Adds an instant, which is a text in the file and a number elsewhere.
+    package func json(
+        _ setInstant: (_ object: inout JSONObject, _ key: String, Date) -> Void
+    ) -> JSONObject {
+        var object = JSONObject()
+        object.set("command", command.rawValue)
+        setInstant(&object, "started", started)
+        setInstant(&object, "ended", ended)
+        object.set("seconds", seconds)
+        object.set("exit_status", exitStatus)
+        object.set("version", version.sanitizedForTerminal)
+        var counts = JSONObject()
+        for count in Count.allCases {
+            if let value = self.counts[count] { counts.set(count.rawValue, value) }
+        }
+        object.set("counts", counts)
+        return object
     }
 
     static func load(_ command: Command, from directory: CacheDirectory) -> RunRecord? {
@@ -84,7 +97,7 @@ package struct RunRecord: Sendable, Equatable {
     private static func file(_ command: Command) -> String { "\(command.rawValue).json" }
 }
 
-extension RunRecord: Codable {
+extension RunRecord: Decodable {
     private enum CodingKeys: String, CodingKey {
         case command, started, ended, seconds, counts, version
         case exitStatus = "exit_status"

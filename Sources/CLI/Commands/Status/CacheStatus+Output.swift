@@ -40,7 +40,7 @@ extension CacheStatus {
         object.set("oldest_use", totals.oldestUse?.timeIntervalSince1970)
         object.set("newest_use", totals.newestUse?.timeIntervalSince1970)
         object.set("unreadable", unreadable)
-        object.set("runs", runs.map(\.json))
+        object.set("runs", runs.map { $0.json { $0.set($1, $2.timeIntervalSince1970) } })
         return object.text
     }
 }
@@ -51,21 +51,5 @@ extension RunRecord {
         let name = command.rawValue.padding(toLength: 11, withPad: " ", startingAt: 0)
         return "\(name)ended \(UTCTime.timestamp(ended)) after \(DurationText.describe(seconds))"
             + " with " + (exitStatus == 0 ? "status 0" : paint.failed("status \(exitStatus)"))
-    }
-
-    fileprivate var json: JSONObject {
-        var object = JSONObject()
-        object.set("command", command.rawValue)
-        object.set("started", started.timeIntervalSince1970)
-        object.set("ended", ended.timeIntervalSince1970)
-        object.set("seconds", seconds)
-        object.set("exit_status", exitStatus)
-        object.set("version", version.sanitizedForTerminal)
-        var counts = JSONObject()
-        for count in Count.allCases {
-            if let value = self.counts[count] { counts.set(count.rawValue, value) }
-        }
-        object.set("counts", counts)
-        return object
     }
 }
