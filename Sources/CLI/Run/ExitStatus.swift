@@ -19,7 +19,11 @@ enum ExitStatus: Int32, CaseIterable {
     static var list: String {
         let usage = (ExitCode.validationFailure.rawValue, "wrong usage")
         return (allCases.map { ($0.rawValue, $0.meaning) } + [usage]).sorted { $0.0 < $1.0 }
-            .map { "  \($0)".padding(toLength: 7, withPad: " ", startingAt: 0) + $1 }
+            .map { status, meaning in
+                let number = "\(status)"
+                let padding = String(repeating: " ", count: 5 - number.utf8.count)
+                return "  \(number)\(padding)\(meaning)"
+            }
             .joined(separator: "\n")
     }
 
