@@ -14,6 +14,11 @@ final class EasyHandle {
     private let sessions: SessionShare
     private let sockets: OpenSockets
     private var headers: StringList?
+    /// The fields that `headers` was made of; nil if that is unknown.
+    private var fields: [(name: String, value: String)]?
+    /// Whether `headers` are those of a signed request.
+    private var isSigned = false
+    private var hasCredentials = false
     /// Whether libcurl is not set to an unsigned `GET`.
     private var isSpecial = false
     /// Whether libcurl has cookies of the last transfer.
@@ -106,10 +111,7 @@ final class EasyHandle {
 
     func begin(_ transfer: Transfer) throws(TransferError) {
         let request = transfer.order.request
-        if let name = request.firstIllegalHeader {
-            throw TransferError(
-                code: .invalidRequest, message: "the header field '\(name)' cannot be sent")
-        }
+        try setHeaders(of: request)
         if let refusal = transfer.refusalOfURL {
             throw TransferError(
                 code: .addressRefused, message: AddressPolicy.advised(refusal, request.url))
@@ -122,7 +124,6 @@ final class EasyHandle {
         // Unset if a request has none, since the handle's last request may have had some.
         try setMethod(of: request)
         try setSecrets(of: request, proxy: transfer.proxy)
-        try setHeaders(of: request)
         try setCookies(of: request)
         errorText.pointee = 0
         self.transfer = transfer
@@ -158,8 +159,12 @@ final class EasyHandle {
         of request: TransferRequest, proxy: ProxyServer?
     ) throws(TransferError) {
         let credentials = request.signing?.credentials ?? request.url.credentials
-        try options.set(CURLOPT_USERNAME, credentials?.user)
-        try options.set(CURLOPT_PASSWORD, credentials?.password)
+        if credentials != nil || hasCredentials {
+            hasCredentials = true
+            try options.set(CURLOPT_USERNAME, credentials?.user)
+            try options.set(CURLOPT_PASSWORD, credentials?.password)
+            hasCredentials = credentials != nil
+        }
         if !configuration.proxies.isEmpty {
             try options.set(CURLOPT_PROXY, proxy?.url ?? "")
             // libcurl 7.88 drops an empty query in requests to an HTTP proxy.
@@ -181,10 +186,20 @@ final class EasyHandle {
 
     private func setHeaders(of request: TransferRequest) throws(TransferError) {
         let fields = request.headers
+        let isSame = self.fields?.elementsEqual(fields) {
+            $0.name.isSame(as: $1.name) && $0.value.isSame(as: $1.value)
+        }
+        // Most requests have the fields of the last one, and a new list takes a microsecond.
+        if isSame == true, isSigned == (request.signing != nil) { return }
+        self.fields = nil
         // To libcurl, "name:" means to leave the field out and "name;" to send it empty.
         var lines: [String] = []
         var cookie: String?
         for (name, value) in fields {
+            guard HeaderFields.isSendable(name: name, value: value) else {
+                throw TransferError(
+                    code: .invalidRequest, message: "the header field '\(name)' cannot be sent")
+            }
             // libcurl joins it with the cookies of a chain: a request has one such field (RFC 6265,
             // section 5.4).
             if name.utf8.isWord("cookie"), !value.isEmpty {
@@ -199,13 +214,14 @@ final class EasyHandle {
         }
         // A normal field, since libcurl must not decode. Unsigned, since intermediaries change it.
         if request.signing == nil,
-            !fields.contains(where: { $0.name.lowercased() == "accept-encoding" })
+            !fields.contains(where: { $0.name.utf8.isWord("accept-encoding") })
         {
             lines.append("Accept-Encoding: \(BodyDecoder.accepted)")
         }
         let list = try StringList(lines)
         try options.set(CURLOPT_HTTPHEADER, list: list)
         headers = list
+        (self.fields, isSigned) = (fields, request.signing != nil)
     }
 
     /// The cookies of other transfers must not be sent.

@@ -1,25 +1,53 @@
 import CCurl
 import Foundation
+import LarderCore
 
 /// The fields of an HTTP head, in order, looked up by name in any case. A name may occur more than
 /// once (RFC 9110, section 5).
 ///
-/// Stored as lines and parsed on demand, since few fields are read.
+/// Stored as the received bytes and the places of the fields in them. A value becomes a `String`
+/// when it is asked for, since few are.
 package struct HeaderFields: Sendable, CustomStringConvertible {
     private let lines: [UInt8]
+    private let fields: [Field]
 
-    /// Each line has a name, a colon and a value, and ends with a line feed.
-    init(lines: [UInt8]) { self.lines = lines }
+    private struct Field {
+        let name: Range<Int>
+        let value: Range<Int>
+    }
+
+    private typealias Bytes = ArraySlice<UInt8>
+
+    /// Each line has a name, a colon and a value, and ends with a line feed. Others are ignored.
+    init(lines: [UInt8]) {
+        self.lines = lines
+        fields = lines.withUnsafeBufferPointer { bytes in
+            var fields: [Field] = []
+            fields.reserveCapacity(16)
+            var start = 0
+            while start < bytes.count {
+                let end = bytes.place(of: UInt8(ascii: "\n"), from: start) ?? bytes.count
+                let line = UnsafeBufferPointer(rebasing: bytes[start..<end])
+                if let colon = line.place(of: UInt8(ascii: ":")).map({ $0 + start }) {
+                    fields.append(Field(name: start..<colon, value: colon + 1..<end))
+                }
+                start = end + 1
+            }
+            return fields
+        }
+    }
 
     /// The first value, without the blanks around it.
-    package subscript(first name: String) -> String? { values(of: name).first.map(Self.text) }
+    package subscript(first name: String) -> String? { firstValue(of: name).map(Self.text) }
 
     /// Returns the first value as a URL. Its bytes are kept, in any encoding.
     package func url(_ name: String) -> String? {
-        values(of: name).first.map { String(urlBytes: Self.withoutBlanks($0)) }
+        firstValue(of: name).map { String(urlBytes: Self.withoutBlanks($0)) }
     }
 
-    package func all(_ name: String) -> [String] { values(of: name).map(Self.text) }
+    package func all(_ name: String) -> [String] {
+        fields.compactMap { isNamed(name, $0) ? Self.text(lines[$0.value]) : nil }
+    }
 
     /// Returns the first value as a date. libcurl's parser accepts more forms than HTTP has.
     package func date(_ name: String) -> Date? {
@@ -46,7 +74,8 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
     }
 
     private func words(of name: String, except meaningless: [String]) -> [String] {
-        values(of: name).flatMap { $0.split(separator: UInt8(ascii: ",")) }
+        fields.filter { isNamed(name, $0) }
+            .flatMap { lines[$0.value].split(separator: UInt8(ascii: ",")) }
             .map { Self.text($0).lowercased() }
             .filter { word in
                 !word.isEmpty && !meaningless.contains { $0.utf8.elementsEqual(word.utf8) }
@@ -63,37 +92,23 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
             && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
     }
 
-    private typealias Line = ArraySlice<UInt8>
-
-    private func values(of name: String) -> [Line] {
-        var values: [Line] = []
-        var rest = lines[...]
-        while !rest.isEmpty {
-            let line = rest.prefix { $0 != UInt8(ascii: "\n") }
-            if let value = Self.value(of: name, in: line) { values.append(value) }
-            rest = rest[line.endIndex...].dropFirst()
-        }
-        return values
+    private func firstValue(of name: String) -> Bytes? {
+        fields.first { isNamed(name, $0) }.map { lines[$0.value] }
     }
 
-    /// Returns the text after the colon, if the line's field has that name.
-    private static func value(of name: String, in line: Line) -> Line? {
-        func folded(_ byte: UInt8) -> UInt8 { byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte }
-        var index = line.startIndex
-        for byte in name.utf8 {
-            guard index < line.endIndex, folded(line[index]) == folded(byte) else { return nil }
-            index += 1
-        }
-        guard index < line.endIndex, line[index] == UInt8(ascii: ":") else { return nil }
-        return line[(index + 1)...]
+    private func isNamed(_ name: String, _ field: Field) -> Bool {
+        field.name.count == name.utf8.count
+            && zip(name.utf8, lines[field.name]).allSatisfy {
+                $0.lowercasedASCII == $1.lowercasedASCII
+            }
     }
 
-    private static func text(_ bytes: Line) -> String {
+    private static func text(_ bytes: Bytes) -> String {
         String(decoding: withoutBlanks(bytes), as: UTF8.self)
     }
 
-    private static func withoutBlanks(_ bytes: Line) -> Line {
-        func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
+    private static func withoutBlanks(_ bytes: Bytes) -> Bytes {
+        func isBlank(_ byte: UInt8) -> Bool { byte.isBlank || byte == 0x0D }
         var bytes = bytes.drop(while: isBlank)
         while let last = bytes.last, isBlank(last) { bytes.removeLast() }
         return bytes

@@ -48,10 +48,6 @@ package struct TransferRequest: Sendable {
         self.maximumBodyBytes = maximumBodyBytes
         self.usesStoredCredentials = usesStoredCredentials
     }
-
-    var firstIllegalHeader: String? {
-        headers.first { !HeaderFields.isSendable(name: $0, value: $1) }?.name
-    }
 }
 
 /// The bytes of a request, read piece by piece while they are sent.

@@ -6,8 +6,7 @@ import LarderHTTP
 /// since they select the variant of a response (RFC 9111, section 4.1).
 public struct RequestHeaders: Sendable {
     private let rules: [HeaderRule]
-    private let accept: String
-    private let userAgent: String
+    private let defaults: [(name: String, value: String)]
     private let usesNetrc: Bool
 
     /// - Parameters:
@@ -22,15 +21,14 @@ public struct RequestHeaders: Sendable {
     ) {
         self.usesNetrc = usesNetrc
         self.rules = rules
-        self.accept = accept
-        self.userAgent = userAgent
+        var defaults = [(name: "Accept", value: accept)]
+        if !userAgent.isEmpty { defaults.append((name: "User-Agent", value: userAgent)) }
+        self.defaults = defaults
     }
 
     /// Returns the fields for a URL. A rule replaces a default of the same name, and a rule for the
     /// host replaces a general one.
     func sent(to url: HTTPURL, isRedirected: Bool) -> [(name: String, value: String)] {
-        var defaults = [(name: "Accept", value: accept)]
-        if !userAgent.isEmpty { defaults.append((name: "User-Agent", value: userAgent)) }
         guard !rules.isEmpty else { return defaults }
         let ofHost = rules.filter { $0.host?.matches(url) ?? false }
         let general = isRedirected ? [] : rules.filter { $0.host == nil }

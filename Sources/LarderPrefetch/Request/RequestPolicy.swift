@@ -15,7 +15,8 @@ struct RequestPolicy: Sendable {
         to target: RequestTarget, about known: Resource?, continuing partial: PartialBody? = nil
     ) -> TransferRequest {
         var fields = headers.sent(to: target.url, isRedirected: !target.isAtOwnOrigin)
-        fields += partial.map(Resumption.headers) ?? conditions(on: known, at: target)
+        let conditions = partial.map(Resumption.headers) ?? conditions(on: known, at: target)
+        if !conditions.isEmpty { fields += conditions }
         // Not no-cache: with max-age=0 a cache on the way asks, too, and may still answer 304
         // (RFC 9111, section 5.2.1.1).
         if asksOrigin { fields.append(("Cache-Control", "max-age=0")) }
