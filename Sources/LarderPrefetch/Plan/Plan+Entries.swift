@@ -5,74 +5,85 @@ import LarderCore
 import LarderManifest
 
 extension Plan {
-    /// Calls `body` with the entries of a resource, in pages, the leading one first. Requires
-    /// ``orderFetches()`` or ``forEachInline(_:)``.
-    func forEachEntry(of fetch: Int64, _ body: ([PlannedEntry]) throws -> Void) throws {
-        let leader = try database.unsafeRead { db in
-            try PreparedStatement(db, Self.selectEntry + " WHERE e.id = ?")
-                .rows(fetch) { try entry(&$0) }
+    /// Calls `body` with the entries of each resource, in pages, the leading one first. Its first
+    /// argument is the resource's index in `fetches`.
+    func forEachEntry(
+        of fetches: [Int64], _ body: (Int, [PlannedEntry]) throws -> Void
+    ) throws {
+        guard !fetches.isEmpty else { return }
+        let leaders = try database.unsafeRead { db in
+            let select = try PreparedStatement(db, Self.selectLeader)
+            return try fetches.map { fetch in try select.rows(fetch) { try entry(&$0) } }
         }
-        guard !leader.isEmpty else { return }
-        try body(leader)
-        try forEachFollower(of: fetch, body)
-    }
-
-    private func forEachFollower(of fetch: Int64, _ body: ([PlannedEntry]) throws -> Void) throws {
-        let select = Self.selectEntry + " WHERE e.leader = ? AND e.id > ? ORDER BY e.id LIMIT 512"
-        try forEachPage(body) { db, last in
-            try PreparedStatement(db, select).rows(fetch, last?.id ?? fetch) { try entry(&$0) }
+        for (index, leader) in leaders.enumerated() where !leader.isEmpty {
+            try body(index, leader)
+            guard hasFollowers else { continue }
+            let fetch = fetches[index]
+            try forEachPage { (page: [PlannedEntry]) in
+                try body(index, page)
+            } reading: { db, last in
+                try PreparedStatement(db, Self.selectFollowers)
+                    .rows(fetch, last?.id ?? fetch) { try entry(&$0) }
+            }
         }
     }
 
     /// Calls `body` with every entry that needs no transfer (cached, skipped or failed), in pages,
-    /// in the order of the manifests. Must be called before ``releaseIndex()``.
+    /// in the order of the manifests. Must be called before ``releaseIndex()``, and before a fetch
+    /// is done.
     func forEachSettledEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
         let select = hasIndex ? Self.selectEntryWithObject : Self.selectEntry
-        try forEachEntry(select, where: "p.fetch IS NULL", body)
+        try forEachEntry(select, arePending: false, body)
     }
 
     func forEachFailed(_ body: ([PlannedEntry]) throws -> Void) throws {
         guard summary.failed + summary.skipped > 0 else { return }
-        try forEachEntry(Self.selectEntry, where: "(e.key IS NULL OR s.fetch IS NOT NULL)", body)
+        try forEachEntry(
+            Self.selectEntry, where: "(e.key IS NULL OR s.fetch IS NOT NULL)", arePending: false,
+            body)
     }
 
     func forEachUnfinishedEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
-        try forEachEntry(Self.selectEntry, where: "p.fetch IS NOT NULL", body)
+        guard hasPending else { return }
+        try forEachEntry(Self.selectEntry, arePending: true, body)
     }
 
     /// Calls `body` with the pending entries in the order of fetching, those of one URL together.
     func forEachEntryInTurn(_ body: ([PlannedEntry]) throws -> Void) throws {
-        try make(.turn)
-        try make(.fetch)
-        let select =
-            Self.selectLeader
-            + " WHERE (p.turn, p.fetch) > (?, ?) ORDER BY p.turn, p.fetch LIMIT 512"
-        typealias Leader = (turn: Int64, icons: Int64, entry: PlannedEntry)
-        try forEachPage { (page: [Leader]) in
-            for (_, icons, leader) in page {
-                try body([leader])
-                if icons > 1 { try forEachFollower(of: leader.id, body) }
-            }
-        } reading: { db, last in
-            try PreparedStatement(db, select).rows(last?.turn ?? .min, last?.entry.id ?? 0) { row in
-                let entry = try entry(&row)
-                return (turn: row.integer(), icons: row.integer(), entry: entry)
-            }
+        var last: PlannedResource.Place?
+        while case let page = try places(after: last, limit: 512), !page.isEmpty {
+            last = page.last
+            try forEachEntry(of: page.map(\.fetch)) { _, entries in try body(entries) }
         }
     }
 
     private func forEachEntry(
-        _ select: String, where condition: String, _ body: ([PlannedEntry]) throws -> Void
+        _ select: String, where condition: String = "TRUE", arePending: Bool,
+        _ body: ([PlannedEntry]) throws -> Void
     ) throws {
-        try make(.fetch)
-        let select = select + " WHERE e.id > ? AND \(condition) ORDER BY e.id LIMIT 512"
-        try forEachPage(body) { db, last in
-            try PreparedStatement(db, select).rows(last?.id ?? 0) { row in
-                var entry = try entry(&row)
-                // NULL, too, if no columns of an object are selected.
-                entry.object = try row.optional { try StoredObject(&$0) }
-                return entry
+        let select = "\(select) WHERE e.id > ? AND \(condition) ORDER BY e.id"
+        var last: Int64 = 0
+        var isAtEnd = false
+        while !isAtEnd {
+            var page: [PlannedEntry] = []
+            isAtEnd = try database.unsafeRead { db in
+                let rows = try PreparedStatement(db, select)
+                try rows.bind(last)
+                defer { rows.reset() }
+                while page.count < 512 {
+                    guard var row = try rows.next() else { return true }
+                    last = row.integer()
+                    let fetch = row.optionalInteger()
+                    let pending = fetch.flatMap { pendingStatus(of: $0) }
+                    guard (pending != nil) == arePending else { continue }
+                    var entry = try entry(last, pending, &row)
+                    // NULL, too, if no columns of an object are selected.
+                    entry.object = try row.optional { try StoredObject(&$0) }
+                    page.append(entry)
+                }
+                return false
             }
+            if !page.isEmpty { try body(page) }
         }
     }
 
@@ -89,35 +100,39 @@ extension Plan {
         }
     }
 
-    private static let allEntries = """
-        entries e LEFT JOIN entries f ON f.id = coalesce(e.leader, e.id) AND f.key IS NOT NULL
-            LEFT JOIN pending p ON p.fetch = f.id
-        """
-    private static let selectEntry = select(from: allEntries)
+    private static let selectEntry = select()
     private static let selectEntryWithObject = select(
-        ", \(StoredObject.columns)", from: allEntries,
+        ", \(StoredObject.columns)",
         "LEFT JOIN cache.resources r ON r.key = f.key LEFT JOIN cache.objects o ON o.id = r.object")
-    private static let selectLeader = select(
-        ", p.turn, p.icons",
-        from: "pending p CROSS JOIN entries e ON e.id = p.fetch CROSS JOIN entries f ON f.id = e.id"
-    )
+    private static let selectLeader = selectEntry + " WHERE e.id = ?"
+    private static let selectFollowers =
+        selectEntry + " WHERE e.leader = ? AND e.id > ? ORDER BY e.id LIMIT 512"
 
-    private static func select(
-        _ columns: String = "", from tables: String, _ more: String = ""
-    ) -> String {
+    private static func select(_ columns: String = "", _ more: String = "") -> String {
         """
-        SELECT iif(f.id, coalesce(p.status, s.status, \(PlanStatus.cached.rawValue)), NULL),
+        SELECT e.id, f.id, iif(f.id, coalesce(s.status, \(PlanStatus.cached.rawValue)), NULL),
             x.code, x.failed_at, x.count, x.status,
             e.message, e.code, f.url, f.key, f.credentials IS NOT NULL, e.manifest, e.position,
-            e.icon, e.name, e.leader IS NOT NULL, f.priority, e.id, f.id,
+            e.icon, e.name, e.leader IS NOT NULL, f.priority,
             \(Expectation.columns)\(columns)
-        FROM \(tables) LEFT JOIN settled s ON s.fetch = f.id
+        FROM entries e
+            LEFT JOIN entries f ON f.id = coalesce(e.leader, e.id) AND f.key IS NOT NULL
+            LEFT JOIN settled s ON s.fetch = f.id
             LEFT JOIN main.failures x ON x.fetch = f.id \(more)
         """
     }
 
     private func entry(_ row: inout RowReader) throws -> PlannedEntry {
-        let status = row.optionalInteger().flatMap { PlanStatus(rawValue: Int($0)) }
+        let id = row.integer()
+        let fetch = row.optionalInteger()
+        return try entry(id, fetch.flatMap { pendingStatus(of: $0) }, &row)
+    }
+
+    private func entry(
+        _ id: Int64, _ pending: PlanStatus?, _ row: inout RowReader
+    ) throws -> PlannedEntry {
+        let settled = row.optionalInteger().flatMap { PlanStatus(rawValue: Int($0)) }
+        let status = pending ?? settled
         let failureCode = row.text()
         let failedAt = Date(timeIntervalSince1970: row.double())
         let failures = Int(row.integer())
@@ -132,7 +147,7 @@ extension Plan {
             icon: Int(row.integer()), name: row.text() ?? "", status: status,
             isDuplicate: row.bool(), priority: Int(row.integer()),
             failure: failure(message, code, status, lastFailure), lastFailure: lastFailure,
-            id: row.integer(), fetch: row.optionalInteger(), expectation: Expectation(&row))
+            id: id, expectation: Expectation(&row))
     }
 
     private func failure(
@@ -176,7 +191,6 @@ public struct PlannedEntry: Sendable {
     /// The cached object, if the plan looked it up.
     var object: StoredObject?
     let id: Int64
-    let fetch: Int64?
     let expectation: Expectation
 
     package var statusWord: String {

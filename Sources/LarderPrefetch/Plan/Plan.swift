@@ -17,7 +17,10 @@ final class Plan: Sendable {
     /// Scheme, host and port of the pending URLs, indexed by ``PlannedResource``'s origin.
     let origins: [String]
     let hasIndex: Bool
-    private let seal = CredentialSeal()
+    let seal = CredentialSeal()
+    let pending: Mutex<PendingFetches>
+    /// Whether any resource has several entries.
+    let hasFollowers: Bool
     /// Read without transactions: it has one user, and GRDB's transactions would make SQLite
     /// compile every statement again.
     let database: DatabaseQueue
@@ -34,7 +37,9 @@ final class Plan: Sendable {
         self.manifests = manifests.map(\.name)
         hasIndex = cache?.indexURI != nil
         database = try PlanSchema.open(at: path, cache: cache)
-        (summary, origins) = try database.writeWithoutTransaction { [seal] db in
+        let toFetch: PendingFetches
+        (summary, origins, toFetch, hasFollowers) = try database.writeWithoutTransaction {
+            [seal] db in
             var builder = try PlanBuilder(for: db, shard: shard, sealingWith: seal)
             var meter = PlanMeter(onProgress)
             try db.inTransaction {
@@ -58,15 +63,20 @@ final class Plan: Sendable {
                 return .commit
             }
             meter.end()
+            var classification = try PlanClassification(
+                of: db, cache: cache, acceptsAnyContent: acceptsAnyContent, policy: policy,
+                headers: headers,
+                pending: PendingFetches(upTo: builder.lastID, areInOrder: builder.areInOrder))
             try db.inTransaction {
-                var classification = try PlanClassification(
-                    of: db, cache: cache, acceptsAnyContent: acceptsAnyContent, policy: policy,
-                    headers: headers)
                 try classification.apply(to: &builder.summary)
                 return .commit
             }
-            return (builder.summary, builder.origins)
+            return (
+                builder.summary, builder.origins, classification.pending,
+                classification.hasFollowers
+            )
         }
+        pending = Mutex(toFetch)
     }
 
     /// Frees memory, and detaches the cache's index: the last connection to an index checkpoints
@@ -78,89 +88,21 @@ final class Plan: Sendable {
         }
     }
 
-    /// Creates an index for an order of pending resources, unless it exists. It has all columns
-    /// that are read, since the table's rows are in another order.
-    func make(_ order: PlanSchema.Order) throws {
-        let name = "main.pending_by_\(order)"
-        try database.writeWithoutTransaction { db in
-            try db.execute(sql: "CREATE INDEX IF NOT EXISTS \(name) ON pending (\(order.rawValue))")
-        }
-    }
-
-    /// Sorts the pending resources by origin. Returns the origins, in the order of their first
-    /// resources, and their numbers of resources.
-    func orderFetches() throws -> [(origin: Int, urls: Int)] {
-        try make(.fetch)
-        try make(.origin)
-        return try database.unsafeRead { db in
-            try PreparedStatement(
-                db,
-                """
-                SELECT origin, count(*) FROM pending p GROUP BY origin
-                ORDER BY min(turn), (
-                    SELECT first.fetch FROM pending first WHERE first.origin = p.origin
-                    ORDER BY first.turn, first.fetch LIMIT 1)
-                """
-            ).rows { (Int($0.integer()), Int($0.integer())) }
-        }
-    }
-
-    /// Returns the next pending resources of an origin, in order. Requires ``orderFetches()``.
-    func fetches(
-        ofOrigin origin: Int, after place: PlannedResource.Place?, limit: Int
-    ) throws -> [PlannedResource] {
-        try database.unsafeRead { db in
-            try PreparedStatement(
-                db,
-                """
-                SELECT \(Self.fetchColumns) FROM pending p JOIN entries f ON f.id = p.fetch
-                WHERE p.origin = ? AND (p.turn, p.fetch) > (?, ?) ORDER BY p.turn, p.fetch LIMIT ?
-                """
-            ).rows(origin, place?.turn ?? .min, place?.fetch ?? 0, limit) { try fetch(&$0) }
-        }
-    }
-
-    /// Returns a pending resource, or nil if it was reported.
-    func fetch(_ id: Int64) throws -> PlannedResource? {
-        try database.unsafeRead { db in
-            try PreparedStatement(
-                db,
-                """
-                SELECT \(Self.fetchColumns) FROM pending p CROSS JOIN entries f ON f.id = p.fetch
-                WHERE p.fetch = ?
-                """
-            ).rows(id) { try fetch(&$0) }.first
-        }
-    }
-
-    private static let fetchColumns =
-        "f.key, f.id, f.url, f.credentials, f.priority, p.is_strict, p.status, p.entries, p.icons"
-
-    private func fetch(_ row: inout RowReader) throws -> PlannedResource {
-        let key = row.text() ?? ""
-        return PlannedResource(
-            id: row.integer(), key: key, url: row.text() ?? key,
-            credentials: try row.data().map(seal.open), priority: Int(row.integer()),
-            hasExpectation: row.bool(),
-            status: PlanStatus(rawValue: Int(row.integer())) ?? .missing,
-            entries: Int(row.integer()), icons: Int(row.integer()))
-    }
-
     /// Calls `body` with the manifests' bytes of pending fetches, one at a time: they can be large.
     func forEachInline(_ body: (_ fetch: Int64, _ key: String, _ bytes: Data) throws -> Void) throws
     {
-        try make(.fetch)
-        try forEachPage { (page: [(fetch: Int64, key: String, bytes: Data)]) in
-            for (fetch, key, bytes) in page { try body(fetch, key, bytes) }
+        try forEachPage { (page: [Int64]) in
+            for fetch in page where pendingStatus(of: fetch) != nil {
+                let inline = try database.unsafeRead { db in
+                    try PreparedStatement(db, "SELECT key, bytes FROM inline WHERE fetch = ?")
+                        .rows(fetch) { ($0.text() ?? "", $0.data() ?? Data()) }
+                }
+                for (key, bytes) in inline { try body(fetch, key, bytes) }
+            }
         } reading: { db, last in
             try PreparedStatement(
-                db,
-                """
-                SELECT i.fetch, i.key, i.bytes
-                FROM inline i CROSS JOIN pending p ON p.fetch = i.fetch
-                WHERE i.fetch > ? ORDER BY i.fetch LIMIT 1
-                """
-            ).rows(last?.fetch ?? 0) { ($0.integer(), $0.text() ?? "", $0.data() ?? Data()) }
+                db, "SELECT fetch FROM inline WHERE fetch > ? ORDER BY fetch LIMIT 512"
+            ).rows(last ?? 0) { $0.integer() }
         }
     }
 
@@ -204,15 +146,6 @@ final class Plan: Sendable {
             try PreparedStatement(
                 db, "SELECT id FROM entries WHERE (id = ?1 OR leader = ?1) AND digest = ?2 LIMIT 1"
             ).firstInteger(fetch, digest) != nil
-        }
-    }
-
-    /// Removes reported resources from the pending ones. Requires ``orderFetches()`` or
-    /// ``forEachInline(_:)``.
-    func markDone(_ fetches: some Sequence<Int64>) throws {
-        try database.write { db in
-            let delete = try PreparedStatement(db, "DELETE FROM pending WHERE fetch = ?")
-            for fetch in fetches { try delete.run(fetch) }
         }
     }
 

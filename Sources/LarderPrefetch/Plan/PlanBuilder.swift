@@ -9,7 +9,8 @@ struct PlanBuilder {
     var origins: [String] = []
     private var originNumbers: [String: Int] = [:]
     /// Equals SQLite's own numbering, which is faster than checking a given number.
-    private var lastID: Int64 = 0
+    private(set) var lastID: Int64 = 0
+    private var priorities: (lowest: Int, highest: Int) = (.max, .min)
     private var last: (url: HTTPURL, number: Int)?
     private let shard: Shard?
     private let seal: CredentialSeal
@@ -17,6 +18,9 @@ struct PlanBuilder {
     private let insertBytes: PreparedStatement
     private let insertProblem: PreparedStatement
     private let insertSpelling: PreparedStatement
+
+    /// Whether all resources have one origin and one priority.
+    var areInOrder: Bool { origins.count <= 1 && priorities.lowest >= priorities.highest }
 
     init(for db: Database, shard: Shard?, sealingWith seal: CredentialSeal) throws {
         self.shard = shard
@@ -53,8 +57,12 @@ struct PlanBuilder {
         if item.icon == 1 { summary.entries += 1 }
         summary.icons += 1
         switch item.result {
-        case .entry(let entry): try add(entry, item, manifest: manifest)
-        case .inline(let entry): try add(entry, item, manifest: manifest)
+        case .entry(let entry):
+            note(entry.priority)
+            try add(entry, item, manifest: manifest)
+        case .inline(let entry):
+            note(entry.priority)
+            try add(entry, item, manifest: manifest)
         case .skipped(let reason):
             summary.skipped += 1
             try addProblem(item, manifest: manifest, code: nil, message: reason)
@@ -105,6 +113,10 @@ struct PlanBuilder {
         _ item: ManifestItem, manifest: Int, code: String?, message: String
     ) throws {
         try insertProblem.run(manifest, item.position, item.icon, item.name, code, message)
+    }
+
+    private mutating func note(_ priority: Int) {
+        priorities = (min(priorities.lowest, priority), max(priorities.highest, priority))
     }
 
     /// Most URLs have the same origin as the one before.

@@ -15,6 +15,9 @@ struct PlanClassification {
     private let headers: RequestHeaders
     private let now = Date()
     private let db: Database
+    private(set) var pending: PendingFetches
+    /// Whether any resource has several entries.
+    private(set) var hasFollowers = false
     private var recall: ResourceRecall?
     /// Nil if the index has no failures, as usual.
     private let recallFailure: PreparedStatement?
@@ -31,9 +34,10 @@ struct PlanClassification {
 
     init(
         of db: Database, cache: Cache?, acceptsAnyContent: Bool, policy: PlanPolicy,
-        headers: RequestHeaders
+        headers: RequestHeaders, pending: PendingFetches
     ) throws {
         self.db = db
+        self.pending = pending
         self.cache = cache?.indexURI == nil ? nil : cache
         self.acceptsAnyContent = acceptsAnyContent
         self.policy = policy
@@ -47,7 +51,7 @@ struct PlanClassification {
             WHERE id = ?
             """)
         insertPending = try PreparedStatement(
-            db, "INSERT INTO pending VALUES (?, ?, ?, ?, ?, ?, ?)")
+            db, "INSERT INTO pending (fetch, origin, turn) VALUES (?, ?, ?)")
         insertSettled = try PreparedStatement(db, "INSERT INTO settled VALUES (?, ?)")
         insertUse = try PreparedStatement(db, "INSERT INTO uses VALUES (?, ?)")
         insertFailure = try PreparedStatement(
@@ -142,6 +146,7 @@ struct PlanClassification {
         let (id, url, hasCredentials) = (row.integer(), row.text(), row.bool())
         row.skip()
         let priority = row.integer()
+        hasFollowers = true
         try setLeader.run(leader.id, id)
         if priority > leader.priority {
             current?.priority = priority
@@ -155,7 +160,6 @@ struct PlanClassification {
 
     private func demand(_ current: inout NamedResource?, _ expectation: Expectation) {
         guard expectation.digest != nil || expectation.size != nil else { return }
-        current?.isStrict = true
         guard let known = current?.known,
             expectation.failure(digest: known.digest, size: known.size) != nil
         else { return }
@@ -170,13 +174,13 @@ struct PlanClassification {
         }
     }
 
-    private func settle(_ lookup: PresenceLookup, _ summary: inout PlanSummary) throws {
+    private mutating func settle(_ lookup: PresenceLookup, _ summary: inout PlanSummary) throws {
         try lookup.forEach { resource, isPresent in
             try settle(resource, isPresent ? resource.known : nil, &summary)
         }
     }
 
-    private func settle(
+    private mutating func settle(
         _ resource: NamedResource, _ known: NamedResource.Known?, _ summary: inout PlanSummary
     ) throws {
         summary.urls += 1
@@ -206,23 +210,23 @@ struct PlanClassification {
         }
     }
 
-    private func want(
+    private mutating func want(
         _ resource: NamedResource, _ status: PlanStatus, _ summary: inout PlanSummary
     ) throws {
         if status == .stale { summary.stale += 1 } else { summary.missing += 1 }
+        pending.insert(resource.id, status)
+        guard !pending.areInOrder else { return }
         try insertPending.run {
             $0.bind(resource.id)
             $0.bind(resource.origin)
             $0.bind(~resource.priority)
-            $0.bind(status.rawValue)
-            $0.bind(resource.isStrict)
-            $0.bind(resource.entries)
-            $0.bind(resource.icons)
         }
     }
 
     /// Icons that the manifest contains need no request.
-    private func settleOffline(_ resource: NamedResource, _ summary: inout PlanSummary) throws {
+    private mutating func settleOffline(
+        _ resource: NamedResource, _ summary: inout PlanSummary
+    ) throws {
         let inline = try PreparedStatement(db, "SELECT 1 FROM inline WHERE fetch = ?")
         if try inline.firstInteger(resource.id) != nil {
             return try want(resource, .missing, &summary)

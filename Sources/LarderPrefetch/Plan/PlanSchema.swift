@@ -42,20 +42,15 @@ enum PlanSchema {
             entry INTEGER PRIMARY KEY, text TEXT NOT NULL);
         CREATE TABLE main.uses (       -- what is cached, and used for the first time in a while
             object INTEGER NOT NULL, digest BLOB NOT NULL);
-        CREATE TABLE main.pending (    -- what is to be fetched
+        CREATE TABLE main.pending (    -- what is to be fetched, unless that is in order of id
             fetch INTEGER NOT NULL, origin INTEGER NOT NULL,
-            turn INTEGER NOT NULL,     -- ~priority: lower comes first, and none overflows
-            status INTEGER NOT NULL,
-            is_strict INTEGER NOT NULL, -- whether an entry demands particular bytes
-            entries INTEGER NOT NULL,  -- whose first icon waits for it
-            icons INTEGER NOT NULL     -- that wait for it
+            turn INTEGER NOT NULL      -- ~priority: lower comes first, and none overflows
         );
         """
 
     /// Orders of the pending resources, created on demand: sorting a million takes half a second.
     enum Order: String {
-        case fetch = "fetch, status"
-        case origin = "origin, turn, fetch, status, is_strict, entries, icons"
-        case turn = "turn, fetch, status, icons"
+        case origin = "origin, turn, fetch"
+        case turn = "turn, fetch"
     }
 }

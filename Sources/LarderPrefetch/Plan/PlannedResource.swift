@@ -73,8 +73,6 @@ struct NamedResource {
     var hasCredentials: Bool
     let origin: Int64
     var priority: Int64
-    /// Whether an entry demands particular bytes.
-    var isStrict = false
     var entries = 0
     var icons = 0
     var known: Known?

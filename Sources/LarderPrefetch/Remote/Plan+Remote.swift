@@ -18,7 +18,6 @@ extension Plan {
     /// Lists the resources to look up in a remote: also the cached ones, since the remote may lack
     /// them, but not icons in the manifests. Must be called before the first resource is reported.
     func prepareRemote() throws {
-        try make(.fetch)
         let parts = origins.map { Part(ofHost: (try? HTTPURL($0))?.host ?? "").number }
         try database.writeWithoutTransaction { db in
             try db.execute(
@@ -35,9 +34,9 @@ extension Plan {
                 try PreparedStatement(
                     db,
                     """
-                    SELECT e.id, e.key, e.origin, p.fetch IS NULL
+                    SELECT e.id, e.key, e.origin
                     FROM main.entries e LEFT JOIN settled s ON s.fetch = e.id
-                        LEFT JOIN inline i ON i.fetch = e.id LEFT JOIN pending p ON p.fetch = e.id
+                        LEFT JOIN inline i ON i.fetch = e.id
                     WHERE e.key IS NOT NULL AND e.leader IS NULL AND s.fetch IS NULL
                         AND i.fetch IS NULL
                     ORDER BY e.id
@@ -48,7 +47,7 @@ extension Plan {
                     let origin = Int(row.integer())
                     let part = ResourceKey.isSpelledOut(key) ? own.part : parts[origin]
                     try insert.run(Int64(part), own.name, id)
-                    if row.bool() { try present.run(id) }
+                    if pendingStatus(of: id) == nil { try present.run(id) }
                 }
                 try db.execute(
                     sql: "CREATE INDEX main.wanted_by_name ON wanted (part, name, fetch)")
@@ -103,8 +102,7 @@ extension Plan {
         }
     }
 
-    /// Notes the twins: pending resources with the same object as an earlier one. Requires
-    /// ``orderFetches()``.
+    /// Notes the twins: pending resources with the same object as an earlier one.
     func noteTwins() throws {
         try database.writeWithoutTransaction { db in
             try db.execute(
@@ -112,9 +110,10 @@ extension Plan {
                     CREATE TABLE main.twins (fetch INTEGER PRIMARY KEY);
                     INSERT OR IGNORE INTO main.twins
                     SELECT fetch FROM (
-                        SELECT p.fetch AS fetch, row_number() OVER (
-                            PARTITION BY r.digest ORDER BY p.turn, p.fetch) AS number
-                        FROM pending p CROSS JOIN found r ON r.fetch = p.fetch)
+                        SELECT r.fetch AS fetch, row_number() OVER (
+                            PARTITION BY r.digest ORDER BY ~e.priority, e.id) AS number
+                        FROM found r CROSS JOIN entries e ON e.id = r.fetch
+                        WHERE r.fetch NOT IN (SELECT fetch FROM present))
                     WHERE number > 1
                     """)
         }
@@ -123,40 +122,32 @@ extension Plan {
     /// Returns the next pending resources that the remote has: either the twins or the others.
     /// Requires ``noteTwins()``.
     func foundFetches(
-        areTwins: Bool, after place: PlannedResource.Place?, limit: Int
+        areTwins: Bool, after last: PlannedResource.Place?, limit: Int
     ) throws -> [(fetch: PlannedResource, known: RemoteStore.Known)] {
-        try make(.turn)
-        let ids = try database.unsafeRead { db in
-            try PreparedStatement(
-                db,
-                """
-                SELECT p.fetch, r.digest, r.modified FROM pending p
-                CROSS JOIN found r ON r.fetch = p.fetch
-                WHERE (p.turn, p.fetch) > (?, ?) AND (p.fetch IN (SELECT fetch FROM twins)) = ?
-                ORDER BY p.turn, p.fetch LIMIT ?
-                """
-            ).rows(place?.turn ?? .min, place?.fetch ?? 0, areTwins ? 1 : 0, limit) { row in
-                (row.integer(), try Self.known(&row))
+        var place = last
+        while case let page = try places(after: place, limit: limit), let end = page.last {
+            place = end
+            let found: [(fetch: PlannedResource, known: RemoteStore.Known)]
+            found = try database.unsafeRead { db in
+                let select = try PreparedStatement(
+                    db,
+                    """
+                    SELECT digest, modified FROM found
+                    WHERE fetch = ?1 AND (fetch IN (SELECT fetch FROM twins)) = ?2
+                    """)
+                var ids: [Int64] = []
+                var all: [RemoteStore.Known] = []
+                for next in page where pendingStatus(of: next.fetch) != nil {
+                    let rows = try select.rows(next.fetch, areTwins) { try Self.known(&$0) }
+                    guard let known = rows.first else { continue }
+                    ids.append(next.fetch)
+                    all.append(known)
+                }
+                return zip(try fetches(ids, in: db), all).map { (fetch: $0, known: $1) }
             }
+            if !found.isEmpty { return found }
         }
-        return try ids.compactMap { id, known in try fetch(id).map { ($0, known) } }
-    }
-
-    func pendingFetches(limit: Int) throws -> [Int64] {
-        try database.unsafeRead { db in
-            try PreparedStatement(db, "SELECT fetch FROM pending ORDER BY fetch LIMIT ?")
-                .rows(limit) { $0.integer() }
-        }
-    }
-
-    /// Marks pending resources as stale: the cache has them now, and their origins are asked.
-    func markStale(_ fetches: [Int64]) throws {
-        try database.write { db in
-            let update = try PreparedStatement(
-                db,
-                "UPDATE pending SET status = \(PlanStatus.stale.rawValue) WHERE fetch = ?")
-            for fetch in fetches { try update.run(fetch) }
-        }
+        return []
     }
 
     func shareables(_ fetches: [Int64]) throws -> [Shareable] {

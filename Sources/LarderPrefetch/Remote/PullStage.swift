@@ -40,7 +40,6 @@ final class PullStage: Depositor, Sendable {
     func run() async throws {
         try await look()
         guard remote.use != .store else { return }
-        _ = try plan.orderFetches()
         try plan.noteTwins()
         // Twins last, because then the cache has their objects.
         for areTwins in [false, true] {
@@ -51,11 +50,11 @@ final class PullStage: Depositor, Sendable {
     }
 
     /// Reports the remaining resources as failed, since no origin is asked.
-    func failRest() throws {
+    func failRest() {
         let failure =
             tally.failure.map { ResourceFailure($0) }
             ?? ResourceFailure(.notInRemote, "the remote does not have it")
-        while case let rest = try plan.pendingFetches(limit: 512), !rest.isEmpty {
+        while case let rest = plan.pendingFetches(limit: 512), !rest.isEmpty {
             context.reporter.report(rest.map { ResourceResult(id: $0, result: .failure(failure)) })
         }
     }
@@ -281,11 +280,6 @@ final class PullStage: Depositor, Sendable {
         }
         context.reporter.report(results)
         context.onProgress()
-        do {
-            try plan.markStale(stale)
-        } catch {
-            let error = CacheError(.unusable, subject: "the plan", message: "\(error)")
-            state.withLock { $0.failure = $0.failure ?? error }
-        }
+        plan.markStale(stale)
     }
 }

@@ -46,7 +46,7 @@ final class RemoteStage: Sendable {
             guard error.isTransient, ![.fill, .only, .store].contains(use) else { throw error }
             tally.note(error)
         }
-        if use == .only, !isStopping.load(ordering: .relaxed) { try pullStage.failRest() }
+        if use == .only, !isStopping.load(ordering: .relaxed) { pullStage.failRest() }
         pushStage?.begin(isLookedUp: pullStage.hasLooked)
         return nil
     }

@@ -57,27 +57,26 @@ final class Reporter: Sendable {
 
     func report(_ fetches: [ResourceResult]) {
         do {
-            var results: [EntryResult] = []
-            for fetch in fetches {
-                if !namesSuccesses, case .success(let success) = fetch.result,
+            let named = fetches.filter { fetch in
+                guard !namesSuccesses, case .success(let success) = fetch.result,
                     let waiting = fetch.waiting
-                {
-                    state.withLock { $0.report.add(success, for: waiting) }
-                    continue
-                }
-                try plan.forEachEntry(of: fetch.id) { page in
-                    results += page.map { Self.result(of: $0, fetch) }
-                    guard results.count >= Self.pageLimit else { return }
-                    try emit(results)
-                    results = []
-                }
+                else { return true }
+                state.withLock { $0.report.add(success, for: waiting) }
+                return false
             }
-            try emit(results)
-            try plan.markDone(fetches.map(\.id))
+            var results: [EntryResult] = []
+            try plan.forEachEntry(of: named.map(\.id)) { index, page in
+                results += page.map { Self.result(of: $0, named[index]) }
+                guard results.count >= Self.pageLimit else { return }
+                try emit(results)
+                results = []
+            }
+            if !results.isEmpty { try emit(results) }
         } catch {
             let error = (error as? DatabaseError).map { CacheError(index: "the plan", $0) } ?? error
             state.withLock { $0.failure = $0.failure ?? error }
         }
+        plan.markDone(fetches.map(\.id))
         state.withLock { state in
             state.progress.done += fetches.count
             for fetch in fetches {

@@ -1,0 +1,67 @@
+/// The resources that are still to be fetched: two bits for each entry of the plan, so that neither
+/// planning nor reporting a fetch writes a row.
+struct PendingFetches: Sendable {
+    /// Whether all of them have one origin and one priority: they are fetched in the order of their
+    /// numbers, and the plan's table does not list them.
+    let areInOrder: Bool
+    private(set) var count = 0
+    private var waiting: [UInt64]
+    private var stale: [UInt64]
+
+    /// - Parameter last: The number of the plan's last entry.
+    init(upTo last: Int64, areInOrder: Bool) {
+        self.areInOrder = areInOrder
+        waiting = Array(repeating: 0, count: Int(last) / 64 + 1)
+        stale = waiting
+    }
+
+    /// Nil if the fetch is not pending.
+    func status(of fetch: Int64) -> PlanStatus? {
+        let (word, bit) = Self.place(of: fetch)
+        guard waiting[word] & bit != 0 else { return nil }
+        return stale[word] & bit == 0 ? .missing : .stale
+    }
+
+    /// Returns the next fetches in the order of their numbers.
+    func next(after last: Int64, limit: Int) -> [Int64] {
+        var fetches: [Int64] = []
+        var word = Int(last + 1) / 64
+        guard word < waiting.count else { return [] }
+        var rest = waiting[word] & (UInt64.max << UInt64((last + 1) % 64))
+        while fetches.count < limit {
+            if rest == 0 {
+                word += 1
+                guard word < waiting.count else { break }
+                rest = waiting[word]
+            } else {
+                fetches.append(Int64(word * 64 + rest.trailingZeroBitCount))
+                rest &= rest - 1
+            }
+        }
+        return fetches
+    }
+
+    /// Must be called at most once for each fetch.
+    mutating func insert(_ fetch: Int64, _ status: PlanStatus) {
+        let (word, bit) = Self.place(of: fetch)
+        waiting[word] |= bit
+        count += 1
+        if status == .stale { stale[word] |= bit }
+    }
+
+    mutating func markStale(_ fetch: Int64) {
+        let (word, bit) = Self.place(of: fetch)
+        stale[word] |= bit
+    }
+
+    mutating func remove(_ fetch: Int64) {
+        let (word, bit) = Self.place(of: fetch)
+        guard waiting[word] & bit != 0 else { return }
+        waiting[word] &= ~bit
+        count -= 1
+    }
+
+    private static func place(of fetch: Int64) -> (word: Int, bit: UInt64) {
+        (Int(fetch / 64), 1 << UInt64(fetch % 64))
+    }
+}

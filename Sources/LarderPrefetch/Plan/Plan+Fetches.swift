@@ -1,0 +1,152 @@
+import GRDB
+import LarderCache
+import LarderCore
+import Synchronization
+
+/// The pending resources, in the order of fetching.
+extension Plan {
+    /// Creates an index for an order of pending resources, unless it exists. It has all columns
+    /// that are read, since the table's rows are in another order.
+    private func make(_ order: PlanSchema.Order) throws {
+        let name = "main.pending_by_\(order)"
+        try database.writeWithoutTransaction { db in
+            try db.execute(sql: "CREATE INDEX IF NOT EXISTS \(name) ON pending (\(order.rawValue))")
+        }
+    }
+
+    /// Sorts the pending resources by origin. Returns the origins, in the order of their first
+    /// resources, and their numbers of resources.
+    func orderFetches() throws -> [(origin: Int, urls: Int)] {
+        let (areInOrder, count) = pending.withLock { ($0.areInOrder, $0.count) }
+        guard !areInOrder else { return count == 0 ? [] : [(origin: 0, urls: count)] }
+        if count < summary.missing + summary.stale { try dropFinished() }
+        try make(.origin)
+        return try database.unsafeRead { db in
+            try PreparedStatement(
+                db,
+                """
+                SELECT origin, count(*) FROM pending p GROUP BY origin
+                ORDER BY min(turn), (
+                    SELECT first.fetch FROM pending first WHERE first.origin = p.origin
+                    ORDER BY first.turn, first.fetch LIMIT 1)
+                """
+            ).rows { (Int($0.integer()), Int($0.integer())) }
+        }
+    }
+
+    private func dropFinished() throws {
+        try database.writeWithoutTransaction { db in
+            try db.inTransaction {
+                let delete = try PreparedStatement(db, "DELETE FROM pending WHERE rowid = ?")
+                try PreparedStatement(db, "SELECT rowid, fetch FROM pending").forEach { row in
+                    let number = row.integer()
+                    if pendingStatus(of: row.integer()) == nil { try delete.run(number) }
+                }
+                return .commit
+            }
+        }
+    }
+
+    /// Returns the next pending resources of an origin, in order. Requires ``orderFetches()``.
+    func fetches(
+        ofOrigin origin: Int, after place: PlannedResource.Place?, limit: Int
+    ) throws -> [PlannedResource] {
+        let next = nextInOrder(after: place, limit: limit)
+        return try database.unsafeRead { db in
+            if let next { return try fetches(next, in: db) }
+            let ids = try PreparedStatement(
+                db,
+                """
+                SELECT fetch FROM pending WHERE origin = ? AND (turn, fetch) > (?, ?)
+                ORDER BY turn, fetch LIMIT ?
+                """
+            ).rows(origin, place?.turn ?? .min, place?.fetch ?? 0, limit) { $0.integer() }
+            return try fetches(ids, in: db)
+        }
+    }
+
+    /// Returns the places of the next resources in the order of fetching, pending or finished.
+    func places(
+        after last: PlannedResource.Place?, limit: Int
+    ) throws -> [PlannedResource.Place] {
+        if let next = nextInOrder(after: last, limit: limit) {
+            return next.map { PlannedResource.Place(turn: 0, fetch: $0) }
+        }
+        try make(.turn)
+        return try database.unsafeRead { db in
+            try PreparedStatement(
+                db,
+                """
+                SELECT turn, fetch FROM pending WHERE (turn, fetch) > (?, ?)
+                ORDER BY turn, fetch LIMIT ?
+                """
+            ).rows(last?.turn ?? .min, last?.fetch ?? 0, limit) {
+                PlannedResource.Place(turn: Int($0.integer()), fetch: $0.integer())
+            }
+        }
+    }
+
+    /// Nil if the fetches are not in the order of their numbers.
+    private func nextInOrder(after place: PlannedResource.Place?, limit: Int) -> [Int64]? {
+        let last = place?.fetch ?? 0
+        return pending.withLock { $0.areInOrder ? $0.next(after: last, limit: limit) : nil }
+    }
+
+    func fetches(_ ids: [Int64], in db: Database) throws -> [PlannedResource] {
+        let select = try PreparedStatement(
+            db,
+            """
+            SELECT key, url, credentials, priority, digest IS NOT NULL OR size IS NOT NULL, icon = 1
+            FROM entries WHERE id = ?
+            """)
+        let followers =
+            try hasFollowers
+            ? PreparedStatement(
+                db,
+                """
+                SELECT count(*), sum(icon = 1), max(digest IS NOT NULL OR size IS NOT NULL)
+                FROM entries WHERE leader = ?
+                """) : nil
+        return try ids.flatMap { id in
+            try select.rows(id) { row in
+                let key = row.text() ?? ""
+                let url = row.text() ?? key
+                let credentials = try row.data().map(seal.open)
+                let priority = Int(row.integer())
+                var hasExpectation = row.bool()
+                var (entries, icons) = (Int(row.integer()), 1)
+                try followers?.forEach(id) { row in
+                    icons += Int(row.integer())
+                    entries += Int(row.integer())
+                    if row.bool() { hasExpectation = true }
+                }
+                return PlannedResource(
+                    id: id, key: key, url: url, credentials: credentials, priority: priority,
+                    hasExpectation: hasExpectation, status: pendingStatus(of: id) ?? .missing,
+                    entries: entries, icons: icons)
+            }
+        }
+    }
+
+    /// Nil if a fetch is not pending.
+    func pendingStatus(of fetch: Int64) -> PlanStatus? {
+        pending.withLock { $0.status(of: fetch) }
+    }
+
+    var hasPending: Bool { pending.withLock { $0.count > 0 } }
+
+    /// Returns some pending fetches.
+    func pendingFetches(limit: Int) -> [Int64] {
+        pending.withLock { $0.next(after: 0, limit: limit) }
+    }
+
+    /// Marks pending resources as stale: the cache has them now, and their origins are asked.
+    func markStale(_ fetches: [Int64]) {
+        pending.withLock { for fetch in fetches { $0.markStale(fetch) } }
+    }
+
+    /// Removes reported resources from the pending ones.
+    func markDone(_ fetches: [Int64]) {
+        pending.withLock { for fetch in fetches { $0.remove(fetch) } }
+    }
+}
