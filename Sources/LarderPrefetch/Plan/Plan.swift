@@ -63,7 +63,7 @@ final class Plan: Sendable {
                 return .commit
             }
             meter.end()
-            var classification = try PlanClassification(
+            let classification = try PlanClassification(
                 of: db, cache: cache, acceptsAnyContent: acceptsAnyContent, policy: policy,
                 headers: headers,
                 pending: PendingFetches(upTo: builder.lastID, areInOrder: builder.areInOrder))

@@ -8,7 +8,7 @@ import LarderManifest
 ///
 /// One pass over all entries in the order of their keys, side by side with the index, which has the
 /// same order. This costs a fraction of looking up keys at random.
-struct PlanClassification {
+final class PlanClassification {
     private let cache: Cache?
     private let acceptsAnyContent: Bool
     private let policy: PlanPolicy
@@ -68,7 +68,7 @@ struct PlanClassification {
             : nil
     }
 
-    mutating func apply(to summary: inout PlanSummary) throws {
+    func apply(to summary: inout PlanSummary) throws {
         if let cache, try cache.listFormerKeys(in: db) {
             try db.execute(
                 sql: """
@@ -121,7 +121,7 @@ struct PlanClassification {
         try settle(look(for: page), &summary)
     }
 
-    private mutating func resource(
+    private func resource(
         _ row: inout RowReader, _ keyColumn: RowReader.Column, key: [UInt8]
     ) throws -> NamedResource {
         var resource = NamedResource(
@@ -174,13 +174,13 @@ struct PlanClassification {
         }
     }
 
-    private mutating func settle(_ lookup: PresenceLookup, _ summary: inout PlanSummary) throws {
+    private func settle(_ lookup: PresenceLookup, _ summary: inout PlanSummary) throws {
         try lookup.forEach { resource, isPresent in
             try settle(resource, isPresent ? resource.known : nil, &summary)
         }
     }
 
-    private mutating func settle(
+    private func settle(
         _ resource: NamedResource, _ known: NamedResource.Known?, _ summary: inout PlanSummary
     ) throws {
         summary.urls += 1
@@ -210,7 +210,7 @@ struct PlanClassification {
         }
     }
 
-    private mutating func want(
+    private func want(
         _ resource: NamedResource, _ status: PlanStatus, _ summary: inout PlanSummary
     ) throws {
         if status == .stale { summary.stale += 1 } else { summary.missing += 1 }
@@ -224,9 +224,7 @@ struct PlanClassification {
     }
 
     /// Icons that the manifest contains need no request.
-    private mutating func settleOffline(
-        _ resource: NamedResource, _ summary: inout PlanSummary
-    ) throws {
+    private func settleOffline(_ resource: NamedResource, _ summary: inout PlanSummary) throws {
         let inline = try PreparedStatement(db, "SELECT 1 FROM inline WHERE fetch = ?")
         if try inline.firstInteger(resource.id) != nil {
             return try want(resource, .missing, &summary)
