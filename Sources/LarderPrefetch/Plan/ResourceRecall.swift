@@ -13,6 +13,8 @@ struct ResourceRecall {
     private let rows: PreparedStatement
     /// The columns of the current row, the key first; nil before the first and after the last.
     private var row: RowReader?
+    /// Whether all rows come before the wanted keys, as in an empty cache.
+    private var isAtEnd = false
 
     init(_ db: Database, at now: Date, policy: PlanPolicy) throws {
         // Directives are needed only to find immutable responses.
@@ -39,8 +41,10 @@ struct ResourceRecall {
             passed += 1
             self.row = try rows.next()
         }
+        guard !isAtEnd else { return nil }
         try rows.bind(column)
         row = try rows.next()
+        isAtEnd = row == nil
         guard let row, Self.order(of: row, key) == 0 else { return nil }
         return Self.known(row, as: key)
     }
