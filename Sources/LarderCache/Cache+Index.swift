@@ -7,8 +7,13 @@ extension Cache {
     public func resource(_ key: String) throws(CacheError) -> Resource? { try index?.resource(key) }
 
     /// The same for several, in their order: one look into the index for all of them.
-    package func resources(_ keys: [String]) throws(CacheError) -> [Resource?] {
-        try index?.resources(keys) ?? keys.map { _ in nil }
+    ///
+    /// - Parameter rows: The rows that had these keys before, which are found faster; 0 for an
+    ///   unknown one. A row that has another key by now is not used.
+    package func resources(
+        _ keys: [String], at rows: [Int64] = []
+    ) throws(CacheError) -> [Resource?] {
+        try index?.resources(keys, at: rows) ?? keys.map { _ in nil }
     }
 
     package func object(_ digest: Digest) throws(CacheError) -> StoredObject? {

@@ -7,16 +7,23 @@ extension CacheIndex {
 
     private static let findResource = """
         SELECT \(Resource.columns) FROM resources r JOIN objects o ON o.id = r.object
-        WHERE r.key = ?
+        WHERE r.
         """
 
-    func resources(_ keys: [String]) throws(CacheError) -> [Resource?] {
+    func resources(_ keys: [String], at rows: [Int64] = []) throws(CacheError) -> [Resource?] {
         try lookUp { db in
-            let find = try db.prepared(Self.findResource)
+            let find = try db.prepared(Self.findResource + "key = ?")
+            let findRow = try rows.isEmpty ? nil : db.prepared(Self.findResource + "id = ?")
             func resource(_ key: String) throws -> Resource? {
                 try find.rows(key, as: Resource.init).first.flatMap { $0.isAsNamed ? $0 : nil }
             }
-            return try keys.map { key in
+            return try keys.enumerated().map { index, key -> Resource? in
+                if let findRow, rows[index] > 0,
+                    let found = try findRow.rows(rows[index], as: Resource.init).first,
+                    found.key.isSame(as: key), found.isAsNamed
+                {
+                    return found
+                }
                 if let found = try resource(key) { return found }
                 return try formerKeys?.key(key, in: db).flatMap(resource)
             }

@@ -133,6 +133,11 @@ extension Plan {
         pending.withLock { $0.status(of: fetch) }
     }
 
+    /// Returns the rows of stale resources in the cache's index; 0 where they are not known.
+    func rows(of fetches: [Int64]) -> [Int64] {
+        pending.withLock { pending in fetches.map { pending.row(of: $0) ?? 0 } }
+    }
+
     var hasPending: Bool { pending.withLock { $0.count > 0 } }
 
     /// Returns some pending fetches.

@@ -206,15 +206,20 @@ final class PlanClassification {
             summary.remembered += 1
             summary.failed += resource.icons
         } else {
-            try want(resource, known == nil ? .missing : .stale, &summary)
+            try want(resource, known, &summary)
         }
     }
 
     private func want(
-        _ resource: NamedResource, _ status: PlanStatus, _ summary: inout PlanSummary
+        _ resource: NamedResource, _ stale: NamedResource.Known?, _ summary: inout PlanSummary
     ) throws {
-        if status == .stale { summary.stale += 1 } else { summary.missing += 1 }
-        pending.insert(resource.id, status)
+        pending.insert(resource.id)
+        if let stale {
+            summary.stale += 1
+            pending.markStale(resource.id, row: stale.row)
+        } else {
+            summary.missing += 1
+        }
         guard !pending.areInOrder else { return }
         try insertPending.run {
             $0.bind(resource.id)
@@ -227,7 +232,7 @@ final class PlanClassification {
     private func settleOffline(_ resource: NamedResource, _ summary: inout PlanSummary) throws {
         let inline = try PreparedStatement(db, "SELECT 1 FROM inline WHERE fetch = ?")
         if try inline.firstInteger(resource.id) != nil {
-            return try want(resource, .missing, &summary)
+            return try want(resource, nil, &summary)
         }
         try insertSettled.run(resource.id, PlanStatus.unavailable.rawValue)
         summary.unavailable += 1

@@ -79,6 +79,8 @@ struct NamedResource {
     var lastFailure: Failure?
 
     struct Known {
+        /// The resource's row in the index; 0 if it is not from there.
+        let row: Int64
         let object: Int64
         let digest: Digest
         let size: Int64
@@ -138,7 +140,7 @@ extension NamedResource.Known {
     /// The columns that ``init(_:)`` reads, of `resources r` and `objects o`.
     static func columns(at now: Date, directives: String) -> String {
         """
-        o.digest, o.id, o.size, o.media_type IS NOT NULL, \(Resource.isFresh(at: now)),
+        o.digest, r.id, o.id, o.size, o.media_type IS NOT NULL, \(Resource.isFresh(at: now)),
         \(directives), \(ObjectUse.isDue(at: now)), r.response_url, r.variant IS NOT NULL,
         r.variant, r.vary
         """
@@ -148,9 +150,10 @@ extension NamedResource.Known {
     init?(_ row: inout RowReader) {
         guard let digest = row.digest() else { return nil }
         self.init(
-            object: row.integer(), digest: digest, size: row.integer(), isImage: row.bool(),
-            isFresh: row.bool(), isImmutable: CacheControl(row.text()).isImmutable,
-            isUseDue: row.bool(), redirectedTo: row.text(),
+            row: row.integer(), object: row.integer(), digest: digest, size: row.integer(),
+            isImage: row.bool(), isFresh: row.bool(),
+            isImmutable: CacheControl(row.text()).isImmutable, isUseDue: row.bool(),
+            redirectedTo: row.text(),
             variant: row.bool() ? (row.digest(), row.text()) : nil)
     }
 }

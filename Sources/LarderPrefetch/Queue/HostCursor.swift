@@ -196,7 +196,9 @@ struct FetchSource {
         var page = try plan.fetches(ofOrigin: origin, after: place, limit: limit)
         let stale = page.indices.filter { page[$0].status == .stale }
         guard !stale.isEmpty else { return page }
-        for (place, known) in zip(stale, try cache.resources(stale.map { page[$0].key })) {
+        let known = try cache.resources(
+            stale.map { page[$0].key }, at: plan.rows(of: stale.map { page[$0].id }))
+        for (place, known) in zip(stale, known) {
             if let known { page[place] = page[place].about(known) }
         }
         return page

@@ -219,7 +219,7 @@ final class PullStage: Depositor, Sendable {
             id: fetch.id, key: fetch.key, url: fetch.url,
             hasCredentials: fetch.credentials != nil, origin: 0, priority: 0)
         let row = NamedResource.Known(
-            object: 0, digest: known.digest, size: reference.size,
+            row: 0, object: 0, digest: known.digest, size: reference.size,
             isImage: reference.mediaType != nil, isFresh: reference.isFresh(at: Date()),
             isImmutable: CacheControl(reference.validators.cacheControl).isImmutable,
             isUseDue: false, redirectedTo: reference.responseURL,
