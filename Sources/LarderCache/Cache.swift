@@ -179,8 +179,10 @@ public final class Cache: Sendable {
     package func arePresent(
         _ objects: [(digest: Digest, size: Int64)]
     ) throws(CacheError) -> [Bool] {
-        try directory.arePresent(objects)
+        try presence.arePresent(objects)
     }
+
+    package var presence: ObjectPresence { ObjectPresence(in: directory) }
 
     /// Returns the bytes of an object. Throws ``CacheError`` `.corrupt` if they are gone or wrong.
     public func bytes(of object: StoredObject) throws(CacheError) -> [UInt8] {

@@ -132,20 +132,9 @@ final class CacheDirectory: Sendable {
         } catch  where error.isOutOfReach { return false }
     }
 
-    private func isWhole(_ digest: Digest) -> Bool {
+    func isWhole(_ digest: Digest) -> Bool {
         let read = try? ObjectReader(sparse).digest(open(digest), expecting: digest)
         return read?.digest == digest
-    }
-
-    func arePresent(_ objects: [(digest: Digest, size: Int64)]) throws(CacheError) -> [Bool] {
-        var arePresent = [Bool](repeating: false, count: objects.count)
-        var others: [Int] = []
-        try forEachStatus(of: objects.lazy.map(\.digest)) { index, status in
-            arePresent[index] = Int64(status.st_size) == objects[index].size
-            if !arePresent[index] { others.append(index) }
-        }
-        for index in others { arePresent[index] = isWhole(objects[index].digest) }
-        return arePresent
     }
 
     /// Returns those of some objects that are not there. Does not check their directories again,
@@ -162,29 +151,6 @@ final class CacheDirectory: Sendable {
             absent.insert(digest)
         }
         return absent
-    }
-
-    private func forEachStatus(
-        of digests: some Collection<Digest>, _ body: (Int, stat) -> Void
-    ) throws(CacheError) {
-        var groups: [[(Int, Digest)]] = Array(repeating: [], count: 256)
-        for (index, digest) in digests.enumerated() {
-            groups[Int(digest.leadingBits >> 56)].append((index, digest))
-        }
-        guard !digests.isEmpty else { return }
-        do throws(CacheError) {
-            let objects = try objects()
-            for group in groups where !group.isEmpty {
-                do throws(CacheError) {
-                    let fanOut = try objects.directory(CacheLayout.fanOut(group[0].1))
-                    for (index, digest) in group {
-                        guard let status = try fanOut.status(of: digest.hex), status.isRegularFile
-                        else { continue }
-                        body(index, status)
-                    }
-                } catch  where error.isOutOfReach {}
-            }
-        } catch  where error.isAbsence {}
     }
 
     /// Opens an object for reading. Throws `.corrupt` if there is no regular file.

@@ -10,6 +10,7 @@ import LarderManifest
 /// same order. This costs a fraction of looking up keys at random.
 final class PlanClassification {
     private let cache: Cache?
+    private let presence: ObjectPresence?
     private let acceptsAnyContent: Bool
     private let policy: PlanPolicy
     private let headers: RequestHeaders
@@ -29,7 +30,7 @@ final class PlanClassification {
     private let insertUse: PreparedStatement
     private let insertFailure: PreparedStatement
 
-    /// Objects are looked up in pages, so that each directory is opened once for several.
+    /// Objects are looked up in pages, on another thread.
     static let pageLimit = 1024
 
     init(
@@ -39,6 +40,7 @@ final class PlanClassification {
         self.db = db
         self.pending = pending
         self.cache = cache?.indexURI == nil ? nil : cache
+        presence = self.cache?.presence
         self.acceptsAnyContent = acceptsAnyContent
         self.policy = policy
         self.headers = headers
@@ -167,7 +169,7 @@ final class PlanClassification {
     }
 
     private func look(for page: [NamedResource]) -> PresenceLookup {
-        PresenceLookup(of: page, in: cache) { known in
+        PresenceLookup(of: page, presence) { known in
             // Content that is not an image counts only for a run that accepts any. A deleted object
             // counts as missing: deleting costs downloads, never correctness.
             known.isAsDemanded && (acceptsAnyContent || known.isImage)

@@ -77,17 +77,18 @@ final class PresenceLookup: Sendable {
     private static let queue = DispatchQueue(label: "larder.presence")
 
     init(
-        of page: [NamedResource], in cache: Cache?, where isWanted: (NamedResource.Known) -> Bool
+        of page: [NamedResource], _ presence: ObjectPresence?,
+        where isWanted: (NamedResource.Known) -> Bool
     ) {
         self.page = page
         wanted = page.indices.filter { page[$0].known.map(isWanted) ?? false }
-        guard let cache, !wanted.isEmpty else {
+        guard let presence, !wanted.isEmpty else {
             isDone.signal()
             return
         }
         Self.queue.async { [self] in
             let objects = wanted.compactMap { page[$0].known.map { ($0.digest, $0.size) } }
-            let found = Result { () throws(CacheError) in try cache.arePresent(objects) }
+            let found = Result { () throws(CacheError) in try presence.arePresent(objects) }
             arePresent.withLock { $0 = found }
             isDone.signal()
         }
