@@ -12,7 +12,7 @@ enum PlanSchema {
     /// Tables are written in their own order. Updating an index for every entry would take most of
     /// the time.
     private static let tables = """
-        PRAGMA main.cache_size = -3072; -- KiB for pages, and as much again for what is being sorted
+        PRAGMA main.cache_size = -1536; -- KiB for pages, and as much again for what is being sorted
         CREATE TABLE main.entries (
             id INTEGER PRIMARY KEY, manifest INTEGER NOT NULL, position INTEGER NOT NULL,
             icon INTEGER NOT NULL,     -- its place among its entry's; a row is one icon
