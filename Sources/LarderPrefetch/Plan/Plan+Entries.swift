@@ -32,6 +32,8 @@ extension Plan {
     /// in the order of the manifests. Must be called before ``releaseIndex()``, and before a fetch
     /// is done.
     func forEachSettledEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
+        let settledURLs = summary.urls - summary.missing - summary.stale
+        guard settledURLs + summary.failed + summary.skipped > 0 else { return }
         let select = hasIndex ? Self.selectEntryWithObject : Self.selectEntry
         try forEachEntry(select, arePending: false, body)
     }
