@@ -30,8 +30,9 @@ final class PlanClassification {
     private let insertUse: PreparedStatement
     private let insertFailure: PreparedStatement
 
-    /// Objects are looked up in pages, on another thread.
-    static let pageLimit = 1024
+    /// Objects are looked up in pages, on another thread. The allocator would map the memory of a
+    /// larger page anew each time.
+    static let pageLimit = 512
 
     init(
         of db: Database, cache: Cache?, acceptsAnyContent: Bool, policy: PlanPolicy,

@@ -89,15 +89,36 @@ struct NamedResource {
         let isImmutable: Bool
         let isUseDue: Bool
         let redirectedTo: String?
-        /// The variant and `Vary`, if header fields selected the response.
-        let variant: (digest: Digest?, vary: String?)?
+        /// Nil unless header fields selected the response.
+        let variant: Variant?
         var isAsDemanded = true
     }
 
-    struct Failure {
+    // Classes, because most resources of a page have neither.
+
+    final class Variant: Sendable {
+        let digest: Digest?
+        let vary: String?
+
+        init(_ digest: Digest?, vary: String?) {
+            self.digest = digest
+            self.vary = vary
+        }
+    }
+
+    final class Failure: Sendable {
         let failure: PastFailure
         /// Nil if it is the key.
         let url: String?
+
+        init(_ row: inout RowReader) {
+            failure = PastFailure(
+                code: row.text(), status: row.optionalInteger().map(Int.init),
+                failedAt: Date(
+                    timeIntervalSince1970: min(max(row.double(), 0), RowReader.longestTime)),
+                count: Int(row.integer()))
+            url = row.text()
+        }
     }
 
     func mayBeUsed(_ known: Known, policy: PlanPolicy, headers: RequestHeaders) -> Bool {
@@ -154,19 +175,7 @@ extension NamedResource.Known {
             isImage: row.bool(), isFresh: row.bool(),
             isImmutable: CacheControl(row.text()).isImmutable, isUseDue: row.bool(),
             redirectedTo: row.text(),
-            variant: row.bool() ? (row.digest(), row.text()) : nil)
-    }
-}
-
-extension NamedResource.Failure {
-    init(_ row: inout RowReader) {
-        self.init(
-            failure: PastFailure(
-                code: row.text(), status: row.optionalInteger().map(Int.init),
-                failedAt: Date(
-                    timeIntervalSince1970: min(max(row.double(), 0), RowReader.longestTime)),
-                count: Int(row.integer())),
-            url: row.text())
+            variant: row.bool() ? NamedResource.Variant(row.digest(), vary: row.text()) : nil)
     }
 }
 

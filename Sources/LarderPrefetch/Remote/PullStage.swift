@@ -223,7 +223,9 @@ final class PullStage: Depositor, Sendable {
             isImage: reference.mediaType != nil, isFresh: reference.isFresh(at: Date()),
             isImmutable: CacheControl(reference.validators.cacheControl).isImmutable,
             isUseDue: false, redirectedTo: reference.responseURL,
-            variant: reference.validators.vary.map { (reference.variantDigest, $0) })
+            variant: reference.validators.vary.map {
+                NamedResource.Variant(reference.variantDigest, vary: $0)
+            })
         return resource.mayBeUsed(row, policy: context.policy, headers: context.headers)
     }
 

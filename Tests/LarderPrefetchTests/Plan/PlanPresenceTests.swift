@@ -10,7 +10,7 @@ import Testing
     /// Pages are looked for while the next is read; none may be mistaken for another.
     @Test func goneObjectsAreMissedOnWhicheverPageTheyAre() async throws {
         try await withTemporaryDirectory { directory in
-            let count = 2 * PlanClassification.pageLimit + 10
+            let count = 4 * PlanClassification.pageLimit + 10
             // A few bytes for each, which need no origin.
             let urls = (0..<count).map { "data:text/plain,\($0)" }
             let path = directory.path("cache")
