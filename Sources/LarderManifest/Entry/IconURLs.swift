@@ -86,8 +86,9 @@ struct IconURLs {
     /// Whether a text means the same URL wherever it is. `http:a.png` has a scheme, but a base of
     /// the same scheme makes a relative reference of it.
     private static func isAbsolute(_ text: String, _ url: HTTPURL) -> Bool {
+        if text.isSame(as: url.string) { return true }
         guard text.begins(with: "http:") || text.begins(with: "https:") else { return false }
-        return text.isSame(as: url.string) || (try? HTTPURL(text)) == url
+        return (try? HTTPURL(text)) == url
     }
 
     /// Whether any URL of an entry has a user or a password; true if it cannot be told.

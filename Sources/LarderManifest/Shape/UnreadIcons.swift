@@ -88,8 +88,7 @@ final class UnreadIcons {
             for member in members {
                 switch member.value {
                 // Names and numbers are most of what entries have.
-                case .string(let text) where !text.utf8.contains(where: "./:".utf8.contains):
-                    continue
+                case .string(let text) where !text.utf8.contains(where: Self.isOfAddress): continue
                 case .string, .array, .dictionary:
                     path.append(.member(member.key))
                     count(member.value, self.rank(of: member.key, beneath: rank))
@@ -100,6 +99,9 @@ final class UnreadIcons {
         case .null, .bool, .integer, .double, .opaque: return
         }
     }
+
+    /// Whether a byte is a period, a slash or a colon.
+    private static func isOfAddress(_ byte: UInt8) -> Bool { byte &- 0x2E < 2 || byte == 0x3A }
 
     private func rank(of name: String, beneath rank: Int?) -> Int? {
         // Long names are not looked up: a dictionary normalizes them.
