@@ -88,26 +88,32 @@ package struct CacheControl: Equatable, Sendable {
 
     /// Reads the field's value; several fields are joined by commas first.
     package init(_ field: String?) {
-        guard let field else { return }
-        var directives = DirectiveReader(field)
-        while let (name, argument) = directives.next() {
-            if name.isWord("max-age") {
-                // The first one counts (section 4.2.1).
-                maxAge = maxAge ?? argument.flatMap { DeltaSeconds.parse($0) } ?? 0
-            } else if name.isWord("no-cache") {
-                isNoCache = true
-            } else if name.isWord("no-store") {
-                hasNoStore = true
-            } else if name.isWord("must-understand") {
-                hasMustUnderstand = true
-            } else if name.isWord("immutable") {
-                isImmutable = true
-            } else if name.isWord("private") {
-                // With names of fields, too, as for no-cache.
-                isPrivate = true
-            } else if ["public", "s-maxage", "must-revalidate"].contains(where: name.isWord) {
-                isForShared = true
-            }
+        guard var field else { return }
+        field.withUTF8 { bytes in
+            var directives = DirectiveReader(bytes)
+            while let (name, argument) = directives.next() { add(name, argument) }
+        }
+    }
+
+    private mutating func add(_ name: DirectiveReader.Part, _ argument: DirectiveReader.Part) {
+        if name.isWord("max-age") {
+            // The first one counts (section 4.2.1).
+            maxAge = maxAge ?? DeltaSeconds.parse(DirectiveReader.value(of: argument)) ?? 0
+        } else if name.isWord("no-cache") {
+            isNoCache = true
+        } else if name.isWord("no-store") {
+            hasNoStore = true
+        } else if name.isWord("must-understand") {
+            hasMustUnderstand = true
+        } else if name.isWord("immutable") {
+            isImmutable = true
+        } else if name.isWord("private") {
+            // With names of fields, too, as for no-cache.
+            isPrivate = true
+        } else if name.isWord("public") || name.isWord("s-maxage")
+            || name.isWord("must-revalidate")
+        {
+            isForShared = true
         }
     }
 }
@@ -115,36 +121,52 @@ package struct CacheControl: Equatable, Sendable {
 /// Takes a list of directives apart: `token [ "=" ( token / quoted-string ) ]`, by commas (RFC
 /// 9111, section 5.2; lists: RFC 9110, section 5.6.1).
 private struct DirectiveReader {
-    private var rest: Substring.UTF8View
+    typealias Part = Slice<UnsafeBufferPointer<UInt8>>
 
-    init(_ field: String) { rest = Substring(field).utf8 }
+    private let bytes: UnsafeBufferPointer<UInt8>
+    private var place = 0
 
-    /// The next directive; nil at the end. Blanks around `=` belong to the argument.
-    mutating func next() -> (name: Substring.UTF8View, argument: [UInt8]?)? {
-        while let byte = rest.first, byte == UInt8(ascii: ",") || byte.isBlank {
-            rest.removeFirst()
+    init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+    /// The next directive's name and what follows it; nil at the end.
+    mutating func next() -> (name: Part, argument: Part)? {
+        skip { $0 == UInt8(ascii: ",") || $0.isBlank }
+        guard place < bytes.count else { return nil }
+        let start = place
+        skip { byte in
+            byte != UInt8(ascii: ",") && byte != UInt8(ascii: "=") && byte != UInt8(ascii: "\"")
+                && !byte.isBlank
         }
-        guard !rest.isEmpty else { return nil }
-        let name = rest.prefix { !",=\"".utf8.contains($0) && !$0.isBlank }
-        rest = rest[name.endIndex...]
-        return (name, takeArgument())
+        let end = place
+        var isQuoted = false
+        while place < bytes.count, isQuoted || bytes[place] != UInt8(ascii: ",") {
+            if bytes[place] == UInt8(ascii: "\"") { isQuoted.toggle() }
+            place += isQuoted && bytes[place] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        place = min(place, bytes.count)
+        return (bytes[start..<end], bytes[end..<place])
     }
 
-    private mutating func takeArgument() -> [UInt8]? {
-        var argument: [UInt8] = []
-        var isQuoted = false
-        while let byte = rest.first, isQuoted || byte != UInt8(ascii: ",") {
-            rest.removeFirst()
+    private mutating func skip(while isSkipped: (UInt8) -> Bool) {
+        while place < bytes.count, isSkipped(bytes[place]) { place += 1 }
+    }
+
+    /// The value without quotes. Blanks around `=` belong to it.
+    static func value(of argument: Part) -> [UInt8] {
+        var value: [UInt8] = []
+        var (isQuoted, isEscaped) = (false, false)
+        for byte in argument {
             switch byte {
+            case _ where isEscaped:
+                value.append(byte)
+                isEscaped = false
             case UInt8(ascii: "\""): isQuoted.toggle()
-            case UInt8(ascii: "\\") where isQuoted:
-                if let escaped = rest.popFirst() { argument.append(escaped) }
-            default: argument.append(byte)
+            case UInt8(ascii: "\\") where isQuoted: isEscaped = true
+            default: value.append(byte)
             }
         }
-        while let last = argument.last, last.isBlank { argument.removeLast() }
-        guard argument.first == UInt8(ascii: "=") else { return argument.isEmpty ? nil : argument }
-        argument.removeFirst()
-        return argument
+        while let last = value.last, last.isBlank { value.removeLast() }
+        if value.first == UInt8(ascii: "=") { value.removeFirst() }
+        return value
     }
 }

@@ -34,7 +34,7 @@ public struct Validators: Sendable, Equatable, Codable {
         lastModified = fields("Last-Modified").first
         date = fields("Date").first
         age = fields("Age").first?.utf8.split(separator: UInt8(ascii: ",")).first
-            .flatMap { DeltaSeconds.parse($0.trimmingBlanks) }.map(TimeInterval.init)
+            .flatMap { DeltaSeconds.parse(Array($0.trimmingBlanks)) }.map(TimeInterval.init)
         cacheControl = list("Cache-Control")
         expires = fields("Expires").first
         vary = list("Vary")

@@ -39,50 +39,53 @@ package enum HTTPDate {
     /// - Parameter now: decides the century of a year of two digits.
     package static func parse(_ text: String, now: Date = Date()) -> Date? {
         let bytes = Array(text.utf8)
-        let parts = bytes.split { !$0.isASCIILetterOrDigit }
-        guard let name = parts.first, name.startIndex == 0,
-            days.contains(name.prefix(3).lowercasedASCII)
-        else { return nil }
+        guard days.contains(where: { bytes.prefix(3).isWord($0) }) else { return nil }
         if matches("***, ## *** #### ##:##:## GMT", bytes[...]) {
-            return date(day: parts[1], month: parts[2], year: number(parts[3]), time: parts[4...6])
+            return date(bytes[5..<7], bytes[8..<11], number(bytes[12..<16]), bytes[17..<25])
         }
-        if matches("*** *** ## ##:##:## ####", bytes[...])
-            || matches("*** ***  # ##:##:## ####", bytes[...])
-        {
-            return date(day: parts[2], month: parts[1], year: number(parts[6]), time: parts[3...5])
+        if matches("*** *** ## ##:##:## ####", bytes[...]) {
+            return date(bytes[8..<10], bytes[4..<7], number(bytes[20...]), bytes[11..<19])
         }
-        guard matches(", ##-***-## ##:##:## GMT", bytes[name.endIndex...]), 6...9 ~= name.count
-        else { return nil }
+        if matches("*** ***  # ##:##:## ####", bytes[...]) {
+            return date(bytes[9..<10], bytes[4..<7], number(bytes[20...]), bytes[11..<19])
+        }
+        let rest = bytes.drop(while: \.isASCIILetterOrDigit)
+        let start = rest.startIndex
+        guard matches(", ##-***-## ##:##:## GMT", rest), 6...9 ~= start else { return nil }
         let thisYear = Calendar(identifier: .iso8601).component(.year, from: now)
-        var year = thisYear / 100 * 100 + number(parts[3])
+        var year = thisYear / 100 * 100 + number(rest[start + 9..<start + 11])
         // At most 50 years ahead, and else past.
         if year > thisYear + 50 { year -= 100 }
         if year <= thisYear - 50 { year += 100 }
-        return date(day: parts[1], month: parts[2], year: year, time: parts[4...6])
+        return date(
+            rest[start + 2..<start + 4], rest[start + 5..<start + 8], year,
+            rest[start + 12..<start + 20])
     }
 
     private typealias Part = ArraySlice<UInt8>
 
-    private static let days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-        .map { Array($0.utf8) }
-    private static let months = [
+    private static let days: [StaticString] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+    private static let months: [StaticString] = [
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-    ].map { Array($0.utf8) }
+    ]
 
     private static func number(_ digits: Part) -> Int {
         digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
     }
 
-    /// Second 60 is a leap second.
-    private static func date(day: Part, month: Part, year: Int, time: ArraySlice<Part>) -> Date? {
-        let numbers = ([day] + time).map { Int32(number($0)) }
-        guard let month = months.firstIndex(of: month.lowercasedASCII), 1...31 ~= numbers[0],
-            numbers[1] < 24, numbers[2] < 60, numbers[3] <= 60
+    /// The time has the form `##:##:##`. Second 60 is a leap second.
+    private static func date(_ day: Part, _ month: Part, _ year: Int, _ time: Part) -> Date? {
+        let day = number(day)
+        let (hour, minute) = (number(time.prefix(2)), number(time.dropFirst(3).prefix(2)))
+        let second = number(time.suffix(2))
+        guard let month = months.firstIndex(where: { month.isWord($0) }), 1...31 ~= day,
+            hour < 24, minute < 60, second <= 60
         else { return nil }
         var parts = tm()
-        (parts.tm_year, parts.tm_mon) = (Int32(year - 1900), Int32(month))
-        parts.tm_mday = numbers[0]
-        (parts.tm_hour, parts.tm_min, parts.tm_sec) = (numbers[1], numbers[2], numbers[3])
+        (parts.tm_year, parts.tm_mon, parts.tm_mday) = (
+            Int32(year - 1900), Int32(month), Int32(day)
+        )
+        (parts.tm_hour, parts.tm_min, parts.tm_sec) = (Int32(hour), Int32(minute), Int32(second))
         return Date(timeIntervalSince1970: Double(timegm(&parts)))
     }
 
@@ -107,7 +110,7 @@ package enum DeltaSeconds {
     /// 68 years, in seconds.
     static let maximum = 1 << 31
 
-    package static func parse(_ text: some Collection<UInt8>) -> Int? {
+    package static func parse(_ text: [UInt8]) -> Int? {
         guard !text.isEmpty, text.allSatisfy(\.isDigit) else { return nil }
         return text.reduce(0) { min($0 * 10 + Int($1 - 0x30), maximum) }
     }

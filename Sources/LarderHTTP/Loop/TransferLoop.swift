@@ -278,7 +278,9 @@ package final class TransferLoop: @unchecked Sendable {
             // At an unreachable host, transfers that share a connection would wait for one time-out
             // after the other.
             var order = order
-            if unreachable.contains(order.origin) { order.request.sharesConnection = false }
+            if !unreachable.isEmpty, unreachable.contains(order.origin) {
+                order.request.sharesConnection = false
+            }
             try handle.begin(Transfer(order: order, configuration: configuration))
             try multi.add(handle)
         } catch {
@@ -342,7 +344,7 @@ package final class TransferLoop: @unchecked Sendable {
         }
         if case .failure(let error) = outcome, error.code.isUnreachable {
             unreachable.insert(transfer.order.origin)
-        } else if handle.isConnected {
+        } else if !unreachable.isEmpty, handle.isConnected {
             unreachable.remove(transfer.order.origin)
         }
         release(handle, transfer.order.id)

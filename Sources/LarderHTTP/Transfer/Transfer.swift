@@ -217,15 +217,7 @@ struct PendingTransfer: Sendable {
     let id: TransferID
     var request: TransferRequest
     let receiver: any TransferReceiver
-    /// ``HTTPURL/origin`` of the request, computed on the caller's thread.
-    let origin: String
-
-    init(id: TransferID, request: TransferRequest, receiver: any TransferReceiver) {
-        self.id = id
-        self.request = request
-        self.receiver = receiver
-        origin = request.url.origin
-    }
+    var origin: String { request.url.origin }
 
     func end(_ result: Result<TransferMetrics, TransferError>) {
         receiver.transfer(id, didEnd: result)

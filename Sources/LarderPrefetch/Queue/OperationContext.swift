@@ -164,8 +164,7 @@ final class OperationContext: Sendable {
     }
 
     private func isPersonal(_ fetch: PlannedResource) -> Bool {
-        guard let url = try? HTTPURL(fetch.url) else { return false }
-        return policy.headers.arePersonal(for: url, hasCredentials: fetch.credentials != nil)
+        policy.headers.arePersonal(for: fetch.url, hasCredentials: fetch.credentials != nil)
     }
 
     /// Remembers a failure, and reports it in turn with the store's commits.

@@ -129,8 +129,9 @@ final class PushStage: Sendable {
     }
 
     private func mayShare(_ resource: Resource, _ item: Plan.Shareable) -> Bool {
-        guard let url = try? HTTPURL(item.url) else { return false }
+        guard (try? HTTPURL(item.url)) != nil else { return false }
         return CacheControl(resource.validators.cacheControl).mayBeShared(
-            isPersonal: context.headers.arePersonal(for: url, hasCredentials: item.hasCredentials))
+            isPersonal: context.headers.arePersonal(
+                for: item.url, hasCredentials: item.hasCredentials))
     }
 }

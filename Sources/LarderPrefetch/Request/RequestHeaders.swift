@@ -41,11 +41,13 @@ public struct RequestHeaders: Sendable {
     }
 
     /// Whether a request may be personal: with credentials, or fields that may be secret.
-    func arePersonal(for url: HTTPURL, hasCredentials: Bool) -> Bool {
-        hasCredentials || usesNetrc
-            || sent(to: url, isRedirected: false).contains { name, _ in
-                !Self.impersonal.contains(name.lowercased())
-            }
+    func arePersonal(for url: String, hasCredentials: Bool) -> Bool {
+        if hasCredentials || usesNetrc { return true }
+        // The defaults are not.
+        guard !rules.isEmpty, let url = try? HTTPURL(url) else { return false }
+        return sent(to: url, isRedirected: false).contains { name, _ in
+            !Self.impersonal.contains(name.lowercased())
+        }
     }
 
     private static let impersonal: Set = [

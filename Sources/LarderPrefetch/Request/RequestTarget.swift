@@ -15,15 +15,16 @@ struct RequestTarget: Sendable {
     /// The cookies of those redirects, for this chain only: some servers set one and redirect to
     /// the same URL.
     private(set) var cookies: [String] = []
-    let ownOrigin: String
+    private let first: HTTPURL
+    var ownOrigin: String { first.origin }
 
     init(_ url: HTTPURL) {
         self.url = url
-        ownOrigin = url.origin
+        first = url
     }
 
     /// Whether the request goes to the given URL's origin, and may carry its credentials.
-    var isAtOwnOrigin: Bool { url.origin == ownOrigin }
+    var isAtOwnOrigin: Bool { redirects == 0 || url.hasOrigin(of: first) }
 
     mutating func follow(
         _ location: String, freshUntil: Date, cookies: [String] = [], allowsDowngrade: Bool
