@@ -9,7 +9,7 @@ import Synchronization
 /// The parts that all operations of a run share.
 final class OperationContext: Sendable {
     let loop: TransferLoop
-    let lanes = StagingLanes()
+    let lanes: StagingLanes
     let store: Store
     let policy: RequestPolicy
     private let check: BodyCheck
@@ -26,6 +26,7 @@ final class OperationContext: Sendable {
     ) {
         self.logger = logger
         self.loop = loop
+        lanes = StagingLanes(release: { [queue = loop.queue] work in queue.async { _ = work } })
         self.store = store
         self.policy = policy
         self.check = check

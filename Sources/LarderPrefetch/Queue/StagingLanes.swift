@@ -16,6 +16,11 @@ final class StagingLanes: Sendable {
     private let state = Mutex(State())
 
     typealias Work = @Sendable () -> Void
+    private let release: @Sendable ([Work]) -> Void
+
+    /// - Parameter release: Releases finished pieces of work on the thread that made them. A lane
+    ///   would take the lock of that thread's allocator for each, and often wait for it.
+    init(release: @escaping @Sendable ([Work]) -> Void = { _ in }) { self.release = release }
 
     private struct State {
         var waiting: Deque<Work> = []
@@ -55,10 +60,19 @@ final class StagingLanes: Sendable {
     }
 
     private func run() {
+        var done: [Work] = []
         while let work = state.withLock({ state in
             let work = state.waiting.popFirst()
             if work == nil { state.lanes -= 1 }
             return work
-        }) { work() }
+        }) {
+            work()
+            done.append(work)
+            if done.count == Self.backlogPerLane {
+                release(done)
+                done = []
+            }
+        }
+        if !done.isEmpty { release(done) }
     }
 }
