@@ -49,7 +49,7 @@ package final class TransferLoop: @unchecked Sendable {
     private var isQuiet = false
 
     private let lastNumber = Atomic<UInt64>(0)
-    /// Blocks of ``perform(_:)`` that have not begun.
+    /// Blocks of ``perform(_:)`` and ``sync(_:)`` that have not begun.
     private let posted = Atomic<Int>(0)
     private let isWaiting = Atomic<Bool>(false)
 
@@ -115,17 +115,13 @@ package final class TransferLoop: @unchecked Sendable {
     }
 
     /// Runs a function on the queue soon, and returns its result. Must not be called on the queue.
-    package func sync<Result: Sendable>(_ body: @escaping @Sendable () -> Result) -> Result {
-        let result = Mutex<Result?>(nil)
-        let end = DispatchSemaphore(value: 0)
-        perform {
-            let value = body()
-            result.withLock { $0 = value }
-            end.signal()
+    package func sync<Result>(_ body: () -> Result) -> Result {
+        posted.add(1, ordering: .sequentiallyConsistent)
+        endWait()
+        return queue.sync {
+            posted.subtract(1, ordering: .sequentiallyConsistent)
+            return body()
         }
-        end.wait()
-        guard let value = result.withLock({ $0 }) else { preconditionFailure("it has not run") }
-        return value
     }
 
     private var isOnQueue: Bool {
@@ -150,7 +146,7 @@ package final class TransferLoop: @unchecked Sendable {
     /// at once. Transfers that start later end as cancelled.
     package func shutdown() {
         // On the queue, libcurl may be calling.
-        if isOnQueue { take(.stop) } else { sync { [self] in stop() } }
+        if isOnQueue { take(.stop) } else { sync { stop() } }
     }
 
     private func post(_ command: Command) {

@@ -15,7 +15,7 @@ final class PushStage: Sendable {
     private let remoteStore: RemoteStore
     private let tally: RemoteTally
     private let committed = Channel<Int64>(capacity: capacity)
-    private let task = Mutex<RunTask?>(nil)
+    private let task = Mutex<Task<Void, any Error>?>(nil)
     private let state = Mutex(State())
 
     private struct State {
@@ -32,7 +32,7 @@ final class PushStage: Sendable {
     private var width: Int { context.remote.maximumConcurrent }
 
     func begin(isLookedUp: Bool) {
-        let new = RunTask { [self] in
+        let new = Task { [self] in
             // Commits must not wait for a stage that ended.
             defer { committed.abandon() }
             try await run(isLookedUp: isLookedUp)
@@ -52,7 +52,8 @@ final class PushStage: Sendable {
     /// Waits until all added and all cached objects are stored.
     func finish() throws {
         committed.finish(.success(()))
-        do { try task.withLock { $0 }?.wait() } catch is CancellationError {}
+        guard let task = self.task.withLock({ $0 }) else { return }
+        do { try waitForTask { try await task.value } } catch is CancellationError {}
     }
 
     /// Ends soon. Transfers in flight have the run's grace period.

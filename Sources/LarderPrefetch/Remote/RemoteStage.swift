@@ -11,7 +11,6 @@ final class RemoteStage: Sendable {
     private let storage: any ObjectStore
     private let use: Remote.Use
     private let isStopping = Atomic(false)
-    private let pulling = Mutex<RunTask?>(nil)
     private let tally: RemoteTally
 
     /// - Parameter onGivenUp: Called once if a worker's remote fails.
@@ -34,11 +33,8 @@ final class RemoteStage: Sendable {
     /// Copies missing objects from the remote, then starts to store committed ones. Returns the
     /// error that ended the run, or nil.
     func pull() throws -> CacheError? {
-        let task = RunTask { [pullStage] in try await pullStage.run() }
-        pulling.withLock { $0 = task }
-        if isStopping.load(ordering: .relaxed) { task.cancel() }
         do {
-            try task.wait()
+            try waitForTask(unless: { isStopping.load(ordering: .relaxed) }, pullStage.run)
         } catch is CancellationError {
         } catch let error as CacheError {
             return error
@@ -61,7 +57,6 @@ final class RemoteStage: Sendable {
 
     func stop() {
         isStopping.store(true, ordering: .relaxed)
-        pulling.withLock { $0 }?.cancel()
         pushStage?.stop()
     }
 

@@ -1,0 +1,18 @@
+/// Calls `body` for all items, up to `width` at once. The first error cancels the others.
+func forEach<Item: Sendable>(
+    atOnce width: Int, next: () async throws -> Item?,
+    _ body: @escaping @Sendable (Item) async throws -> Void
+) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        var running = 0
+        while let item = try await next() {
+            if running == width {
+                try await group.next()
+                running -= 1
+            }
+            group.addTask { try await body(item) }
+            running += 1
+        }
+        try await group.waitForAll()
+    }
+}
