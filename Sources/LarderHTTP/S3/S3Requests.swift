@@ -5,36 +5,26 @@ import LarderCore
 extension S3Settings {
     static let metadataField = "x-amz-meta-larder-reference"
     private static let digestOfNothing = Digest(of: [UInt8]()).hex
-    /// RFC 3986, section 2.3. Slashes are encoded: the signature requires it.
-    private static let unreserved = CharacterSet(
-        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-
-    func request(
-        _ method: TransferRequest.Method, for key: String, digest: String? = nil,
-        mediaType: String? = nil, metadata: String? = nil, maximumBytes: Int64 = 64 << 10
-    ) throws -> TransferRequest {
-        try request(
-            method, "/\(location.prefix)\(key)", digest: digest, mediaType: mediaType,
-            metadata: metadata, maximumBytes: maximumBytes)
-    }
 
     func listRequest(_ prefix: String, after last: String?) throws -> TransferRequest {
+        // Slashes, too: the signature requires it.
         func encoded(_ key: String) -> String {
-            (location.prefix + key).addingPercentEncoding(withAllowedCharacters: Self.unreserved)
-                ?? ""
+            (location.prefix + key).percentEncoding { $0.isUnreserved }
         }
         // In alphabetical order, as it is signed.
         var query = "?list-type=2&max-keys=1000&prefix=\(encoded(prefix))"
         if let last { query += "&start-after=\(encoded(last))" }
         // A host alone needs a slash before the query.
         let isBucketInPath = bucketURL.hasSuffix("/\(location.bucket)")
-        return try request(.get, (isBucketInPath ? "" : "/") + query, maximumBytes: 8 << 20)
+        return try request(.get, query: (isBucketInPath ? "" : "/") + query, maximumBytes: 8 << 20)
     }
 
-    private func request(
-        _ method: TransferRequest.Method, _ path: String, digest: String? = nil,
-        mediaType: String? = nil, metadata: String? = nil, maximumBytes: Int64
+    func request(
+        _ method: TransferRequest.Method, for key: String? = nil, query: String = "",
+        digest: String? = nil, mediaType: String? = nil, metadata: String? = nil,
+        maximumBytes: Int64 = 64 << 10
     ) throws -> TransferRequest {
+        let path = key.map { "/\(location.prefix)\($0)" } ?? query
         // An error may be longer than the object.
         var request = TransferRequest(
             url: try HTTPURL(bucketURL + path), maximumBodyBytes: max(maximumBytes, 64 << 10),

@@ -122,7 +122,7 @@ extension String {
 
 extension UInt8 {
     /// Whether the byte is unreserved in a URL (RFC 3986, section 2.3).
-    fileprivate var isUnreserved: Bool { isASCIILetterOrDigit || "-._~".utf8.contains(self) }
+    var isUnreserved: Bool { isASCIILetterOrDigit || "-._~".utf8.contains(self) }
 }
 
 extension S3Settings {

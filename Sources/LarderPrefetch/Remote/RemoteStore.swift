@@ -39,15 +39,16 @@ package struct RemoteStore: Sendable {
     func receive(
         _ digest: Digest, limit: Int64, into store: Store
     ) async throws -> (body: StagedBody, reference: Reference?) {
-        let body = Received()
+        let body = Mutex<StagedBody?>(nil)
         let metadata = try await storage.get(
             RemoteLayout.object(digest), maximumBytes: limit
         ) { resume in
             let new = store.newBody(onDrained: resume)
-            body.replace(new)
+            body.withLock { $0 = new }
             return { try new.append($0) == .taken }
         }
-        return (body.value ?? store.newBody {}, metadata.flatMap { Reference(metadata: $0) })
+        let last = body.withLock { $0 } ?? store.newBody {}
+        return (last, metadata.flatMap { Reference(metadata: $0) })
     }
 
     /// Stores a resource: its object unless it is believed to be there, then its reference. Returns
@@ -107,14 +108,6 @@ package struct RemoteStore: Sendable {
         }
         return object.size
     }
-}
-
-/// The body of the last attempt.
-private final class Received: Sendable {
-    private let body = Mutex<StagedBody?>(nil)
-
-    var value: StagedBody? { body.withLock { $0 } }
-    func replace(_ new: StagedBody) { body.withLock { $0 = new } }
 }
 
 package final class ListedCount: Sendable {

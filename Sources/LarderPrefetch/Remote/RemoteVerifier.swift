@@ -83,17 +83,23 @@ private final class Verification: Sendable {
     /// Whether an object has the bytes that its name says, or was removed since it was listed.
     /// Nothing is read beyond the listed size.
     private func isWhole(_ digest: Digest, _ size: Int64) async throws -> Bool {
-        let found = DigestSink()
+        let hasher = Mutex(RunningDigest())
         do {
             try await store.storage.get(
                 RemoteLayout.object(digest), maximumBytes: min(size, StoredObject.largest)
-            ) { _ in found.begin() }
+            ) { _ in
+                hasher.withLock { $0 = RunningDigest() }
+                return { bytes in
+                    hasher.withLock { $0.update(bytes) }
+                    return true
+                }
+            }
         } catch let error as RemoteError where error.code == .notFound {
             return true
         } catch let error as RemoteError where error.code == .tooLarge {
             return false
         }
-        return found.digest == digest
+        return hasher.withLock { $0 }.digest == digest
     }
 
     func goThroughReferences() async throws {
@@ -179,21 +185,6 @@ private final class Verification: Sendable {
         for name in names { try await store.storage.delete(name) }
         if now != nil { try await run.removeObject(digest) }
         return .removed
-    }
-}
-
-/// The digest of the bytes of the last attempt.
-private final class DigestSink: Sendable {
-    private let hasher = Mutex(RunningDigest())
-
-    var digest: Digest { hasher.withLock { $0 }.digest }
-
-    func begin() -> ByteSink {
-        hasher.withLock { $0 = RunningDigest() }
-        return { [self] bytes in
-            hasher.withLock { $0.update(bytes) }
-            return true
-        }
     }
 }
 
