@@ -44,7 +44,7 @@ import Testing
         let settings = S3Settings(
             location: try S3Location("s3://bucket"), endpoint: try HTTPURL(origin.url("/")))
         let bucket = try S3Bucket(
-            settings, attempts: S3Attempts(delay: .milliseconds(1)), transfer: configuration)
+            settings, retry: .ofRemote(base: .milliseconds(1)), transfer: configuration)
         defer { bucket.shutdown() }
         #expect(try await bucket.bytes("a", maximumBytes: 10) == Array("a".utf8))
         let retries = log.messages("request to the remote failed, retrying")

@@ -20,7 +20,7 @@ package final class ByteInput {
         case packed(Inflater)
     }
 
-    init(descriptor: Int32, isOwned: Bool, name: String, baseURL: HTTPURL? = nil) {
+    package init(descriptor: Int32, isOwned: Bool, name: String, baseURL: HTTPURL? = nil) {
         self.name = name
         self.baseURL = baseURL
         source = .descriptor(descriptor, isOwned: isOwned)
@@ -93,7 +93,7 @@ package final class ByteInput {
     }
 
     /// Reads at an offset from the beginning, without moving; 0 at the end.
-    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int {
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int {
         isReadInOrder = false
         return switch source {
         case .bytes(let bytes): Self.copy(bytes, from: offset, into: buffer)

@@ -11,9 +11,7 @@ public final class TransferFetcher: IconFetcher {
         "ETag", "Last-Modified", "Date", "Age", "Cache-Control", "Expires", "Vary",
     ]
 
-    private let loop: TransferLoop
-    private let policy: RequestPolicy
-    private let allowsDowngrade: Bool
+    private let client: HTTPClient
     private let acceptsAnyContent: Bool
     private let cancelled = Mutex<Int64>(0)
 
@@ -34,76 +32,43 @@ public final class TransferFetcher: IconFetcher {
         maximumBodyBytes: Int64 = 16 << 20, allowsDowngrade: Bool = false,
         acceptsAnyContent: Bool = false
     ) throws {
-        loop = try TransferLoop(configuration: transfer)
-        policy = RequestPolicy(
+        let policy = RequestPolicy(
             headers: RequestHeaders(
                 rules: headers, userAgent: transfer.userAgent,
                 usesNetrc: transfer.netrcFile != nil),
             maximumBodyBytes: maximumBodyBytes, storesUnstorable: false)
-        self.allowsDowngrade = allowsDowngrade
+        client = HTTPClient(
+            loop: try TransferLoop(configuration: transfer), policy: policy,
+            allowsDowngrade: allowsDowngrade, mayBeRepeated: true)
         self.acceptsAnyContent = acceptsAnyContent
     }
 
     deinit {
         // Not waited for: the last user may be the app's main thread.
-        DispatchQueue.global(qos: .utility).async { [loop] in loop.shutdown() }
+        DispatchQueue.global(qos: .utility).async { [client] in client.loop.shutdown() }
     }
 
     /// Fetches one icon, in one attempt.
     ///
     /// - Throws: `IconFailure`; `CancellationError`.
     public func fetch(_ request: IconRequest) async throws -> FetchedIcon {
+        let body = CollectedBytes()
         do {
-            return try await follow(request)
+            let url = try HTTPURL(request.url.absoluteString)
+            let response = try await client.fetch(url) { body.sink() }
+            let (head, bytes, target) = (response.head, body.bytes, response.target)
+            return FetchedIcon(
+                data: Data(bytes), mediaType: try mediaType(of: bytes, head),
+                headers: Self.freshnessFields.flatMap { name in
+                    head.headers.all(name).map { (name: name, value: $0) }
+                },
+                responseURL: target.redirects > 0 ? target.url.string : nil)
+        } catch let error as HTTPURL.ParseError {
+            throw IconFailure(.fetch, url: request.url, "\(error)", underlying: error)
         } catch let failure as ResourceFailure {
             throw IconFailure(
                 .fetch, url: request.url, failure.message, underlying: failure,
                 retryAfter: failure.retryAfter.map { $0 / .seconds(1) })
-        }
-    }
-
-    private func follow(_ request: IconRequest) async throws -> FetchedIcon {
-        let url: HTTPURL
-        do throws(HTTPURL.ParseError) {
-            url = try HTTPURL(request.url.absoluteString)
-        } catch {
-            throw IconFailure(.fetch, url: request.url, "\(error)", underlying: error)
-        }
-        var target = RequestTarget(url)
-        while true {
-            let (head, bytes) = try await receive(target)
-            switch policy.verdict(on: head, to: target, about: nil) {
-            case .redirect(let location, let freshUntil, let cookies):
-                try target.follow(
-                    location, freshUntil: freshUntil, cookies: cookies,
-                    allowsDowngrade: allowsDowngrade)
-            case .body:
-                return FetchedIcon(
-                    data: Data(bytes), mediaType: try mediaType(of: bytes, head),
-                    headers: Self.freshnessFields.flatMap { name in
-                        head.headers.all(name).map { (name: name, value: $0) }
-                    },
-                    responseURL: target.redirects > 0 ? target.url.string : nil)
-            case .notModified, .restart: throw ResourceFailure(status: head.status)
-            case .failed(let failure): throw failure
-            }
-        }
-    }
-
-    private func receive(
-        _ target: RequestTarget
-    ) async throws -> (ResponseHead, [UInt8]) {
-        let body = CollectedBytes()
-        let exchange = Exchange(on: loop) { [policy] head, _ in
-            guard case .body = policy.verdict(on: head, to: target, about: nil) else { return nil }
-            return body.sink()
-        }
-        do {
-            var request = policy.request(to: target, about: nil)
-            request.mayBeRepeated = true
-            return (try await exchange.response(to: request), body.bytes)
-        } catch let error as TransferError {
-            throw ResourceFailure(error)
         } catch let error as CancellationError {
             cancelled.withLock { $0 += Int64(body.bytes.count) }
             throw error

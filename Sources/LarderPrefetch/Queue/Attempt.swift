@@ -1,6 +1,7 @@
 import Foundation
 import LarderCache
 import LarderCore
+import LarderHTTP
 
 /// An attempt at a planned resource, passed from one operation (a request) to the next.
 struct Attempt: Sendable {
@@ -11,10 +12,7 @@ struct Attempt: Sendable {
     private(set) var lastFailure: ResourceFailure?
     var attemptsBegun: Int { target.redirects == 0 ? attempt - 1 : attempt }
     private var isUnconditional = false
-    private var known: Resource? { isUnconditional ? nil : planned.known }
-    /// The stale resource, if the next request goes to the URL that its validators came from:
-    /// another URL's 304 would not vouch for it.
-    var askedAbout: Resource? { known?.responseURL == target.url.string ? known : nil }
+    var askedAbout: Resource? { isUnconditional ? nil : target.asked(about: planned.known) }
     let start: ContinuousClock.Instant
 
     init(_ planned: PlannedResource, url: HTTPURL) {

@@ -24,9 +24,18 @@ struct ManifestCopies: Sendable {
     }
 
     /// Stores a received manifest, durably.
-    func put(_ file: Int32, of response: ManifestResponse) throws {
+    func put(_ file: Int32, of response: HTTPClient.Response) throws {
         guard let store else { return }
-        let body = try store.newBody { append in try read(file, of: response, append) }
+        let input = ByteInput(descriptor: file, isOwned: false, name: "\(response.target.first)")
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+        defer { buffer.deallocate() }
+        var offset = 0
+        let body = try store.newBody { append in
+            while case let count = try input.read(into: buffer, at: offset), count > 0 {
+                offset += count
+                try append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            }
+        }
         let digest = try body.finish()
         let staged = try store.stage(body, digest: digest, attributes: ObjectAttributes())
         let result = Result()
@@ -42,30 +51,11 @@ struct ManifestCopies: Sendable {
 
     /// Records that the server confirmed a copy. A failure to write that is ignored.
     func note(
-        _ content: Deposit.Content, of kept: Cache.KeptManifest, by response: ManifestResponse
+        _ content: Deposit.Content, of kept: Cache.KeptManifest, by response: HTTPClient.Response
     ) {
         guard let store else { return }
         store.add(response.deposit(content, on: kept.resource))
         store.flush()
-    }
-
-    private func read(
-        _ file: Int32, of response: ManifestResponse,
-        _ append: (UnsafeRawBufferPointer) throws -> Void
-    ) throws {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
-        defer { buffer.deallocate() }
-        var offset = 0
-        while true {
-            let count = pread(file, buffer.baseAddress, buffer.count, off_t(offset))
-            if count == 0 { return }
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw ManifestError.system(errno, "cannot read", source: "\(response.url)")
-            }
-            offset += count
-            try append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-        }
     }
 
     private final class Result: Depositor {
@@ -75,5 +65,16 @@ struct ManifestCopies: Sendable {
             guard case .failure(let error)? = outcomes.first?.result else { return }
             failure.withLock { $0 = error }
         }
+    }
+}
+
+extension HTTPClient.Response {
+    /// - Parameter known: The resource whose fields it completes after a 304.
+    fileprivate func deposit(_ content: Deposit.Content, on known: Resource? = nil) -> Deposit {
+        Deposit(
+            key: target.first.key, url: target.first.string, responseURL: target.url.string,
+            validators: known.map { validators.completed(from: $0.validators) } ?? validators,
+            variant: variant, redirectsFreshUntil: target.redirectsFreshUntil, receivedAt: Date(),
+            delay: delay / .seconds(1), content: content)
     }
 }

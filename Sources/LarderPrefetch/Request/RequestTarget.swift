@@ -15,7 +15,7 @@ struct RequestTarget: Sendable {
     /// The cookies of those redirects, for this chain only: some servers set one and redirect to
     /// the same URL.
     private(set) var cookies: [String] = []
-    private let first: HTTPURL
+    let first: HTTPURL
     var ownOrigin: String { first.origin }
 
     init(_ url: HTTPURL) {
@@ -25,6 +25,12 @@ struct RequestTarget: Sendable {
 
     /// Whether the request goes to the given URL's origin, and may carry its credentials.
     var isAtOwnOrigin: Bool { redirects == 0 || url.hasOrigin(of: first) }
+
+    /// Returns the stale resource, if the next request goes to the URL that its validators came
+    /// from: another URL's 304 would not vouch for it.
+    func asked(about known: Resource?) -> Resource? {
+        known?.responseURL == url.string ? known : nil
+    }
 
     mutating func follow(
         _ location: String, freshUntil: Date, cookies: [String] = [], allowsDowngrade: Bool

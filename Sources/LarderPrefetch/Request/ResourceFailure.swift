@@ -3,13 +3,13 @@ import LarderHTTP
 import LarderImages
 
 /// Why a URL could not be fetched.
-package struct ResourceFailure: Error, Sendable, Equatable {
+package struct ResourceFailure: RetriableFailure, Equatable {
     /// The reason's name, as reports count it: `http-404`, `body-truncated`, `not-an-image`, …
     package let code: String
     package let message: String
     package let isTransient: Bool
-    let status: Int?
-    var retryAfter: Duration?
+    var status: Int?
+    package var retryAfter: Duration?
 
     /// Whether the next attempt must not be conditional.
     var asksUnconditionally: Bool {
@@ -38,31 +38,26 @@ package struct ResourceFailure: Error, Sendable, Equatable {
         case notInRemote = "not-in-remote"
     }
 
-    var outOfTime: ResourceFailure {
+    package var outOfTime: ResourceFailure {
         ResourceFailure(
             code: code, message: message + "; --retry-max-time allows no other attempt",
             isTransient: false, status: status)
     }
 
-    var isOverload: Bool { status.map(RetryPolicy.overloadStatuses.contains) ?? false }
+    package var isOverload: Bool { status.map(RetryPolicy.overloadStatuses.contains) ?? false }
+}
 
+extension ResourceFailure {
     init(_ reason: Reason, _ message: String) {
         let isTransient = [.range, .validator, .evicted].contains(reason)
         self.init(code: reason.rawValue, message: message, isTransient: isTransient)
     }
 
-    init(code: String, message: String, isTransient: Bool, status: Int? = nil) {
-        self.code = code
-        self.message = message
-        self.isTransient = isTransient
-        self.status = status
-    }
-
     init(status: Int, retryAfter: Duration? = nil) {
         self.init(
             code: "http-\(status)", message: "the server answered with status \(status)",
-            isTransient: RetryPolicy.retriedStatuses.contains(status), status: status)
-        self.retryAfter = retryAfter
+            isTransient: RetryPolicy.retriedStatuses.contains(status), status: status,
+            retryAfter: retryAfter)
     }
 
     init(_ error: RemoteError) {

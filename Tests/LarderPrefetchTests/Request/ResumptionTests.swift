@@ -1,5 +1,6 @@
 import Foundation
 import LarderCache
+import LarderHTTP
 import LarderPrefetch
 import LarderTestSupport
 import Testing

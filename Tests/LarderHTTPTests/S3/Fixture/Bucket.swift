@@ -46,7 +46,7 @@ struct Bucket: Sendable {
 
     func withStorage(
         prefix: String = "", region: String = "us-east-1", connections: Int = 16,
-        attempts: S3Attempts = S3Attempts(delay: .milliseconds(1)),
+        retry: RetryPolicy = .ofRemote(base: .milliseconds(1)),
         transfer configure: ((inout TransferConfiguration) -> Void)? = nil,
         _ body: (S3Bucket) async throws -> Void
     ) async throws {
@@ -56,7 +56,7 @@ struct Bucket: Sendable {
             S3Settings(
                 location: S3Location("s3://\(name)/\(prefix)"), endpoint: HTTPURL(endpoint),
                 region: region, credentials: credentials),
-            connections: connections, attempts: attempts, transfer: configuration)
+            connections: connections, retry: retry, transfer: configuration)
         defer { storage.shutdown() }
         try await body(storage)
     }

@@ -76,7 +76,7 @@ struct S3AttemptTests {
     func areNotWithoutEnd(_ question: Question) async throws {
         let (bucket, proxy) = try await bucket()
         proxy.misbehave { _, _ in .slowDown }
-        try await bucket.withStorage(attempts: S3Attempts(limit: 4, delay: .zero)) { storage in
+        try await bucket.withStorage(retry: .ofRemote(attempts: 4, base: .zero)) { storage in
             let code = try await code { try await question.ask(storage) }
             #expect(code == .unavailable)
         }
@@ -154,7 +154,7 @@ struct S3AttemptTests {
         let bytes = [UInt8].noise(64 << 20)
         try await bucket.withStorage { try await $0.put("a", bytes) }
         try await bucket.withStorage(
-            attempts: S3Attempts(limit: 1), transfer: { $0.stallTimeout = .seconds(1) }
+            retry: .ofRemote(attempts: 1), transfer: { $0.stallTimeout = .seconds(1) }
         ) { storage in
             let got = Atomic(0)
             let error = await #expect(throws: RemoteError.self) {
@@ -200,8 +200,8 @@ struct S3AttemptTests {
     @Test func canBeCancelledInBetween() async throws {
         let (bucket, proxy) = try await bucket()
         proxy.misbehave { _, _ in .slowDown }
-        let attempts = S3Attempts(delay: .seconds(3600), longestDelay: .seconds(3600))
-        try await bucket.withStorage(attempts: attempts) { storage in
+        let retry = RetryPolicy.ofRemote(base: .seconds(3600), cap: .seconds(3600))
+        try await bucket.withStorage(retry: retry) { storage in
             let task = Task { try await storage.delete("old") }
             try await proxy.origin.waitForRequests(1)
             task.cancel()
@@ -215,8 +215,8 @@ struct S3AttemptTests {
         let (bucket, proxy) = try await bucket()
         let gate = try Gate()
         proxy.misbehave { request, forward in forward(request).heldBy(gate) }
-        let attempts = S3Attempts(delay: .seconds(3600), longestDelay: .seconds(3600))
-        try await bucket.withStorage(attempts: attempts) { storage in
+        let retry = RetryPolicy.ofRemote(base: .seconds(3600), cap: .seconds(3600))
+        try await bucket.withStorage(retry: retry) { storage in
             let task = Task { try await storage.bytes("old") }
             try await proxy.origin.waitForRequests(1)
             storage.shutdown()

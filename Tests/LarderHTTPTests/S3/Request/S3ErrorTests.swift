@@ -8,7 +8,7 @@ import Testing
         let origin = try Origin()
         origin.onAny { _ in reply }
         var error: RemoteError?
-        try await Bucket(at: origin).withStorage(attempts: S3Attempts(limit: 1)) { storage in
+        try await Bucket(at: origin).withStorage(retry: .ofRemote(attempts: 1)) { storage in
             error = await #expect(throws: RemoteError.self) {
                 try await storage.put("a", [1])
             }
@@ -95,7 +95,7 @@ import Testing
     @Test func areNotReadToTheirEnd() async throws {
         let origin = try Origin()
         origin.onAny { _ in .endless([UInt8](repeating: 32, count: 1 << 16)).status(403) }
-        try await Bucket(at: origin).withStorage(attempts: S3Attempts(limit: 1)) { storage in
+        try await Bucket(at: origin).withStorage(retry: .ofRemote(attempts: 1)) { storage in
             let error = await #expect(throws: RemoteError.self) {
                 // Objects of this size are permitted, errors are not.
                 try await storage.bytes("a", maximumBytes: 1 << 40)
@@ -108,7 +108,7 @@ import Testing
     @Test func ofTheWay() async throws {
         var bucket = Bucket(at: try Origin())
         bucket.endpoint = "http://127.0.0.1:\(try Origin.refusedPort())"
-        try await bucket.withStorage(attempts: S3Attempts(limit: 1)) { storage in
+        try await bucket.withStorage(retry: .ofRemote(attempts: 1)) { storage in
             let error = await #expect(throws: RemoteError.self) { try await storage.bytes("a") }
             #expect(error?.code == .unavailable)
             #expect(error?.underlying?.code == .connectionRefused)

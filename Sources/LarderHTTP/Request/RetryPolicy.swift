@@ -1,6 +1,5 @@
 import Foundation
 import LarderCore
-import LarderHTTP
 
 /// Which failures are tried again, how often, and after what delay.
 ///
@@ -22,6 +21,17 @@ public struct RetryPolicy: Sendable {
     /// The defaults.
     public init() {}
 
+    /// For requests to a remote, by default about as Amazon's own libraries do. The time has no
+    /// limit, since one attempt may transfer gigabytes.
+    package static func ofRemote(
+        attempts: Int = 5, base: Duration = .milliseconds(200), cap: Duration = .seconds(5)
+    ) -> RetryPolicy {
+        var policy = RetryPolicy()
+        (policy.attempts, policy.base, policy.cap) = (attempts, base, cap)
+        policy.maximumTime = .seconds(1 << 30)
+        return policy
+    }
+
     /// The statuses that may pass; every other one is final.
     public static let retriedStatuses: Set = [408, 425, 429, 500, 502, 503, 504, 522, 524]
 
@@ -35,10 +45,10 @@ public struct RetryPolicy: Sendable {
     }
 
     /// Returns the time of the next attempt, not before `hold`, or the final failure.
-    func nextAttempt(
-        after failure: ResourceFailure, attempt: Int, since start: ContinuousClock.Instant,
+    package func nextAttempt<Failure: RetriableFailure>(
+        after failure: Failure, attempt: Int, since start: ContinuousClock.Instant,
         hold: ContinuousClock.Instant?, now: ContinuousClock.Instant = .now
-    ) -> Result<ContinuousClock.Instant, ResourceFailure> {
+    ) -> Result<ContinuousClock.Instant, Failure> {
         guard failure.isTransient, attempt < attempts else { return .failure(failure) }
         let ceiling = ceiling(afterFailures: attempt, isOverload: failure.isOverload)
         var instant = now + ceiling * Double.random(in: 0...1)
@@ -46,14 +56,54 @@ public struct RetryPolicy: Sendable {
         guard instant - start <= maximumTime else { return .failure(failure.outOfTime) }
         return .success(instant)
     }
+
+    /// Calls `body` until it succeeds or its failure is final. Other errors are final.
+    ///
+    /// - Parameter onRetry: Called before each delay, with the number of the failed attempt.
+    package func attempt<Answer, Failure: RetriableFailure>(
+        _ body: () async throws -> Answer,
+        onRetry: (_ failure: Failure, _ attempt: Int, _ delay: Duration) -> Void
+    ) async throws -> Answer {
+        let start = ContinuousClock.now
+        var attempt = 1
+        while true {
+            do {
+                return try await body()
+            } catch let failure as Failure {
+                let next = nextAttempt(
+                    after: failure, attempt: attempt, since: start,
+                    hold: failure.retryAfter.map { .now + $0 })
+                let delay: Duration = try next.get() - .now
+                onRetry(failure, attempt, delay)
+                attempt += 1
+                // Not Task.sleep, which needs a thread of the pool: all of them may be blocked in
+                // waitForTask().
+                let (ticks, timer) = AsyncStream<Void>.makeStream()
+                let end = DispatchTime.now() + delay / .seconds(1)
+                DispatchQueue.global().asyncAfter(deadline: end) { timer.finish() }
+                for await _ in ticks {}
+                try Task.checkCancellation()
+            }
+        }
+    }
+}
+
+/// A failure that a ``RetryPolicy`` decides about.
+package protocol RetriableFailure: Error {
+    var isTransient: Bool { get }
+    /// Whether the server asks for patience.
+    var isOverload: Bool { get }
+    var retryAfter: Duration? { get }
+    /// The final failure if no time is left for another attempt.
+    var outOfTime: Self { get }
 }
 
 /// The time that a response asks to wait (RFC 9110, section 10.2.3).
-enum RetryAfter {
+package enum RetryAfter {
     /// A century, in seconds.
     private static let longest: Int64 = 3_200_000_000
 
-    static func delay(of head: ResponseHead, now: Date = Date()) -> Duration? {
+    package static func delay(of head: ResponseHead, now: Date = Date()) -> Duration? {
         guard let field = head.headers[first: "Retry-After"] else { return nil }
         if !field.isEmpty, field.utf8.allSatisfy(\.isDigit) {
             return .seconds(min(Int64(field) ?? longest, longest))

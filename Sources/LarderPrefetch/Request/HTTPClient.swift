@@ -1,0 +1,71 @@
+import LarderCache
+import LarderCore
+import LarderHTTP
+
+/// Fetches a resource for a task that waits for it: a manifest, or an icon of an app.
+///
+/// The icons of a prefetch are operations of the ``FetchQueue``, since they return to the schedule
+/// between requests. Both decide by ``RequestPolicy`` and follow by ``RequestTarget``.
+struct HTTPClient: Sendable {
+    let loop: TransferLoop
+    let policy: RequestPolicy
+    let allowsDowngrade: Bool
+    var mayBeRepeated = false
+
+    /// The response that redirects led to: one with a body, or a 304.
+    struct Response: Sendable {
+        let head: ResponseHead
+        let target: RequestTarget
+        let validators: Validators
+        let variant: Digest?
+        /// The time from its request to its end.
+        let delay: Duration
+        /// The index change after a 304.
+        let confirmation: Deposit.Content?
+    }
+
+    /// Makes one attempt: a request, and those that follow redirects. Throws `ResourceFailure`, an
+    /// error of the sink, or `CancellationError`.
+    func fetch(
+        _ url: HTTPURL, about known: Resource? = nil,
+        into makeSink: @escaping @Sendable () throws -> ByteSink
+    ) async throws -> Response {
+        var target = RequestTarget(url)
+        while true {
+            let start = ContinuousClock.now
+            let asked = target.asked(about: known)
+            let exchange = Exchange(on: loop) { [policy, target] head, _ in
+                guard case .body = policy.verdict(on: head, to: target, about: asked) else {
+                    return nil
+                }
+                return try makeSink()
+            }
+            var request = policy.request(to: target, about: asked)
+            request.mayBeRepeated = mayBeRepeated
+            let head: ResponseHead
+            do {
+                head = try await exchange.response(to: request)
+            } catch let error as TransferError {
+                throw ResourceFailure(error)
+            }
+            let validators = Validators(head.headers.all)
+            var confirmation: Deposit.Content?
+            switch policy.verdict(on: head, to: target, about: asked) {
+            case .body: break
+            case .notModified:
+                confirmation = try asked.map { try policy.confirmation(of: $0, by: validators) }
+            case .redirect(let location, let freshUntil, let cookies):
+                try target.follow(
+                    location, freshUntil: freshUntil, cookies: cookies,
+                    allowsDowngrade: allowsDowngrade)
+                continue
+            case .failed(let failure): throw failure
+            case .restart: throw ResourceFailure(status: head.status)
+            }
+            return Response(
+                head: head, target: target, validators: validators,
+                variant: policy.variant(validators, at: target),
+                delay: ContinuousClock.now - start, confirmation: confirmation)
+        }
+    }
+}
