@@ -106,20 +106,42 @@ enum IndexSchema {
         "typeof(\(column)) NOT IN ('real', 'integer') OR abs(\(column)) > \(RowReader.longestTime)"
     }
 
-    /// Makes the tables of an empty index in one transaction. The migrations would take seven, each
+    /// Makes the tables of an empty index in one transaction. The migrator would take seven, each
     /// of which is made durable.
     static func create(in db: Database) throws {
         try db.inTransaction(.immediate) {
-            try db.execute(sql: tables)
+            try db.execute(
+                sql: """
+                    CREATE TABLE IF NOT EXISTS
+                        grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)
+                    """)
             let insert = try db.prepared("INSERT INTO grdb_migrations VALUES (?)")
-            for name in migrator.migrations { try insert.run(name) }
+            for (name, statements) in migrations {
+                try apply(statements, to: db)
+                try insert.run(name)
+            }
             return .commit
         }
     }
 
-    /// The statements as the migrations leave them in the schema, to the letter.
-    private static let tables = """
-        CREATE TABLE IF NOT EXISTS grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        for (name, statements) in migrations {
+            migrator.registerMigration(name) { db in try Self.apply(statements, to: db) }
+        }
+        return migrator
+    }
+
+    private static func apply(_ statements: String?, to db: Database) throws {
+        if let statements { try db.execute(sql: statements) } else { try URLKeys.renew(db) }
+    }
+
+    private static let isNoURL = "key NOT GLOB 'http://*' AND key NOT GLOB 'https://*'"
+    private static let isOwnKey = "url IS NOT NULL OR \(isNoURL) AND key NOT GLOB 'ni:*'"
+
+    /// The names and statements, in order. Without statements: ``URLKeys/renew(_:)``.
+    private static let migrations: KeyValuePairs<String, String?> = [
+        "1: objects and resources": """
         CREATE TABLE objects (
             id INTEGER PRIMARY KEY,
             digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
@@ -128,7 +150,7 @@ enum IndexSchema {
             width INTEGER,
             height INTEGER,
             stored_at REAL NOT NULL
-        , used_at REAL NOT NULL DEFAULT 0) STRICT;
+        ) STRICT;
         CREATE TABLE resources (
             id INTEGER PRIMARY KEY,
             key TEXT NOT NULL UNIQUE,
@@ -142,8 +164,14 @@ enum IndexSchema {
             expires TEXT,
             received_at REAL NOT NULL,
             fresh_until REAL NOT NULL
-        , vary TEXT, variant BLOB CHECK (length(variant) = 32), response_url TEXT) STRICT;
+        ) STRICT;
         CREATE INDEX resources_by_object ON resources (object);
+        """,
+        "2: variants, redirects and failures": """
+        ALTER TABLE resources ADD COLUMN vary TEXT;
+        ALTER TABLE resources ADD COLUMN variant BLOB CHECK (length(variant) = 32);
+        -- where redirects led; NULL where they led nowhere
+        ALTER TABLE resources ADD COLUMN response_url TEXT;
         CREATE TABLE failures (
             key TEXT PRIMARY KEY NOT NULL,
             url TEXT,                      -- NULL where it is the key
@@ -152,15 +180,40 @@ enum IndexSchema {
             failed_at REAL NOT NULL,
             count INTEGER NOT NULL         -- runs in a row
         ) STRICT, WITHOUT ROWID;
+        """,
+        "3: use and pins": """
+        ALTER TABLE objects ADD COLUMN used_at REAL NOT NULL DEFAULT 0;
+        UPDATE objects SET used_at = max(stored_at, coalesce(
+            (SELECT max(received_at) FROM resources r WHERE r.object = objects.id), 0));
         CREATE TABLE pins (
             key TEXT PRIMARY KEY NOT NULL, -- of a resource, cached or not
             pinned_at REAL NOT NULL
         ) STRICT, WITHOUT ROWID;
+        """,
+        // What a manifest's `key` had named is told by its URL, or by what no URL begins with.
+        // Where two of them meet, one is fetched again. A URL's row that looks like an icon of
+        // a manifest may be anybody's bytes. A pin that may mean either keeps both.
+        "4: keys apart from URLs": """
+        DELETE FROM resources WHERE url IS NULL AND date IS NULL AND etag IS NULL
+            AND last_modified IS NULL AND response_url IS NULL
+            AND cache_control = 'max-age=31536000, immutable' AND key NOT GLOB 'ni:*'
+            AND NOT (\(isNoURL));
+        UPDATE OR REPLACE resources SET key = 'key:' || key WHERE \(isOwnKey);
+        UPDATE OR REPLACE failures SET key = 'key:' || key WHERE \(isOwnKey);
+        UPDATE OR REPLACE pins SET key = 'key:' || key
+            WHERE \(isNoURL) AND key NOT GLOB 'ni:*';
+        INSERT OR IGNORE INTO pins SELECT 'key:' || key, pinned_at FROM pins
+            WHERE 'key:' || key IN (SELECT key FROM resources);
+        """,
+        "5: spellings": """
         CREATE TABLE spellings (
             text TEXT PRIMARY KEY NOT NULL, -- a manifest's URL that is not the key
             resource INTEGER NOT NULL REFERENCES resources (id) ON DELETE CASCADE
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX spellings_by_resource ON spellings (resource);
+        """,
+        "6: one key for equal URLs": nil,
+        "7: damaged resources": """
         CREATE TABLE damaged (
             key TEXT PRIMARY KEY NOT NULL, -- of a resource whose object was set aside
             url TEXT,                      -- NULL where it is the key
@@ -170,113 +223,6 @@ enum IndexSchema {
             found_at REAL NOT NULL
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX damaged_by_digest ON damaged (digest);
-        """
-
-    static var migrator: DatabaseMigrator {
-        var migrator = DatabaseMigrator()
-        migrator.registerMigration("1: objects and resources") { db in
-            try db.execute(
-                sql: """
-                    CREATE TABLE objects (
-                        id INTEGER PRIMARY KEY,
-                        digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
-                        size INTEGER NOT NULL CHECK (size >= 0),
-                        media_type TEXT,
-                        width INTEGER,
-                        height INTEGER,
-                        stored_at REAL NOT NULL
-                    ) STRICT;
-                    CREATE TABLE resources (
-                        id INTEGER PRIMARY KEY,
-                        key TEXT NOT NULL UNIQUE,
-                        url TEXT,                      -- NULL where it is the key
-                        object INTEGER NOT NULL REFERENCES objects (id) ON DELETE CASCADE,
-                        etag TEXT,
-                        last_modified TEXT,
-                        date TEXT,
-                        age REAL,
-                        cache_control TEXT,
-                        expires TEXT,
-                        received_at REAL NOT NULL,
-                        fresh_until REAL NOT NULL
-                    ) STRICT;
-                    CREATE INDEX resources_by_object ON resources (object);
-                    """)
-        }
-        migrator.registerMigration("2: variants, redirects and failures") { db in
-            try db.execute(
-                sql: """
-                    ALTER TABLE resources ADD COLUMN vary TEXT;
-                    ALTER TABLE resources ADD COLUMN variant BLOB CHECK (length(variant) = 32);
-                    -- where redirects led; NULL where they led nowhere
-                    ALTER TABLE resources ADD COLUMN response_url TEXT;
-                    CREATE TABLE failures (
-                        key TEXT PRIMARY KEY NOT NULL,
-                        url TEXT,                      -- NULL where it is the key
-                        code TEXT NOT NULL,
-                        status INTEGER,                -- of HTTP, where that is the reason
-                        failed_at REAL NOT NULL,
-                        count INTEGER NOT NULL         -- runs in a row
-                    ) STRICT, WITHOUT ROWID;
-                    """)
-        }
-        migrator.registerMigration("3: use and pins") { db in
-            try db.execute(
-                sql: """
-                    ALTER TABLE objects ADD COLUMN used_at REAL NOT NULL DEFAULT 0;
-                    UPDATE objects SET used_at = max(stored_at, coalesce(
-                        (SELECT max(received_at) FROM resources r WHERE r.object = objects.id), 0));
-                    CREATE TABLE pins (
-                        key TEXT PRIMARY KEY NOT NULL, -- of a resource, cached or not
-                        pinned_at REAL NOT NULL
-                    ) STRICT, WITHOUT ROWID;
-                    """)
-        }
-        migrator.registerMigration("4: keys apart from URLs") { db in
-            // What a manifest's `key` had named is told by its URL, or by what no URL begins with.
-            // Where two of them meet, one is fetched again. A URL's row that looks like an icon of
-            // a manifest may be anybody's bytes. A pin that may mean either keeps both.
-            let isNoURL = "key NOT GLOB 'http://*' AND key NOT GLOB 'https://*'"
-            let isOwnKey = "url IS NOT NULL OR \(isNoURL) AND key NOT GLOB 'ni:*'"
-            try db.execute(
-                sql: """
-                    DELETE FROM resources WHERE url IS NULL AND date IS NULL AND etag IS NULL
-                        AND last_modified IS NULL AND response_url IS NULL
-                        AND cache_control = 'max-age=31536000, immutable' AND key NOT GLOB 'ni:*'
-                        AND NOT (\(isNoURL));
-                    UPDATE OR REPLACE resources SET key = 'key:' || key WHERE \(isOwnKey);
-                    UPDATE OR REPLACE failures SET key = 'key:' || key WHERE \(isOwnKey);
-                    UPDATE OR REPLACE pins SET key = 'key:' || key
-                        WHERE \(isNoURL) AND key NOT GLOB 'ni:*';
-                    INSERT OR IGNORE INTO pins SELECT 'key:' || key, pinned_at FROM pins
-                        WHERE 'key:' || key IN (SELECT key FROM resources);
-                    """)
-        }
-        migrator.registerMigration("5: spellings") { db in
-            try db.execute(
-                sql: """
-                    CREATE TABLE spellings (
-                        text TEXT PRIMARY KEY NOT NULL, -- a manifest's URL that is not the key
-                        resource INTEGER NOT NULL REFERENCES resources (id) ON DELETE CASCADE
-                    ) STRICT, WITHOUT ROWID;
-                    CREATE INDEX spellings_by_resource ON spellings (resource);
-                    """)
-        }
-        migrator.registerMigration("6: one key for equal URLs", migrate: URLKeys.renew)
-        migrator.registerMigration("7: damaged resources") { db in
-            try db.execute(
-                sql: """
-                    CREATE TABLE damaged (
-                        key TEXT PRIMARY KEY NOT NULL, -- of a resource whose object was set aside
-                        url TEXT,                      -- NULL where it is the key
-                        digest BLOB CHECK (length(digest) = 32), -- of the object, if there was one
-                        is_any_content INTEGER NOT NULL,
-                        is_unstorable INTEGER NOT NULL,
-                        found_at REAL NOT NULL
-                    ) STRICT, WITHOUT ROWID;
-                    CREATE INDEX damaged_by_digest ON damaged (digest);
-                    """)
-        }
-        return migrator
-    }
+        """,
+    ]
 }
