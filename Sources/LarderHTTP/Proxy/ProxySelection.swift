@@ -122,14 +122,14 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
 public struct NoProxyList: Sendable {
     private var matchesAll = false
     private var names: [String] = []
-    private var networks: [(address: IPAddress, prefixLength: Int)] = []
+    private var networks: [IPNetwork] = []
 
     /// Parses a list. Invalid elements match nothing.
     public init(_ text: String) {
         for token in text.split(whereSeparator: { $0 == "," || $0.isWhitespace }) {
             if token == "*" {
                 matchesAll = true
-            } else if let network = Self.network(token) {
+            } else if let network = IPNetwork(token) {
                 networks.append(network)
             } else {
                 var name = token.lowercased()[...]
@@ -144,17 +144,8 @@ public struct NoProxyList: Sendable {
         if matchesAll { return true }
         let host = url.host.withoutFinalDot
         if let address = IPAddress(literal: host[...]) {
-            return networks.contains { address.isWithin($0.address, prefixLength: $0.prefixLength) }
+            return networks.contains { $0.contains(address) }
         }
         return names.contains { host == $0 || host.hasSuffix(".\($0)") }
-    }
-
-    private static func network(_ token: Substring) -> (IPAddress, Int)? {
-        let parts = token.split(separator: "/", omittingEmptySubsequences: false)
-        guard let first = parts.first, parts.count <= 2, let address = IPAddress(literal: first)
-        else { return nil }
-        let longest = if case .v4 = address { 32 } else { 128 }
-        guard parts.count == 2 else { return (address, longest) }
-        return Int(parts[1]).map { (address, $0) }
     }
 }
