@@ -69,30 +69,19 @@ struct AWSProfileFile {
 
     /// Empty if the file does not exist.
     init(path: String) throws(S3SettingsError) {
-        self.init(text: try Self.text(of: path))
-    }
-
-    private static func text(of path: String) throws(S3SettingsError) -> String {
         guard let file = FileHandle(forReadingAtPath: path) else {
-            if access(path, F_OK) != 0 { return "" }
+            if access(path, F_OK) != 0 { return }
             throw S3SettingsError("\(path): \(String(cString: strerror(errno)))")
         }
-        let data: Data
-        do {
-            data = try file.read(upToCount: sizeLimit + 1) ?? Data()
-        } catch {
+        guard let data = try? file.read(upToCount: Self.sizeLimit + 1) ?? Data() else {
             throw S3SettingsError("\(path): it cannot be read")
         }
-        guard data.count <= sizeLimit else {
-            throw S3SettingsError("\(path): longer than \(sizeLimit) bytes")
+        guard data.count <= Self.sizeLimit else {
+            throw S3SettingsError("\(path): longer than \(Self.sizeLimit) bytes")
         }
-        return String(decoding: data, as: UTF8.self)
-    }
-
-    init(text: String) {
         var section = ""
         var outer = ""
-        for line in text.split(whereSeparator: \.isNewline) {
+        for line in String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline) {
             let content = line.trimmingPrefix { $0.isWhitespace }
             guard let first = content.first, first != "#", first != ";" else { continue }
             if first == "[" {

@@ -21,23 +21,6 @@ enum ResponseXML {
         _ bytes: [UInt8], _ body: (_ path: [UInt8], _ text: String) throws -> Void
     ) throws -> [UInt8] {
         var rest = bytes[...]
-        do {
-            let reader = try XMLReader(rules) { buffer in
-                try Task.checkCancellation()
-                let next = rest.prefix(buffer.count)
-                buffer.copyBytes(from: next)
-                rest = rest.dropFirst(next.count)
-                return next.count
-            }
-            return try read(reader, body)
-        } catch is XMLError {
-            throw Malformed()
-        }
-    }
-
-    private static func read(
-        _ reader: XMLReader, _ body: (_ path: [UInt8], _ text: String) throws -> Void
-    ) throws -> [UInt8] {
         var path: [UInt8] = []
         // The path's length before each open element, and the element's text.
         var open: [(start: Int, text: String)] = []
@@ -47,54 +30,40 @@ enum ResponseXML {
             if !open.isEmpty { try body(path, text) }
             path.removeSubrange(start...)
         }
-        while true {
-            switch try reader.advance() {
-            case .start:
-                let name = Array(reader.name.utf8)
-                let colon = name.lastIndex(of: UInt8(ascii: ":"))
-                let local = name[(colon.map { $0 + 1 } ?? 0)...]
-                let start = path.count
-                if open.count > 1 { path.append(separator) }
-                if open.isEmpty { root = Array(local) } else { path += local }
-                open.append((start, ""))
-                if reader.isEmpty { try end() }
-            case .end: try end()
-            case .text:
-                guard let last = open.indices.last else { break }
-                open[last].text += reader.text
-                guard open[last].text.utf8.count <= rules.maximumTextBytes else {
-                    throw Malformed()
+        do {
+            let reader = try XMLReader(rules) { buffer in
+                try Task.checkCancellation()
+                let next = rest.prefix(buffer.count)
+                buffer.copyBytes(from: next)
+                rest = rest.dropFirst(next.count)
+                return next.count
+            }
+            while true {
+                switch try reader.advance() {
+                case .start:
+                    let name = Array(reader.name.utf8)
+                    let colon = name.lastIndex(of: UInt8(ascii: ":"))
+                    let local = name[(colon.map { $0 + 1 } ?? 0)...]
+                    let start = path.count
+                    if open.count > 1 { path.append(separator) }
+                    if open.isEmpty { root = Array(local) } else { path += local }
+                    open.append((start, ""))
+                    if reader.isEmpty { try end() }
+                case .end: try end()
+                case .text:
+                    guard let last = open.indices.last else { break }
+                    open[last].text += reader.text
+                    guard open[last].text.utf8.count <= rules.maximumTextBytes else {
+                        throw Malformed()
+                    }
+                case .finished:
+                    guard let root else { throw Malformed() }
+                    return root
                 }
-            case .finished:
-                guard let root else { throw Malformed() }
-                return root
             }
+        } catch is XMLError {
+            throw Malformed()
         }
-    }
-}
-
-/// The XML of an error. https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
-struct ErrorAnswer {
-    /// For example `NoSuchKey`; empty if there is none.
-    private(set) var code = ""
-    private(set) var message = ""
-    /// The bucket's region, if the request named another.
-    private(set) var region: String?
-
-    init(_ bytes: [UInt8]) {
-        _ = try? ResponseXML.read(bytes) { path, text in
-            if path.elementsEqual("Code".utf8) {
-                code = Self.bounded(text)
-            } else if path.elementsEqual("Message".utf8) {
-                message = Self.bounded(text)
-            } else if path.elementsEqual("Region".utf8) {
-                region = Self.bounded(text)
-            }
-        }
-    }
-
-    private static func bounded(_ text: String) -> String {
-        String(decoding: text.utf8.prefix(300), as: UTF8.self)
     }
 }
 
@@ -138,15 +107,29 @@ struct ListAnswer {
 }
 
 extension RemoteError {
+    /// - Parameter body: The XML of the error, if it is one.
+    ///   https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
     init(_ head: ResponseHead, body: [UInt8], subject: String) {
-        let error = ErrorAnswer(body)
+        var (name, reason) = ("", "")
+        // The bucket's region, if the request named another.
+        var stated: String?
+        _ = try? ResponseXML.read(body) { path, text in
+            let text = String(decoding: text.utf8.prefix(300), as: UTF8.self)
+            if path.elementsEqual("Code".utf8) {
+                name = text
+            } else if path.elementsEqual("Message".utf8) {
+                reason = text
+            } else if path.elementsEqual("Region".utf8) {
+                stated = text
+            }
+        }
         let status = head.status
-        let name = error.code.isEmpty ? "status \(status)" : error.code
-        let words = error.message.isEmpty ? name : "\(name): \(error.message)"
-        let region = (head.headers[first: "x-amz-bucket-region"] ?? error.region).map {
+        let shown = name.isEmpty ? "status \(status)" : name
+        let words = reason.isEmpty ? shown : "\(shown): \(reason)"
+        let region = (head.headers[first: "x-amz-bucket-region"] ?? stated).map {
             String(decoding: $0.utf8.prefix(64), as: UTF8.self)
         }
-        let code = Self.code(of: status, named: error.code, hasRegion: region != nil)
+        let code = Self.code(of: status, named: name, hasRegion: region != nil)
         let place = region.map { ", '\($0)'" } ?? ""
         let message =
             code == .wrongRegion ? "the bucket is in another region\(place) (\(words))" : words

@@ -7,16 +7,14 @@ extension S3Settings {
     private static let digestOfNothing = Digest(of: [UInt8]()).hex
 
     func listRequest(_ prefix: String, after last: String?) throws -> TransferRequest {
-        // Slashes, too: the signature requires it.
+        // Slashes are encoded: the signature requires it.
         func encoded(_ key: String) -> String {
-            (location.prefix + key).percentEncoding { $0.isUnreserved }
+            (location.prefix + key).percentEncoding(except: \.isUnreserved)
         }
         // In alphabetical order, as it is signed.
         var query = "?list-type=2&max-keys=1000&prefix=\(encoded(prefix))"
         if let last { query += "&start-after=\(encoded(last))" }
-        // A host alone needs a slash before the query.
-        let isBucketInPath = bucketURL.hasSuffix("/\(location.bucket)")
-        return try request(.get, query: (isBucketInPath ? "" : "/") + query, maximumBytes: 8 << 20)
+        return try request(.get, query: query, maximumBytes: 8 << 20)
     }
 
     func request(
@@ -24,11 +22,11 @@ extension S3Settings {
         digest: String? = nil, mediaType: String? = nil, metadata: String? = nil,
         maximumBytes: Int64 = 64 << 10
     ) throws -> TransferRequest {
-        let path = key.map { "/\(location.prefix)\($0)" } ?? query
+        let path = key.map { "/\(location.prefix)\($0)" } ?? ""
         // An error may be longer than the object.
         var request = TransferRequest(
-            url: try HTTPURL(bucketURL + path), maximumBodyBytes: max(maximumBytes, 64 << 10),
-            usesStoredCredentials: false)
+            url: try HTTPURL(bucketURL + path + query),
+            maximumBodyBytes: max(maximumBytes, 64 << 10), usesStoredCredentials: false)
         request.method = method
         // The requests of a remote that does not answer must not wait for one another.
         request.sharesConnection = false

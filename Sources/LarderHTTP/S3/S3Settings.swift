@@ -190,10 +190,7 @@ extension S3Settings {
     }
 
     private static func endpoint(_ text: String) throws(S3SettingsError) -> HTTPURL {
-        let url: HTTPURL
-        do throws(HTTPURL.ParseError) {
-            url = try HTTPURL(text)
-        } catch {
+        guard let url = try? HTTPURL(text) else {
             throw S3SettingsError("the endpoint is not an absolute http or https URL")
         }
         guard url.credentials == nil, !url.string.contains("?") else {
