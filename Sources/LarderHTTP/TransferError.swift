@@ -97,7 +97,7 @@ extension TransferError.Code {
         [.nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout].contains(self)
     }
 
-    /// ``TransferOutcome`` refines it: libcurl has one result for all failed connections, including
+    /// ``EasyHandle`` refines it: libcurl has one result for all failed connections, including
     /// refused addresses, and one for three time-outs.
     package init(curlCode: UInt32) {
         self =

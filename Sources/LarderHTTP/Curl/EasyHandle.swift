@@ -4,10 +4,11 @@ import Foundation
 /// libcurl's easy handle, used for one transfer after another. Belongs to the loop's queue.
 final class EasyHandle {
     private(set) var transfer: Transfer?
-    private let pointer: UnsafeMutableRawPointer
+    let pointer: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
-    private let options: EasyOptions
-    private let configuration: TransferConfiguration
+    let configuration: TransferConfiguration
+    let connectTo: StringList
+    let resolve: StringList
     private let rateLimit: RateLimit?
     // Kept because libcurl has pointers to both. Connections can outlive this handle, so the multi
     // handle keeps the sockets longer.
@@ -18,26 +19,19 @@ final class EasyHandle {
     private var fields: [(name: String, value: String)]?
     /// Whether `headers` are those of a signed request.
     private var isSigned = false
-    private var hasCredentials = false
     /// Whether libcurl is not set to an unsigned `GET`.
     private var isSpecial = false
     /// Whether libcurl has cookies of the last transfer.
     private var hasCookies = false
-    /// Whether libcurl has a `Cookie` field of the last request.
-    private var hasCookieField = false
 
     init(
         configuration: TransferConfiguration, sessions: SessionShare, sockets: OpenSockets,
         rateLimit: RateLimit?
     ) throws(TransferError) {
+        connectTo = try StringList(configuration.connectTo.map(\.text))
+        resolve = try StringList(configuration.resolve.map(\.text))
         guard let pointer = curl_easy_init() else {
             throw TransferError(code: .other, message: "libcurl has no memory for a transfer")
-        }
-        do throws(TransferError) {
-            options = try EasyOptions(of: pointer, configuration: configuration)
-        } catch {
-            curl_easy_cleanup(pointer)
-            throw error
         }
         self.pointer = pointer
         self.configuration = configuration
@@ -46,7 +40,10 @@ final class EasyHandle {
         self.sockets = sockets
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-        try options.set(CURLOPT_SHARE, pointer: sessions.pointer)
+        try setConstants()
+        try setLimits()
+        try setIdentity()
+        try set(CURLOPT_SHARE, pointer: sessions.pointer)
         try setCallbacks()
     }
 
@@ -62,23 +59,23 @@ final class EasyHandle {
             CURLOPT_PRIVATE, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_OPENSOCKETDATA,
             CURLOPT_PREREQDATA, CURLOPT_READDATA, CURLOPT_SEEKDATA,
         ] {
-            try options.set(option, pointer: context)
+            try set(option, pointer: context)
         }
-        try options.set(CURLOPT_ERRORBUFFER, pointer: errorText)
-        try options.check(
+        try set(CURLOPT_ERRORBUFFER, pointer: errorText)
+        try check(
             larder_easy_set_data_callback(pointer, CURLOPT_HEADERFUNCTION) {
                 EasyHandle.at($3)?.received(header: .init(start: $0, count: $1 * $2)) ?? 0
             }, CURLOPT_HEADERFUNCTION)
-        try options.check(
+        try check(
             larder_easy_set_data_callback(pointer, CURLOPT_WRITEFUNCTION) {
                 EasyHandle.at($3)?.received(body: .init(start: $0, count: $1 * $2)) ?? 0
             }, CURLOPT_WRITEFUNCTION)
-        try options.check(
+        try check(
             larder_easy_set_data_callback(pointer, CURLOPT_READFUNCTION) {
                 EasyHandle.at($3)?.send(into: .init(start: $0, count: $1 * $2))
                     ?? Int(CURL_READFUNC_ABORT)
             }, CURLOPT_READFUNCTION)
-        try options.check(
+        try check(
             larder_easy_set_seek_callback(pointer) { context, offset, origin in
                 guard origin == SEEK_SET, let transfer = EasyHandle.at(context)?.transfer else {
                     return CURL_SEEKFUNC_CANTSEEK
@@ -86,15 +83,15 @@ final class EasyHandle {
                 transfer.rewind(to: Int64(offset))
                 return CURL_SEEKFUNC_OK
             }, CURLOPT_SEEKFUNCTION)
-        try options.check(
+        try check(
             larder_easy_set_open_socket_callback(pointer) { context, _, address in
                 guard let address, let handle = EasyHandle.at(context) else { return -1 }
                 return handle.openSocket(for: address)
             }, CURLOPT_OPENSOCKETFUNCTION)
         // Unretained because the multi handle's owner keeps it until all connections are closed.
-        try options.set(
+        try set(
             CURLOPT_CLOSESOCKETDATA, pointer: Unmanaged.passUnretained(sockets).toOpaque())
-        try options.check(
+        try check(
             larder_easy_set_close_socket_callback(pointer) { context, descriptor in
                 if let context {
                     // Unretained because the multi handle's owner still keeps it.
@@ -103,7 +100,7 @@ final class EasyHandle {
                 }
                 return close(descriptor)
             }, CURLOPT_CLOSESOCKETFUNCTION)
-        try options.check(
+        try check(
             larder_easy_set_prerequest_callback(pointer) { context, _, _, _, _ in
                 EasyHandle.at(context)?.connected() ?? CURL_PREREQFUNC_ABORT
             }, CURLOPT_PREREQFUNCTION)
@@ -116,11 +113,11 @@ final class EasyHandle {
             throw TransferError(
                 code: .addressRefused, message: AddressPolicy.advised(refusal, request.url))
         }
-        try options.set(CURLOPT_URL, request.url.string)
+        try set(CURLOPT_URL, request.url.string)
         let waits = request.sharesConnection && request.url.scheme == .https
-        try options.set(CURLOPT_PIPEWAIT, waits ? 1 : 0)
+        try set(CURLOPT_PIPEWAIT, waits ? 1 : 0)
         // With HTTP/2, other transfers of the connection end first.
-        try options.set(CURLOPT_FORBID_REUSE, request.isLastOfHost ? 1 : 0)
+        try set(CURLOPT_FORBID_REUSE, request.isLastOfHost ? 1 : 0)
         // Unset if a request has none, since the handle's last request may have had some.
         try setMethod(of: request)
         try setSecrets(of: request, proxy: transfer.proxy)
@@ -132,24 +129,24 @@ final class EasyHandle {
     private func setMethod(of request: TransferRequest) throws(TransferError) {
         if isSpecial {
             // Also resets an upload and NOBODY.
-            try options.set(CURLOPT_HTTPGET, 1)
-            try options.set(CURLOPT_CUSTOMREQUEST, nil)
-            try options.set(CURLOPT_AWS_SIGV4, nil)
-            try options.set(CURLOPT_HTTPAUTH, Int(bitPattern: larder_basic_authentication))
+            try set(CURLOPT_HTTPGET, 1)
+            try set(CURLOPT_CUSTOMREQUEST, nil)
+            try set(CURLOPT_AWS_SIGV4, nil)
+            try set(CURLOPT_HTTPAUTH, Int(bitPattern: larder_basic_authentication))
             isSpecial = false
         }
         switch request.method {
         case .get: break
-        case .head: try options.set(CURLOPT_NOBODY, 1)
+        case .head: try set(CURLOPT_NOBODY, 1)
         case .put(let body):
             // libcurl 7 sends "Expect: 100-continue" even for a byte, and waits a second. Not less:
             // Ceph's gateway reads a body that is sent after a refusal as the next request.
-            try options.set(CURLOPT_UPLOAD, 1)
-            try options.set(CURLOPT_INFILESIZE_LARGE, offset: body.count)
-        case .delete: try options.set(CURLOPT_CUSTOMREQUEST, "DELETE")
+            try set(CURLOPT_UPLOAD, 1)
+            try set(CURLOPT_INFILESIZE_LARGE, offset: body.count)
+        case .delete: try set(CURLOPT_CUSTOMREQUEST, "DELETE")
         }
         if let signing = request.signing {
-            try options.set(CURLOPT_AWS_SIGV4, "aws:amz:\(signing.region):\(signing.service)")
+            try set(CURLOPT_AWS_SIGV4, "aws:amz:\(signing.region):\(signing.service)")
         }
         if case .get = request.method, request.signing == nil { return }
         isSpecial = true
@@ -159,28 +156,24 @@ final class EasyHandle {
         of request: TransferRequest, proxy: ProxyServer?
     ) throws(TransferError) {
         let credentials = request.signing?.credentials ?? request.url.credentials
-        if credentials != nil || hasCredentials {
-            hasCredentials = true
-            try options.set(CURLOPT_USERNAME, credentials?.user)
-            try options.set(CURLOPT_PASSWORD, credentials?.password)
-            hasCredentials = credentials != nil
-        }
+        try set(CURLOPT_USERNAME, credentials?.user)
+        try set(CURLOPT_PASSWORD, credentials?.password)
         if !configuration.proxies.isEmpty {
-            try options.set(CURLOPT_PROXY, proxy?.url ?? "")
+            try set(CURLOPT_PROXY, proxy?.url ?? "")
             // libcurl 7.88 drops an empty query in requests to an HTTP proxy.
             let isAsked = request.url.scheme == .http && proxy?.isHTTP == true
-            try options.set(CURLOPT_REQUEST_TARGET, isAsked ? request.url.string : nil)
-            try options.set(CURLOPT_PROXYUSERNAME, proxy?.credentials?.user)
-            try options.set(CURLOPT_PROXYPASSWORD, proxy?.credentials?.password)
+            try set(CURLOPT_REQUEST_TARGET, isAsked ? request.url.string : nil)
+            try set(CURLOPT_PROXYUSERNAME, proxy?.credentials?.user)
+            try set(CURLOPT_PROXYPASSWORD, proxy?.credentials?.password)
         }
         if configuration.netrcFile != nil {
             let use = request.usesStoredCredentials ? CURL_NETRC_OPTIONAL : CURL_NETRC_IGNORED
-            try options.set(CURLOPT_NETRC, Int(use.rawValue))
+            try set(CURLOPT_NETRC, Int(use.rawValue))
         }
         if let certificate = configuration.clientCertificate {
             let isShown = request.usesStoredCredentials
-            try options.set(CURLOPT_SSLCERT, isShown ? certificate.certificate : nil)
-            try options.set(CURLOPT_SSLKEY, isShown ? certificate.key : nil)
+            try set(CURLOPT_SSLCERT, isShown ? certificate.certificate : nil)
+            try set(CURLOPT_SSLKEY, isShown ? certificate.key : nil)
         }
     }
 
@@ -208,10 +201,7 @@ final class EasyHandle {
                 lines.append(value.isEmpty ? "\(name);" : "\(name): \(value)")
             }
         }
-        if cookie != nil || hasCookieField {
-            try options.set(CURLOPT_COOKIE, cookie)
-            hasCookieField = cookie != nil
-        }
+        try set(CURLOPT_COOKIE, cookie)
         // A normal field, since libcurl must not decode. Unsigned, since intermediaries change it.
         if request.signing == nil,
             !fields.contains(where: { $0.name.utf8.isWord("accept-encoding") })
@@ -219,16 +209,16 @@ final class EasyHandle {
             lines.append("Accept-Encoding: \(BodyDecoder.accepted)")
         }
         let list = try StringList(lines)
-        try options.set(CURLOPT_HTTPHEADER, list: list)
+        try set(CURLOPT_HTTPHEADER, list: list)
         headers = list
         (self.fields, isSigned) = (fields, request.signing != nil)
     }
 
     /// The cookies of other transfers must not be sent.
     private func setCookies(of request: TransferRequest) throws(TransferError) {
-        if hasCookies { try options.set(CURLOPT_COOKIELIST, "ALL") }
+        if hasCookies { try set(CURLOPT_COOKIELIST, "ALL") }
         hasCookies = !request.cookies.isEmpty
-        for cookie in request.cookies { try options.set(CURLOPT_COOKIELIST, cookie) }
+        for cookie in request.cookies { try set(CURLOPT_COOKIELIST, cookie) }
     }
 
     private var cookies: [String] {
@@ -261,8 +251,8 @@ final class EasyHandle {
         guard let transfer else { return CURL_PREREQFUNC_ABORT }
         if transfer.mayRequest() { return CURL_PREREQFUNC_OK }
         do throws(TransferError) {
-            try options.set(CURLOPT_CONNECT_ONLY, 1)
-            try options.set(CURLOPT_FORBID_REUSE, 0)
+            try set(CURLOPT_CONNECT_ONLY, 1)
+            try set(CURLOPT_FORBID_REUSE, 0)
         } catch {
             return CURL_PREREQFUNC_ABORT
         }
@@ -345,14 +335,10 @@ final class EasyHandle {
         return larder_easy_get_offset(pointer, info, &value) == CURLE_OK ? Int64(value) : 0
     }
 
-    func add(to multi: UnsafeMutableRawPointer) -> CURLMcode {
-        curl_multi_add_handle(multi, pointer)
-    }
-
     func remove(from multi: UnsafeMutableRawPointer) {
         // Otherwise libcurl would close the connection as this handle's own.
         if transfer?.isHeldBack == true {
-            try? options.set(CURLOPT_CONNECT_ONLY, 0)
+            try? set(CURLOPT_CONNECT_ONLY, 0)
         }
         curl_multi_remove_handle(multi, pointer)
     }

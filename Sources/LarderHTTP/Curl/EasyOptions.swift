@@ -1,25 +1,10 @@
 import CCurl
 
-/// The options of an easy handle, and the ones that are the same for all transfers.
-struct EasyOptions {
-    private let pointer: UnsafeMutableRawPointer
-    private let lists: [StringList]
-
-    init(
-        of pointer: UnsafeMutableRawPointer, configuration: TransferConfiguration
-    ) throws(TransferError) {
-        self.pointer = pointer
-        let connectTo = try StringList(configuration.connectTo.map(\.text))
-        let resolve = try StringList(configuration.resolve.map(\.text))
-        lists = [connectTo, resolve]
+/// The options that are the same for all transfers.
+extension EasyHandle {
+    func setConstants() throws(TransferError) {
         try set(CURLOPT_CONNECT_TO, list: connectTo)
         try set(CURLOPT_RESOLVE, list: resolve)
-        try setConstants()
-        try setLimits(configuration)
-        try setIdentity(configuration)
-    }
-
-    private func setConstants() throws(TransferError) {
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_FOLLOWLOCATION, 0)
@@ -47,7 +32,7 @@ struct EasyOptions {
         try set(CURLOPT_NOPROGRESS, 1)
     }
 
-    private func setLimits(_ configuration: TransferConfiguration) throws(TransferError) {
+    func setLimits() throws(TransferError) {
         try set(CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.wholeMilliseconds)
         if configuration.maximumBytesPerSecond == nil {
             try set(CURLOPT_TIMEOUT_MS, configuration.totalTimeout.wholeMilliseconds)
@@ -59,7 +44,7 @@ struct EasyOptions {
         try set(CURLOPT_BUFFERSIZE, min(16 << 10, eighth ?? .max))
     }
 
-    private func setIdentity(_ configuration: TransferConfiguration) throws(TransferError) {
+    func setIdentity() throws(TransferError) {
         try set(CURLOPT_USERAGENT, configuration.userAgent)
         if let authorities = configuration.certificateAuthorities ?? CurlLibrary.certificateBundle {
             try set(CURLOPT_CAINFO, authorities)

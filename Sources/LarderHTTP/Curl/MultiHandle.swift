@@ -59,7 +59,9 @@ final class MultiHandle {
         return TransferError(code: .other, message: "libcurl: \(reason)")
     }
 
-    func add(_ handle: EasyHandle) throws(TransferError) { try check(handle.add(to: pointer)) }
+    func add(_ handle: EasyHandle) throws(TransferError) {
+        try check(curl_multi_add_handle(pointer, handle.pointer))
+    }
 
     /// Removes a handle. An unfinished transfer's connection is closed.
     func remove(_ handle: EasyHandle) { handle.remove(from: pointer) }

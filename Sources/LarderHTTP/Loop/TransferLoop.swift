@@ -332,9 +332,7 @@ package final class TransferLoop: @unchecked Sendable {
 
     private func finish(_ handle: EasyHandle, _ code: CURLcode) {
         guard let transfer = handle.transfer else { return }
-        let outcome = TransferOutcome(
-            transfer: transfer, handle: handle, curlCode: code, configuration: configuration
-        ).result
+        let outcome = handle.outcome(of: transfer, code)
         if let logger = configuration.logger {
             log(outcome, of: transfer.order.request.url, to: logger)
         }
