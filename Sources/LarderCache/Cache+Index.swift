@@ -22,16 +22,32 @@ extension Cache {
 
     /// Every resource in the order of its key. What others change meanwhile is seen or not.
     public func forEachResource(_ body: (Resource) throws -> Void) throws {
-        try index?.forEachResource(body)
+        try index?.forEachPage(
+            of: Resource.columns, ordered: "r.key",
+            from: "resources r JOIN objects o ON o.id = r.object", as: Resource.init, key: \.key
+        ) { page in
+            for resource in page where resource.isAsNamed { try body(resource) }
+        }
     }
 
-    package func firstKey(from text: String, arePinned: Bool) throws(CacheError) -> String? {
-        try index?.firstKey(from: text, arePinned: arePinned)
-    }
-
-    package func lastKey(beginningWith text: String, arePinned: Bool) throws(CacheError) -> String?
-    {
-        try index?.lastKey(beginningWith: text, arePinned: arePinned)
+    /// Returns the first keys that begin with a text, at most `limit`. If there are so many, the
+    /// last one of all follows them.
+    package func keys(
+        beginningWith text: String, limit: Int, arePinned: Bool
+    ) throws(CacheError) -> [String] {
+        guard let index else { return [] }
+        return try index.lookUp { db in
+            func keys(_ order: String, _ limit: Int) throws -> [String] {
+                try db.prepared(
+                    """
+                    SELECT key FROM \(arePinned ? "pins" : "resources")
+                    WHERE key BETWEEN ? AND ? ORDER BY key \(order) LIMIT ?
+                    """
+                ).rows(text, text + "\u{10FFFF}", limit) { try $0.requireText() }
+            }
+            let first = try keys("ASC", limit)
+            return try first.count < limit ? first : first + keys("DESC", 1)
+        }
     }
 
     /// Returns the resource of a key, or of a URL in the spelling of the last prefetched manifest
@@ -52,13 +68,12 @@ extension Cache {
         return try text.utf8.contains(UInt8(ascii: "?")) ? nil : resource(spelledAs: text + "?")
     }
 
-    /// The last failures of resources, in the order of the keys; nil for those without one.
-    package func failures(_ keys: [String]) throws(CacheError) -> [PastFailure?] {
-        try index?.failures(keys) ?? keys.map { _ in nil }
-    }
-
     /// Changes with each commit to the index, also of this process; nil without an index.
-    package func indexVersion() throws(CacheError) -> Int64? { try index?.version() }
+    package func indexVersion() throws(CacheError) -> Int64? {
+        try index?.lookUp(isWatching: true) { db in
+            try db.prepared("PRAGMA data_version").firstInteger() ?? 0
+        }
+    }
 
     package func forEachSpelling(_ body: (Spelling) throws -> Void) throws {
         guard let index, index.hasSpellings else { return }
@@ -67,11 +82,6 @@ extension Cache {
             from: "spellings s JOIN resources r ON r.id = s.resource",
             as: { Spelling(try $0.requireText(), of: try $0.requireText()) }, key: \.text
         ) { try $0.forEach(body) }
-    }
-
-    package func record(_ spellings: [Spelling]) throws(CacheError) {
-        precondition(spellings.count <= ObjectUse.stepLimit, "others would wait too long")
-        try requireWritable().record(spellings)
     }
 
     package var hasDamaged: Bool { index?.hasDamaged ?? false }

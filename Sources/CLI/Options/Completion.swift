@@ -53,27 +53,14 @@ struct CachedNames {
     func beginning(with text: String) -> [String] {
         guard let options = try? CacheOptions.parse(cache.map { ["--cache", expanded($0)] } ?? []),
             let cache = try? Cache.open(at: options.path),
-            let names = try? names(in: cache, beginningWith: text)
+            // The shell inserts what all words have in common. The first words and the last one
+            // have the same in common as all.
+            let names = try? cache.keys(
+                beginningWith: text, limit: Self.most, arePinned: arePinned)
         else { return [] }
         let isZsh = CompletionShell.requesting == .zsh
         // Zsh reads a description behind a colon.
         return names.filter(Self.isShowable).map { isZsh ? $0.replacing(":", with: "\\:") : $0 }
-    }
-
-    private func names(in cache: Cache, beginningWith text: String) throws -> [String] {
-        var names: [String] = []
-        var start = text
-        for _ in 0..<Self.most {
-            guard let name = try cache.firstKey(from: start, arePinned: arePinned),
-                name.utf8.starts(with: text.utf8)
-            else { return names }
-            names.append(name)
-            start = name + "\u{1}"
-        }
-        // The shell inserts what all words have in common. The first words and the last one have
-        // the same in common as all.
-        return try names
-            + [cache.lastKey(beginningWith: text, arePinned: arePinned)].compactMap(\.self)
     }
 
     /// Whether a name has no secrets, and nothing that a terminal or a shell would obey: bash

@@ -56,15 +56,6 @@ extension CacheIndex {
         }
     }
 
-    func forEachResource(_ body: (Resource) throws -> Void) throws {
-        try forEachPage(
-            of: Resource.columns, ordered: "r.key",
-            from: "resources r JOIN objects o ON o.id = r.object", as: Resource.init, key: \.key
-        ) { page in
-            for resource in page where resource.isAsNamed { try body(resource) }
-        }
-    }
-
     /// Hands out rows in the order of a text column, 500 at a time, each outside of transactions.
     func forEachPage<Row>(
         of columns: String, ordered column: String, from tables: String,
@@ -160,55 +151,6 @@ extension CacheIndex {
 
     func objectTotals() throws(CacheError) -> ObjectTally {
         try read { try ObjectTally($0, "objects") }
-    }
-
-    /// How many objects were stored or used before ``ObjectUse/earliest`` and after `instant`, how
-    /// many there are, and since which day most are in the future (0: they are not).
-    func objectsOfImpossibleTimes(
-        after instant: Double
-    ) throws(CacheError) -> (before: Int, toCome: Int, all: Int, doubtfulSince: Int)? {
-        try lookUp { db in
-            try db.prepared(
-                """
-                SELECT coalesce(sum(min(used_at, stored_at) < ?), 0),
-                    coalesce(sum(max(used_at, stored_at) > ?), 0), count(id),
-                    (SELECT user_version FROM pragma_user_version)
-                FROM objects
-                """
-            ).rows(ObjectUse.earliest, instant) {
-                (Int($0.integer()), Int($0.integer()), Int($0.integer()), Int($0.integer()))
-            }.first
-        }
-    }
-
-    func firstKey(from text: String, arePinned: Bool) throws(CacheError) -> String? {
-        let table = arePinned ? "pins" : "resources"
-        return try lookUp { db in
-            try db.prepared("SELECT key FROM \(table) WHERE key >= ? ORDER BY key LIMIT 1")
-                .rows(text) { try $0.requireText() }.first
-        }
-    }
-
-    func lastKey(beginningWith text: String, arePinned: Bool) throws(CacheError) -> String? {
-        try lookUp { db in
-            try db.prepared(
-                """
-                SELECT key FROM \(arePinned ? "pins" : "resources")
-                WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1
-                """
-            ).rows(text, text + "\u{10FFFF}") { try $0.requireText() }.first
-        }
-    }
-
-    /// A number that changes with each commit of any other connection, of any process.
-    func version() throws(CacheError) -> Int64 {
-        do {
-            return try connections.watching { queue in
-                try queue.unsafeRead {
-                    Int64(try $0.prepared("PRAGMA data_version").firstInteger() ?? 0)
-                }
-            }
-        } catch { throw file.failure(error) }
     }
 }
 

@@ -122,9 +122,11 @@ struct FailureTable {
     }
 }
 
-extension CacheIndex {
-    func failures(_ keys: [String]) throws(CacheError) -> [PastFailure?] {
-        try lookUp { db in
+extension Cache {
+    /// The last failures of resources, in the order of the keys; nil for those without one.
+    package func failures(_ keys: [String]) throws(CacheError) -> [PastFailure?] {
+        guard let index else { return keys.map { _ in nil } }
+        return try index.lookUp { db in
             let isAny = try db.prepared("SELECT 1 FROM failures LIMIT 1").firstInteger()
             guard isAny != nil else { return keys.map { _ in nil } }
             let find = try db.prepared(

@@ -28,35 +28,23 @@ final class IndexConnections: @unchecked Sendable {
 
     deinit { close() }
 
-    func reading<Value>(_ body: (DatabaseQueue) throws -> Value) throws -> Value {
+    /// - Parameter isWatching: Whether always to lend the same connection, which tells of others'
+    ///   changes since it was last asked.
+    func reading<Value>(
+        isWatching: Bool = false, _ body: (DatabaseQueue) throws -> Value
+    ) throws -> Value {
         guard let openReader else { return try body(writer) }
         places.wait()
         defer { places.signal() }
-        let reader = try lock.withLock {
-            try refuseIfClosed()
-            return idle.popLast()
+        let reader = try lock.withLock { () -> DatabaseQueue? in
+            if isClosed { throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "is closed") }
+            guard isWatching else { return idle.popLast() }
+            watcher = try watcher ?? openReader()
+            return watcher
         }
         let connection = try reader ?? openReader()
-        defer { lock.withLock { idle.append(connection) } }
+        defer { if !isWatching { lock.withLock { idle.append(connection) } } }
         return try body(connection)
-    }
-
-    /// Lends always the same connection, which tells of others' changes since it was last asked.
-    func watching<Value>(_ body: (DatabaseQueue) throws -> Value) throws -> Value {
-        guard let openReader else { return try body(writer) }
-        places.wait()
-        defer { places.signal() }
-        let connection = try lock.withLock {
-            try refuseIfClosed()
-            let connection = try watcher ?? openReader()
-            watcher = connection
-            return connection
-        }
-        return try body(connection)
-    }
-
-    private func refuseIfClosed() throws {
-        if isClosed { throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "is closed") }
     }
 
     /// Closes all once nobody reads, the writer last: only it can fold the log into the index.

@@ -50,7 +50,23 @@ package enum ObjectUse {
         let now = Date().timeIntervalSince1970
         guard now >= earliest else { return }
         let limit = now + Freshness.clockSkew
-        guard let counts = try index.objectsOfImpossibleTimes(after: limit) else { return }
+        // The last one is the day since which most are in the future, or 0.
+        let counts = try index.lookUp { db in
+            try db.prepared(
+                """
+                SELECT coalesce(sum(min(used_at, stored_at) < ?), 0),
+                    coalesce(sum(max(used_at, stored_at) > ?), 0), count(id),
+                    (SELECT user_version FROM pragma_user_version)
+                FROM objects
+                """
+            ).rows(earliest, limit) { row in
+                (
+                    before: Int(row.integer()), toCome: Int(row.integer()),
+                    all: Int(row.integer()), doubtfulSince: Int(row.integer())
+                )
+            }.first
+        }
+        guard let counts else { return }
         let today = Int(now / 86_400)
         let isDoubtful = 2 * counts.toCome > counts.all
         var doubtfulSince = isDoubtful ? counts.doubtfulSince : 0

@@ -154,10 +154,12 @@ package struct Spelling: Sendable {
     }
 }
 
-extension CacheIndex {
+extension Cache {
     /// Records spellings of resources that exist. Nothing is written if all are known.
-    func record(_ spellings: [Spelling]) throws(CacheError) {
-        let news = try lookUp { db in
+    package func record(_ spellings: [Spelling]) throws(CacheError) {
+        precondition(spellings.count <= ObjectUse.stepLimit, "others would wait too long")
+        let index = try requireWritable()
+        let news = try index.lookUp { db in
             let differs = try db.prepared(
                 """
                 SELECT 1 FROM resources r LEFT JOIN spellings s ON s.text = ? WHERE r.key = ?
@@ -166,7 +168,7 @@ extension CacheIndex {
             return try spellings.filter { try differs.firstInteger($0.text, $0.key) != nil }
         }
         guard !news.isEmpty else { return }
-        try writeStep { db in
+        try index.writeStep { db in
             let insert = try db.prepared(
                 """
                 INSERT INTO spellings (text, resource) SELECT ?, id FROM resources WHERE key = ?
