@@ -15,26 +15,17 @@ package struct DroppedResource: Sendable {
     /// The place of the finding that it was dropped for.
     package let finding: Int
 
-    static let columns = "r.key, r.url, o.digest, o.media_type, r.cache_control"
+    static let columns =
+        "r.key, r.url, o.digest, o.digest IS NOT NULL AND o.media_type IS NULL, r.cache_control"
+    static let keptColumns =
+        "d.key, d.url, d.digest, d.is_any_content, iif(d.is_unstorable, 'no-store', NULL)"
 
     init(_ row: inout RowReader, finding: Int) throws {
         key = try row.requireText()
         url = row.text() ?? key
         digest = row.digest()
-        let mediaType = row.text()
-        isAnyContent = digest != nil && mediaType == nil
-        isUnstorable = CacheControl(row.text()).isNoStore
-        self.finding = finding
-    }
-
-    static let keptColumns = "d.key, d.url, d.digest, d.is_any_content, d.is_unstorable"
-
-    init(kept row: inout RowReader, finding: Int) throws {
-        key = try row.requireText()
-        url = row.text() ?? key
-        digest = row.digest()
         isAnyContent = row.bool()
-        isUnstorable = row.bool()
+        isUnstorable = CacheControl(row.text()).isNoStore
         self.finding = finding
     }
 
@@ -54,7 +45,7 @@ extension CacheIndex {
                 SELECT \(DroppedResource.keptColumns) FROM damaged d WHERE d.digest IS ?
                 ORDER BY d.key
                 """
-            ).rows(digest) { try DroppedResource(kept: &$0, finding: finding) }
+            ).rows(digest) { try DroppedResource(&$0, finding: finding) }
         }
     }
 
