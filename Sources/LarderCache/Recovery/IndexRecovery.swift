@@ -59,8 +59,8 @@ struct IndexRecovery {
         defer { run.remove() }
         var report = RecoveryReport()
         let (draft, name) = (run.uniqueName(), run.uniqueName())
-        var stop: CommitStop?
-        defer { stop?.end() }
+        var stop: DatabaseQueue?
+        defer { try? stop?.close() }
         do {
             // Before anything beside it changes.
             let index = DatabaseFile(CacheLayout.index, in: directory)
@@ -100,7 +100,7 @@ struct IndexRecovery {
 
     /// Copies the best rows that exist. `stop` is set before rows are copied from the index.
     private func copyRows(
-        to database: DatabaseQueue, _ stop: inout CommitStop?,
+        to database: DatabaseQueue, _ stop: inout DatabaseQueue?,
         unless isCancelled: @escaping @Sendable () -> Bool
     ) throws -> RecoveryReport.Source {
         let wait = WriterWait(directory.wait, subject: directory.indexPath)
@@ -125,13 +125,13 @@ struct IndexRecovery {
                 // Rows that break a rule are left out one by one.
                 guard isIntact, complaints.allSatisfy({ $0.hasPrefix("CHECK constraint failed") })
                 else {
-                    if source == .index { stop = try? CommitStop(at: file, wait: wait) }
+                    if source == .index { stop = try? Self.stopCommits(to: file, wait) }
                     continue
                 }
                 // What is copied must be all: the log goes with the old file.
                 if source == .index {
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.truncate) }
-                    stop = try CommitStop(at: file, wait: wait)
+                    stop = try Self.stopCommits(to: file, wait)
                     // What came in between: a kill before the new index is there must not cost it.
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.passive) }
                 }
@@ -167,6 +167,19 @@ struct IndexRecovery {
             }
         }
         return .nothing
+    }
+
+    /// Keeps others from committing after rows were copied, which would be lost, until the result
+    /// is closed. Throws `SQLITE_BUSY` if another process goes on writing for longer than `wait`.
+    private static func stopCommits(
+        to file: DatabaseFile, _ wait: WriterWait
+    ) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.busyMode = .callback(wait.goesOn)
+        configuration.allowsUnsafeTransactions = true
+        let database = try file.open(.writing, configuration)
+        try database.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        return database
     }
 
     /// Drops rows of damaged objects but keeps their URLs, and adopts objects without a row.
@@ -291,25 +304,6 @@ struct IndexRecovery {
             }
         }
         return kept
-    }
-}
-
-/// Keeps others from committing to an index after its rows were copied: that would be lost.
-struct CommitStop {
-    private let database: DatabaseQueue
-
-    /// - Throws: `SQLITE_BUSY` if another process goes on writing for longer than `wait`.
-    init(at file: DatabaseFile, wait: WriterWait) throws {
-        var configuration = Configuration()
-        configuration.busyMode = .callback(wait.goesOn)
-        configuration.allowsUnsafeTransactions = true
-        database = try file.open(.writing, configuration)
-        try database.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
-    }
-
-    func end() {
-        try? database.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
-        try? database.close()
     }
 }
 
