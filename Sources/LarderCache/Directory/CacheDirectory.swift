@@ -19,8 +19,8 @@ final class CacheDirectory: Sendable {
     /// Opens the cache at `path`, and creates it first if `create` is set. Refuses a directory that
     /// is something else's, that another user could change, or that lies on a network file system.
     init(
-        path: String, create: Bool, lock: Lock, wait: LockWait, log: CacheLog,
-        hasOwnIndex: (CacheDirectory) -> Bool
+        path: String, create: Bool, lock: Lock = .shared, wait: LockWait = .none,
+        log: CacheLog = .none
     ) throws(CacheError) {
         self.log = log
         let wait = wait.logged(in: log)
@@ -31,7 +31,7 @@ final class CacheDirectory: Sendable {
         databases = root.pathForSQLite ?? path
         try Self.refuseNetwork(root)
         if isWritable { try CacheRoot.checkLevels(of: root) }
-        guard try isCache(hasOwnIndex) || create else {
+        guard try isCache() || create else {
             throw CacheError(.missing, subject: path, message: "there is no cache here")
         }
         if create {
@@ -199,8 +199,8 @@ final class CacheDirectory: Sendable {
 
     /// Whether this is a cache or an empty directory. Throws `.unusable` if something else uses the
     /// names that larder would sweep or migrate.
-    func isCache(_ hasOwnIndex: (CacheDirectory) -> Bool) throws(CacheError) -> Bool {
-        if try isMarked(hasOwnIndex) { return true }
+    func isCache() throws(CacheError) -> Bool {
+        if try isMarked() { return true }
         for name in CacheLayout.databaseFiles + [CacheLayout.temporary] {
             guard let status = try root.status(of: name) else { continue }
             if status.isDirectory {
@@ -208,7 +208,7 @@ final class CacheDirectory: Sendable {
                 if try root.directory(name).names().isEmpty { continue }
             }
             // Another process may have made a cache here meanwhile.
-            if try isMarked(hasOwnIndex) { return true }
+            if try isMarked() { return true }
             throw CacheError(
                 .unusable, subject: path,
                 message: "is not a cache, and has something of its own called \(name); choose"
@@ -219,7 +219,7 @@ final class CacheDirectory: Sendable {
     }
 
     /// Whether there is something that only larder leaves.
-    private func isMarked(_ hasOwnIndex: (CacheDirectory) -> Bool) throws(CacheError) -> Bool {
+    private func isMarked() throws(CacheError) -> Bool {
         do throws(CacheError) {
             let objects = try root.directory(CacheLayout.objects)
             if try objects.status(of: CacheLayout.algorithm) != nil { return true }
@@ -231,7 +231,7 @@ final class CacheDirectory: Sendable {
         } catch  where error.isOutOfReach {}
         // SQLite would wait for ever to read a pipe.
         guard try root.status(of: CacheLayout.index)?.isRegularFile == true else { return false }
-        return hasOwnIndex(self)
+        return CacheIndex.isOwn(in: self)
     }
 
     func layOut() throws(CacheError) {

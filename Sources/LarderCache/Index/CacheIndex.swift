@@ -257,17 +257,6 @@ final class CacheIndex: Sendable {
     }
 }
 
-extension CacheDirectory {
-    convenience init(
-        path: String, create: Bool, lock: Lock = .shared, wait: LockWait = .none,
-        log: CacheLog = .none
-    ) throws(CacheError) {
-        try self.init(
-            path: path, create: create, lock: lock, wait: wait, log: log,
-            hasOwnIndex: CacheIndex.isOwn)
-    }
-}
-
 /// How long a transaction may be that others wait for.
 enum WriteStep {
     /// Rows of one step, and as many others that go with them: an object may have many URLs.
