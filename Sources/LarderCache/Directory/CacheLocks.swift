@@ -1,4 +1,5 @@
 import Foundation
+import LarderCore
 
 /// How long to wait for a lock that another process holds, and whom to tell. There is no queue: a
 /// reindex may wait for long if there are ever new users of the cache.
@@ -97,12 +98,7 @@ package final class NamedLock: Sendable {
     /// Whether a text can name a lock: letters and digits of ASCII, `.`, `_` and `-`, at most 100.
     package static func isName(_ text: String) -> Bool {
         (1...100).contains(text.utf8.count) && text != "." && text != ".."
-            && text.unicodeScalars.allSatisfy {
-                switch $0 {
-                case "a"..."z", "A"..."Z", "0"..."9", ".", "_", "-": true
-                default: false
-                }
-            }
+            && text.utf8.allSatisfy { $0.isASCIILetterOrDigit || "._-".utf8.contains($0) }
     }
 
     /// Who noted that it holds the lock; nil if that process has ended, and another is about to.

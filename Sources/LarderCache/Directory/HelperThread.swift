@@ -72,14 +72,6 @@ package enum HelperThread {
         }
         pthread_sigmask(SIG_SETMASK, &blocked, &previous)
         defer { pthread_sigmask(SIG_SETMASK, &previous, nil) }
-        // Retained because the new thread takes it over; released here if there is none.
-        let work = Unmanaged.passRetained(Work(body))
-        let thread = create(stackSize: stackSize, with: work.toOpaque())
-        if thread == nil { work.release() }
-        return thread
-    }
-
-    private static func create(stackSize: Int?, with work: UnsafeMutableRawPointer) -> pthread_t? {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }
@@ -89,8 +81,15 @@ package enum HelperThread {
         #else
             var thread = pthread_t()
         #endif
-        let code = pthread_create(&thread, &attributes, { HelperThread.run($0) }, work)
-        return code == 0 ? thread : nil
+        // Retained because the new thread takes it over; released here if there is none.
+        let work = Unmanaged.passRetained(Work(body))
+        let code = pthread_create(
+            &thread, &attributes, { HelperThread.run($0) }, work.toOpaque())
+        guard code == 0 else {
+            work.release()
+            return nil
+        }
+        return thread
     }
 
     private final class Work: Sendable {

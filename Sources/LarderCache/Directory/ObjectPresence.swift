@@ -19,38 +19,22 @@ package final class ObjectPresence: @unchecked Sendable {
         _ objects: [(digest: Digest, size: Int64)]
     ) throws(CacheError) -> [Bool] {
         var arePresent = [Bool](repeating: false, count: objects.count)
-        var others: [Int] = []
-        try forEachStatus(of: objects.lazy.map(\.digest)) { index, status in
-            arePresent[index] = Int64(status.st_size) == objects[index].size
-            if !arePresent[index] { others.append(index) }
-        }
-        for index in others { arePresent[index] = directory.isWhole(objects[index].digest) }
-        return arePresent
-    }
-
-    func forEachStatus(
-        of digests: some Collection<Digest>, _ body: (Int, stat) -> Void
-    ) throws(CacheError) {
-        guard !digests.isEmpty else { return }
+        guard !objects.isEmpty else { return arePresent }
         do throws(CacheError) {
-            let objects = try openTree()
-            for (index, digest) in digests.enumerated() {
+            let objectTree = if let tree { tree } else { try directory.objects() }
+            tree = objectTree
+            for (index, object) in objects.enumerated() {
                 do throws(CacheError) {
-                    guard let fanOut = try self.fanOut(of: digest, in: objects),
-                        let status = try objects.status(of: fanOut + digest.hex),
+                    guard let fanOut = try self.fanOut(of: object.digest, in: objectTree),
+                        let status = try objectTree.status(of: fanOut + object.digest.hex),
                         status.isRegularFile
                     else { continue }
-                    body(index, status)
+                    arePresent[index] =
+                        Int64(status.st_size) == object.size || directory.isWhole(object.digest)
                 } catch  where error.isOutOfReach {}
             }
         } catch  where error.isAbsence {}
-    }
-
-    private func openTree() throws(CacheError) -> FileDescriptor {
-        if let tree { return tree }
-        let objects = try directory.objects()
-        tree = objects
-        return objects
+        return arePresent
     }
 
     private func fanOut(

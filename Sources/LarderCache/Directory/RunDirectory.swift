@@ -129,9 +129,7 @@ struct Quarantine {
             throw CacheError("rename", subject: parent.path(of: name), errno: errno)
         }
         guard try quarantine.status(of: target)?.st_ino == inode else {
-            guard renameat(quarantine.raw, target, parent.raw, name) == 0 else {
-                throw CacheError("rename", subject: parent.path(of: name), errno: errno)
-            }
+            try quarantine.rename(target, to: parent, as: name)
             return nil
         }
         let place = "\(CacheLayout.quarantine)/\(target)"

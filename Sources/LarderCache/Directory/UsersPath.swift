@@ -4,11 +4,7 @@ import Foundation
 /// A path that the user named, with links resolved. Another user's links are refused, and none is
 /// followed later, because the owner of a directory on the way can make one at any time.
 package struct UsersPath {
-    private struct ForeignLink {
-        let path: String
-        let owner: uid_t
-        let isLast: Bool
-    }
+    private typealias ForeignLink = (path: String, owner: uid_t, isLast: Bool)
 
     private static let mostLinks = 40
 
@@ -44,9 +40,7 @@ package struct UsersPath {
             }
             let target = Self.target(of: path, status)
             if target == nil || !Ownership.isTrusted(status.st_uid) {
-                foreignLink =
-                    foreignLink
-                    ?? ForeignLink(path: path, owner: status.st_uid, isLast: rest.isEmpty)
+                if foreignLink == nil { foreignLink = (path, status.st_uid, rest.isEmpty) }
             }
             links += 1
             guard let target, links <= Self.mostLinks else {
