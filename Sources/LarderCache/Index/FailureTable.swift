@@ -61,24 +61,19 @@ struct FailureTable {
         let instant = Date()
         let bounds: Bounds = try index.read { db in try Self.bounds(db, at: instant, to: 1) }
         guard bounds.isExceeded else { return 0 }
-        var (forgotten, last) = (0, "")
+        var forgotten = 0
         var isDone = false
         while !isDone, !isCancelled() {
             try index.writeStep { db in
-                let deadline = ContinuousClock.now + WriteStep.time
-                let next = try db.prepared(
-                    "SELECT key, failed_at FROM failures WHERE key > ? ORDER BY key LIMIT 100")
-                let delete = try db.prepared("DELETE FROM failures WHERE key = ?")
-                repeat {
-                    let page = try next.rows(last) { ($0.text() ?? "", $0.double()) }
-                    for (key, failedAt) in page
-                    where failedAt < bounds.first || failedAt > bounds.last {
-                        try delete.run(key)
-                        forgotten += 1
-                    }
-                    last = page.last?.0 ?? last
-                    isDone = page.isEmpty
-                } while !isDone && ContinuousClock.now < deadline
+                try db.prepared(
+                    """
+                    DELETE FROM failures WHERE key IN (
+                        SELECT key FROM failures WHERE failed_at < ? OR failed_at > ?
+                        LIMIT \(WriteStep.rowLimit))
+                    """
+                ).run(bounds.first, bounds.last)
+                forgotten += db.changesCount
+                isDone = db.changesCount < WriteStep.rowLimit
             }
         }
         return forgotten
