@@ -144,23 +144,26 @@ enum ConfinedFileSystem {
 
     private static let registration: Void = {
         register(named: draftName, make())
-        confine(name) { _, name, file, flags, outFlags in
-            ConfinedFileSystem.open(name, file, flags, outFlags, isFrozen: false)
-        }
-        confine(frozenName) { _, name, file, flags, outFlags in
-            ConfinedFileSystem.open(name, file, flags, outFlags, isFrozen: true)
-        }
+        confine(name)
+        confine(frozenName)
     }()
 
-    private typealias Open =
-        @convention(c) (
-            UnsafeMutablePointer<sqlite3_vfs>?, UnsafePointer<CChar>?,
-            UnsafeMutablePointer<sqlite3_file>?, CInt, UnsafeMutablePointer<CInt>?
-        ) -> CInt
-
-    private static func confine(_ name: String, _ open: @escaping Open) {
+    private static func confine(_ name: String) {
         var confined = make()
-        confined.xOpen = open
+        confined.xOpen = { own, name, file, flags, outFlags in
+            // What has no name is SQLite's own, in the system's temporary directory.
+            if name != nil, flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL) == 0 {
+                file?.pointee.pMethods = nil
+                return SQLITE_CANTOPEN
+            }
+            let code = system.pointee.xOpen(system, name, file, flags, outFlags)
+            if code == SQLITE_OK, let file, let methods = file.pointee.pMethods, let own {
+                file.pointee.pMethods = ConfinedFile.methods(
+                    over: methods,
+                    isFrozen: strcmp(own.pointee.zName, ConfinedFileSystem.frozenName) == 0)
+            }
+            return code
+        }
         confined.xDelete = { _, name, syncsDirectory in
             guard let name, String(cString: name).hasSuffix("-wal") else {
                 // SQLITE_IOERR_DELETE, a macro that C has alone.
@@ -195,22 +198,6 @@ enum ConfinedFileSystem {
         place.initialize(to: vfs)
         place.pointee.zName = UnsafePointer(strdup(name))
         sqlite3_vfs_register(place, 0)
-    }
-
-    private static func open(
-        _ name: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: CInt,
-        _ outFlags: UnsafeMutablePointer<CInt>?, isFrozen: Bool
-    ) -> CInt {
-        // What has no name is SQLite's own, in the system's temporary directory.
-        if name != nil, flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL) == 0 {
-            file?.pointee.pMethods = nil
-            return SQLITE_CANTOPEN
-        }
-        let code = system.pointee.xOpen(system, name, file, flags, outFlags)
-        if code == SQLITE_OK, let file, let methods = file.pointee.pMethods {
-            file.pointee.pMethods = ConfinedFile.methods(over: methods, isFrozen: isFrozen)
-        }
-        return code
     }
 }
 
