@@ -58,6 +58,15 @@ final class RunDirectory: Sendable {
     func uniqueName() -> String { String(serial.next(), radix: 36) }
     func remove(_ name: String) { unlinkat(directory.raw, name, 0) }
 
+    /// Makes a file durable, and puts it into the cache's root under a name.
+    func publish(_ file: String, as name: String, in root: FileDescriptor) throws(CacheError) {
+        try Durability.add(try directory.open(file, flags: O_RDONLY))
+        try Durability.flush(root)
+        try directory.rename(file, to: root, as: name)
+        try Durability.add(root)
+        try Durability.flush(root)
+    }
+
     /// Removes what ended runs left in `tmp/`; returns their number and the bytes that this frees.
     @discardableResult
     static func sweepAbandoned(

@@ -38,23 +38,20 @@ extension CacheIndex {
         } catch { throw file.failure(error) }
     }
 
-    func trySnapshot() {
-        if let run = try? RunDirectory(in: directory) { try? takeSnapshot(run: run) }
-    }
-
-    func takeSnapshot(run: RunDirectory) throws(CacheError) {
+    /// Replaces the copy of the index from which URLs come back if the index is lost. If there can
+    /// be none, nothing else fails.
+    func trySnapshot(in run: RunDirectory? = nil) {
+        guard let run = run ?? (try? RunDirectory(in: directory)) else { return }
+        let name = run.uniqueName()
         do {
-            try connections.reading { try IndexSnapshot.take(of: $0, in: directory, run: run) }
-        } catch { throw file.failure(error) }
-    }
-
-    func copy(to other: DatabaseQueue, unless isCancelled: () -> Bool) throws {
-        try withoutActuallyEscaping(isCancelled) { isCancelled in
-            try connections.reading {
-                try $0.backup(to: other, pagesPerStep: 1_000) { _ in
-                    if isCancelled() { throw CancellationError() }
-                }
-            }
+            let copy = try DatabaseFile(of: run, name, in: directory).open(.making)
+            try connections.reading { try $0.backup(to: copy) }
+            // The copy says that it has a log, as the index does, and nobody would find one.
+            try copy.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = MEMORY") }
+            try copy.close()
+            try run.publish(name, as: CacheLayout.snapshot, in: directory.root)
+        } catch {
+            run.remove(name)
         }
     }
 
@@ -137,6 +134,12 @@ extension CacheIndex {
 }
 
 extension DatabaseQueue {
+    func copy(to other: DatabaseQueue, unless isCancelled: @escaping () -> Bool) throws {
+        try backup(to: other, pagesPerStep: 1_000) { _ in
+            if isCancelled() { throw CancellationError() }
+        }
+    }
+
     /// Copies it into a new file without free pages and without a log, not durably.
     func compact(into file: DatabaseFile) throws {
         file.make()

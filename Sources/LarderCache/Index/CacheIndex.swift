@@ -132,7 +132,7 @@ final class CacheIndex: Sendable {
                 ? nil : FormerKeys(hasSpellings: hasSpellings)
             hasDamaged = IndexSchema.hasDamaged(applied)
             try CacheRoot.confirm(directory.root, isAt: directory.path)
-            connections = IndexConnections(reader: queue)
+            connections = IndexConnections(writer: queue)
         } catch { throw file.failure(error) }
     }
 

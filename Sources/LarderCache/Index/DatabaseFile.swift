@@ -133,33 +133,3 @@ struct DatabaseFile: Sendable {
         try db.execute(sql: "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0")
     }
 }
-
-/// A copy of the index, from which URLs come back if the index is lost. It is replaced by a rename.
-enum IndexSnapshot {
-    static func take(
-        of database: any DatabaseReader, in directory: CacheDirectory, run: RunDirectory
-    ) throws(CacheError) {
-        let name = run.uniqueName()
-        do {
-            let copy = try DatabaseFile(of: run, name, in: directory).open(.making)
-            try database.backup(to: copy)
-            // The copy says that it has a log, as the index does, and nobody would find one.
-            try copy.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = MEMORY") }
-            try copy.close()
-        } catch {
-            run.remove(name)
-            throw CacheError(index: CacheLayout.snapshot, error)
-        }
-        try publish(name, of: run, as: CacheLayout.snapshot, in: directory)
-    }
-
-    static func publish(
-        _ file: String, of run: RunDirectory, as name: String, in directory: CacheDirectory
-    ) throws(CacheError) {
-        try Durability.add(try run.directory.open(file, flags: O_RDONLY))
-        try Durability.flush(directory.root)
-        try run.directory.rename(file, to: directory.root, as: name)
-        try Durability.add(directory.root)
-        try Durability.flush(directory.root)
-    }
-}

@@ -16,14 +16,9 @@ final class IndexConnections: @unchecked Sendable {
     private var watcher: DatabaseQueue?
     private var isClosed = false
 
-    init(writer: DatabaseQueue, openReader: @escaping @Sendable () throws -> DatabaseQueue) {
+    init(writer: DatabaseQueue, openReader: (@Sendable () throws -> DatabaseQueue)? = nil) {
         self.writer = writer
         self.openReader = openReader
-    }
-
-    init(reader: DatabaseQueue) {
-        writer = reader
-        openReader = nil
     }
 
     deinit { close() }

@@ -86,7 +86,7 @@ struct IndexRecovery {
                 ? CacheError("read", subject: CacheLayout.index, errno: EIO) : error
         }
         report.setAside = try setAside(isDamaged: report.source != .index)
-        try IndexSnapshot.publish(name, of: run, as: CacheLayout.index, in: directory)
+        try run.publish(name, as: CacheLayout.index, in: directory.root)
         unlinkat(directory.root.raw, CacheLayout.damage, 0)
         directory.log(
             .notice,
@@ -135,9 +135,7 @@ struct IndexRecovery {
                     // What came in between: a kill before the new index is there must not cost it.
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.passive) }
                 }
-                try old.backup(to: database, pagesPerStep: 1_000) { _ in
-                    if isCancelled() { throw CancellationError() }
-                }
+                try old.copy(to: database, unless: isCancelled)
                 try database.writeWithoutTransaction { db in
                     try db.execute(sql: "PRAGMA journal_mode = MEMORY")
                     for (table, condition) in IndexSchema.brokenRows {

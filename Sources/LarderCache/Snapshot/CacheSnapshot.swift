@@ -20,7 +20,7 @@ struct CacheSnapshot {
             let draft = CacheLayout.index + ".draft"
             let database = try DatabaseFile(draft, in: copy).open(.making)
             // The index first: an object that is stored from now on is not missed.
-            try index?.copy(to: database, unless: isCancelled)
+            try index?.connections.reading { try $0.copy(to: database, unless: isCancelled) }
             // Pages that lead to each other have rows without end, all of which would be copied.
             let complaints = try database.read { try $0.complaints(isQuick: true, limit: 1) }
             if let complaint = complaints.first { throw DatabaseError.corruption(complaint) }

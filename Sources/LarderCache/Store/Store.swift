@@ -152,9 +152,8 @@ package final class Store: @unchecked Sendable {
     /// Takes a snapshot if the index has changed, and removes the run's directory for good.
     package func close() {
         commits.sync {
-            // Without one, a lost index costs the URLs of this run; that does not fail the run.
             if hasCommitted, failure == nil {
-                try? index.takeSnapshot(run: run)
+                index.trySnapshot(in: run)
                 Reserve(directory: directory).take()
             }
         }
