@@ -25,7 +25,7 @@ extension CacheIndex {
                     return found
                 }
                 if let found = try resource(key) { return found }
-                return try formerKeys?.key(key, in: db).flatMap(resource)
+                return try formerKey(key, in: db).flatMap(resource)
             }
         }
     }

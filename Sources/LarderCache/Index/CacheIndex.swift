@@ -13,8 +13,9 @@ final class CacheIndex: Sendable {
     /// Whether it is read with its log, and cannot be locked (``DatabaseFile/Access/frozen``).
     let isFrozen: Bool
     let hasSpellings: Bool
-    /// Nil if its URLs have today's keys.
-    let formerKeys: FormerKeys?
+    /// The keys of an index that an earlier version wrote and that cannot be changed, by today's
+    /// keys, once they are needed. Nil if its URLs have today's keys.
+    let formerKeys: Locked<[String: String]?>?
     let hasDamaged: Bool
     private let wait: WriterWait
     let pause = StepPause()
@@ -127,9 +128,7 @@ final class CacheIndex: Sendable {
                         + " a newer one has opened it where it can be written")
             }
             hasSpellings = IndexSchema.hasSpellings(applied)
-            formerKeys =
-                IndexSchema.hasURLKeys(applied)
-                ? nil : FormerKeys(hasSpellings: hasSpellings)
+            formerKeys = IndexSchema.hasURLKeys(applied) ? nil : Locked(nil)
             hasDamaged = IndexSchema.hasDamaged(applied)
             try CacheRoot.confirm(directory.root, isAt: directory.path)
             connections = IndexConnections(writer: queue)

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import LarderCore
 
@@ -90,28 +89,21 @@ enum URLKeys {
     }
 }
 
-/// The keys of an index that an earlier version wrote and that cannot be changed, by today's keys.
-final class FormerKeys: @unchecked Sendable {
-    // Unchecked because the compiler cannot see that `lock` is held at every access to `keys`.
-
-    /// The maximum size of all keys in memory, in bytes. Other URLs are found by old keys only.
-    private static let sizeLimit = 16 << 20
-
-    private let lock = NSLock()
-    private let hasSpellings: Bool
-    private var keys: [String: String]?
-
-    init(hasSpellings: Bool) { self.hasSpellings = hasSpellings }
+extension CacheIndex {
+    /// The maximum size of all former keys in memory, in bytes. Other URLs are found by old keys
+    /// only.
+    private static let formerKeysLimit = 16 << 20
 
     /// Returns the index's key for one of today's; nil if there is no other.
-    func key(_ key: String, in db: Database) throws -> String? {
-        try lock.withLock {
+    func formerKey(_ key: String, in db: Database) throws -> String? {
+        guard let formerKeys else { return nil }
+        return try formerKeys.withLock { keys in
             if let keys { return keys[key] }
             var found: [String: String] = [:]
             var size = 0
             func add(_ old: String, _ new: String) {
                 size += old.utf8.count + new.utf8.count
-                if size <= Self.sizeLimit { found[new] = old }
+                if size <= Self.formerKeysLimit { found[new] = old }
             }
             if hasSpellings { try URLKeys.forEachSpelling(db) { _, old, new in add(old, new.key) } }
             try URLKeys.forEach(in: "resources", db) { old, new in add(old, new.key) }
@@ -119,9 +111,7 @@ final class FormerKeys: @unchecked Sendable {
             return found[key]
         }
     }
-}
 
-extension CacheIndex {
     /// Lists today's keys of former ones in the table `former_keys`; false if there are none.
     func listFormerKeys(in db: Database) throws -> Bool {
         guard formerKeys != nil else { return false }
