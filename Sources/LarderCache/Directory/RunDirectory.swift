@@ -1,6 +1,9 @@
 import Foundation
 import LarderCore
 
+/// An open file in a run's directory.
+typealias RunFile = (name: String, descriptor: FileDescriptor)
+
 /// A run's own directory beneath `tmp/`: staged bodies and the plan. The kernel releases the lock
 /// on it when the process ends, so the next run can sweep what a dead one left.
 final class RunDirectory: Sendable {

@@ -3,46 +3,40 @@ import LarderCore
 
 /// Interrupted bodies in `tmp/partial/`, named by the digests of their URLs, each with a trailer. A
 /// run takes one by moving it, so that two processes never write to the same.
-package final class PartialBodies: @unchecked Sendable {
-    // Unchecked because `names` is a variable; every access holds `lock`.
-
+package final class PartialBodies: Sendable {
     private let temporary: FileDescriptor
     private let run: RunDirectory
-    private let lock = NSLock()
     /// What is there as far as this run knows, so that a URL without one costs no system call.
-    private var names: Set<String>
+    private let names: Locked<Set<String>>
 
     init(in directory: CacheDirectory, run: RunDirectory) throws(CacheError) {
         temporary = try directory.root.directory(CacheLayout.temporary, create: true)
         self.run = run
-        names = []
-        if let partial = try? open(create: false) {
-            names = Set((try? partial.names()) ?? [])
-            for name in names where Self.isForgotten(name, in: partial) {
-                unlinkat(partial.raw, name, 0)
-                names.remove(name)
+        var names: Set<String> = []
+        if let partial = try? temporary.directory(CacheLayout.partial) {
+            for name in (try? partial.names()) ?? [] {
+                // If nobody came back for it in a week, its URL may not be asked for any more.
+                if let status = try? partial.status(of: name),
+                    time(nil) - status.modified.tv_sec > 7 * 86_400
+                {
+                    unlinkat(partial.raw, name, 0)
+                } else {
+                    names.insert(name)
+                }
             }
         }
-    }
-
-    /// Whether nobody came back for it in a week: its URL may not be asked for any more.
-    private static func isForgotten(_ name: String, in partial: FileDescriptor) -> Bool {
-        guard let status = try? partial.status(of: name) else { return false }
-        return time(nil) - status.modified.tv_sec > 7 * 86_400
+        self.names = Locked(names)
     }
 
     /// Whether there is a beginning of a URL's body, as far as this run knows.
     package func has(_ url: String) -> Bool {
-        guard lock.withLock({ !names.isEmpty }) else { return false }
-        let name = Self.name(of: url)
-        return lock.withLock { names.contains(name) }
+        names.withLock { !$0.isEmpty && $0.contains(Self.name(of: url)) }
     }
 
     /// Claims the whole beginning of a URL's body until it is put back. Reads all of it.
     package func take(_ url: String) -> PartialBody? {
-        guard lock.withLock({ !names.isEmpty }) else { return nil }
         let name = Self.name(of: url)
-        guard lock.withLock({ names.remove(name) }) != nil,
+        guard names.withLock({ $0.remove(name) }) != nil,
             let partial = try? open(create: false)
         else { return nil }
         let claimed = run.uniqueName()
@@ -88,7 +82,7 @@ package final class PartialBodies: @unchecked Sendable {
         guard let partial = try? open(create: true),
             renameat(run.directory.raw, file, partial.raw, name) == 0
         else { return run.remove(file) }
-        lock.withLock { _ = names.insert(name) }
+        names.withLock { _ = $0.insert(name) }
     }
 
     func discard(_ file: String) { run.remove(file) }
@@ -123,9 +117,7 @@ package final class PartialBodies: @unchecked Sendable {
 }
 
 /// The beginning of a body, claimed by one transfer that may continue it; removed unless put back.
-package final class PartialBody: @unchecked Sendable {
-    // Unchecked because `claim` is a variable; every access holds `lock`.
-
+package final class PartialBody: Sendable {
     /// Says which version of the resource the bytes are of: a strong ETag, or a date.
     package let validator: String
     /// The fields of its response, which that of the rest may omit (RFC 9110, section 15.3.7).
@@ -136,12 +128,11 @@ package final class PartialBody: @unchecked Sendable {
     private let bodies: PartialBodies
     private let name: String
     private let hasher: RunningDigest
-    private let lock = NSLock()
-    private var claim: (name: String, descriptor: FileDescriptor)?
+    private let claim: Locked<RunFile?>
 
     init(
         _ trailer: PartialTrailer, in bodies: PartialBodies, name: String, hasher: RunningDigest,
-        claim: (name: String, descriptor: FileDescriptor)
+        claim: RunFile
     ) {
         validator = trailer.validator
         fields = trailer.fields
@@ -150,23 +141,20 @@ package final class PartialBody: @unchecked Sendable {
         self.bodies = bodies
         self.name = name
         self.hasher = hasher
-        self.claim = claim
+        self.claim = Locked(claim)
     }
 
     deinit {
-        if let claim { bodies.discard(claim.name) }
+        if let claim = take() { bodies.discard(claim.name) }
     }
 
     package func putBack() {
-        guard let claim = lock.withLock({ take() }) else { return }
-        bodies.put(claim.name, back: name)
+        if let claim = take() { bodies.put(claim.name, back: name) }
     }
 
     /// Gives its file away, without the trailer, and the digest's state after the last byte.
-    func handOver() throws(CacheError) -> (
-        file: (name: String, descriptor: FileDescriptor)?, hasher: RunningDigest
-    ) {
-        guard let claim = lock.withLock({ take() }) else {
+    func handOver() throws(CacheError) -> (file: RunFile?, hasher: RunningDigest) {
+        guard let claim = take() else {
             throw CacheError(.unusable, subject: name, message: "the partial body is in use")
         }
         guard ftruncate(claim.descriptor.raw, off_t(count)) == 0,
@@ -175,9 +163,11 @@ package final class PartialBody: @unchecked Sendable {
         return (claim, hasher)
     }
 
-    private func take() -> (name: String, descriptor: FileDescriptor)? {
-        defer { claim = nil }
-        return claim
+    private func take() -> RunFile? {
+        claim.withLock { claim in
+            defer { claim = nil }
+            return claim
+        }
     }
 }
 

@@ -35,7 +35,7 @@ package final class StagedBody: @unchecked Sendable {
     private var writer: DispatchQueue?
 
     private var hasher = RunningDigest()
-    private var file: (name: String, descriptor: FileDescriptor)?
+    private var file: RunFile?
 
     init(run: RunDirectory, expecting expected: Int?, onDrained: @escaping @Sendable () -> Void) {
         self.run = run
@@ -108,7 +108,7 @@ package final class StagedBody: @unchecked Sendable {
         if resume { onDrained() }
     }
 
-    private func create() throws(CacheError) -> (name: String, descriptor: FileDescriptor) {
+    private func create() throws(CacheError) -> RunFile {
         let name = run.uniqueName()
         let flags = O_RDWR | O_CREAT | O_EXCL
         return (name, try run.directory.open(name, flags: flags, mode: 0o600))
