@@ -103,13 +103,12 @@ struct DepositRows {
     }
 }
 
-struct ObjectPublisher {
-    let directory: CacheDirectory
-    let run: RunDirectory
-
+extension RunDirectory {
     /// Renames staged files to their digests by directory. Returns why some could not be renamed.
-    func publish(_ files: [Digest: String]) throws(CacheError) -> [Digest: CacheError] {
-        let objects = try directory.objects(create: true)
+    func publish(
+        _ files: [Digest: String], in cache: CacheDirectory
+    ) throws(CacheError) -> [Digest: CacheError] {
+        let objects = try cache.objects(create: true)
         var obstructions: [Digest: CacheError] = [:]
         for (name, group) in Dictionary(grouping: files, by: { CacheLayout.fanOut($0.key) }) {
             let made = try objects.makeDirectory(name)
@@ -117,7 +116,7 @@ struct ObjectPublisher {
                 let fanOut = if let made { made } else { try objects.directory(name) }
                 for (digest, file) in group {
                     do throws(CacheError) {
-                        try run.directory.rename(file, to: fanOut, as: digest.hex)
+                        try directory.rename(file, to: fanOut, as: digest.hex)
                     } catch {
                         guard let obstruction = error.obstruction else { throw error }
                         obstructions[digest] = obstruction

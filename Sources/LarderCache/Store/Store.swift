@@ -217,7 +217,7 @@ package final class Store: @unchecked Sendable {
         if !files.isEmpty {
             for file in files.values { try Durability.add(try run.directory.file(file)) }
             try Durability.flush(directory.root)
-            obstructions = try ObjectPublisher(directory: directory, run: run).publish(files)
+            obstructions = try run.publish(files, in: directory)
             try Durability.flush(directory.root)
         }
         for digest in obstructions.keys {
