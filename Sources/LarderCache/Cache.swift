@@ -176,12 +176,6 @@ public final class Cache: Sendable {
         return object
     }
 
-    package func arePresent(
-        _ objects: [(digest: Digest, size: Int64)]
-    ) throws(CacheError) -> [Bool] {
-        try presence.arePresent(objects)
-    }
-
     package var presence: ObjectPresence { ObjectPresence(in: directory) }
 
     /// Returns the bytes of an object. Throws ``CacheError`` `.corrupt` if they are gone or wrong.
@@ -199,11 +193,17 @@ public final class Cache: Sendable {
         // Before the bytes are allocated: the size may be that of a hole.
         let excess = isKnown ? 0 : try directory.sparse.take(status, of: file.subject)
         var data = Data(count: Int(object.size))
-        try data.withUnsafeMutableBytes { room in
+        let read = data.withUnsafeMutableBytes { room -> Result<Void, CacheError> in
             Result { () throws(CacheError) in
-                try read(file, of: object, into: room, isKnown: isKnown)
+                guard try file.read(at: 0, into: room) == room.count else {
+                    throw Self.otherSize(object)
+                }
+                guard isKnown || Digest(of: UnsafeRawBufferPointer(room)) == object.digest else {
+                    throw Self.otherDigest(object.digest)
+                }
             }
-        }.get()
+        }
+        try read.get()
         directory.sparse.giveBack(excess)
         return (data, identity)
     }
@@ -234,17 +234,6 @@ public final class Cache: Sendable {
         } catch  where error.code == .corrupt {
             guard try index?.object(digest) == nil else { throw error }
             throw CacheError(.corrupt, subject: "\(digest)", message: "was evicted meanwhile")
-        }
-    }
-
-    private func read(
-        _ file: FileDescriptor, of object: StoredObject,
-        into room: UnsafeMutableRawBufferPointer, isKnown: Bool
-    ) throws(CacheError) {
-        guard try file.read(at: 0, into: room) == room.count else { throw Self.otherSize(object) }
-        let bytes = UnsafeRawBufferPointer(room)
-        guard isKnown || Digest(of: bytes) == object.digest else {
-            throw Self.otherDigest(object.digest)
         }
     }
 

@@ -47,7 +47,7 @@ struct ImportPages {
         let entries = page
         page.removeAll(keepingCapacity: true)
         let resources = try cache.resources(entries.map(\.resourceKey))
-        let arePresent = try cache.arePresent(
+        let arePresent = try cache.presence.arePresent(
             resources.compactMap { $0.map { ($0.object.digest, $0.object.size) } })
         var isPresent = arePresent.makeIterator()
         // Of this page: the cache finds them only once they are committed.
