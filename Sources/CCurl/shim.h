@@ -19,11 +19,6 @@ static inline CURLcode larder_easy_set_pointer(CURL *handle, CURLoption option, 
   return curl_easy_setopt(handle, option, value);
 }
 
-static inline CURLcode larder_easy_set_list(CURL *handle, CURLoption option,
-                                            struct curl_slist *value) {
-  return curl_easy_setopt(handle, option, value);
-}
-
 // The signature of CURLOPT_WRITEFUNCTION, CURLOPT_HEADERFUNCTION and CURLOPT_READFUNCTION.
 typedef size_t (*larder_data_callback)(char *bytes, size_t size, size_t count, void *context);
 

@@ -53,13 +53,13 @@ final class SessionShare {
     deinit { curl_share_cleanup(pointer) }
 }
 
-/// Runs code under a UTF-8 locale, on the calling thread only.
-///
-/// libcurl passes host names to libidn2 in the locale's encoding, which cannot represent
-/// `bücher.example` under `LC_ALL=C`.
-enum UTF8Locale {
+/// libcurl's conversion of international host names.
+public enum CurlHosts {
+    /// Installs it for this process, unless another conversion is installed.
+    public static func install() { InternationalHosts.install(ascii) }
+
     // Safe because it is never changed or freed.
-    private nonisolated(unsafe) static let locale: locale_t? = {
+    private nonisolated(unsafe) static let utf8Locale: locale_t? = {
         let mask = Int32(LC_CTYPE_MASK)
         for name in ["C.UTF-8", "en_US.UTF-8", "UTF-8"] {
             if let locale = newlocale(mask, name, nil) { return locale }
@@ -67,28 +67,17 @@ enum UTF8Locale {
         return nil
     }()
 
-    static func run<Result>(_ body: () -> Result) -> Result {
-        guard let locale else { return body() }
-        let previous = uselocale(locale)
-        defer { _ = uselocale(previous) }
-        return body()
-    }
-}
-
-/// libcurl's conversion of international host names.
-public enum CurlHosts {
-    /// Installs it for this process, unless another conversion is installed.
-    public static func install() { InternationalHosts.install(ascii) }
-
     private static func ascii(_ host: String) -> String? {
         guard let handle = curl_url() else { return nil }
         defer { curl_url_cleanup(handle) }
         guard !host.utf8.contains(0), curl_url_set(handle, CURLUPART_HOST, host, 0) == CURLUE_OK
         else { return nil }
+        // libcurl passes host names to libidn2 in the locale's encoding, which cannot represent
+        // `bücher.example` under `LC_ALL=C`. Set on the calling thread only.
+        let previous = utf8Locale.flatMap { uselocale($0) }
+        defer { if let previous { _ = uselocale(previous) } }
         var ascii: UnsafeMutablePointer<CChar>?
-        let code = UTF8Locale.run {
-            curl_url_get(handle, CURLUPART_HOST, &ascii, UInt32(CURLU_PUNYCODE))
-        }
+        let code = curl_url_get(handle, CURLUPART_HOST, &ascii, UInt32(CURLU_PUNYCODE))
         // Also after a failure: libcurl 7.88 leaves a copy behind.
         defer { curl_free(ascii) }
         guard code == CURLUE_OK, let ascii else { return nil }

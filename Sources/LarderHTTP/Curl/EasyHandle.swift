@@ -209,7 +209,7 @@ final class EasyHandle {
             lines.append("Accept-Encoding: \(BodyDecoder.accepted)")
         }
         let list = try StringList(lines)
-        try set(CURLOPT_HTTPHEADER, list: list)
+        try set(CURLOPT_HTTPHEADER, pointer: list.pointer)
         headers = list
         (self.fields, isSigned) = (fields, request.signing != nil)
     }

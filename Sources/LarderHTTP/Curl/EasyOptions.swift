@@ -3,8 +3,8 @@ import CCurl
 /// The options that are the same for all transfers.
 extension EasyHandle {
     func setConstants() throws(TransferError) {
-        try set(CURLOPT_CONNECT_TO, list: connectTo)
-        try set(CURLOPT_RESOLVE, list: resolve)
+        try set(CURLOPT_CONNECT_TO, pointer: connectTo.pointer)
+        try set(CURLOPT_RESOLVE, pointer: resolve.pointer)
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_FOLLOWLOCATION, 0)
@@ -72,11 +72,7 @@ extension EasyHandle {
     }
 
     /// libcurl does not copy lists and pointers. They must exist as long as the option has them.
-    func set(_ option: CURLoption, list: StringList) throws(TransferError) {
-        try check(larder_easy_set_list(pointer, option, list.pointer), option)
-    }
-
-    func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer) throws(TransferError) {
+    func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer?) throws(TransferError) {
         try check(larder_easy_set_pointer(pointer, option, value), option)
     }
 
