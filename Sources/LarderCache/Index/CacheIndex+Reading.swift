@@ -50,12 +50,6 @@ extension CacheIndex {
         }
     }
 
-    func hasObjects() throws(CacheError) -> Bool {
-        try lookUp { db in
-            try db.prepared("SELECT 1 FROM objects LIMIT 1").firstInteger() != nil
-        }
-    }
-
     /// Hands out rows in the order of a text column, 500 at a time, each outside of transactions.
     func forEachPage<Row>(
         of columns: String, ordered column: String, from tables: String,

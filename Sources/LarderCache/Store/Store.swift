@@ -49,7 +49,9 @@ package final class Store: @unchecked Sendable {
     init(directory: CacheDirectory, index: CacheIndex) throws(CacheError) {
         self.directory = directory
         self.index = index
-        isCold = try !index.hasObjects()
+        isCold = try index.lookUp { db in
+            try db.prepared("SELECT 1 FROM objects LIMIT 1").firstInteger() == nil
+        }
         // What is left over is no reason not to begin.
         _ = try? RunDirectory.sweepAbandoned(in: directory)
         run = try RunDirectory(in: directory)
