@@ -69,11 +69,6 @@ public struct PrefetchConfiguration: Sendable {
             storesUnstorable: storesUnstorable, asksOrigin: policy.revalidation == .always)
     }
 
-    /// Downloads a manifest as these settings say, and keeps it nowhere.
-    package var openManifest: ManifestSource.Opener {
-        { url in try remoteManifest(url).download() }
-    }
-
     func remoteManifest(_ url: HTTPURL) -> RemoteManifest {
         var manifest = RemoteManifest(url, transfer: loggedTransfer)
         manifest.retry = retry
