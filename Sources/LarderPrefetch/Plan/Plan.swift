@@ -25,25 +25,24 @@ final class Plan: Sendable {
     /// compile every statement again.
     let database: DatabaseQueue
 
-    /// Reads all `manifests`, folds duplicates, and compares the rest with `cache`.
+    /// Reads all `manifests`, folds duplicates, and compares the rest with the planner's cache.
     ///
     /// - Parameter path: The temporary database's; nil leaves the place to SQLite.
     init(
-        of manifests: [ManifestSource], rules: ManifestRules, cache: Cache?,
-        acceptsAnyContent: Bool, policy: PlanPolicy, headers: RequestHeaders, shard: Shard? = nil,
-        at path: String?, isCancelled: () -> Bool = { false },
+        of manifests: [ManifestSource], by planner: Planner, at path: String? = nil,
+        isCancelled: () -> Bool = { false },
         onProgress: @escaping (PlanProgress) -> Void = { _ in }
     ) throws {
         self.manifests = manifests.map(\.name)
-        hasIndex = cache?.indexURI != nil
-        database = try PlanSchema.open(at: path, cache: cache)
+        hasIndex = planner.cache?.indexURI != nil
+        database = try PlanSchema.open(at: path, cache: planner.cache)
         let toFetch: PendingFetches
         (summary, origins, toFetch, hasFollowers) = try database.writeWithoutTransaction {
             [seal] db in
-            var builder = try PlanBuilder(for: db, shard: shard, sealingWith: seal)
+            var builder = try PlanBuilder(for: db, shard: planner.shard, sealingWith: seal)
             var meter = PlanMeter(onProgress)
             try db.inTransaction {
-                let feed = ManifestFeed(manifests, rules: rules)
+                let feed = ManifestFeed(manifests, rules: planner.rules)
                 defer { feed.close() }
                 while case let messages = try feed.next(unless: isCancelled), !messages.isEmpty {
                     for message in messages {
@@ -64,15 +63,14 @@ final class Plan: Sendable {
             }
             meter.end()
             let classification = try PlanClassification(
-                of: db, cache: cache, acceptsAnyContent: acceptsAnyContent, policy: policy,
-                headers: headers,
+                of: db, by: planner, builder.summary,
                 pending: PendingFetches(upTo: builder.lastID, areInOrder: builder.areInOrder))
             try db.inTransaction {
-                try classification.apply(to: &builder.summary)
+                try classification.apply()
                 return .commit
             }
             return (
-                builder.summary, builder.origins, classification.pending,
+                classification.summary, builder.origins, classification.pending,
                 classification.hasFollowers
             )
         }

@@ -11,11 +11,10 @@ import LarderManifest
 final class PlanClassification {
     private let cache: Cache?
     private let presence: ObjectPresence?
-    private let acceptsAnyContent: Bool
-    private let policy: PlanPolicy
-    private let headers: RequestHeaders
+    private let planner: Planner
     private let now = Date()
     private let db: Database
+    private(set) var summary: PlanSummary
     private(set) var pending: PendingFetches
     /// Whether any resource has several entries.
     private(set) var hasFollowers = false
@@ -35,16 +34,14 @@ final class PlanClassification {
     static let pageLimit = 512
 
     init(
-        of db: Database, cache: Cache?, acceptsAnyContent: Bool, policy: PlanPolicy,
-        headers: RequestHeaders, pending: PendingFetches
+        of db: Database, by planner: Planner, _ summary: PlanSummary, pending: PendingFetches
     ) throws {
         self.db = db
+        self.planner = planner
+        self.summary = summary
         self.pending = pending
-        self.cache = cache?.indexURI == nil ? nil : cache
-        presence = self.cache?.presence
-        self.acceptsAnyContent = acceptsAnyContent
-        self.policy = policy
-        self.headers = headers
+        cache = planner.cache?.indexURI == nil ? nil : planner.cache
+        presence = cache?.presence
         setLeader = try PreparedStatement(db, "UPDATE entries SET leader = ? WHERE id = ?")
         raise = try PreparedStatement(db, "UPDATE entries SET priority = ? WHERE id = ?")
         lendCredentials = try PreparedStatement(
@@ -59,9 +56,9 @@ final class PlanClassification {
         insertUse = try PreparedStatement(db, "INSERT INTO uses VALUES (?, ?)")
         insertFailure = try PreparedStatement(
             db, "INSERT INTO main.failures VALUES (?, ?, ?, ?, ?)")
-        recall = self.cache == nil ? nil : try ResourceRecall(db, at: now, policy: policy)
+        recall = cache == nil ? nil : try ResourceRecall(db, at: now, policy: planner.policy)
         let hasFailures =
-            try self.cache != nil
+            try cache != nil
             && PreparedStatement(db, "SELECT 1 FROM cache.failures LIMIT 1").firstInteger() != nil
         recallFailure =
             hasFailures
@@ -71,7 +68,7 @@ final class PlanClassification {
             : nil
     }
 
-    func apply(to summary: inout PlanSummary) throws {
+    func apply() throws {
         if let cache, try cache.listFormerKeys(in: db) {
             try db.execute(
                 sql: """
@@ -106,7 +103,7 @@ final class PlanClassification {
             if isNext {
                 if let resource = current { page.append(resource) }
                 if page.count == Self.pageLimit {
-                    try lookup.map { try settle($0, &summary) }
+                    try lookup.map(settle)
                     lookup = look(for: page)
                     page = []
                     page.reserveCapacity(Self.pageLimit)
@@ -120,8 +117,8 @@ final class PlanClassification {
             if row.bool() { current?.entries += 1 }
         }
         if let current { page.append(current) }
-        try lookup.map { try settle($0, &summary) }
-        try settle(look(for: page), &summary)
+        try lookup.map(settle)
+        try settle(look(for: page))
     }
 
     private func resource(
@@ -173,33 +170,32 @@ final class PlanClassification {
         PresenceLookup(of: page, presence) { known in
             // Content that is not an image counts only for a run that accepts any. A deleted object
             // counts as missing: deleting costs downloads, never correctness.
-            known.isAsDemanded && (acceptsAnyContent || known.isImage)
+            known.isAsDemanded && (planner.acceptsAnyContent || known.isImage)
         }
     }
 
-    private func settle(_ lookup: PresenceLookup, _ summary: inout PlanSummary) throws {
+    private func settle(_ lookup: PresenceLookup) throws {
         try lookup.forEach { resource, isPresent in
-            try settle(resource, isPresent ? resource.known : nil, &summary)
+            try settle(resource, isPresent ? resource.known : nil)
         }
     }
 
-    private func settle(
-        _ resource: NamedResource, _ known: NamedResource.Known?, _ summary: inout PlanSummary
-    ) throws {
+    private func settle(_ resource: NamedResource, _ known: NamedResource.Known?) throws {
+        let policy = planner.policy
         summary.urls += 1
         if let failure = resource.lastFailure?.failure {
             try insertFailure.run(
                 resource.id, failure.code, failure.status,
                 failure.failedAt.timeIntervalSince1970, failure.count)
         }
-        if let known, resource.mayBeUsed(known, policy: policy, headers: headers) {
+        if let known, resource.mayBeUsed(known, policy: policy, headers: planner.headers) {
             summary.cached += 1
             summary.cachedIcons += resource.icons
             summary.cachedEntries += resource.entries
             // The use of a stale object is recorded with the response.
             if known.isUseDue { try insertUse.run(known.object, known.digest) }
         } else if policy.isOffline {
-            try settleOffline(resource, &summary)
+            try settleOffline(resource)
         } else if policy.retriesOnlyFailed, resource.lastFailure == nil {
             try insertSettled.run(resource.id, PlanStatus.skipped.rawValue)
             summary.leftAlone += 1
@@ -209,13 +205,11 @@ final class PlanClassification {
             summary.remembered += 1
             summary.failed += resource.icons
         } else {
-            try want(resource, known, &summary)
+            try want(resource, known)
         }
     }
 
-    private func want(
-        _ resource: NamedResource, _ stale: NamedResource.Known?, _ summary: inout PlanSummary
-    ) throws {
+    private func want(_ resource: NamedResource, _ stale: NamedResource.Known?) throws {
         pending.insert(resource.id)
         if let stale {
             summary.stale += 1
@@ -232,10 +226,10 @@ final class PlanClassification {
     }
 
     /// Icons that the manifest contains need no request.
-    private func settleOffline(_ resource: NamedResource, _ summary: inout PlanSummary) throws {
+    private func settleOffline(_ resource: NamedResource) throws {
         let inline = try PreparedStatement(db, "SELECT 1 FROM inline WHERE fetch = ?")
         if try inline.firstInteger(resource.id) != nil {
-            return try want(resource, nil, &summary)
+            return try want(resource, nil)
         }
         try insertSettled.run(resource.id, PlanStatus.unavailable.rawValue)
         summary.unavailable += 1

@@ -3,12 +3,12 @@ import LarderManifest
 
 /// Plans without the network and without changes. Manifests at URLs are read from the cache.
 public struct Planner: Sendable {
-    private let cache: Cache?
-    private let rules: ManifestRules
-    private let acceptsAnyContent: Bool
-    private let policy: PlanPolicy
-    private let headers: RequestHeaders
-    private let shard: Shard?
+    let cache: Cache?
+    let rules: ManifestRules
+    let acceptsAnyContent: Bool
+    let policy: PlanPolicy
+    let headers: RequestHeaders
+    let shard: Shard?
 
     /// - Parameters:
     ///   - cache: The cache. Nil reads as an empty one.
@@ -42,9 +42,8 @@ public struct Planner: Sendable {
     ) throws -> PlanSummary {
         try Plan.translatingErrors {
             let plan = try Plan(
-                of: manifests.map { $0.cached { try cache?.manifest($0)?.file } }, rules: rules,
-                cache: cache, acceptsAnyContent: acceptsAnyContent, policy: policy,
-                headers: headers, shard: shard, at: nil, onProgress: onProgress)
+                of: manifests.map { $0.cached { try cache?.manifest($0)?.file } }, by: self,
+                onProgress: onProgress)
             if let body {
                 try plan.forEachEntryInTurn { try $0.forEach(body) }
                 try plan.forEachSettledEntry { try $0.forEach(body) }

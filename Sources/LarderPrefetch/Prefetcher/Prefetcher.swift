@@ -123,10 +123,12 @@ public final class Prefetcher: Sendable {
         let plan: Plan
         do {
             plan = try Plan(
-                of: manifests.map { $0.opened(by: open) }, rules: configuration.manifestRules,
-                cache: cache, acceptsAnyContent: configuration.acceptsAnyContent,
-                policy: configuration.policy,
-                headers: configuration.requestHeaders, shard: configuration.shard,
+                of: manifests.map { $0.opened(by: open) },
+                by: Planner(
+                    cache: cache, rules: configuration.manifestRules,
+                    acceptsAnyContent: configuration.acceptsAnyContent,
+                    policy: configuration.policy, headers: configuration.requestHeaders,
+                    shard: configuration.shard),
                 at: store.scratchPath("plan.sqlite"), isCancelled: { self.isCancelled },
                 onProgress: { channel.offer(.planning($0)) })
         } catch is CancellationError {

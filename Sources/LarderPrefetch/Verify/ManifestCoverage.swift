@@ -14,8 +14,9 @@ final class ManifestCoverage: Sendable {
     {
         plan = try Plan(
             of: manifests.map { $0.cached { try cache.manifest($0)?.file } },
-            rules: configuration.manifestRules, cache: cache, acceptsAnyContent: true,
-            policy: PlanPolicy(), headers: configuration.requestHeaders, at: nil)
+            by: Planner(
+                cache: cache, rules: configuration.manifestRules, acceptsAnyContent: true,
+                headers: configuration.requestHeaders))
         hasDamaged = plan.hasIndex && cache.hasDamaged
         for (source, summary) in zip(manifests, plan.summary.manifests) {
             if let refusal = summary.refusal(of: source) { throw refusal }

@@ -79,9 +79,8 @@ import Testing
     /// others are to wait for.
     private func expectUses(of urls: [String], in path: String) throws {
         let plan = try Plan(
-            of: [.bytes(Array(manifest(urls).utf8), name: "apps.json")], rules: .init(),
-            cache: try Cache.open(at: path), acceptsAnyContent: true, policy: PlanPolicy(),
-            headers: .init(), at: nil)
+            of: [.bytes(Array(manifest(urls).utf8), name: "apps.json")],
+            by: Planner(cache: try Cache.open(at: path), acceptsAnyContent: true))
         var pages: [Int] = []
         var rows: [Int64] = []
         try plan.forEachUse { objects in

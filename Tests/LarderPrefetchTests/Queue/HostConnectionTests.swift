@@ -27,8 +27,7 @@ import Testing
             let cache = try Cache.create(at: directory.path("cache"))
             let plan = try Plan(
                 of: [.bytes(Array("[\(manifest.joined(separator: ","))]".utf8), name: "test")],
-                rules: ManifestRules(), cache: cache, acceptsAnyContent: false,
-                policy: PlanPolicy(), headers: RequestHeaders(), at: nil)
+                by: Planner(cache: cache))
             let open = Open()
             self.open = open
             schedule = try HostSchedule(

@@ -24,8 +24,7 @@ import Testing
             let cache = try Cache.create(at: directory.path("cache"))
             let plan = try Plan(
                 of: [.bytes(Array("[\(manifest.joined(separator: ","))]".utf8), name: "test")],
-                rules: ManifestRules(), cache: cache, acceptsAnyContent: false,
-                policy: PlanPolicy(), headers: RequestHeaders(), at: nil)
+                by: Planner(cache: cache))
             var schedule = try HostSchedule(
                 plan: plan, cache: cache, slots: slots, connections: connections,
                 limits: HostLimits(
