@@ -5,12 +5,29 @@ import Synchronization
 
 /// The pending resources, in the order of fetching.
 extension Plan {
-    /// Creates an index for an order of pending resources, unless it exists. It has all columns
-    /// that are read, since the table's rows are in another order.
-    private func make(_ order: PlanSchema.Order) throws {
-        let name = "main.pending_by_\(order)"
+    /// Lists the pending resources in an order. On demand, since sorting a million takes half a
+    /// second. The index has all columns that are read: the table's rows are in another order.
+    private func list(by order: String) throws {
         try database.writeWithoutTransaction { db in
-            try db.execute(sql: "CREATE INDEX IF NOT EXISTS \(name) ON pending (\(order.rawValue))")
+            try db.inTransaction {
+                // The turn is ~priority: lower comes first, and none overflows.
+                try db.execute(
+                    sql: """
+                        DROP TABLE IF EXISTS main.pending;
+                        CREATE TABLE main.pending (
+                            fetch INTEGER NOT NULL, origin INTEGER NOT NULL, turn INTEGER NOT NULL);
+                        """)
+                let insert = try PreparedStatement(
+                    db,
+                    "INSERT INTO pending SELECT id, origin, ~priority FROM entries WHERE id = ?")
+                var last: Int64 = 0
+                while case let page = pendingFetches(after: last, limit: 512), let end = page.last {
+                    for fetch in page { try insert.run(fetch) }
+                    last = end
+                }
+                try db.execute(sql: "CREATE INDEX main.pending_in_order ON pending (\(order))")
+                return .commit
+            }
         }
     }
 
@@ -18,9 +35,9 @@ extension Plan {
     /// resources, and their numbers of resources.
     func orderFetches() throws -> [(origin: Int, urls: Int)] {
         let (areInOrder, count) = pending.withLock { ($0.areInOrder, $0.count) }
-        guard !areInOrder else { return count == 0 ? [] : [(origin: 0, urls: count)] }
-        if count < summary.missing + summary.stale { try dropFinished() }
-        try make(.origin)
+        guard count > 0 else { return [] }
+        guard !areInOrder else { return [(origin: 0, urls: count)] }
+        try list(by: "origin, turn, fetch")
         return try database.unsafeRead { db in
             try PreparedStatement(
                 db,
@@ -31,19 +48,6 @@ extension Plan {
                     ORDER BY first.turn, first.fetch LIMIT 1)
                 """
             ).rows { (Int($0.integer()), Int($0.integer())) }
-        }
-    }
-
-    private func dropFinished() throws {
-        try database.writeWithoutTransaction { db in
-            try db.inTransaction {
-                let delete = try PreparedStatement(db, "DELETE FROM pending WHERE rowid = ?")
-                try PreparedStatement(db, "SELECT rowid, fetch FROM pending").forEach { row in
-                    let number = row.integer()
-                    if pendingStatus(of: row.integer()) == nil { try delete.run(number) }
-                }
-                return .commit
-            }
         }
     }
 
@@ -65,14 +69,15 @@ extension Plan {
         }
     }
 
-    /// Returns the places of the next resources in the order of fetching, pending or finished.
+    /// Returns the places of the next resources in the order of fetching, pending or finished since
+    /// the first were returned.
     func places(
         after last: PlannedResource.Place?, limit: Int
     ) throws -> [PlannedResource.Place] {
         if let next = nextInOrder(after: last, limit: limit) {
             return next.map { PlannedResource.Place(turn: 0, fetch: $0) }
         }
-        try make(.turn)
+        if last == nil { try list(by: "turn, fetch") }
         return try database.unsafeRead { db in
             try PreparedStatement(
                 db,
@@ -140,9 +145,8 @@ extension Plan {
 
     var hasPending: Bool { pending.withLock { $0.count > 0 } }
 
-    /// Returns some pending fetches.
-    func pendingFetches(limit: Int) -> [Int64] {
-        pending.withLock { $0.next(after: 0, limit: limit) }
+    func pendingFetches(after last: Int64 = 0, limit: Int) -> [Int64] {
+        pending.withLock { $0.next(after: last, limit: limit) }
     }
 
     /// Marks pending resources as stale: the cache has them now, and their origins are asked.

@@ -24,7 +24,6 @@ final class PlanClassification {
     private let setLeader: PreparedStatement
     private let raise: PreparedStatement
     private let lendCredentials: PreparedStatement
-    private let insertPending: PreparedStatement
     private let insertSettled: PreparedStatement
     private let insertUse: PreparedStatement
     private let insertFailure: PreparedStatement
@@ -50,8 +49,6 @@ final class PlanClassification {
             UPDATE entries SET credentials = (SELECT credentials FROM entries WHERE id = ?)
             WHERE id = ?
             """)
-        insertPending = try PreparedStatement(
-            db, "INSERT INTO pending (fetch, origin, turn) VALUES (?, ?, ?)")
         insertSettled = try PreparedStatement(db, "INSERT INTO settled VALUES (?, ?)")
         insertUse = try PreparedStatement(db, "INSERT INTO uses VALUES (?, ?)")
         insertFailure = try PreparedStatement(
@@ -85,8 +82,7 @@ final class PlanClassification {
         try PreparedStatement(
             db,
             """
-            SELECT key, id, url, credentials IS NOT NULL, origin, priority,
-                \(Expectation.columns), icon = 1
+            SELECT key, id, url, credentials IS NOT NULL, priority, \(Expectation.columns), icon = 1
             FROM main.entries e WHERE key IS NOT NULL ORDER BY key, id
             """
         ).forEach { row in
@@ -125,7 +121,7 @@ final class PlanClassification {
         _ row: inout RowReader, _ keyColumn: RowReader.Column, key: [UInt8]
     ) throws -> NamedResource {
         var resource = NamedResource(
-            id: row.integer(), url: row.text(), hasCredentials: row.bool(), origin: row.integer(),
+            id: row.integer(), url: row.text(), hasCredentials: row.bool(),
             priority: row.integer())
         resource.known = try recall?.known(for: key, keyColumn)
         if let recallFailure {
@@ -144,7 +140,6 @@ final class PlanClassification {
     private func follow(_ current: inout NamedResource?, _ row: inout RowReader) throws {
         guard let leader = current else { return }
         let (id, url, hasCredentials) = (row.integer(), row.text(), row.bool())
-        row.skip()
         let priority = row.integer()
         hasFollowers = true
         try setLeader.run(leader.id, id)
@@ -205,11 +200,11 @@ final class PlanClassification {
             summary.remembered += 1
             summary.failed += resource.icons
         } else {
-            try want(resource, known)
+            want(resource, known)
         }
     }
 
-    private func want(_ resource: NamedResource, _ stale: NamedResource.Known?) throws {
+    private func want(_ resource: NamedResource, _ stale: NamedResource.Known?) {
         pending.insert(resource.id)
         if let stale {
             summary.stale += 1
@@ -217,19 +212,13 @@ final class PlanClassification {
         } else {
             summary.missing += 1
         }
-        guard !pending.areInOrder else { return }
-        try insertPending.run {
-            $0.bind(resource.id)
-            $0.bind(resource.origin)
-            $0.bind(~resource.priority)
-        }
     }
 
     /// Icons that the manifest contains need no request.
     private func settleOffline(_ resource: NamedResource) throws {
         let inline = try PreparedStatement(db, "SELECT 1 FROM inline WHERE fetch = ?")
         if try inline.firstInteger(resource.id) != nil {
-            return try want(resource, nil)
+            return want(resource, nil)
         }
         try insertSettled.run(resource.id, PlanStatus.unavailable.rawValue)
         summary.unavailable += 1

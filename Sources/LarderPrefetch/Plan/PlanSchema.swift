@@ -42,15 +42,5 @@ enum PlanSchema {
             entry INTEGER PRIMARY KEY, text TEXT NOT NULL);
         CREATE TABLE main.uses (       -- what is cached, and used for the first time in a while
             object INTEGER NOT NULL, digest BLOB NOT NULL);
-        CREATE TABLE main.pending (    -- what is to be fetched, unless that is in order of id
-            fetch INTEGER NOT NULL, origin INTEGER NOT NULL,
-            turn INTEGER NOT NULL      -- ~priority: lower comes first, and none overflows
-        );
         """
-
-    /// Orders of the pending resources, created on demand: sorting a million takes half a second.
-    enum Order: String {
-        case origin = "origin, turn, fetch"
-        case turn = "turn, fetch"
-    }
 }

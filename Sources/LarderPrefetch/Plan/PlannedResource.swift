@@ -71,7 +71,6 @@ struct NamedResource {
     /// Nil if it is the key.
     let url: String?
     var hasCredentials: Bool
-    let origin: Int64
     var priority: Int64
     var entries = 0
     var icons = 0

@@ -217,7 +217,7 @@ final class PullStage: Depositor, Sendable {
         if remote.use == .only { return true }
         let resource = NamedResource(
             id: fetch.id, key: fetch.key, url: fetch.url,
-            hasCredentials: fetch.credentials != nil, origin: 0, priority: 0)
+            hasCredentials: fetch.credentials != nil, priority: 0)
         let row = NamedResource.Known(
             row: 0, object: 0, digest: known.digest, size: reference.size,
             isImage: reference.mediaType != nil, isFresh: reference.isFresh(at: Date()),
