@@ -31,18 +31,17 @@ extension Plan {
     /// Calls `body` with every entry that needs no transfer (cached, skipped or failed), in pages,
     /// in the order of the manifests. Must be called before ``releaseIndex()``, and before a fetch
     /// is done.
-    func forEachSettledEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
-        let settledURLs = summary.urls - summary.missing - summary.stale
-        guard settledURLs + summary.failed + summary.skipped > 0 else { return }
-        let select = hasIndex ? Self.selectEntryWithObject : Self.selectEntry
-        try forEachEntry(select, arePending: false, body)
-    }
-
-    func forEachFailed(_ body: ([PlannedEntry]) throws -> Void) throws {
-        guard summary.failed + summary.skipped > 0 else { return }
+    ///
+    /// - Parameter areCached: Whether cached entries are included.
+    func forEachSettledEntry(
+        areCached: Bool = true, _ body: ([PlannedEntry]) throws -> Void
+    ) throws {
+        let cachedURLs = areCached ? summary.urls - summary.missing - summary.stale : 0
+        guard cachedURLs + summary.failed + summary.skipped > 0 else { return }
         try forEachEntry(
-            Self.selectEntry, where: "(e.key IS NULL OR s.fetch IS NOT NULL)", arePending: false,
-            body)
+            areCached && hasIndex ? Self.selectEntryWithObject : Self.selectEntry,
+            where: areCached ? "TRUE" : "(e.key IS NULL OR s.fetch IS NOT NULL)",
+            arePending: false, body)
     }
 
     func forEachUnfinishedEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
@@ -53,7 +52,7 @@ extension Plan {
     /// Calls `body` with the pending entries in the order of fetching, those of one URL together.
     func forEachEntryInTurn(_ body: ([PlannedEntry]) throws -> Void) throws {
         var last: PlannedResource.Place?
-        while case let page = try places(after: last, limit: 512), !page.isEmpty {
+        while case let page = try places(after: last), !page.isEmpty {
             last = page.last
             try forEachEntry(of: page.map(\.fetch)) { _, entries in try body(entries) }
         }
@@ -64,42 +63,36 @@ extension Plan {
         _ body: ([PlannedEntry]) throws -> Void
     ) throws {
         let select = "\(select) WHERE e.id > ? AND \(condition) ORDER BY e.id"
-        var last: Int64 = 0
-        var isAtEnd = false
-        while !isAtEnd {
+        try forEachPage(body) { db, last in
+            let rows = try PreparedStatement(db, select)
+            try rows.bind(last?.id ?? 0)
+            defer { rows.reset() }
             var page: [PlannedEntry] = []
-            isAtEnd = try database.unsafeRead { db in
-                let rows = try PreparedStatement(db, select)
-                try rows.bind(last)
-                defer { rows.reset() }
-                while page.count < 512 {
-                    guard var row = try rows.next() else { return true }
-                    last = row.integer()
-                    let fetch = row.optionalInteger()
-                    let pending = fetch.flatMap { pendingStatus(of: $0) }
-                    guard (pending != nil) == arePending else { continue }
-                    var entry = try entry(last, pending, &row)
-                    // NULL, too, if no columns of an object are selected.
-                    entry.object = try row.optional { try StoredObject(&$0) }
-                    page.append(entry)
-                }
-                return false
+            while page.count < Self.pageLimit, var row = try rows.next() {
+                let id = row.integer()
+                let pending = row.optionalInteger().flatMap { pendingStatus(of: $0) }
+                guard (pending != nil) == arePending else { continue }
+                var entry = try entry(id, pending, &row)
+                // NULL, too, if no columns of an object are selected.
+                entry.object = try row.optional { try StoredObject(&$0) }
+                page.append(entry)
             }
-            if !page.isEmpty { try body(page) }
+            return page
         }
     }
 
-    /// Calls `body` with each page that `next` reads. `body` may use the database.
+    static let pageLimit = 512
+
+    /// Calls `body` with each page that `next` reads, which ends with the first that is not full.
+    /// `body` may use the database.
     func forEachPage<Row>(
         _ body: ([Row]) throws -> Void, reading next: (Database, _ last: Row?) throws -> [Row]
     ) throws {
-        var last: Row?
-        while true {
-            let page = try database.unsafeRead { try next($0, last) }
-            guard !page.isEmpty else { return }
-            last = page.last
-            try body(page)
-        }
+        var page: [Row] = []
+        repeat {
+            page = try database.unsafeRead { [last = page.last] in try next($0, last) }
+            if !page.isEmpty { try body(page) }
+        } while page.count == Self.pageLimit
     }
 
     private static let selectEntry = select()
@@ -108,7 +101,7 @@ extension Plan {
         "LEFT JOIN cache.resources r ON r.key = f.key LEFT JOIN cache.objects o ON o.id = r.object")
     private static let selectLeader = selectEntry + " WHERE e.id = ?"
     private static let selectFollowers =
-        selectEntry + " WHERE e.leader = ? AND e.id > ? ORDER BY e.id LIMIT 512"
+        selectEntry + " WHERE e.leader = ? AND e.id > ? ORDER BY e.id LIMIT \(pageLimit)"
 
     private static func select(_ columns: String = "", _ more: String = "") -> String {
         """

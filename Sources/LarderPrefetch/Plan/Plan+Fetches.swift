@@ -21,7 +21,7 @@ extension Plan {
                     db,
                     "INSERT INTO pending SELECT id, origin, ~priority FROM entries WHERE id = ?")
                 var last: Int64 = 0
-                while case let page = pendingFetches(after: last, limit: 512), let end = page.last {
+                while case let page = pendingFetches(after: last), let end = page.last {
                     for fetch in page { try insert.run(fetch) }
                     last = end
                 }
@@ -71,10 +71,8 @@ extension Plan {
 
     /// Returns the places of the next resources in the order of fetching, pending or finished since
     /// the first were returned.
-    func places(
-        after last: PlannedResource.Place?, limit: Int
-    ) throws -> [PlannedResource.Place] {
-        if let next = nextInOrder(after: last, limit: limit) {
+    func places(after last: PlannedResource.Place?) throws -> [PlannedResource.Place] {
+        if let next = nextInOrder(after: last, limit: Self.pageLimit) {
             return next.map { PlannedResource.Place(turn: 0, fetch: $0) }
         }
         if last == nil { try list(by: "turn, fetch") }
@@ -85,7 +83,7 @@ extension Plan {
                 SELECT turn, fetch FROM pending WHERE (turn, fetch) > (?, ?)
                 ORDER BY turn, fetch LIMIT ?
                 """
-            ).rows(last?.turn ?? .min, last?.fetch ?? 0, limit) {
+            ).rows(last?.turn ?? .min, last?.fetch ?? 0, Self.pageLimit) {
                 PlannedResource.Place(turn: Int($0.integer()), fetch: $0.integer())
             }
         }
@@ -145,8 +143,8 @@ extension Plan {
 
     var hasPending: Bool { pending.withLock { $0.count > 0 } }
 
-    func pendingFetches(after last: Int64 = 0, limit: Int) -> [Int64] {
-        pending.withLock { $0.next(after: last, limit: limit) }
+    func pendingFetches(after last: Int64 = 0) -> [Int64] {
+        pending.withLock { $0.next(after: last, limit: Self.pageLimit) }
     }
 
     /// Marks pending resources as stale: the cache has them now, and their origins are asked.

@@ -99,8 +99,8 @@ final class Plan: Sendable {
             }
         } reading: { db, last in
             try PreparedStatement(
-                db, "SELECT fetch FROM inline WHERE fetch > ? ORDER BY fetch LIMIT 512"
-            ).rows(last ?? 0) { $0.integer() }
+                db, "SELECT fetch FROM inline WHERE fetch > ? ORDER BY fetch LIMIT ?"
+            ).rows(last ?? 0, Self.pageLimit) { $0.integer() }
         }
     }
 

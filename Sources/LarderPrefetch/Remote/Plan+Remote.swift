@@ -122,10 +122,10 @@ extension Plan {
     /// Returns the next pending resources that the remote has: either the twins or the others.
     /// Requires ``noteTwins()``.
     func foundFetches(
-        areTwins: Bool, after last: PlannedResource.Place?, limit: Int
+        areTwins: Bool, after last: PlannedResource.Place?
     ) throws -> [(fetch: PlannedResource, known: RemoteStore.Known)] {
         var place = last
-        while case let page = try places(after: place, limit: limit), let end = page.last {
+        while case let page = try places(after: place), let end = page.last {
             place = end
             let found: [(fetch: PlannedResource, known: RemoteStore.Known)]
             found = try database.unsafeRead { db in

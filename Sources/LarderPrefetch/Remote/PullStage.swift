@@ -54,7 +54,7 @@ final class PullStage: Depositor, Sendable {
         let failure =
             tally.failure.map { ResourceFailure($0) }
             ?? ResourceFailure(.notInRemote, "the remote does not have it")
-        while case let rest = plan.pendingFetches(limit: 512), !rest.isEmpty {
+        while case let rest = plan.pendingFetches(), !rest.isEmpty {
             context.reporter.report(rest.map { ResourceResult(id: $0, result: .failure(failure)) })
         }
     }
@@ -84,7 +84,7 @@ final class PullStage: Depositor, Sendable {
         try await forEach(atOnce: remote.maximumConcurrent) {
             try Task.checkCancellation()
             if page.isEmpty, !isStopped {
-                page = try plan.foundFetches(areTwins: areTwins, after: last, limit: 256)[...]
+                page = try plan.foundFetches(areTwins: areTwins, after: last)[...]
                 last = page.last?.fetch.place
             }
             return page.popFirst()

@@ -67,7 +67,7 @@ extension Plan {
                             LEFT JOIN main.spellings s
                                 ON s.entry = iif(f.key GLOB 'key:*' AND e.url IS NOT f.url,
                                     f.id, e.id)
-                        WHERE l.entry > ? ORDER BY l.entry LIMIT 512
+                        WHERE l.entry > ? ORDER BY l.entry LIMIT \(Self.pageLimit)
                         """), arguments: [last?["entry"] as Int64? ?? 0])
         }
     }

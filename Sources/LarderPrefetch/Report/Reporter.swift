@@ -4,8 +4,6 @@ import Synchronization
 
 /// The last stage: maps results of resources to results of entries, and counts them.
 final class Reporter: Sendable {
-    private static let pageLimit = 512
-
     private let plan: Plan
     private let channel: EventChannel
     private let namesSuccesses: Bool
@@ -38,7 +36,7 @@ final class Reporter: Sendable {
 
     func reportSettled() throws {
         if !namesSuccesses { state.withLock { $0.report.addCached(plan.summary) } }
-        try (namesSuccesses ? plan.forEachSettledEntry : plan.forEachFailed) { page in
+        try plan.forEachSettledEntry(areCached: namesSuccesses) { page in
             try emit(
                 page.map { entry in
                     if let failure = entry.failure {
@@ -67,7 +65,7 @@ final class Reporter: Sendable {
             var results: [EntryResult] = []
             try plan.forEachEntry(of: named.map(\.id)) { index, page in
                 results += page.map { Self.result(of: $0, named[index]) }
-                guard results.count >= Self.pageLimit else { return }
+                guard results.count >= Plan.pageLimit else { return }
                 try emit(results)
                 results = []
             }
