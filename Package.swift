@@ -101,6 +101,8 @@ let package = Package(
                 "LarderCache", "LarderCore", "LarderHTTP", "LarderIcons", "LarderImages",
                 "LarderManifest",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(
+                    name: "BitCollections", package: "swift-collections", condition: prefetching),
                 .product(name: "DequeModule", package: "swift-collections", condition: prefetching),
                 .product(name: "HeapModule", package: "swift-collections", condition: prefetching),
                 .product(name: "Logging", package: "swift-log", condition: prefetching),

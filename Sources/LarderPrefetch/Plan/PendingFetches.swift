@@ -1,3 +1,5 @@
+import BitCollections
+
 /// The resources that are still to be fetched: a bit for each entry of the plan, so that neither
 /// planning nor reporting a fetch writes a row. A run with stale resources has four more bytes for
 /// each.
@@ -5,8 +7,7 @@ struct PendingFetches: Sendable {
     /// Whether all of them have one origin and one priority: they are fetched in the order of their
     /// numbers, and the plan's table does not list them.
     let areInOrder: Bool
-    private(set) var count = 0
-    private var waiting: [UInt64]
+    private var fetches: BitSet
     /// The rows of stale resources in the cache's index, by fetch; 0 for those that are missing.
     /// Empty if none is stale.
     private var rows: [UInt32] = []
@@ -19,13 +20,14 @@ struct PendingFetches: Sendable {
     init(upTo last: Int64, areInOrder: Bool) {
         self.areInOrder = areInOrder
         self.last = last
-        waiting = Array(repeating: 0, count: Int(last) / 64 + 1)
+        fetches = BitSet(reservingCapacity: Int(last))
     }
+
+    var count: Int { fetches.count }
 
     /// Nil if the fetch is not pending.
     func status(of fetch: Int64) -> PlanStatus? {
-        let (word, bit) = Self.place(of: fetch)
-        guard waiting[word] & bit != 0 else { return nil }
+        guard fetches.contains(Int(fetch)) else { return nil }
         return rows.isEmpty || rows[Int(fetch)] == 0 ? .missing : .stale
     }
 
@@ -37,43 +39,15 @@ struct PendingFetches: Sendable {
 
     /// Returns the next fetches in the order of their numbers.
     func next(after last: Int64, limit: Int) -> [Int64] {
-        var fetches: [Int64] = []
-        var word = Int(last + 1) / 64
-        guard word < waiting.count else { return [] }
-        var rest = waiting[word] & (UInt64.max << UInt64((last + 1) % 64))
-        while fetches.count < limit {
-            if rest == 0 {
-                word += 1
-                guard word < waiting.count else { break }
-                rest = waiting[word]
-            } else {
-                fetches.append(Int64(word * 64 + rest.trailingZeroBitCount))
-                rest &= rest - 1
-            }
-        }
-        return fetches
+        fetches[members: (Int(last) + 1)...].prefix(limit).map { Int64($0) }
     }
 
-    /// Must be called at most once for each fetch.
-    mutating func insert(_ fetch: Int64) {
-        let (word, bit) = Self.place(of: fetch)
-        waiting[word] |= bit
-        count += 1
-    }
+    mutating func insert(_ fetch: Int64) { fetches.insert(Int(fetch)) }
 
     mutating func markStale(_ fetch: Int64, row: Int64? = nil) {
         if rows.isEmpty { rows = Array(repeating: 0, count: Int(last) + 1) }
         rows[Int(fetch)] = row.flatMap { $0 > 0 ? UInt32(exactly: $0) : nil } ?? Self.unknown
     }
 
-    mutating func remove(_ fetch: Int64) {
-        let (word, bit) = Self.place(of: fetch)
-        guard waiting[word] & bit != 0 else { return }
-        waiting[word] &= ~bit
-        count -= 1
-    }
-
-    private static func place(of fetch: Int64) -> (word: Int, bit: UInt64) {
-        (Int(fetch / 64), 1 << UInt64(fetch % 64))
-    }
+    mutating func remove(_ fetch: Int64) { fetches.remove(Int(fetch)) }
 }
