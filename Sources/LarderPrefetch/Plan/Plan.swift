@@ -71,7 +71,7 @@ final class Plan: Sendable {
                 return .commit
             }
             return (
-                classification.summary, builder.origins, classification.pending,
+                classification.summary, builder.origins.all, classification.pending,
                 classification.hasFollowers
             )
         }

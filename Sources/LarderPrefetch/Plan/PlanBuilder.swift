@@ -6,8 +6,7 @@ import LarderManifest
 
 struct PlanBuilder {
     var summary = PlanSummary()
-    var origins: [String] = []
-    private var originNumbers: [String: Int] = [:]
+    private(set) var origins = OriginNames([])
     /// Equals SQLite's own numbering, which is faster than checking a given number.
     private(set) var lastID: Int64 = 0
     private var priorities: (lowest: Int, highest: Int) = (.max, .min)
@@ -20,7 +19,7 @@ struct PlanBuilder {
     private let insertSpelling: PreparedStatement
 
     /// Whether all resources have one origin and one priority.
-    var areInOrder: Bool { origins.count <= 1 && priorities.lowest >= priorities.highest }
+    var areInOrder: Bool { origins.all.count <= 1 && priorities.lowest >= priorities.highest }
 
     init(for db: Database, shard: Shard?, sealingWith seal: CredentialSeal) throws {
         self.shard = shard
@@ -65,13 +64,15 @@ struct PlanBuilder {
             try add(entry, item, manifest: manifest)
         case .skipped(let reason):
             summary.skipped += 1
-            try addProblem(item, manifest: manifest, code: nil, message: reason)
+            try insertProblem.run(
+                manifest, item.position, item.icon, item.name, nil as String?, reason)
         case .failed(let error):
             summary.failed += 1
             if let scheme = error.scheme { summary.countUnsupported(scheme) }
             let place = item.line.map { "line \($0): " } ?? ""
-            try addProblem(
-                item, manifest: manifest, code: error.code.rawValue, message: place + error.message)
+            try insertProblem.run(
+                manifest, item.position, item.icon, item.name, error.code.rawValue,
+                place + error.message)
         }
     }
 
@@ -104,15 +105,9 @@ struct PlanBuilder {
     private mutating func add(_ entry: InlineEntry, _ item: ManifestItem, manifest: Int) throws {
         try insertEntry.run(
             manifest, item.position, item.icon, entry.name, entry.resourceKey, nil as String?,
-            nil as Data?, number(ofOrigin: ""), entry.priority, entry.expectedDigest,
+            nil as Data?, origins.number(of: ""), entry.priority, entry.expectedDigest,
             entry.expectedSize)
         try insertBytes.run(lastID, entry.resourceKey, Data(entry.bytes))
-    }
-
-    private func addProblem(
-        _ item: ManifestItem, manifest: Int, code: String?, message: String
-    ) throws {
-        try insertProblem.run(manifest, item.position, item.icon, item.name, code, message)
     }
 
     private mutating func note(_ priority: Int) {
@@ -122,16 +117,8 @@ struct PlanBuilder {
     /// Most URLs have the same origin as the one before.
     private mutating func number(ofOrigin url: HTTPURL) -> Int {
         if let last, last.url.hasOrigin(of: url) { return last.number }
-        let number = number(ofOrigin: url.origin)
+        let number = origins.number(of: url.origin)
         last = (url, number)
-        return number
-    }
-
-    private mutating func number(ofOrigin origin: String) -> Int {
-        if let known = originNumbers[origin] { return known }
-        let number = origins.count
-        origins.append(origin)
-        originNumbers[origin] = number
         return number
     }
 }

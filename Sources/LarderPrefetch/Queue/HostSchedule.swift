@@ -484,6 +484,8 @@ struct OriginNames {
         return number
     }
 
+    var all: [String] { planned.isEmpty ? others : planned + others }
+
     func isNumber(_ number: Int, of origin: String) -> Bool { numbers[origin] == number }
 
     subscript(number: Int) -> String {
