@@ -63,16 +63,16 @@ extension Plan {
         }
     }
 
-    func wantedNames(in part: UInt8, after last: Digest?, limit: Int) throws -> [Digest] {
+    func wantedNames(in part: UInt8, after last: Digest?) throws -> [Digest] {
         try database.unsafeRead { db in
             try PreparedStatement(
                 db,
                 "SELECT name FROM wanted WHERE part = ? AND name > ? ORDER BY part, name LIMIT ?"
-            ).rows(Int64(part), Data(last?.bytes ?? []), limit) { try $0.requireDigest() }
+            ).rows(Int64(part), Data(last?.bytes ?? []), Self.pageLimit) { try $0.requireDigest() }
         }
     }
 
-    func note(found: [(name: Digest, known: RemoteStore.Known)], in part: UInt8) throws {
+    func note(found: [RemoteLookup.Found], in part: UInt8) throws {
         guard !found.isEmpty else { return }
         try database.write { db in
             let insert = try PreparedStatement(
@@ -119,16 +119,17 @@ extension Plan {
         }
     }
 
+    typealias FoundFetch = (fetch: PlannedResource, known: RemoteStore.Known)
+
     /// Returns the next pending resources that the remote has: either the twins or the others.
     /// Requires ``noteTwins()``.
     func foundFetches(
         areTwins: Bool, after last: PlannedResource.Place?
-    ) throws -> [(fetch: PlannedResource, known: RemoteStore.Known)] {
+    ) throws -> [FoundFetch] {
         var place = last
         while case let page = try places(after: place), let end = page.last {
             place = end
-            let found: [(fetch: PlannedResource, known: RemoteStore.Known)]
-            found = try database.unsafeRead { db in
+            let found: [FoundFetch] = try database.unsafeRead { db in
                 let select = try PreparedStatement(
                     db,
                     """
@@ -158,13 +159,13 @@ extension Plan {
     }
 
     /// Returns the next resources that were cached when the plan was made.
-    func cachedShareables(after last: Int64, limit: Int) throws -> [Shareable] {
+    func cachedShareables(after last: Int64) throws -> [Shareable] {
         try database.unsafeRead { db in
             try PreparedStatement(
                 db,
                 Self.selectShareable
                     + " JOIN present n ON n.fetch = e.id WHERE n.fetch > ? ORDER BY n.fetch LIMIT ?"
-            ).rows(last, limit, as: Self.shareable)
+            ).rows(last, Self.pageLimit, as: Self.shareable)
         }
     }
 

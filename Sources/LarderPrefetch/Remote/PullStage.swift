@@ -66,28 +66,23 @@ final class PullStage: Depositor, Sendable {
         try await forEach(atOnce: remote.maximumConcurrent) {
             parts.popFirst()
         } _: { [plan] part in
-            let names = WantedNames(in: part, of: plan)
             try await lookup.look(in: part) {
-                try names.next()
+                try plan.wantedNames(in: part, after: $0)
             } found: {
-                try names.note($0, $1)
+                try plan.note(found: $0, in: part)
             }
-            try names.finish()
         }
         try plan.orderFound()
         state.withLock { $0.hasLooked = true }
     }
 
     private func pull(areTwins: Bool) async throws {
-        var page: ArraySlice<(fetch: PlannedResource, known: RemoteStore.Known)> = []
-        var last: PlannedResource.Place?
+        var found = Pages<Plan.FoundFetch> { [self] last in
+            try isStopped ? [] : plan.foundFetches(areTwins: areTwins, after: last?.fetch.place)
+        }
         try await forEach(atOnce: remote.maximumConcurrent) {
             try Task.checkCancellation()
-            if page.isEmpty, !isStopped {
-                page = try plan.foundFetches(areTwins: areTwins, after: last)[...]
-                last = page.last?.fetch.place
-            }
-            return page.popFirst()
+            return try found.next()
         } _: { [self] fetch, known in
             try await pull(fetch, known)
         }

@@ -75,14 +75,13 @@ final class PushStage: Sendable {
         } _: { [self] item in
             try await push(item, isKept: false)
         }
-        var last: Int64 = 0
-        try await forEach(atOnce: width) {
+        var kept = Pages<Plan.Shareable> { [self] last in
             // Once stopped, the rest is only counted, unless most of it may be in the remote.
-            if page.isEmpty, isLookedUp || !isStopping, !Task.isCancelled {
-                page = try context.plan.cachedShareables(after: last, limit: 256)[...]
-                last = page.last?.id ?? last
-            }
-            return page.popFirst()
+            guard isLookedUp || !isStopping, !Task.isCancelled else { return [] }
+            return try context.plan.cachedShareables(after: last?.id ?? 0)
+        }
+        try await forEach(atOnce: width) {
+            try kept.next()
         } _: { [self] item in
             try await push(item, isKept: true)
         }

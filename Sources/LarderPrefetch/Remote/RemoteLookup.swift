@@ -7,9 +7,9 @@ package struct RemoteLookup: Sendable {
     private let store: RemoteStore
     private let width: Int
 
-    /// Names that are wanted, in ascending order; nil at the end.
-    package typealias Wanted = @Sendable () throws -> Digest?
-    package typealias Find = @Sendable (_ name: Digest, RemoteStore.Known) throws -> Void
+    /// Returns the wanted names that follow one, in ascending order, or none at the end.
+    package typealias Wanted = @Sendable (_ last: Digest?) throws -> [Digest]
+    package typealias Found = (name: Digest, known: RemoteStore.Known)
 
     package init(_ store: RemoteStore, width: Int) {
         self.store = store
@@ -17,11 +17,13 @@ package struct RemoteLookup: Sendable {
     }
 
     package func look(
-        in part: UInt8, for next: @escaping Wanted, found: @escaping Find
+        in part: UInt8, for next: @escaping Wanted,
+        found report: @escaping @Sendable ([Found]) throws -> Void
     ) async throws {
         let prefix = RemoteLayout.references(ofPart: part)
-        var candidate = Candidate(found)
-        var wanted = try next()
+        var names = Pages(next)
+        var wanted = try names.next()
+        var found: [Found] = []
         var last: String?
         while let first = wanted {
             let page = try await store.list(prefix, after: max(last ?? "", prefix + first.hex))
@@ -30,37 +32,41 @@ package struct RemoteLookup: Sendable {
                 guard let (reference, digest) = RemoteLayout.reference(object.key) else { continue }
                 while let name = wanted, name < reference.name {
                     passed += 1
-                    wanted = try next()
+                    wanted = try names.next()
                 }
                 guard wanted == reference.name else { continue }
-                try candidate.take(reference.name, .init(digest: digest, modified: object.modified))
+                add((reference.name, .init(digest: digest, modified: object.modified)), to: &found)
             }
             guard let end = page.next else { break }
             last = end
             if passed < 2 {
                 // The last name is looked up again: the next page may have more of it.
-                if candidate.name != wanted { try candidate.finish() }
-                return try await lookForEach(part, from: wanted, next, found)
+                if let wanted, found.last?.name == wanted { found.removeLast() }
+                try report(found)
+                return try await lookForEach(part, from: wanted, names, report)
             }
+            try report(Array(found.dropLast()))
+            found.removeFirst(max(0, found.count - 1))
         }
-        try candidate.finish()
+        try report(found)
     }
 
     /// Looks each resource up with its own request, since a page would have a thousand others.
     private func lookForEach(
-        _ part: UInt8, from first: Digest?, _ next: Wanted, _ found: @escaping Find
+        _ part: UInt8, from first: Digest?, _ names: Pages<Digest>,
+        _ report: @escaping @Sendable ([Found]) throws -> Void
     ) async throws {
-        var isFirst = true
+        var (next, rest) = (first, names)
         try await forEach(atOnce: width) {
-            defer { isFirst = false }
-            return try isFirst ? first : next()
+            defer { next = nil }
+            return try next ?? rest.next()
         } _: { name in
-            try await look(for: ReferenceName(part: part, name: name), found)
+            try await report(look(for: ReferenceName(part: part, name: name)))
         }
     }
 
-    private func look(for name: ReferenceName, _ found: @escaping Find) async throws {
-        var candidate = Candidate(found)
+    private func look(for name: ReferenceName) async throws -> [Found] {
+        var found: [Found] = []
         var last: String?
         // Larder does not write more than a few references to one resource.
         var pages = 0
@@ -69,35 +75,18 @@ package struct RemoteLookup: Sendable {
             let page = try await store.list(RemoteLayout.references(to: name), after: last)
             for object in page.objects {
                 guard let (_, digest) = RemoteLayout.reference(object.key) else { continue }
-                try candidate.take(name.name, .init(digest: digest, modified: object.modified))
+                add((name.name, .init(digest: digest, modified: object.modified)), to: &found)
             }
             last = page.next
         } while last != nil && pages < 10
-        try candidate.finish()
+        return found
     }
 
-    /// The newest reference of one resource: two machines may have written at once.
-    private struct Candidate {
-        private let found: Find
-        private var best: (name: Digest, known: RemoteStore.Known)?
-
-        init(_ found: @escaping Find) { self.found = found }
-
-        var name: Digest? { best?.name }
-
-        mutating func take(_ name: Digest, _ known: RemoteStore.Known) throws {
-            if let best, best.name == name {
-                guard (known.modified, known.digest) > (best.known.modified, best.known.digest)
-                else { return }
-            } else {
-                try finish()
-            }
-            best = (name, known)
-        }
-
-        mutating func finish() throws {
-            if let best { try found(best.name, best.known) }
-            best = nil
+    /// Adds a reference. The newest of a resource counts: two machines may have written at once.
+    private func add(_ new: Found, to found: inout [Found]) {
+        guard let last = found.last, last.name == new.name else { return found.append(new) }
+        if (new.known.modified, new.known.digest) > (last.known.modified, last.known.digest) {
+            found[found.count - 1] = new
         }
     }
 }

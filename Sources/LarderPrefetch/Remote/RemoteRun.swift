@@ -47,15 +47,10 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
         _ state: RemoteScratch.State,
         _ body: @escaping @Sendable (Digest, Int64) async throws -> Void
     ) async throws {
-        var page: ArraySlice<(digest: Digest, size: Int64)> = []
-        var last: Digest?
+        var objects = scratch.objects(state)
         try await forEach(atOnce: width) {
             try Task.checkCancellation()
-            if page.isEmpty {
-                page = try scratch.objects(state, after: last)[...]
-                last = page.last?.digest ?? last
-            }
-            return page.popFirst()
+            return try objects.next()
         } _: { digest, size in
             try await body(digest, size)
         }

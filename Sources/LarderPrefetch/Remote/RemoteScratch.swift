@@ -2,7 +2,6 @@ import Foundation
 import GRDB
 import LarderCache
 import LarderCore
-import Synchronization
 
 /// The known objects of a remote, in a temporary database: memory does not grow with their number.
 final class RemoteScratch: Sendable {
@@ -62,18 +61,19 @@ final class RemoteScratch: Sendable {
         }
     }
 
-    func objects(
-        _ state: State, after last: Digest?, limit: Int = 256
-    ) throws -> [(digest: Digest, size: Int64)] {
-        try database.read { db in
-            try PreparedStatement(
-                db,
-                """
-                SELECT digest, size FROM objects WHERE digest > ? AND state = ?
-                ORDER BY digest LIMIT ?
-                """
-            ).rows(Data(last?.bytes ?? []), Int64(state.rawValue), limit) {
-                (try $0.requireDigest(), $0.integer())
+    /// Returns the objects of a state, in the order of their digests.
+    func objects(_ state: State) -> Pages<(digest: Digest, size: Int64)> {
+        Pages { [database] last in
+            try database.read { db in
+                try PreparedStatement(
+                    db,
+                    """
+                    SELECT digest, size FROM objects WHERE digest > ? AND state = ?
+                    ORDER BY digest LIMIT 256
+                    """
+                ).rows(Data(last?.digest.bytes ?? []), Int64(state.rawValue)) {
+                    (digest: try $0.requireDigest(), size: $0.integer())
+                }
             }
         }
     }
@@ -98,49 +98,4 @@ final class RemoteScratch: Sendable {
                 .rows(digest) { try $0.requireText() }
         }
     }
-}
-
-/// The wanted names of one part, and the references found, in pages.
-final class WantedNames: Sendable {
-    private static let pageLimit = 1024
-
-    private let part: UInt8
-    private let plan: Plan
-    private let state = Mutex(State())
-
-    private struct State {
-        var page: ArraySlice<Digest> = []
-        var last: Digest?
-        var isAtEnd = false
-        var found: [(name: Digest, known: RemoteStore.Known)] = []
-    }
-
-    init(in part: UInt8, of plan: Plan) {
-        self.part = part
-        self.plan = plan
-    }
-
-    func next() throws -> Digest? {
-        try state.withLock { state in
-            if state.page.isEmpty, !state.isAtEnd {
-                state.page = try plan.wantedNames(
-                    in: part, after: state.last, limit: Self.pageLimit)[...]
-                state.last = state.page.last
-                state.isAtEnd = state.page.isEmpty
-            }
-            return state.page.popFirst()
-        }
-    }
-
-    func note(_ name: Digest, _ known: RemoteStore.Known) throws {
-        let page = state.withLock { state in
-            state.found.append((name, known))
-            guard state.found.count >= Self.pageLimit else { return state.found.prefix(0) }
-            defer { state.found = [] }
-            return state.found[...]
-        }
-        try plan.note(found: Array(page), in: part)
-    }
-
-    func finish() throws { try plan.note(found: state.withLock { $0.found }, in: part) }
 }

@@ -137,19 +137,16 @@ private final class Verification: Sendable {
             (RemoteScratch.State.corrupt, RemoteVerifyReport.Finding.Kind.corrupt),
             (.missing, .missing), (.unreadable, .unreadable),
         ] {
-            var last: Digest?
-            while case let page = try scratch.objects(state, after: last), let end = page.last {
-                last = end.digest
-                for (digest, _) in page {
-                    try Task.checkCancellation()
-                    let names = try scratch.names(to: digest)
-                    var finding = RemoteVerifyReport.Finding(
-                        kind: kind, digest: digest, references: names.count)
-                    if let cache {
-                        finding.repair = try await repair(digest, kind, names, from: cache)
-                    }
-                    note(finding)
+            var objects = scratch.objects(state)
+            while let (digest, _) = try objects.next() {
+                try Task.checkCancellation()
+                let names = try scratch.names(to: digest)
+                var finding = RemoteVerifyReport.Finding(
+                    kind: kind, digest: digest, references: names.count)
+                if let cache {
+                    finding.repair = try await repair(digest, kind, names, from: cache)
                 }
+                note(finding)
             }
         }
     }

@@ -181,11 +181,11 @@ import Testing
     ) async throws -> Int {
         let found = Mutex(0)
         for part in (0..<storage.parts).map(UInt8.init) {
-            let rest = Mutex(Array(places)[...])
-            try await RemoteLookup(RemoteStore(storage), width: 16).look(in: part) {
-                rest.withLock { $0.popFirst() }.map { storage.name($0, below: nil) }
-            } found: { _, _ in
-                found.withLock { $0 += 1 }
+            let names = places.map { storage.name($0, below: nil) }
+            try await RemoteLookup(RemoteStore(storage), width: 16).look(in: part) { last in
+                last == nil ? names : []
+            } found: { page in
+                found.withLock { $0 += page.count }
             }
         }
         return found.withLock { $0 }
