@@ -269,29 +269,14 @@ final class FetchQueue: Depositor, @unchecked Sendable {
                 fail(fetch, failure, attempts: fetch.attemptsBegun)
             } else if let verdict = response.verdict {
                 try settle(fetch, verdict, cursor: cursor)
-            } else if response.body != nil {
-                hand(over: operation, response)
             } else {
-                try settleHere(operation, response)
+                hand(over: operation, response)
             }
         }
         loop.goOn()
     }
 
-    /// A response without a body takes too little time for another thread.
-    private func settleHere(
-        _ operation: TransferOperation, _ response: TransferOperation.Response
-    ) throws {
-        arrived += 1
-        unstaged.add(1, ordering: .relaxed)
-        guard let outcome = deposit(operation, response, accepted: { [self] in staged(0) })
-        else { return }
-        staged(0)
-        arrived -= 1
-        try settle(operation.fetch, outcome, cursor: operation.cursor)
-    }
-
-    /// Has the bytes of a response checked and staged on another thread.
+    /// Has a response checked and staged, on another thread if it has bytes.
     private func hand(over operation: TransferOperation, _ response: TransferOperation.Response) {
         let bytes = response.body?.count ?? 0
         let weight = Int(min(bytes, Int64(StagedBody.memoryLimit)))
@@ -299,8 +284,13 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         unstaged.add(1, ordering: .relaxed)
         unstagedBytes.add(weight, ordering: .relaxed)
         let work: StagingLanes.Work = { [self] in
-            let outcome = deposit(operation, response, accepted: { [self] in staged(weight) })
+            depositsUnderWay.add(1, ordering: .relaxed)
+            let outcome = stage.settle(
+                operation.fetch, response,
+                isCancelled: operation.isCancelled || isCancelled.load(ordering: .relaxed),
+                for: self, accepted: { [self] in staged(weight) })
             guard let outcome else { return }
+            depositsUnderWay.subtract(1, ordering: .relaxed)
             loop.perform { [self] in
                 arrived -= 1
                 attempt { try settle(operation.fetch, outcome, cursor: operation.cursor) }
@@ -308,24 +298,12 @@ final class FetchQueue: Depositor, @unchecked Sendable {
                 feed()
             }
         }
+        // Without a body it takes too little time for another thread.
+        guard response.body != nil else { return work() }
         let load = StagingLanes.Load(bytes: bytes)
         guard load == .small else { return stage.lanes.add(work, load) }
         if outbox.isEmpty { outboxDue = .now + Self.handoverDelay }
         outbox.append(work)
-    }
-
-    /// From any thread.
-    private func deposit(
-        _ operation: TransferOperation, _ response: TransferOperation.Response,
-        accepted: @escaping @Sendable () -> Void
-    ) -> TransferOperation.Outcome? {
-        depositsUnderWay.add(1, ordering: .relaxed)
-        let outcome = stage.settle(
-            operation.fetch, response,
-            isCancelled: operation.isCancelled || isCancelled.load(ordering: .relaxed), for: self,
-            accepted: accepted)
-        if outcome != nil { depositsUnderWay.subtract(1, ordering: .relaxed) }
-        return outcome
     }
 
     /// Feeds again when responses were staged, if no operation will end before.
