@@ -155,20 +155,19 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     }
 
     func sample(_ body: @escaping @Sendable (Progress) -> Void) {
-        loop.perform { [self] in body(progress) }
+        loop.perform { [self] in
+            let delayed = schedule.delayed
+            var progress = Progress()
+            progress.arrived = arrived
+            progress.underWay = executing
+            progress.waiting = delayed.count
+            progress.secondsToAttempt = delayed.min.map { ($0.instant - .now) / .seconds(1) }
+            progress.receivedBytes = stage.receivedBytes
+            body(progress)
+        }
     }
 
     // MARK: - On the loop's queue
-
-    private var progress: Progress {
-        var progress = Progress()
-        progress.arrived = arrived
-        progress.underWay = executing
-        progress.waiting = schedule.delayed.count
-        progress.secondsToAttempt = schedule.delayed.min.map { ($0.instant - .now) / .seconds(1) }
-        progress.receivedBytes = stage.receivedBytes
-        return progress
-    }
 
     private var isIdle: Bool {
         operations == 0 && unstaged.load(ordering: .acquiring) == 0
@@ -202,7 +201,10 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private func feed() {
         attempt {
             while !isStopping, !isBacklogged, let next = try schedule.next() {
-                add(next, try fetch(next.head))
+                let operation = TransferOperation(
+                    try fetch(next.head), next, stage: stage, queue: self)
+                operations += 1
+                (next.onlyConnects ? connections : requests).addOperation(operation)
                 // It starts by another block of the queue.
                 loop.goOn()
             }
@@ -232,12 +234,6 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         case .returned(let fetch): fetch
         case .planned(let planned): Attempt(planned, url: try planned.target)
         }
-    }
-
-    private func add(_ next: HostSchedule.Next, _ fetch: Attempt) {
-        operations += 1
-        let operation = TransferOperation(fetch, next, stage: stage, queue: self)
-        (next.onlyConnects ? connections : requests).addOperation(operation)
     }
 
     /// Called when an operation starts. If it returns false, the operation ends as held.
@@ -332,8 +328,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     }
 
     private func note(_ sign: HostSign, of cursor: Int) throws {
-        let wasGivenUp = schedule.failure(of: cursor) != nil
-        try schedule.note(sign, of: cursor)
+        let failure = try schedule.note(sign, of: cursor)
         guard let logger = stage.logger, logger.logLevel <= .info else { return }
         let origin: Logger.MetadataValue = "\(schedule.name(of: cursor))"
         if case .held(let delay, _, let status) = sign {
@@ -341,7 +336,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
                 "origin asks to wait",
                 metadata: ["origin": origin, "delay": "\(delay)", "status": "\(status)"])
         }
-        if !wasGivenUp, let failure = schedule.failure(of: cursor) {
+        if let failure {
             logger.info("origin given up", metadata: ["origin": origin, "code": "\(failure.code)"])
         }
     }

@@ -61,7 +61,7 @@ struct HostSchedule {
     /// With more cursors than this, finished ones are removed.
     private var mostCursors: Int
     private var serial = 0
-    private var remaining: Int
+    private var remaining = 0
     /// The number of started fetches that do not only connect.
     private var inFlight = 0
     /// The priorities of fetches that connect, or whose connection waits for them.
@@ -89,7 +89,6 @@ struct HostSchedule {
         mostCursors = readAhead
         pageSize = max(1, min(64, readAhead / max(1, plan.origins.count)))
         planned = Array(repeating: 0, count: plan.origins.count)
-        remaining = 0
         let origins = try plan.orderFetches()
         for (number, urls) in origins {
             planned[number] = Int32(clamping: urls)
@@ -148,7 +147,7 @@ struct HostSchedule {
                 continue
             }
             guard let head = try cursor.head(from: source) else { continue }
-            // Before takeHead, which could otherwise remove the cursor.
+            // Before the take, which could otherwise remove the cursor.
             cursor.inFlight += 1
             if onlyConnects {
                 cursor.connecting += 1
@@ -158,7 +157,7 @@ struct HostSchedule {
                 cursor.lastUse = serial
                 release(cursor)
             }
-            try takeHead(of: number)
+            try take(head, of: cursor)
             if !onlyConnects, let interval = cursor.limit.interval {
                 cursor.nextStart = .now + interval
             }
@@ -220,7 +219,7 @@ struct HostSchedule {
             if let cursor = cursors[number], let failure = cursor.failure,
                 let head = try cursor.head(from: source)
             {
-                try takeHead(of: number)
+                try take(head, of: cursor)
                 return (head, failure)
             }
             givenUp.remove(number)
@@ -228,14 +227,13 @@ struct HostSchedule {
         return nil
     }
 
-    private mutating func takeHead(of number: Int) throws {
-        let head = try cursors[number]?.head(from: source)
-        cursors[number]?.removeHead()
+    private mutating func take(_ head: HostCursor.Head, of cursor: HostCursor) throws {
+        cursor.removeHead()
         remaining = max(0, remaining - 1)
-        guard case .returned(let fetch)? = head, let source = countAway(fetch, at: number, -1)
+        guard case .returned(let fetch) = head,
+            let source = countAway(fetch, at: cursor.origin, -1)
         else { return }
         try announce(source)
-        forget(source)
     }
 
     /// A fetch with a slot has ended, or never began.
@@ -243,33 +241,22 @@ struct HostSchedule {
         inFlight -= 1
         cursors[number]?.inFlight -= 1
         try announce(number)
-        forget(number)
     }
 
     /// A fetch has ended that only connects. If it has connected, it is put back.
     mutating func endedConnecting(_ fetch: Attempt, of number: Int, isOpen: Bool) throws {
-        let priority = fetch.planned.priority
-        if let cursor = cursors[number] {
-            cursor.inFlight -= 1
-            cursor.connecting -= 1
-            if isOpen {
-                cursor.untake()
-                remaining += 1
-            }
-            if isOpen, cursor.prepared == nil, cursor.failure == nil {
-                cursor.prepared = priority
-            } else {
-                unreserve(priority)
-            }
+        let (priority, cursor) = (fetch.planned.priority, cursors[number])
+        cursor?.inFlight -= 1
+        cursor?.connecting -= 1
+        if isOpen, let cursor, cursor.prepared == nil, cursor.failure == nil {
+            cursor.prepared = priority
         } else {
             unreserve(priority)
         }
-        if isOpen {
-            try put(back: fetch)
-        } else {
-            try announce(number)
-            forget(number)
-        }
+        guard isOpen else { return try announce(number) }
+        cursor?.untake()
+        remaining += 1
+        try put(back: fetch)
     }
 
     /// Removes a finished cursor, and now and then all others that finished since.
@@ -280,23 +267,25 @@ struct HostSchedule {
         mostCursors = max(readAhead, 2 * cursors.count)
     }
 
-    mutating func note(_ sign: HostSign, of cursor: Int) throws {
-        let wasGivenUp = failure(of: cursor) != nil
-        cursors[cursor]?.note(sign, patience: retry.maximumTime)
-        guard !wasGivenUp, failure(of: cursor) != nil else { return }
-        if let cursor = cursors[cursor] { release(cursor) }
+    /// Notes a request's result. Returns the failure of an origin that is given up for it.
+    @discardableResult
+    mutating func note(_ sign: HostSign, of number: Int) throws -> ResourceFailure? {
+        guard let cursor = cursors[number], cursor.failure == nil else { return nil }
+        cursor.note(sign, patience: retry.maximumTime)
+        guard let failure = cursor.failure else { return nil }
+        release(cursor)
         // Its waiting attempts fail now.
         let waiting = delayed.unordered
-        delayed = Heap(waiting.filter { !names.isNumber(cursor, of: $0.value.target.url.origin) })
-        cursors[cursor]?.waiting = 0
-        for entry in waiting where names.isNumber(cursor, of: entry.value.target.url.origin) {
-            countAway(entry.value, at: cursor, -1)
+        delayed = Heap(waiting.filter { !names.isNumber(number, of: $0.value.target.url.origin) })
+        cursor.waiting = 0
+        for entry in waiting where names.isNumber(number, of: entry.value.target.url.origin) {
+            countAway(entry.value, at: number, -1)
             try put(back: entry.value)
         }
+        return failure
     }
 
     func name(of cursor: Int) -> String { names[cursor] }
-    func failure(of cursor: Int) -> ResourceFailure? { cursors[cursor]?.failure }
 
     /// Schedules another attempt. Returns its instant, or the final failure.
     ///
@@ -397,10 +386,11 @@ struct HostSchedule {
         host.version != cursors[host.cursor]?.version
     }
 
-    /// Puts an origin in its place among the others, after a change.
-    mutating func announce(_ number: Int) throws {
+    /// Puts an origin in its place among the others after a change, or forgets it if it is done.
+    private mutating func announce(_ number: Int) throws {
         // A waiting origin cannot stand for the other newcomers.
         if try !place(number), number == newcomer { try welcome() }
+        forget(number)
     }
 
     /// - Returns: Whether it can start a fetch now.
