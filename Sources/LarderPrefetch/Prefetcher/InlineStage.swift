@@ -1,39 +1,31 @@
 import Foundation
 import LarderCache
 import LarderCore
-import LarderImages
 import Synchronization
 
 /// Stores the icons that manifests contain as `data:` URLs, before the queue runs.
 final class InlineStage: Depositor, Sendable {
-    private let plan: Plan
-    private let store: Store
     private let reporter: Reporter
     private let check: BodyCheck
     private let isCancelled: @Sendable () -> Bool
     private let failure = Mutex<CacheError?>(nil)
 
-    init(
-        plan: Plan, store: Store, reporter: Reporter, check: BodyCheck,
-        isCancelled: @escaping @Sendable () -> Bool
-    ) {
-        self.plan = plan
-        self.store = store
+    init(reporter: Reporter, check: BodyCheck, isCancelled: @escaping @Sendable () -> Bool) {
         self.reporter = reporter
         self.check = check
         self.isCancelled = isCancelled
     }
 
+    private var store: Store { check.store }
+
     func run() throws -> CacheError? {
         do {
-            try plan.forEachInline { fetch, key, bytes in
+            try check.plan.forEachInline { fetch, key, bytes in
                 guard !isCancelled(), failure.withLock({ $0 == nil }) else { return }
                 do {
                     try deposit(fetch, key, bytes)
                 } catch let failure as ResourceFailure {
                     report(failure, of: fetch)
-                } catch let fault as ImageError {
-                    report(ResourceFailure(fault, mayBeCut: false), of: fetch)
                 }
             }
         } catch let error as CacheError {

@@ -148,8 +148,7 @@ public final class Prefetcher: Sendable {
         let check = BodyCheck(
             plan: plan, store: store, acceptsAnyContent: configuration.acceptsAnyContent)
         let inlineFailure = try InlineStage(
-            plan: plan, store: store, reporter: reporter, check: check,
-            isCancelled: { self.isCancelled }
+            reporter: reporter, check: check, isCancelled: { self.isCancelled }
         ).run()
 
         // Icons that other machines have stored need no request to the origin.
@@ -167,7 +166,7 @@ public final class Prefetcher: Sendable {
         let loop = try TransferLoop(configuration: transfer)
         defer { loop.shutdown() }
         let stage = OperationContext(
-            loop: loop, store: store, policy: configuration.requestPolicy, check: check,
+            loop: loop, policy: configuration.requestPolicy, check: check,
             logger: configuration.logger)
         let queue = try FetchQueue(
             plan: plan, cache: cache, stage: stage, limits: limits

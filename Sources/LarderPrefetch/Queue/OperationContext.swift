@@ -10,24 +10,21 @@ import Synchronization
 final class OperationContext: Sendable {
     let loop: TransferLoop
     let lanes: StagingLanes
-    let store: Store
     let policy: RequestPolicy
     private let check: BodyCheck
     let logger: Logger?
     private let received = Atomic<Int64>(0)
+    var store: Store { check.store }
 
     struct Deposited: Sendable {
         let fetch: Attempt
         let result: ResourceResult
     }
 
-    init(
-        loop: TransferLoop, store: Store, policy: RequestPolicy, check: BodyCheck, logger: Logger?
-    ) {
+    init(loop: TransferLoop, policy: RequestPolicy, check: BodyCheck, logger: Logger?) {
         self.logger = logger
         self.loop = loop
         lanes = StagingLanes(release: { [queue = loop.queue] work in queue.async { _ = work } })
-        self.store = store
         self.policy = policy
         self.check = check
     }
@@ -49,20 +46,6 @@ final class OperationContext: Sendable {
             return store.newBody(expecting: expected) { [loop] in loop.resume(transfer) }
         }
         return try store.newBody(continuing: partial) { [loop] in loop.resume(transfer) }
-    }
-
-    /// Keeps an interrupted body if its rest can be requested later.
-    private func keep(
-        _ body: StagedBody, of fetch: Attempt, head: ResponseHead, resumed: Validators?
-    ) {
-        let fields = validators(of: head, resumed: resumed)
-        guard body.count > StagedBody.memoryLimit,
-            let validator = Resumption.validator(of: head, fields),
-            policy.mayStore(fields)
-        else { return }
-        store.partials.keep(
-            body, of: fetch.target.url.string, validator: validator, fields: fields,
-            totalBytes: Resumption.totalBytes(head))
     }
 
     private func validators(of head: ResponseHead, resumed: Validators?) -> Validators {
@@ -108,12 +91,19 @@ final class OperationContext: Sendable {
 
     private static let cancellation = ResourceFailure(.cancelled, "interrupted")
 
+    /// Keeps an interrupted body if its rest can be requested later.
     private func interrupted(
         _ fetch: Attempt, _ response: TransferOperation.Response, _ failure: ResourceFailure,
         _ isCancelled: Bool
     ) -> TransferOperation.Outcome {
-        if let head = response.head, let body = response.body, failure.isTransient || isCancelled {
-            keep(body, of: fetch, head: head, resumed: response.resumed)
+        if let head = response.head, let body = response.body, body.count > StagedBody.memoryLimit,
+            failure.isTransient || isCancelled,
+            case let fields = validators(of: head, resumed: response.resumed),
+            let validator = Resumption.validator(of: head, fields), policy.mayStore(fields)
+        {
+            store.partials.keep(
+                body, of: fetch.target.url.string, validator: validator, fields: fields,
+                totalBytes: Resumption.totalBytes(head))
         }
         return .failed(failure)
     }
@@ -132,7 +122,9 @@ final class OperationContext: Sendable {
             if success.outcome == .revalidated, let known = fetch.askedAbout {
                 validators = validators.completed(from: known.validators)
             }
-            if isPersonal(fetch.planned) {
+            if policy.headers.arePersonal(
+                for: fetch.planned.url, hasCredentials: fetch.planned.credentials != nil)
+            {
                 validators.cacheControl = CacheControl.ofPersonal(validators.cacheControl)
             }
             store.add(
@@ -148,24 +140,12 @@ final class OperationContext: Sendable {
         } catch let failure as ResourceFailure {
             // The received bytes may not be the rest of the partial body.
             return response.resumed != nil ? .restart : .failed(failure)
-        } catch let fault as ImageError {
-            if response.resumed != nil { return .restart }
-            // Without a length or chunks, in HTTP/1, a lost connection looks like the end.
-            let isFramed =
-                head.headers[first: "Content-Length"] != nil
-                || head.headers[first: "Transfer-Encoding"] != nil
-                || !head.protocolVersion.utf8.starts(with: "1.".utf8)
-            return .failed(ResourceFailure(fault, mayBeCut: !isFramed))
         } catch let error as CacheError {
             return .broken(error)
         } catch {
             let subject = "\(fetch.target.url)".maskingQuery
             return .broken(CacheError(.unusable, subject: subject, message: "\(error)"))
         }
-    }
-
-    private func isPersonal(_ fetch: PlannedResource) -> Bool {
-        policy.headers.arePersonal(for: fetch.url, hasCredentials: fetch.credentials != nil)
     }
 
     /// Remembers a failure, and reports it in turn with the store's commits.
@@ -202,7 +182,11 @@ final class OperationContext: Sendable {
         return try check.stage(
             body, of: fetch.planned.id, hasExpectation: fetch.planned.hasExpectation,
             mayStore: policy.mayStore(validators),
-            unknownCoding: head.headers.unknownContentCoding)
+            unknownCoding: head.headers.unknownContentCoding,
+            // Without a length or chunks, in HTTP/1, a lost connection looks like the end.
+            mayBeCut: head.headers[first: "Content-Length"] == nil
+                && head.headers[first: "Transfer-Encoding"] == nil
+                && head.protocolVersion.utf8.starts(with: "1.".utf8))
     }
 }
 
@@ -216,10 +200,12 @@ struct BodyCheck: Sendable {
 
     /// Digests, checks and stages a whole body. Unless `mayStore`, only checks it. With
     /// `isReplacing`, it replaces a stored object of the same digest, which may be damaged.
+    ///
+    /// - Throws: `ResourceFailure` if the body is refused, ``OtherBytes``, `CacheError`.
     func stage(
         _ body: StagedBody, of fetch: Int64, hasExpectation: Bool, mayStore: Bool,
         named name: Digest? = nil, isReplacing: Bool = false, unknownCoding: String? = nil,
-        outcome: EntryResult.Outcome = .fetched
+        mayBeCut: @autoclosure () -> Bool = false, outcome: EntryResult.Outcome = .fetched
     ) throws -> (Deposit.Content, ResourceResult.Success) {
         let digest = try body.finish()
         if let name, name != digest { throw OtherBytes() }
@@ -228,7 +214,7 @@ struct BodyCheck: Sendable {
         {
             throw failure
         }
-        let attributes = try attributes(of: body, unknownCoding) {
+        let attributes = try attributes(of: body, unknownCoding, mayBeCut) {
             try plan.names(digest, by: fetch)
         }
         let success = ResourceResult.Success(
@@ -242,9 +228,11 @@ struct BodyCheck: Sendable {
 
     /// - Parameters:
     ///   - unknownCoding: The content coding of the body if it was not decoded.
+    ///   - mayBeCut: Whether the body's end was not announced.
     ///   - isDemanded: Whether the manifest names the digest of the bytes.
     private func attributes(
-        of body: StagedBody, _ unknownCoding: String?, isDemanded: () throws -> Bool
+        of body: StagedBody, _ unknownCoding: String?, _ mayBeCut: () -> Bool,
+        isDemanded: () throws -> Bool
     ) throws -> ObjectAttributes {
         do {
             let image = try body.withBytes { try ImageInspector.inspect($0) }
@@ -252,7 +240,9 @@ struct BodyCheck: Sendable {
                 mediaType: image.mediaType.rawValue, width: image.width, height: image.height)
         } catch let error as ImageError {
             guard acceptsAnyContent else {
-                guard error.code == .notAnImage, let unknownCoding else { throw error }
+                guard error.code == .notAnImage, let unknownCoding else {
+                    throw ResourceFailure(error, mayBeCut: mayBeCut())
+                }
                 throw Self.failure(ofUnknownCoding: unknownCoding)
             }
             if let unknownCoding, try !isDemanded() {

@@ -2,7 +2,6 @@ import Foundation
 import LarderCache
 import LarderCore
 import LarderHTTP
-import LarderImages
 import Synchronization
 
 /// Copies missing objects from a remote, before origins are asked for the others. An object that
@@ -151,8 +150,6 @@ final class PullStage: Depositor, Sendable {
         } catch let error as ResourceFailure {
             // Complete, but not what the manifest demands.
             fail(fetch.id, error)
-        } catch let error as ImageError {
-            fail(fetch.id, ResourceFailure(error, mayBeCut: false))
         } catch let error as CacheError {
             state.withLock { $0.failure = $0.failure ?? error }
         }
