@@ -152,7 +152,7 @@ public final class Prefetcher: Sendable {
         ).run()
 
         // Icons that other machines have stored need no request to the origin.
-        let remoteStage = try remoteStage(plan, cache, store, reporter, check, channel)
+        let remoteStage = try remoteStage(cache, reporter, check, channel)
         defer { remoteStage?.close() }
         let pullFailure = try inlineFailure ?? remoteStage?.pull()
 
@@ -190,27 +190,29 @@ public final class Prefetcher: Sendable {
     }
 
     private func remoteStage(
-        _ plan: Plan, _ cache: Cache, _ store: Store, _ reporter: Reporter, _ check: BodyCheck,
-        _ channel: EventChannel
+        _ cache: Cache, _ reporter: Reporter, _ check: BodyCheck, _ channel: EventChannel
     ) throws -> RemoteStage? {
         guard let remote = configuration.remote else { return nil }
-        let remoteStage = try RemoteStage(
-            RemoteContext(
-                remote: remote, plan: plan, cache: cache, store: store, reporter: reporter,
-                check: check, policy: configuration.policy, headers: configuration.requestHeaders,
-                maximumObjectBytes: configuration.maximumObjectBytes,
-                transfer: configuration.loggedTransfer, grace: configuration.grace,
-                onProgress: {
-                    var progress = reporter.progress
-                    progress.arrived = progress.done
-                    channel.offer(.progress(progress))
-                })
-        ) { [weak self] in
+        let transfer = configuration.loggedTransfer
+        let storage = try remote.open(transfer)
+        let tally = RemoteTally(storage.subject(nil), logger: transfer.logger) { [weak self] in
+            guard remote.use == .fill else { return }
             self?.control.withLock { control in
                 control.isGivenUp = true
                 return control.queue
             }?.stop()
         }
+        let remoteStage = RemoteStage(
+            RemoteContext(
+                configuration: configuration, headers: configuration.requestHeaders,
+                remote: remote,
+                remoteStore: RemoteStore(storage, maximumListed: remote.maximumListed),
+                tally: tally, cache: cache, reporter: reporter, check: check
+            ) {
+                var progress = reporter.progress
+                progress.arrived = progress.done
+                channel.offer(.progress(progress))
+            })
         let isCancelled = control.withLock { control in
             control.remoteStage = remoteStage
             return control.isCancelled

@@ -8,8 +8,6 @@ import Synchronization
 /// the cache has is not received: its resources need only their references.
 final class PullStage: Depositor, Sendable {
     private let context: RemoteContext
-    private let remoteStore: RemoteStore
-    private let tally: RemoteTally
     private let state = Mutex(State())
 
     private struct State {
@@ -25,14 +23,12 @@ final class PullStage: Depositor, Sendable {
         let isFresh: Bool
     }
 
-    init(_ context: RemoteContext, remoteStore: RemoteStore, tally: RemoteTally) {
-        self.context = context
-        self.remoteStore = remoteStore
-        self.tally = tally
-    }
+    init(_ context: RemoteContext) { self.context = context }
 
     private var plan: Plan { context.plan }
     private var remote: Remote { context.remote }
+    private var remoteStore: RemoteStore { context.remoteStore }
+    private var tally: RemoteTally { context.tally }
     var hasLooked: Bool { state.withLock { $0.hasLooked } }
 
     /// Looks the resources up in the remote, then copies them, in the order of fetching.
@@ -112,7 +108,7 @@ final class PullStage: Depositor, Sendable {
             }
             let isFresh = isFresh(reference, known, of: fetch)
             if isFresh, remote.use == .fill { return await leave(fetch, known, reference) }
-            guard reference.size <= context.maximumObjectBytes else {
+            guard reference.size <= context.configuration.maximumObjectBytes else {
                 let error = RemoteError(
                     .tooLarge,
                     subject: remoteStore.storage.subject(RemoteLayout.object(known.digest)),
@@ -179,7 +175,7 @@ final class PullStage: Depositor, Sendable {
         _ known: RemoteStore.Known
     ) async throws -> (body: StagedBody, reference: Reference?) {
         try await remoteStore.receive(
-            known.digest, limit: context.maximumObjectBytes, into: context.store)
+            known.digest, limit: context.configuration.maximumObjectBytes, into: context.store)
     }
 
     /// Returns the bytes of an object that the cache has whole, or nil.
@@ -218,12 +214,13 @@ final class PullStage: Depositor, Sendable {
             variant: reference.validators.vary.map {
                 NamedResource.Variant(reference.variantDigest, vary: $0)
             })
-        return resource.mayBeUsed(row, policy: context.policy, headers: context.headers)
+        return resource.mayBeUsed(
+            row, policy: context.configuration.policy, headers: context.headers)
     }
 
     private func isFreshAsListed(_ known: RemoteStore.Known, _ fetch: PlannedResource) -> Bool {
         guard remote.use == .fill, let limit = remote.freshFor, !fetch.hasExpectation,
-            context.policy.revalidation != .always
+            context.configuration.policy.revalidation != .always
         else { return false }
         return known.modified.addingTimeInterval(limit / .seconds(1)) > Date()
     }

@@ -12,8 +12,6 @@ final class PushStage: Sendable {
     private static let rememberedLimit = 65_536
 
     private let context: RemoteContext
-    private let remoteStore: RemoteStore
-    private let tally: RemoteTally
     private let committed = Channel<Int64>(capacity: capacity)
     private let task = Mutex<Task<Void, any Error>?>(nil)
     private let state = Mutex(State())
@@ -23,13 +21,10 @@ final class PushStage: Sendable {
         var stored: Set<Digest> = []
     }
 
-    init(_ context: RemoteContext, remoteStore: RemoteStore, tally: RemoteTally) {
-        self.context = context
-        self.remoteStore = remoteStore
-        self.tally = tally
-    }
+    init(_ context: RemoteContext) { self.context = context }
 
     private var width: Int { context.remote.maximumConcurrent }
+    private var tally: RemoteTally { context.tally }
 
     func begin(isLookedUp: Bool) {
         let new = Task { [self] in
@@ -59,7 +54,7 @@ final class PushStage: Sendable {
     /// Ends soon. Transfers in flight have the run's grace period.
     func stop() {
         state.withLock { $0.isStopping = true }
-        let end = DispatchTime.now() + context.grace / .seconds(1)
+        let end = DispatchTime.now() + context.configuration.grace / .seconds(1)
         DispatchQueue.global().asyncAfter(deadline: end) { [weak self] in
             self?.task.withLock { $0 }?.cancel()
         }
@@ -104,7 +99,7 @@ final class PushStage: Sendable {
             item.isUsable && item.known?.digest == digest
             || state.withLock { $0.stored.contains(digest) }
         do {
-            let bytes = try await remoteStore.keep(
+            let bytes = try await context.remoteStore.keep(
                 resource, of: context.cache, replacing: item.known, isThere: isThere)
             state.withLock { state in
                 if state.stored.count >= Self.rememberedLimit { state.stored = [] }

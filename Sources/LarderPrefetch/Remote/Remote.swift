@@ -88,17 +88,17 @@ extension UInt8 {
 }
 
 struct RemoteContext: Sendable {
+    let configuration: PrefetchConfiguration
+    let headers: RequestHeaders
     let remote: Remote
-    let plan: Plan
+    let remoteStore: RemoteStore
+    let tally: RemoteTally
     let cache: Cache
-    let store: Store
     let reporter: Reporter
     let check: BodyCheck
-    let policy: PlanPolicy
-    let headers: RequestHeaders
-    let maximumObjectBytes: Int64
-    let transfer: TransferConfiguration
-    let grace: Duration
     /// Called after each resource of the remote.
     let onProgress: @Sendable () -> Void
+
+    var plan: Plan { check.plan }
+    var store: Store { check.store }
 }

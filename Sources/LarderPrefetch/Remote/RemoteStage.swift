@@ -6,33 +6,24 @@ import Synchronization
 
 /// A run's use of a remote: before the origins are asked, and after each commit.
 final class RemoteStage: Sendable {
+    private let context: RemoteContext
     private let pullStage: PullStage
     private let pushStage: PushStage?
-    private let storage: any ObjectStore
-    private let use: Remote.Use
     private let isStopping = Atomic(false)
-    private let tally: RemoteTally
 
-    /// - Parameter onGivenUp: Called once if a worker's remote fails.
-    init(_ context: RemoteContext, onGivenUp: @escaping @Sendable () -> Void) throws {
-        storage = try context.remote.open(context.transfer)
-        use = context.remote.use
-        let isWorker = use == .fill
-        tally = RemoteTally(storage.subject(nil), logger: context.transfer.logger) {
-            if isWorker { onGivenUp() }
-        }
-        let remoteStore = RemoteStore(storage, maximumListed: context.remote.maximumListed)
-        pullStage = PullStage(context, remoteStore: remoteStore, tally: tally)
+    init(_ context: RemoteContext) {
+        self.context = context
+        pullStage = PullStage(context)
         pushStage =
-            [.mirror, .fill, .store].contains(use)
-            ? PushStage(context, remoteStore: remoteStore, tally: tally) : nil
+            [.mirror, .fill, .store].contains(context.remote.use) ? PushStage(context) : nil
     }
 
-    var report: RemoteReport { tally.report }
+    var report: RemoteReport { context.tally.report }
 
     /// Copies missing objects from the remote, then starts to store committed ones. Returns the
     /// error that ended the run, or nil.
     func pull() throws -> CacheError? {
+        let use = context.remote.use
         do {
             try waitForTask(unless: { isStopping.load(ordering: .relaxed) }, pullStage.run)
         } catch is CancellationError {
@@ -40,7 +31,7 @@ final class RemoteStage: Sendable {
             return error
         } catch let error as RemoteError {
             guard error.isTransient, ![.fill, .only, .store].contains(use) else { throw error }
-            tally.note(error)
+            context.tally.note(error)
         }
         if use == .only, !isStopping.load(ordering: .relaxed) { pullStage.failRest() }
         pushStage?.begin(isLookedUp: pullStage.hasLooked)
@@ -60,7 +51,7 @@ final class RemoteStage: Sendable {
         pushStage?.stop()
     }
 
-    func close() { (storage as? S3Bucket)?.shutdown() }
+    func close() { (context.remoteStore.storage as? S3Bucket)?.shutdown() }
 }
 
 /// Counts a run's use of a remote, on any thread, and gives it up if it fails.
