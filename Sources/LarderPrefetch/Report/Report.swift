@@ -149,6 +149,11 @@ public struct EntryResult: Sendable {
         url = entry.url
         self.outcome = outcome
     }
+
+    init(_ entry: PlannedEntry, _ failure: EntryFailure) {
+        self.init(entry, failure.isSkip ? .skipped : .failed)
+        self.failure = failure
+    }
 }
 
 /// What a run had to do with a remote.

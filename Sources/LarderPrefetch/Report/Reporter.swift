@@ -14,8 +14,8 @@ final class Reporter: Sendable {
         var report = Report()
         var progress = Progress()
         var failure: (any Error)?
-        /// By manifest, the failed icons with a demand: for their bytes, or for other reasons.
-        var demands: [String: (refused: Int, others: Int)] = [:]
+        /// By manifest, the failed icons with a demand, and those that failed for their bytes.
+        var demands: [String: (failed: Int, refused: Int)] = [:]
     }
 
     init(plan: Plan, channel: EventChannel, namesSuccesses: Bool = true, isLocking: Bool = false) {
@@ -39,11 +39,7 @@ final class Reporter: Sendable {
         try plan.forEachSettledEntry(areCached: namesSuccesses) { page in
             try emit(
                 page.map { entry in
-                    if let failure = entry.failure {
-                        var result = EntryResult(entry, failure.isSkip ? .skipped : .failed)
-                        result.failure = failure
-                        return result
-                    }
+                    if let failure = entry.failure { return EntryResult(entry, failure) }
                     var result = EntryResult(entry, .cached)
                     result.digest = entry.object?.digest
                     result.bytes = entry.object?.size
@@ -108,8 +104,7 @@ final class Reporter: Sendable {
             state.report.foreignDemands = zip(plan.manifests, plan.summary.manifests)
                 .filter { name, manifest in
                     let count = state.demands[name] ?? (0, 0)
-                    return count.refused > 0
-                        && count.refused + count.others == manifest.ambiguousDemands
+                    return count.refused > 0 && count.failed == manifest.ambiguousDemands
                 }
                 .map(\.0)
             return state.report
@@ -125,10 +120,8 @@ final class Reporter: Sendable {
                 let isRefused = [ResourceFailure.Reason.integrity, .size].contains {
                     $0.rawValue == result.failure?.code
                 }
-                let count = state.demands[result.manifest] ?? (0, 0)
-                state.demands[result.manifest] =
-                    isRefused
-                    ? (count.refused + 1, count.others) : (count.refused, count.others + 1)
+                state.demands[result.manifest, default: (0, 0)].failed += 1
+                if isRefused { state.demands[result.manifest, default: (0, 0)].refused += 1 }
             }
         }
         channel.send(results.map(PrefetchEvent.entry))
@@ -138,16 +131,14 @@ final class Reporter: Sendable {
         var result: EntryResult
         switch fetch.result {
         case .failure(let failure):
-            result = EntryResult(entry, .failed)
+            result = EntryResult(entry, EntryFailure(failure))
             result.seconds = fetch.seconds
-            result.failure = EntryFailure(failure)
         case .success(let success):
             // Entries of one URL may demand different bytes.
             if let failure = entry.expectation.failure(
                 digest: success.digest, size: success.size ?? 0)
             {
-                result = EntryResult(entry, .failed)
-                result.failure = EntryFailure(failure)
+                result = EntryResult(entry, EntryFailure(failure))
                 break
             }
             let isCoalesced = entry.isDuplicate && success.outcome != .unstored
