@@ -36,25 +36,21 @@ public struct PrefetchEvents: AsyncSequence, Sendable {
         ///
         /// - Throws: `ManifestError` or `CacheError` if the run could not begin.
         public func next() async throws -> PrefetchEvent? {
-            while batch.isEmpty {
-                guard !isFinished else { return nil }
+            if batch.isEmpty, !isFinished {
                 let (channel, cancel) = (channel, cancel)
-                do {
-                    // Cancelling the task interrupts the run, which still reports.
-                    batch = try await withTaskCancellationHandler {
-                        try await channel.next()
-                    } onCancel: {
-                        cancel()
-                    }[...]
-                } catch {
-                    isFinished = true
-                    throw error
-                }
-                if batch.isEmpty { isFinished = true }
+                // An error is the end, too.
+                isFinished = true
+                // Cancelling the task interrupts the run, which still reports.
+                batch = try await withTaskCancellationHandler {
+                    try await channel.next()
+                } onCancel: {
+                    cancel()
+                }[...]
+                isFinished = batch.isEmpty
             }
-            let event = batch.removeFirst()
+            let event = batch.popFirst()
             // The consumer may stop after the last event.
-            if case .finished = event { isFinished = true }
+            if case .finished? = event { isFinished = true }
             return event
         }
     }
