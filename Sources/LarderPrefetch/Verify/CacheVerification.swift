@@ -86,21 +86,11 @@ public struct CacheVerification: Sendable {
             report.refetches = refetches.sorted { $0.key < $1.key }.flatMap(\.value)
         }
         // As they were accepted then.
-        for (way, group) in Dictionary(grouping: dropped, by: Way.init) {
-            try await fetch(group, way, report.demands, isCancelled, onProgress) {
-                resource, refetch in
+        let groups = Dictionary(grouping: dropped) { [$0.isAnyContent, $0.isUnstorable] }
+        for group in groups.values {
+            try await fetch(group, report.demands, isCancelled, onProgress) { resource, refetch in
                 refetches[resource.finding, default: []].append(refetch)
             }
-        }
-    }
-
-    private struct Way: Hashable {
-        let isAnyContent: Bool
-        let isUnstorable: Bool
-
-        init(_ resource: DroppedResource) {
-            isAnyContent = resource.isAnyContent
-            isUnstorable = resource.isUnstorable
         }
     }
 
@@ -119,14 +109,13 @@ public struct CacheVerification: Sendable {
     }
 
     private func fetch(
-        _ resources: [DroppedResource], _ way: Way,
-        _ demands: [String: Set<VerifyReport.Demand>], _ isCancelled: () -> Bool,
-        _ onProgress: (Progress) -> Void,
+        _ resources: [DroppedResource], _ demands: [String: Set<VerifyReport.Demand>],
+        _ isCancelled: () -> Bool, _ onProgress: (Progress) -> Void,
         _ done: (DroppedResource, VerifyReport.Refetch) -> Void
     ) async throws {
         var configuration = configuration
-        configuration.acceptsAnyContent = way.isAnyContent
-        configuration.storesUnstorable = way.isUnstorable
+        configuration.acceptsAnyContent = resources.contains(where: \.isAnyContent)
+        configuration.storesUnstorable = resources.contains(where: \.isUnstorable)
         configuration.policy = PlanPolicy()
         configuration.policy.failureLifetime = .zero
         configuration.remembersFailures = false
