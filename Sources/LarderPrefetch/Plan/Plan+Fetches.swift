@@ -51,12 +51,13 @@ extension Plan {
         }
     }
 
-    /// Returns the next pending resources of an origin, in order. Requires ``orderFetches()``.
+    /// Returns the next pending resources of an origin, in order, and what a cache knows of stale
+    /// ones. Requires ``orderFetches()``.
     func fetches(
-        ofOrigin origin: Int, after place: PlannedResource.Place?, limit: Int
+        ofOrigin origin: Int, after place: PlannedResource.Place?, limit: Int, knownTo cache: Cache
     ) throws -> [PlannedResource] {
         let next = nextInOrder(after: place, limit: limit)
-        return try database.unsafeRead { db in
+        var page: [PlannedResource] = try database.unsafeRead { db in
             if let next { return try fetches(next, in: db) }
             let ids = try PreparedStatement(
                 db,
@@ -67,6 +68,14 @@ extension Plan {
             ).rows(origin, place?.turn ?? .min, place?.fetch ?? 0, limit) { $0.integer() }
             return try fetches(ids, in: db)
         }
+        let stale = page.indices.filter { page[$0].status == .stale }
+        guard !stale.isEmpty else { return page }
+        let rows = pending.withLock { pending in stale.map { pending.row(of: page[$0].id) ?? 0 } }
+        let known = try cache.resources(stale.map { page[$0].key }, at: rows)
+        for (index, known) in zip(stale, known) {
+            if let known { page[index] = page[index].about(known) }
+        }
+        return page
     }
 
     /// Returns the places of the next resources in the order of fetching, pending or finished since
@@ -134,11 +143,6 @@ extension Plan {
     /// Nil if a fetch is not pending.
     func pendingStatus(of fetch: Int64) -> PlanStatus? {
         pending.withLock { $0.status(of: fetch) }
-    }
-
-    /// Returns the rows of stale resources in the cache's index; 0 where they are not known.
-    func rows(of fetches: [Int64]) -> [Int64] {
-        pending.withLock { pending in fetches.map { pending.row(of: $0) ?? 0 } }
     }
 
     var hasPending: Bool { pending.withLock { $0.count > 0 } }

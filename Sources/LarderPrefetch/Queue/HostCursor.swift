@@ -1,5 +1,4 @@
 import HeapModule
-import LarderCache
 import LarderCore
 
 /// The waiting URLs of one origin (scheme, host and port), read from the plan in small pages. With
@@ -61,6 +60,9 @@ final class HostCursor {
         static func < (left: Returned, right: Returned) -> Bool { left.place < right.place }
     }
 
+    /// Reads the next planned resources of an origin, after a place and up to a number.
+    typealias Source = (Int, PlannedResource.Place?, Int) throws -> [PlannedResource]
+
     enum Head {
         case planned(PlannedResource)
         case returned(Attempt)
@@ -112,9 +114,9 @@ final class HostCursor {
     }
 
     /// Returns the next fetch without removing it, or nil.
-    func head(from source: FetchSource) throws -> Head? {
+    func head(from source: Source) throws -> Head? {
         if page.isEmpty, !isExhausted {
-            page = try source.page(ofOrigin: origin, after: place, limit: pageSize)[...]
+            page = try source(origin, place, pageSize)[...]
             isExhausted = page.isEmpty
         }
         if let fetch = returned.min?.fetch, isReturnedFirst { return .returned(fetch) }
@@ -183,24 +185,5 @@ struct ReadyHost: Comparable {
         if left.isOpen != right.isOpen { return left.isOpen }
         if left.isOpen, left.lastUse != right.lastUse { return left.lastUse > right.lastUse }
         return left.place < right.place
-    }
-}
-
-struct FetchSource {
-    let plan: Plan
-    let cache: Cache
-
-    func page(
-        ofOrigin origin: Int, after place: PlannedResource.Place?, limit: Int
-    ) throws -> [PlannedResource] {
-        var page = try plan.fetches(ofOrigin: origin, after: place, limit: limit)
-        let stale = page.indices.filter { page[$0].status == .stale }
-        guard !stale.isEmpty else { return page }
-        let known = try cache.resources(
-            stale.map { page[$0].key }, at: plan.rows(of: stale.map { page[$0].id }))
-        for (place, known) in zip(stale, known) {
-            if let known { page[place] = page[place].about(known) }
-        }
-        return page
     }
 }

@@ -32,7 +32,7 @@ struct HostSchedule {
     /// connection.
     private static let turn = 16
 
-    private let source: FetchSource
+    private let source: HostCursor.Source
     private let isConnected: (String) -> Bool
     private let slots: Int
     private let ahead: Int
@@ -82,7 +82,7 @@ struct HostSchedule {
         self.slots = slots
         self.ahead = ahead
         self.connections = connections
-        source = FetchSource(plan: plan, cache: cache)
+        source = { try plan.fetches(ofOrigin: $0, after: $1, limit: $2, knownTo: cache) }
         names = OriginNames(plan.origins)
         self.limits = limits
         self.readAhead = readAhead
@@ -275,10 +275,10 @@ struct HostSchedule {
         guard let failure = cursor.failure else { return nil }
         release(cursor)
         // Its waiting attempts fail now.
-        let waiting = delayed.unordered
-        delayed = Heap(waiting.filter { !names.isNumber(number, of: $0.value.target.url.origin) })
+        let (origin, waiting) = (names[number], delayed.unordered)
+        delayed = Heap(waiting.filter { $0.value.target.url.origin != origin })
         cursor.waiting = 0
-        for entry in waiting where names.isNumber(number, of: entry.value.target.url.origin) {
+        for entry in waiting where entry.value.target.url.origin == origin {
             countAway(entry.value, at: number, -1)
             try put(back: entry.value)
         }
@@ -475,8 +475,6 @@ struct OriginNames {
     }
 
     var all: [String] { planned.isEmpty ? others : planned + others }
-
-    func isNumber(_ number: Int, of origin: String) -> Bool { numbers[origin] == number }
 
     subscript(number: Int) -> String {
         number < planned.count ? planned[number] : others[number - planned.count]
