@@ -3,9 +3,7 @@ import LarderCache
 import LarderManifest
 
 /// Reads manifests on a thread of its own, ahead of the planner.
-final class ManifestFeed: @unchecked Sendable {
-    // Unchecked because of `batch`, `batchBytes` and `input`, which belong to the reading thread.
-
+final class ManifestFeed: Sendable {
     enum Message: Sendable {
         case begin(Int)
         case items([ManifestItem], of: Int, share: Double?)
@@ -16,9 +14,6 @@ final class ManifestFeed: @unchecked Sendable {
     private static let batchByteLimit = 256 << 10
 
     private let channel = Channel<Message>(capacity: 4)
-    private var batch: [ManifestItem] = []
-    private var batchBytes = 0
-    private var input: ByteInput?
 
     init(_ manifests: [ManifestSource], rules: ManifestRules) {
         // Parsers call themselves for each level of nesting.
@@ -38,8 +33,16 @@ final class ManifestFeed: @unchecked Sendable {
 
     private func read(_ manifests: [ManifestSource], _ rules: ManifestRules) throws {
         for (number, manifest) in manifests.enumerated() {
-            input = nil
             try send(.begin(number))
+            var input: ByteInput?
+            var batch: [ManifestItem] = []
+            var batchBytes = 0
+            func sendBatch() throws {
+                guard !batch.isEmpty else { return }
+                try send(.items(batch, of: number, share: input?.shareRead))
+                (batch, batchBytes) = ([], 0)
+                batch.reserveCapacity(Self.batchLimit)
+            }
             let reader = ManifestReader(source: manifest, rules: rules)
             let summary = try reader.read(opened: { opened in
                 input = opened
@@ -48,20 +51,12 @@ final class ManifestFeed: @unchecked Sendable {
                 batch.append(item)
                 batchBytes += item.weight
                 if batch.count >= Self.batchLimit || batchBytes >= Self.batchByteLimit {
-                    try sendBatch(of: number)
+                    try sendBatch()
                 }
             }
-            try sendBatch(of: number)
+            try sendBatch()
             try send(.end(summary))
         }
-    }
-
-    private func sendBatch(of manifest: Int) throws {
-        guard !batch.isEmpty else { return }
-        let items = batch
-        (batch, batchBytes) = ([], 0)
-        batch.reserveCapacity(Self.batchLimit)
-        try send(.items(items, of: manifest, share: input?.shareRead))
     }
 
     private func send(_ message: Message) throws {
