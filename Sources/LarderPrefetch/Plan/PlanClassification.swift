@@ -3,6 +3,7 @@ import GRDB
 import LarderCache
 import LarderCore
 import LarderManifest
+import Synchronization
 
 /// Folds the entries that name the same resource, and compares it with a cache's index.
 ///
@@ -75,7 +76,7 @@ final class PlanClassification {
         }
         defer { recall?.close() }
         // While the objects of one page are looked for in the tree, the next one is read.
-        var lookup: PresenceLookup?
+        var settleLast: (() throws -> Void)?
         var page: [NamedResource] = []
         var current: NamedResource?
         var key: [UInt8] = []
@@ -99,8 +100,8 @@ final class PlanClassification {
             if isNext {
                 if let resource = current { page.append(resource) }
                 if page.count == Self.pageLimit {
-                    try lookup.map(settle)
-                    lookup = look(for: page)
+                    try settleLast?()
+                    settleLast = look(for: page)
                     page = []
                     page.reserveCapacity(Self.pageLimit)
                 }
@@ -113,8 +114,8 @@ final class PlanClassification {
             if row.bool() { current?.entries += 1 }
         }
         if let current { page.append(current) }
-        try lookup.map(settle)
-        try settle(look(for: page))
+        try settleLast?()
+        try look(for: page)()
     }
 
     private func resource(
@@ -161,17 +162,37 @@ final class PlanClassification {
         current?.known?.isAsDemanded = false
     }
 
-    private func look(for page: [NamedResource]) -> PresenceLookup {
-        PresenceLookup(of: page, presence) { known in
-            // Content that is not an image counts only for a run that accepts any. A deleted object
-            // counts as missing: deleting costs downloads, never correctness.
-            known.isAsDemanded && (planner.acceptsAnyContent || known.isImage)
-        }
-    }
+    private static let lookups = DispatchQueue(label: "larder.presence")
 
-    private func settle(_ lookup: PresenceLookup) throws {
-        try lookup.forEach { resource, isPresent in
-            try settle(resource, isPresent ? resource.known : nil)
+    /// Looks for the objects of a page in the cache directory, on another thread. Returns a
+    /// function that waits for the result and settles the page. It must be called once.
+    private func look(for page: [NamedResource]) -> () throws -> Void {
+        // Content that is not an image counts only for a run that accepts any. A deleted object
+        // counts as missing: deleting costs downloads, never correctness.
+        let wanted = page.indices.filter { place in
+            guard let known = page[place].known else { return false }
+            return known.isAsDemanded && (planner.acceptsAnyContent || known.isImage)
+        }
+        let arePresent = Mutex<Result<[Bool], CacheError>>(.success([]))
+        let isDone = DispatchSemaphore(value: 0)
+        if let presence, !wanted.isEmpty {
+            let objects = wanted.compactMap { page[$0].known.map { ($0.digest, $0.size) } }
+            Self.lookups.async {
+                let found = Result { () throws(CacheError) in try presence.arePresent(objects) }
+                arePresent.withLock { $0 = found }
+                isDone.signal()
+            }
+        } else {
+            isDone.signal()
+        }
+        return { [self] in
+            isDone.wait()
+            let present = try arePresent.withLock { $0 }.get()
+            var isPresent = [Bool](repeating: false, count: page.count)
+            for (place, isThere) in zip(wanted, present) { isPresent[place] = isThere }
+            for (place, resource) in page.enumerated() {
+                try settle(resource, isPresent[place] ? resource.known : nil)
+            }
         }
     }
 

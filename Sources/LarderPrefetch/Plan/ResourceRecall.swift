@@ -2,7 +2,6 @@ import Foundation
 import GRDB
 import LarderCache
 import LarderCore
-import Synchronization
 
 /// Looks up ascending keys in a cache's index. Steps from one row to the next, since most keys are
 /// in the index: this takes half the time of looking each up.
@@ -64,42 +63,5 @@ struct ResourceRecall {
             let order = bytes.baseAddress.map { memcmp($0, key, min(bytes.count, key.count)) } ?? 0
             return order == 0 ? bytes.count - key.count : Int(order)
         }
-    }
-}
-
-/// Looks for the objects of a page of resources in the cache directory, on another thread.
-final class PresenceLookup: Sendable {
-    private let page: [NamedResource]
-    private let wanted: [Int]
-    private let arePresent = Mutex<Result<[Bool], CacheError>>(.success([]))
-    private let isDone = DispatchSemaphore(value: 0)
-
-    private static let queue = DispatchQueue(label: "larder.presence")
-
-    init(
-        of page: [NamedResource], _ presence: ObjectPresence?,
-        where isWanted: (NamedResource.Known) -> Bool
-    ) {
-        self.page = page
-        wanted = page.indices.filter { page[$0].known.map(isWanted) ?? false }
-        guard let presence, !wanted.isEmpty else {
-            isDone.signal()
-            return
-        }
-        Self.queue.async { [self] in
-            let objects = wanted.compactMap { page[$0].known.map { ($0.digest, $0.size) } }
-            let found = Result { () throws(CacheError) in try presence.arePresent(objects) }
-            arePresent.withLock { $0 = found }
-            isDone.signal()
-        }
-    }
-
-    /// Waits for the result, and calls `body` for the page in order. Must be called once.
-    func forEach(_ body: (NamedResource, _ isPresent: Bool) throws -> Void) throws {
-        isDone.wait()
-        let present = try arePresent.withLock { $0 }.get()
-        var isPresent = [Bool](repeating: false, count: page.count)
-        for (place, isThere) in zip(wanted, present) { isPresent[place] = isThere }
-        for (place, resource) in page.enumerated() { try body(resource, isPresent[place]) }
     }
 }
