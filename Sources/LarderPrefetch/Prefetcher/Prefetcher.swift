@@ -174,10 +174,11 @@ public final class Prefetcher: Sendable {
             reporter.report(results)
             remoteStage?.add(results)
         }
-        let ticker = ProgressTicker(queue: queue, reporter: reporter, channel: channel)
-        let failure = try pullFailure ?? fetch(with: queue)
-        try remoteStage?.finish(after: failure)
-        ticker.stop()
+        let failure: CacheError? = try sendingProgress(of: queue, reporter, channel) {
+            let failure = try pullFailure ?? fetch(with: queue)
+            try remoteStage?.finish(after: failure)
+            return failure
+        }
         if failure == nil { recordSpellings(of: plan, in: cache) }
 
         // Report
@@ -290,43 +291,31 @@ public final class Prefetcher: Sendable {
             retry: configuration.retry, allowsDowngrade: configuration.allowsDowngrade,
             remembersFailures: configuration.remembersFailures, grace: configuration.grace)
     }
-}
 
-final class ProgressTicker: Sendable {
-    private let timer: any DispatchSourceTimer
-    private let reporter: Reporter
-    private let channel: EventChannel
-    private let start = ContinuousClock.now
-    private let before: Int
-    private let isStopped = Mutex(false)
-
-    init(queue: FetchQueue, reporter: Reporter, channel: EventChannel) {
-        self.reporter = reporter
-        self.channel = channel
-        before = reporter.progress.done
-        timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "larder.progress"))
-        timer.schedule(deadline: .now() + 0.1, repeating: 0.2)
-        timer.setEventHandler { [weak self] in
-            queue.sample { [weak self] in self?.send($0) }
+    /// Sends progress a few times a second while `body` runs, and nothing after it.
+    private func sendingProgress<Value>(
+        of queue: FetchQueue, _ reporter: Reporter, _ channel: EventChannel,
+        _ body: () throws -> Value
+    ) rethrows -> Value {
+        let (start, before) = (ContinuousClock.now, reporter.progress.done)
+        let isStopped = Mutex(false)
+        let send: @Sendable (Progress) -> Void = { sample in
+            let settled = reporter.progress
+            var progress = sample
+            (progress.total, progress.done, progress.failed) =
+                (settled.total, settled.done, settled.failed)
+            progress.arrived = max(before + sample.arrived, settled.done)
+            progress.seconds = (ContinuousClock.now - start) / .seconds(1)
+            isStopped.withLock { if !$0 { channel.offer(.progress(progress)) } }
         }
+        let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "larder.progress"))
+        timer.schedule(deadline: .now() + 0.1, repeating: 0.2)
+        timer.setEventHandler { queue.sample(send) }
         timer.resume()
-    }
-
-    deinit { timer.cancel() }
-
-    /// Stops. Nothing is sent after it returns.
-    func stop() {
-        timer.cancel()
-        isStopped.withLock { $0 = true }
-    }
-
-    private func send(_ sample: Progress) {
-        let settled = reporter.progress
-        var progress = sample
-        (progress.total, progress.done, progress.failed) =
-            (settled.total, settled.done, settled.failed)
-        progress.arrived = max(before + sample.arrived, settled.done)
-        progress.seconds = (ContinuousClock.now - start) / .seconds(1)
-        isStopped.withLock { if !$0 { channel.offer(.progress(progress)) } }
+        defer {
+            timer.cancel()
+            isStopped.withLock { $0 = true }
+        }
+        return try body()
     }
 }
