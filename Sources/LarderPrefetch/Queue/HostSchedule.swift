@@ -279,7 +279,6 @@ struct HostSchedule {
         delayed = Heap(waiting.filter { $0.value.target.url.origin != origin })
         cursor.waiting = 0
         for entry in waiting where entry.value.target.url.origin == origin {
-            countAway(entry.value, at: number, -1)
             try put(back: entry.value)
         }
         return failure
@@ -298,7 +297,10 @@ struct HostSchedule {
         let next = retry.nextAttempt(
             after: failure, attempt: fetch.attempt, since: fetch.start, hold: host?.heldUntil)
         if case .success(let instant) = next, let url = try? fetch.planned.target {
-            put(back: fetch.again(from: url, after: failure), at: instant)
+            let again = fetch.again(from: url, after: failure)
+            enter(names.number(of: url.origin)).waiting += 1
+            serial += 1
+            delayed.insert(Delayed(instant: instant, serial: serial, value: again))
         }
         return next
     }
@@ -315,19 +317,9 @@ struct HostSchedule {
     /// Returns a fetch to the origin of its next request.
     mutating func put(back fetch: Attempt) throws {
         let number = names.number(of: fetch.target.url.origin)
-        enter(number)
-        cursors[number]?.put(back: fetch)
+        enter(number).put(back: fetch)
         countAway(fetch, at: number, 1)
         try announce(number)
-    }
-
-    mutating func put(back fetch: Attempt, at instant: Instant) {
-        serial += 1
-        let number = names.number(of: fetch.target.url.origin)
-        enter(number)
-        cursors[number]?.waiting += 1
-        countAway(fetch, at: number, 1)
-        delayed.insert(Delayed(instant: instant, serial: serial, value: fetch))
     }
 
     /// Counts a fetch that waits (1), or no longer waits (-1), at an origin that a redirect led to.
@@ -337,18 +329,19 @@ struct HostSchedule {
         guard !fetch.target.isAtOwnOrigin else { return nil }
         let source = names.number(of: fetch.target.ownOrigin)
         guard source != number else { return nil }
-        enter(source)
-        cursors[source]?.sentAway += change
+        enter(source).sentAway += change
         return source
     }
 
-    private mutating func enter(_ number: Int) {
-        guard cursors[number] == nil else { return }
+    private mutating func enter(_ number: Int) -> HostCursor {
+        if let cursor = cursors[number] { return cursor }
         let urls = planned.indices.contains(number) ? planned[number] : 0
         if urls > 0 { planned[number] = 0 }
-        cursors[number] = HostCursor(
+        let cursor = HostCursor(
             origin: number, limit: limits.limit(ofOrigin: names[number]), planned: Int(urls),
             pageSize: pageSize)
+        cursors[number] = cursor
+        return cursor
     }
 
     private mutating func wakeUp() throws {
@@ -357,9 +350,7 @@ struct HostSchedule {
         guard first <= now else { return }
         while let next = delayed.min, next.instant <= now {
             let fetch = delayed.removeMin().value
-            let number = names.number(of: fetch.target.url.origin)
-            cursors[number]?.waiting -= 1
-            countAway(fetch, at: number, -1)
+            cursors[names.number(of: fetch.target.url.origin)]?.waiting -= 1
             try put(back: fetch)
         }
         while let next = held.min, next.instant <= now {
@@ -396,9 +387,8 @@ struct HostSchedule {
     /// - Returns: Whether it can start a fetch now.
     @discardableResult
     private mutating func place(_ number: Int) throws -> Bool {
-        enter(number)
+        let cursor = enter(number)
         serial += 1
-        guard let cursor = cursors[number] else { return false }
         cursor.version = serial
         guard cursor.inFlight < limit(of: cursor) || cursor.failure != nil,
             let head = try cursor.head(from: source)
