@@ -10,13 +10,12 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
     // underlying queue of the operation queues, but for `phase`, which is atomic.
 
     let fetch: Attempt
-    let cursor: Int
     private let next: HostSchedule.Next
     private unowned let queue: FetchQueue
     private let stage: OperationContext
     private let phase = Atomic<Phase>(.waiting)
     private var transfer: TransferID?
-    private var response: Response
+    private var response = Response()
 
     private enum Phase: UInt8, AtomicRepresentable { case waiting, executing, finished }
 
@@ -49,12 +48,11 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         self.next = next
         self.stage = stage
         self.queue = queue
-        cursor = next.cursor
-        response = Response()
         super.init()
         queuePriority = Self.queuePriority(fetch.planned.priority)
     }
 
+    var cursor: Int { next.cursor }
     var onlyConnects: Bool { next.onlyConnects }
 
     override var isAsynchronous: Bool { true }
