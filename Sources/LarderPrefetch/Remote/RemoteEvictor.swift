@@ -52,6 +52,8 @@ private struct Eviction: Sendable {
     /// By this machine's clock. The store's clock may differ by minutes, not more: it would refuse
     /// the signatures.
     private let start = Date()
+    /// What is younger is kept: its reference may not be written yet.
+    private var latest: Date { start.addingTimeInterval(-policy.grace) }
 
     init(_ run: RemoteRun<RemoteEvictionReport>, _ policy: RemoteEvictor.Policy) {
         self.run = run
@@ -74,9 +76,7 @@ private struct Eviction: Sendable {
 
     private func owns(_ byte: UInt8) -> Bool { policy.shard?.owns(Part(number: byte)) ?? true }
 
-    /// Lists the objects. A young object is kept: its reference may not be written yet.
     private func listObjects() async throws {
-        let latest = start.addingTimeInterval(-policy.grace)
         try await run.forEachByte(where: owns) { byte in
             try await store.forEachObject(beginningWith: byte) { page in
                 try scratch.add(
@@ -132,7 +132,6 @@ private struct Eviction: Sendable {
         _ references: [RemoteStore.ListedReference]
     ) async throws -> [RemoteStore.ListedReference] {
         let oldest = start.addingTimeInterval(-policy.maximumAge)
-        let latest = start.addingTimeInterval(-policy.grace)
         let newest = references.max {
             ($0.known.modified, $0.known.digest) < ($1.known.modified, $1.known.digest)
         }
@@ -179,7 +178,6 @@ private struct Eviction: Sendable {
     }
 
     private func removeUnreferenced() async throws {
-        let latest = start.addingTimeInterval(-policy.grace)
         try await run.forEachObject(.unreferenced) { digest, size in
             if !policy.isDryRun {
                 let place = RemoteLayout.object(digest)
