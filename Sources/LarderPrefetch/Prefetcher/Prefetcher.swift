@@ -183,7 +183,8 @@ public final class Prefetcher: Sendable {
 
         // Report
         var report = try reporter.finish(
-            failure: failure, isInterrupted: isCancelled, receivedBytes: stage.receivedBytes,
+            failure: failure, isInterrupted: isCancelled,
+            receivedBytes: stage.received.load(ordering: .relaxed),
             seconds: (ContinuousClock.now - start) / .seconds(1))
         report.remote = remoteStage?.report
         report.isLocked = try report.isComplete && lock(plan)

@@ -162,7 +162,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             progress.underWay = executing
             progress.waiting = delayed.count
             progress.secondsToAttempt = delayed.min.map { ($0.instant - .now) / .seconds(1) }
-            progress.receivedBytes = stage.receivedBytes
+            progress.receivedBytes = stage.received.load(ordering: .relaxed)
             body(progress)
         }
     }
@@ -393,7 +393,13 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         failuresUnderWay += 1
         // A resource that was never requested has not failed itself.
         if limits.remembersFailures, failure.isRemembered, attempts != 0 {
-            stage.remember(failure, of: fetch, result, for: self)
+            // Reported in turn with the store's commits.
+            stage.store.add(
+                Deposit(
+                    context: OperationContext.Deposited(fetch: fetch, result: result),
+                    key: fetch.planned.key, url: fetch.planned.url, receivedAt: Date(),
+                    content: .failed(code: failure.code, status: failure.status)),
+                for: self)
         } else {
             // Must not be reported during a commit.
             stage.store.afterCommits { [self] in hand(over: [result]) }

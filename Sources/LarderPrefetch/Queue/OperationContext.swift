@@ -13,7 +13,8 @@ final class OperationContext: Sendable {
     let policy: RequestPolicy
     private let check: BodyCheck
     let logger: Logger?
-    private let received = Atomic<Int64>(0)
+    /// In bytes.
+    let received = Atomic<Int64>(0)
     var store: Store { check.store }
 
     struct Deposited: Sendable {
@@ -78,9 +79,8 @@ final class OperationContext: Sendable {
         case .failure(let error):
             return interrupted(fetch, response, ResourceFailure(error), isCancelled)
         case .success(let metrics):
-            guard let head = response.head else { return .failed(Self.cancellation) }
             // Checking a large body takes a while, and an interrupt does not wait for it.
-            if isCancelled { return .failed(Self.cancellation) }
+            guard let head = response.head, !isCancelled else { return .failed(Self.cancellation) }
             if let body = response.body, let failure = lengthFailure(of: body, head) {
                 return interrupted(fetch, response, failure, isCancelled)
             }
@@ -146,25 +146,6 @@ final class OperationContext: Sendable {
             let subject = "\(fetch.target.url)".maskingQuery
             return .broken(CacheError(.unusable, subject: subject, message: "\(error)"))
         }
-    }
-
-    /// Remembers a failure, and reports it in turn with the store's commits.
-    func remember(
-        _ failure: ResourceFailure, of fetch: Attempt, _ result: ResourceResult,
-        for depositor: any Depositor
-    ) {
-        store.add(
-            Deposit(
-                context: Deposited(fetch: fetch, result: result), key: fetch.planned.key,
-                url: fetch.planned.url, receivedAt: Date(),
-                content: .failed(code: failure.code, status: failure.status)),
-            for: depositor)
-    }
-
-    var receivedBytes: Int64 { received.load(ordering: .relaxed) }
-
-    func count(received bytes: Int) {
-        received.wrappingAdd(Int64(bytes), ordering: .relaxed)
     }
 
     private func settle(

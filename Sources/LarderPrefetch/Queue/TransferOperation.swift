@@ -151,7 +151,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         guard let body = response.body else { return .proceed }
         do throws(CacheError) {
             guard try body.append(bytes) == .taken else { return .pause }
-            stage.count(received: bytes.count)
+            stage.received.wrappingAdd(Int64(bytes.count), ordering: .relaxed)
             return .proceed
         } catch {
             response.verdict = .broken(error)
