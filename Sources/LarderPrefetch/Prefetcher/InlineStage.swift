@@ -25,7 +25,10 @@ final class InlineStage: Depositor, Sendable {
                 do {
                     try deposit(fetch, key, bytes)
                 } catch let failure as ResourceFailure {
-                    report(failure, of: fetch)
+                    // After earlier batches: the reporter must not be called during a commit.
+                    store.afterCommits { [reporter] in
+                        reporter.report([ResourceResult(id: fetch, result: .failure(failure))])
+                    }
                 }
             }
         } catch let error as CacheError {
@@ -66,12 +69,5 @@ final class InlineStage: Depositor, Sendable {
             for: self
         ) { accepted.signal() }
         accepted.wait()
-    }
-
-    /// Reports after earlier batches: the reporter must not be called during a commit.
-    private func report(_ failure: ResourceFailure, of fetch: Int64) {
-        store.afterCommits { [reporter] in
-            reporter.report([ResourceResult(id: fetch, result: .failure(failure))])
-        }
     }
 }
