@@ -32,7 +32,7 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
         where isWanted: (UInt8) -> Bool = { _ in true },
         _ body: @escaping @Sendable (UInt8) async throws -> Void
     ) async throws {
-        store.listed.reset()
+        store.beginListing()
         var bytes = (UInt8.min...UInt8.max).filter(isWanted)[...]
         try await forEach(atOnce: width) {
             try Task.checkCancellation()

@@ -6,9 +6,13 @@ import Synchronization
 
 /// The icons that several machines share in an object store. The object is written before the
 /// reference, which is the commit. Everything is digested before it is used.
-package struct RemoteStore: Sendable {
+package final class RemoteStore: Sendable {
     let storage: any ObjectStore
-    let listed: ListedCount
+    private let maximumListed: Int
+    private let listed = Atomic(0)
+    /// A page with fewer names counts as this many unless it is the last. A server may send pages
+    /// that are not full, but a million pages of one name each would take hours.
+    private static let leastOfPage = 250
 
     package struct Known: Sendable, Hashable {
         /// The tolerated difference of two machines' clocks, in seconds.
@@ -20,7 +24,7 @@ package struct RemoteStore: Sendable {
 
     package init(_ storage: any ObjectStore, maximumListed: Int = .max) {
         self.storage = storage
-        listed = ListedCount(maximum: maximumListed)
+        self.maximumListed = maximumListed
     }
 
     /// Returns a checked reference of a resource.
@@ -110,27 +114,6 @@ package struct RemoteStore: Sendable {
     }
 }
 
-package final class ListedCount: Sendable {
-    private let maximum: Int
-    private let count = Atomic(0)
-    /// A page with fewer names counts as this many unless it is the last. A server may send pages
-    /// that are not full, but a million pages of one name each would take hours.
-    private static let leastOfPage = 250
-
-    init(maximum: Int) { self.maximum = maximum }
-
-    func reset() { count.store(0, ordering: .relaxed) }
-
-    fileprivate func add(_ page: ListPage, of storage: any ObjectStore) throws {
-        let names = max(page.objects.count, page.next == nil ? 0 : Self.leastOfPage)
-        guard count.add(names, ordering: .relaxed).newValue <= maximum else {
-            throw RemoteError(
-                .tooLarge, subject: storage.subject(nil),
-                "a listing names more than \(maximum) objects; --remote-max-objects permits more")
-        }
-    }
-}
-
 extension RemoteStore {
     /// A listing fails after this many pages in a row without a name of Larder's: it need not end.
     private static let mostForeignPages = 100
@@ -152,9 +135,18 @@ extension RemoteStore {
     /// Returns a page of the objects whose names begin with a prefix. Counts them for the limit.
     func list(_ prefix: String, after last: String?) async throws -> ListPage {
         let page = try await storage.list(prefix, after: last)
-        try listed.add(page, of: storage)
+        let names = max(page.objects.count, page.next == nil ? 0 : Self.leastOfPage)
+        guard listed.add(names, ordering: .relaxed).newValue <= maximumListed else {
+            throw RemoteError(
+                .tooLarge, subject: storage.subject(nil),
+                "a listing names more than \(maximumListed) objects; "
+                    + "--remote-max-objects permits more")
+        }
         return page
     }
+
+    /// Begins a listing: names are counted for each.
+    func beginListing() { listed.store(0, ordering: .relaxed) }
 
     func forEachObject(
         beginningWith byte: UInt8, _ body: (Page<ListedDigest>) async throws -> Void
