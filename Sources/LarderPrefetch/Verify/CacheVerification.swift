@@ -99,13 +99,6 @@ public struct CacheVerification: Sendable {
         let key: String?
         let sha256: String?
         let size: Int64?
-
-        init(_ resource: DroppedResource, _ demand: VerifyReport.Demand) {
-            icon = resource.url
-            key = ResourceKey.name(in: resource.key)
-            sha256 = demand.digest?.hex
-            size = demand.size
-        }
     }
 
     private func fetch(
@@ -123,8 +116,13 @@ public struct CacheVerification: Sendable {
         let wanted = resources.flatMap { resource in
             (demands[resource.key] ?? [.init(digest: nil, size: nil)]).map { (resource, $0) }
         }
+        let entries = wanted.map { resource, demand in
+            Entry(
+                icon: resource.url, key: ResourceKey.name(in: resource.key),
+                sha256: demand.digest?.hex, size: demand.size)
+        }
         let manifest = ManifestSource.bytes(
-            Array(try JSONEncoder().encode(wanted.map(Entry.init))), name: "repair")
+            Array(try JSONEncoder().encode(entries)), name: "repair")
         var unfinished: [DroppedResource] = []
         let prefetcher = Prefetcher(configuration)
         if isCancelled() { prefetcher.cancel() }
