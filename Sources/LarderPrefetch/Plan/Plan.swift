@@ -62,7 +62,7 @@ final class Plan: Sendable {
                 }
                 return .commit
             }
-            meter.end()
+            meter.begin(nil)
             let classification = try PlanClassification(
                 of: db, by: planner, builder.summary,
                 pending: PendingFetches(upTo: builder.lastID, areInOrder: builder.areInOrder))

@@ -65,7 +65,8 @@ struct PlanMeter {
 
     init(_ tell: @escaping (PlanProgress) -> Void) { self.tell = tell }
 
-    mutating func begin(_ manifest: String) {
+    /// - Parameter manifest: Nil once all are read.
+    mutating func begin(_ manifest: String?) {
         startOfThis = .now
         (progress.manifest, progress.share) = (manifest, nil)
         show(startOfThis)
@@ -76,11 +77,6 @@ struct PlanMeter {
         progress.share = share
         let now = ContinuousClock.now
         if last.map({ now - $0 >= Self.interval }) ?? true { show(now) }
-    }
-
-    mutating func end() {
-        (progress.manifest, progress.share) = (nil, nil)
-        show(.now)
     }
 
     private mutating func show(_ now: ContinuousClock.Instant) {
