@@ -138,7 +138,7 @@ struct Reference: Codable, Sendable {
 }
 
 /// The place of a resource's references in a remote: `refs/<part>/<name>/`.
-package struct ReferenceName: Hashable, Comparable, Sendable {
+package struct ReferenceName: Hashable, Sendable {
     /// The ``Part`` of the URL's host, or of the key if that is not a URL's.
     package let part: UInt8
     /// The SHA-256 of the resource's key.
@@ -157,9 +157,5 @@ package struct ReferenceName: Hashable, Comparable, Sendable {
     package init(part: UInt8, name: Digest) {
         self.part = part
         self.name = name
-    }
-
-    package static func < (left: Self, right: Self) -> Bool {
-        (left.part, left.name) < (right.part, right.name)
     }
 }
