@@ -201,17 +201,15 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private func feed() {
         attempt {
             while !isStopping, !isBacklogged, let next = try schedule.next() {
-                let operation = TransferOperation(
-                    try fetch(next.head), next, stage: stage, queue: self)
+                let operation = TransferOperation(next, stage: stage, queue: self)
                 operations += 1
                 (next.onlyConnects ? connections : requests).addOperation(operation)
                 // It starts by another block of the queue.
                 loop.goOn()
             }
             while !isStopping, failuresUnderWay < Self.failuresAhead,
-                let (head, failure) = try schedule.nextGivenUp()
+                let (fetch, failure) = try schedule.nextGivenUp()
             {
-                let fetch = try fetch(head)
                 fail(fetch, failure, attempts: fetch.attemptsBegun)
             }
         }
@@ -227,13 +225,6 @@ final class FetchQueue: Depositor, @unchecked Sendable {
 
     private func attempt(_ body: () throws -> Void) {
         do { try body() } catch { breakOff(error) }
-    }
-
-    private func fetch(_ head: HostCursor.Head) throws -> Attempt {
-        switch head {
-        case .returned(let fetch): fetch
-        case .planned(let planned): Attempt(planned, url: try planned.target)
-        }
     }
 
     /// Called when an operation starts. If it returns false, the operation ends as held.

@@ -63,18 +63,6 @@ final class HostCursor {
     /// Reads the next planned resources of an origin, after a place and up to a number.
     typealias Source = (Int, PlannedResource.Place?, Int) throws -> [PlannedResource]
 
-    enum Head {
-        case planned(PlannedResource)
-        case returned(Attempt)
-
-        var planned: PlannedResource {
-            switch self {
-            case .planned(let planned): planned
-            case .returned(let fetch): fetch.planned
-            }
-        }
-    }
-
     /// Notes a request's result, and gives the origin up if it has been in trouble, or asks to
     /// wait, for longer than `patience`: a run must end.
     func note(_ sign: HostSign, patience: Duration) {
@@ -113,24 +101,23 @@ final class HostCursor {
             isTransient: false, status: status)
     }
 
-    /// Returns the next fetch without removing it, or nil.
-    func head(from source: Source) throws -> Head? {
+    /// Returns the resource of the next fetch without removing it, or nil.
+    func head(from source: Source) throws -> PlannedResource? {
         if page.isEmpty, !isExhausted {
             page = try source(origin, place, pageSize)[...]
             isExhausted = page.isEmpty
         }
-        if let fetch = returned.min?.fetch, isReturnedFirst { return .returned(fetch) }
-        return isFull ? nil : page.first.map(Head.planned)
+        if isReturnedFirst { return returned.min?.fetch.planned }
+        return isFull ? nil : page.first
     }
 
-    /// Right after a look for the ``head(from:)``.
-    func removeHead() {
-        if isReturnedFirst {
-            returned.removeMin()
-        } else {
-            place = page.removeFirst().place
-        }
+    /// Removes the next fetch, right after a look for the ``head(from:)``, which there must be.
+    func removeHead() throws -> Attempt {
         taken += 1
+        if isReturnedFirst { return returned.removeMin().fetch }
+        let planned = page.removeFirst()
+        place = planned.place
+        return Attempt(planned, url: try planned.target)
     }
 
     /// A fetch that has only connected has not been taken.

@@ -126,7 +126,7 @@ struct HostSchedule {
     }
 
     struct Next {
-        let head: HostCursor.Head
+        let fetch: Attempt
         let cursor: Int
         let isLast: Bool
         let onlyConnects: Bool
@@ -151,13 +151,13 @@ struct HostSchedule {
             cursor.inFlight += 1
             if onlyConnects {
                 cursor.connecting += 1
-                reserved.append(head.planned.priority)
+                reserved.append(head.priority)
             } else {
                 inFlight += 1
                 cursor.lastUse = serial
                 release(cursor)
             }
-            try take(head, of: cursor)
+            let fetch = try take(from: cursor)
             if !onlyConnects, let interval = cursor.limit.interval {
                 cursor.nextStart = .now + interval
             }
@@ -166,7 +166,7 @@ struct HostSchedule {
             try place(number)
             if number == newcomer { try welcome() }
             return Next(
-                head: head, cursor: number, isLast: cursor.isLast, onlyConnects: onlyConnects,
+                fetch: fetch, cursor: number, isLast: cursor.isLast, onlyConnects: onlyConnects,
                 sharesConnection: !cursor.isSilent)
         }
         return nil
@@ -214,26 +214,23 @@ struct HostSchedule {
     }
 
     /// Takes out a fetch of an origin that was given up, with the reason.
-    mutating func nextGivenUp() throws -> (head: HostCursor.Head, failure: ResourceFailure)? {
+    mutating func nextGivenUp() throws -> (fetch: Attempt, failure: ResourceFailure)? {
         while let number = givenUp.first {
             if let cursor = cursors[number], let failure = cursor.failure,
-                let head = try cursor.head(from: source)
+                try cursor.head(from: source) != nil
             {
-                try take(head, of: cursor)
-                return (head, failure)
+                return (try take(from: cursor), failure)
             }
             givenUp.remove(number)
         }
         return nil
     }
 
-    private mutating func take(_ head: HostCursor.Head, of cursor: HostCursor) throws {
-        cursor.removeHead()
+    private mutating func take(from cursor: HostCursor) throws -> Attempt {
+        let fetch = try cursor.removeHead()
         remaining = max(0, remaining - 1)
-        guard case .returned(let fetch) = head,
-            let source = countAway(fetch, at: cursor.origin, -1)
-        else { return }
-        try announce(source)
+        if let source = countAway(fetch, at: cursor.origin, -1) { try announce(source) }
+        return fetch
     }
 
     /// A fetch with a slot has ended, or never began.
@@ -406,7 +403,7 @@ struct HostSchedule {
             cursor: number, version: cursor.version, isSilent: cursor.isSilent,
             isBehind: isBehind(cursor), inFlight: cursor.inFlight,
             turns: cursor.taken / Self.turn, isOpen: isOpen, lastUse: cursor.lastUse,
-            place: head.planned.place)
+            place: head.place)
         if let instant = cursor.notBefore, instant > .now {
             release(cursor)
             held.insert(Delayed(instant: instant, serial: serial, value: host))

@@ -43,8 +43,8 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         case broken(CacheError)
     }
 
-    init(_ fetch: Attempt, _ next: HostSchedule.Next, stage: OperationContext, queue: FetchQueue) {
-        self.fetch = fetch
+    init(_ next: HostSchedule.Next, stage: OperationContext, queue: FetchQueue) {
+        fetch = next.fetch
         self.next = next
         self.stage = stage
         self.queue = queue

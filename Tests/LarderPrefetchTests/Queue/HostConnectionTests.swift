@@ -39,7 +39,7 @@ import Testing
 
         struct Started {
             let next: HostSchedule.Next
-            let fetch: Attempt
+            var fetch: Attempt { next.fetch }
             var name: String { (next.onlyConnects ? "connect " : "") + number }
             /// The number of the entry.
             private var number: String {
@@ -51,12 +51,7 @@ import Testing
         func take() throws -> [Started] {
             var taken: [Started] = []
             while let next = try schedule.next() {
-                switch next.head {
-                case .planned(let planned):
-                    taken.append(
-                        Started(next: next, fetch: Attempt(planned, url: try planned.target)))
-                case .returned(let fetch): taken.append(Started(next: next, fetch: fetch))
-                }
+                taken.append(Started(next: next))
             }
             return taken
         }

@@ -42,7 +42,7 @@ import Testing
         var order: [String] = []
         try withSchedule(of: entries, readAhead: readAhead) { schedule in
             while let next = try schedule.next() {
-                order.append(next.head.planned.url)
+                order.append(next.fetch.planned.url)
                 try schedule.note(.answered, of: next.cursor)
                 try schedule.ended(next.cursor)
             }
@@ -61,7 +61,7 @@ import Testing
         var open: [String] = []
         var made = 0
         func use(_ next: HostSchedule.Next) throws {
-            let origin = try next.head.planned.target.origin
+            let origin = try next.fetch.planned.target.origin
             if let place = open.firstIndex(of: origin) {
                 open.remove(at: place)
             } else {
@@ -117,7 +117,7 @@ import Testing
             }
             var hosts: [String] = []
             while hosts.count < 16, let next = try schedule.next() {
-                hosts.append(try next.head.planned.target.host)
+                hosts.append(try next.fetch.planned.target.host)
             }
             #expect(hosts.count { $0 == "h0.example" } == 8)
         }
@@ -148,14 +148,14 @@ import Testing
             var (quick, ended, most) = (0, 0, 0)
             repeat {
                 while let next = try schedule.next() {
-                    guard case .planned(let planned) = next.head else {
+                    guard next.fetch.target.redirects == 0 else {
                         slow.append(next.cursor)
                         continue
                     }
                     quick += 1
                     try schedule.note(.answered, of: next.cursor)
                     try schedule.ended(next.cursor)
-                    var fetch = Attempt(planned, url: try planned.target)
+                    var fetch = next.fetch
                     try fetch.target.follow(
                         "http://slow.example/\(quick)", freshUntil: .now, allowsDowngrade: false)
                     try schedule.put(back: fetch)
