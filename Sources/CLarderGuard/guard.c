@@ -38,6 +38,7 @@ int larder_watch_signal(int number) {
 #include <link.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 static struct sigaction before;
@@ -125,6 +126,8 @@ void larder_guard_shared_memory(void) {
 }
 
 static int release_text(struct dl_phdr_info *object, size_t size, void *context) {
+    // The kernel's own object is in no file.
+    if (object->dlpi_addr == getauxval(AT_SYSINFO_EHDR)) return 0;
     for (int number = 0; number < object->dlpi_phnum; number++) {
         const ElfW(Phdr) *segment = &object->dlpi_phdr[number];
         // What can be written has values that are not in the file.

@@ -141,7 +141,10 @@ final class CacheDirectory: Sendable {
     /// which have just been opened.
     func absent(_ digests: some Collection<Digest>) throws(CacheError) -> Set<Digest> {
         guard !digests.isEmpty else { return [] }
-        let objects = try objects()
+        let objects: FileDescriptor
+        do throws(CacheError) {
+            objects = try self.objects()
+        } catch  where error.isAbsence { return Set(digests) }
         var absent: Set<Digest> = []
         for digest in digests {
             let path = "\(CacheLayout.fanOut(digest))/\(digest.hex)"

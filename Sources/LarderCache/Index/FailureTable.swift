@@ -61,19 +61,23 @@ struct FailureTable {
         let instant = Date()
         let bounds: Bounds = try index.read { db in try Self.bounds(db, at: instant, to: 1) }
         guard bounds.isExceeded else { return 0 }
-        var forgotten = 0
+        var (forgotten, last) = (0, "")
         var isDone = false
         while !isDone, !isCancelled() {
             try index.writeStep { db in
+                let page = try db.prepared(
+                    "SELECT key FROM failures WHERE key > ? ORDER BY key LIMIT \(WriteStep.rowLimit)"
+                ).rows(last) { try $0.requireText() }
+                // A key that is not UTF-8 is not read as it is.
+                guard let end = page.last, !end.isSame(as: last) else { return isDone = true }
                 try db.prepared(
                     """
-                    DELETE FROM failures WHERE key IN (
-                        SELECT key FROM failures WHERE failed_at < ? OR failed_at > ?
-                        LIMIT \(WriteStep.rowLimit))
+                    DELETE FROM failures WHERE key > ? AND key <= ?
+                        AND (failed_at < ? OR failed_at > ? OR failed_at IS NULL)
                     """
-                ).run(bounds.first, bounds.last)
+                ).run(last, end, bounds.first, bounds.last)
                 forgotten += db.changesCount
-                isDone = db.changesCount < WriteStep.rowLimit
+                last = end
             }
         }
         return forgotten

@@ -270,9 +270,10 @@ struct IndexRecovery {
                 let read = try reader.digest(file, expecting: digest, isCancelled: isCancelled)
             else { return nil }
             guard read.digest == digest else { return .other }
+            // A file from elsewhere may have any time, also one that no index may hold.
+            let modified = min(max(TimeInterval(status.modified.tv_sec), 0), RowReader.longestTime)
             return .whole(
-                size: Int64(status.st_size),
-                modified: Date(timeIntervalSince1970: TimeInterval(status.modified.tv_sec)))
+                size: Int64(status.st_size), modified: Date(timeIntervalSince1970: modified))
         } catch  where error.isAbsence {
             return .other
         } catch  where error.isSparse || [EACCES, EIO].contains(error.errno) { return .unreadable }

@@ -17,7 +17,7 @@ package final class PartialBodies: Sendable {
             for name in (try? partial.names()) ?? [] {
                 // If nobody came back for it in a week, its URL may not be asked for any more.
                 if let status = try? partial.status(of: name),
-                    time(nil) - status.modified.tv_sec > 7 * 86_400
+                    status.modified.tv_sec < time(nil) - 7 * 86_400
                 {
                     unlinkat(partial.raw, name, 0)
                 } else {
@@ -30,11 +30,14 @@ package final class PartialBodies: Sendable {
 
     /// Whether there is a beginning of a URL's body, as far as this run knows.
     package func has(_ url: String) -> Bool {
-        names.withLock { !$0.isEmpty && $0.contains(Self.name(of: url)) }
+        guard names.withLock({ !$0.isEmpty }) else { return false }
+        let name = Self.name(of: url)
+        return names.withLock { $0.contains(name) }
     }
 
     /// Claims the whole beginning of a URL's body until it is put back. Reads all of it.
     package func take(_ url: String) -> PartialBody? {
+        guard names.withLock({ !$0.isEmpty }) else { return nil }
         let name = Self.name(of: url)
         guard names.withLock({ $0.remove(name) }) != nil,
             let partial = try? open(create: false)

@@ -175,6 +175,16 @@ import Testing
         }
     }
 
+    @Test func objectsWhoseTreeWasDeletedAreAbsent() throws {
+        try withTemporaryDirectory { directory in
+            let cache = try Cache.filled(at: directory.path, with: ["key": noise(100, seed: 1)])
+            let digest = try #require(try cache.resource("key")).object.digest
+            #expect(try cache.directory.absent([digest]).isEmpty)
+            try FileManager.default.removeItem(atPath: directory.path("objects"))
+            #expect(try cache.directory.absent([digest]) == [digest])
+        }
+    }
+
     /// A fan-out directory that leads elsewhere: nothing is written there, nothing read.
     @Test func linkedFanOutIsNotFollowed() throws {
         try withTemporaryDirectory { directory in

@@ -34,6 +34,23 @@ import Testing
         }
     }
 
+    /// The times of files become those of rows, which have limits.
+    @Test(arguments: [Int.min, Int.max]) func aFileMayHaveAnyTime(_ seconds: Int) throws {
+        try withTemporaryDirectory { directory in
+            try Cache.filled(at: directory.path, with: Self.contents).close()
+            for object in Tree.files(directory.path("objects")) {
+                try setTime(of: directory.path("objects/\(object)"), to: seconds)
+            }
+            for file in ["index.sqlite", "index.snapshot.sqlite"] {
+                try FileManager.default.removeItem(atPath: directory.path(file))
+            }
+            #expect(try Cache.reindex(at: directory.path).objects == 20)
+            let sound = try Cache.create(at: directory.path)
+            #expect(sound.recovery == nil)
+            #expect(try sound.verify().findings.isEmpty)
+        }
+    }
+
     /// The header, or what in it says whether SQLite may write the file, or a page in the middle
     /// that only a look at it shows: the second one says where pages belong.
     @Test(arguments: [0..<100, 18..<19, 8192..<12_288])

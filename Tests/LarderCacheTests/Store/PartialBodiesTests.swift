@@ -30,4 +30,25 @@ import Testing
             #expect(partial?.count == (isLinked ? nil : 100_000))
         }
     }
+
+    /// The difference of two times may be more than a number holds.
+    @Test func oneOfAnImpossibleTimeIsForgotten() throws {
+        try withTemporaryDirectory { directory in
+            let first = try Cache.create(at: directory.path("cache")).store()
+            try keep(noise(100_000, seed: 1), in: first)
+            first.close()
+            let partials = directory.path("cache/tmp/partial")
+            let name = try #require(Tree.names(partials).first)
+            try setTime(of: "\(partials)/\(name)", to: .min)
+            let store = try Cache.create(at: directory.path("cache")).store()
+            defer { store.close() }
+            #expect(!store.partials.has("url"))
+            #expect(Tree.names(partials).isEmpty)
+        }
+    }
+}
+
+func setTime(of path: String, to seconds: Int) throws {
+    let times = [timespec](repeating: timespec(tv_sec: seconds, tv_nsec: 0), count: 2)
+    try #require(utimensat(AT_FDCWD, path, times, 0) == 0)
 }

@@ -93,6 +93,7 @@ import Testing
             async let finished = prefetch(manifest(slow + fast), into: directory.path("cache")) {
                 $0.maximumConcurrent = 4
                 $0.maximumPerHost = 2
+                $0.transfer.stallTimeout = .seconds(600)
             }
             // All of the fast host's, while two of the slow one's are held.
             try await origin.waitForRequests(52)
@@ -116,6 +117,7 @@ import Testing
             async let finished = prefetch(manifest(slow + fast), into: directory.path("cache")) {
                 $0.maximumConcurrent = concurrent
                 $0.maximumPerHost = 100
+                $0.transfer.stallTimeout = .seconds(600)
             }
             // All of the fast host's, while the slow one's are held.
             try await origin.waitForRequests(50 + concurrent - 1)
