@@ -65,7 +65,7 @@ struct IPNetwork: Sendable {
     private let first: IPAddress
     private let length: Int
 
-    /// A text without a length is a single address. One with an impossible length has none.
+    /// A text without a length is a single address. With an impossible length, it has no address.
     init?(_ text: Substring) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count <= 2, let first = IPAddress(literal: parts[0]) else { return nil }

@@ -15,7 +15,7 @@ import Synchronization
 /// The loop is a chain of blocks of a serial queue. Each block is a round: it carries out commands,
 /// lets libcurl work, ends finished transfers and waits for the network. An owner whose state
 /// belongs to the same queue, such as an operation queue on top of it, needs neither locks nor a
-/// second thread. A block from elsewhere must come through ``perform(_:)``, which ends the wait.
+/// second thread. A block from elsewhere that cannot wait must come through ``perform(_:)``.
 package final class TransferLoop: @unchecked Sendable {
     // Unchecked because the state is variables. They belong to the queue, except the atomic ones.
 

@@ -24,7 +24,7 @@ public struct RetryPolicy: Sendable {
     /// For requests to a remote, by default about as Amazon's own libraries do. The time has no
     /// limit, since one attempt may transfer gigabytes.
     package static func ofRemote(
-        attempts: Int = 5, base: Duration = .milliseconds(200), cap: Duration = .seconds(5)
+        attempts: Int = 5, base: Duration = .milliseconds(400), cap: Duration = .seconds(5)
     ) -> RetryPolicy {
         var policy = RetryPolicy()
         (policy.attempts, policy.base, policy.cap) = (attempts, base, cap)

@@ -22,7 +22,7 @@ extension Plan {
                     "INSERT INTO pending SELECT id, origin, ~priority FROM entries WHERE id = ?")
                 var last: Int64 = 0
                 while case let page = pendingFetches(after: last), let end = page.last {
-                    for fetch in page { try insert.run(fetch) }
+                    for fetch in page { try insert.run { $0.bind(fetch) } }
                     last = end
                 }
                 try db.execute(sql: "CREATE INDEX main.pending_in_order ON pending (\(order))")

@@ -441,14 +441,13 @@ struct Delayed<Value>: Comparable {
     }
 }
 
-/// Numbers of origins: the plan's, then those of redirects.
+/// Numbers of origins, in the order of their first use.
 struct OriginNames {
-    private let planned: [String]
-    private var others: [String] = []
+    private(set) var all: [String]
     private var numbers: [String: Int] = [:]
 
     init(_ planned: [String]) {
-        self.planned = planned
+        all = planned
         numbers.reserveCapacity(planned.count)
         for (number, origin) in planned.enumerated() { numbers[origin] = number }
     }
@@ -457,15 +456,11 @@ struct OriginNames {
         if let known = numbers[origin] { return known }
         let number = numbers.count
         numbers[origin] = number
-        others.append(origin)
+        all.append(origin)
         return number
     }
 
-    var all: [String] { planned.isEmpty ? others : planned + others }
-
-    subscript(number: Int) -> String {
-        number < planned.count ? planned[number] : others[number - planned.count]
-    }
+    subscript(number: Int) -> String { all[number] }
 }
 
 /// The result of a request, as far as it concerns the origin.

@@ -25,6 +25,7 @@ final class OperationContext: Sendable {
     init(loop: TransferLoop, policy: RequestPolicy, check: BodyCheck, logger: Logger?) {
         self.logger = logger
         self.loop = loop
+        // Not by `perform`, since it need not end a wait.
         lanes = StagingLanes(release: { [queue = loop.queue] work in queue.async { _ = work } })
         self.policy = policy
         self.check = check

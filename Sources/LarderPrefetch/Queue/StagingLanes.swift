@@ -9,6 +9,8 @@ final class StagingLanes: Sendable {
     /// Another lane joins when more than this many pieces wait for each lane.
     static let backlogPerLane = 32
     private static let maximumLanes = 8
+    /// So many finished pieces are released together. Each keeps its body, of up to 80 KiB.
+    private static let releasedTogether = 16
 
     private let lanes = DispatchQueue(label: "larder.stage", attributes: .concurrent)
     /// Serial: a large body is mapped while it is checked, and counts as memory.
@@ -18,8 +20,8 @@ final class StagingLanes: Sendable {
     typealias Work = @Sendable () -> Void
     private let release: @Sendable ([Work]) -> Void
 
-    /// - Parameter release: Releases finished pieces of work on the thread that made them. A lane
-    ///   would take the lock of that thread's allocator for each, and often wait for it.
+    /// - Parameter release: Releases finished pieces of work where they were made. A lane would
+    ///   take the lock of that thread's allocator for each, and often wait for it.
     init(release: @escaping @Sendable ([Work]) -> Void = { _ in }) { self.release = release }
 
     private struct State {
@@ -68,7 +70,7 @@ final class StagingLanes: Sendable {
         }) {
             work()
             done.append(work)
-            if done.count == Self.backlogPerLane {
+            if done.count == Self.releasedTogether {
                 release(done)
                 done = []
             }

@@ -119,6 +119,13 @@ extension Plan {
         }
     }
 
+    /// Requires ``noteTwins()``.
+    func hasTwins() throws -> Bool {
+        try database.unsafeRead { db in
+            try PreparedStatement(db, "SELECT 1 FROM twins LIMIT 1").firstInteger() != nil
+        }
+    }
+
     typealias FoundFetch = (fetch: PlannedResource, known: RemoteStore.Known)
 
     /// Returns the next pending resources that the remote has: either the twins or the others.
@@ -127,7 +134,7 @@ extension Plan {
         areTwins: Bool, after last: PlannedResource.Place?
     ) throws -> [FoundFetch] {
         var place = last
-        while case let page = try places(after: place), let end = page.last {
+        while !Task.isCancelled, case let page = try places(after: place), let end = page.last {
             place = end
             let found: [FoundFetch] = try database.unsafeRead { db in
                 let select = try PreparedStatement(

@@ -37,7 +37,7 @@ final class PullStage: Depositor, Sendable {
         guard remote.use != .store else { return }
         try plan.noteTwins()
         // Twins last, because then the cache has their objects.
-        for areTwins in [false, true] {
+        for areTwins in try plan.hasTwins() ? [false, true] : [false] {
             try await pull(areTwins: areTwins)
             context.store.flush()
         }

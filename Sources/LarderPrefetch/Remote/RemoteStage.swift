@@ -33,6 +33,8 @@ final class RemoteStage: Sendable {
             guard error.isTransient, ![.fill, .only, .store].contains(use) else { throw error }
             context.tally.note(error)
         }
+        // The queue must not find what is still to be committed.
+        context.store.flush()
         if use == .only, !isStopping.load(ordering: .relaxed) { pullStage.failRest() }
         pushStage?.begin(isLookedUp: pullStage.hasLooked)
         return nil
