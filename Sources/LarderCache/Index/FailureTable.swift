@@ -65,9 +65,11 @@ struct FailureTable {
         var isDone = false
         while !isDone, !isCancelled() {
             try index.writeStep { db in
-                let page = try db.prepared(
-                    "SELECT key FROM failures WHERE key > ? ORDER BY key LIMIT \(WriteStep.rowLimit)"
-                ).rows(last) { try $0.requireText() }
+                let keys = try db.prepared(
+                    """
+                    SELECT key FROM failures WHERE key > ? ORDER BY key LIMIT \(WriteStep.rowLimit)
+                    """)
+                let page = try keys.rows(last) { try $0.requireText() }
                 // A key that is not UTF-8 is not read as it is.
                 guard let end = page.last, !end.isSame(as: last) else { return isDone = true }
                 try db.prepared(
