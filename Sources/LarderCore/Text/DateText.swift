@@ -115,3 +115,26 @@ package enum DeltaSeconds {
         return text.reduce(0) { min($0 * 10 + Int($1 - 0x30), maximum) }
     }
 }
+
+/// The time that a response asks to wait (RFC 9110, section 10.2.3).
+package enum RetryAfter {
+    /// A century, in seconds.
+    private static let longest: Int64 = 3_200_000_000
+
+    /// - Parameters:
+    ///   - field: The `Retry-After` field.
+    ///   - date: The `Date` field. The origin's own clock has set both.
+    ///   - age: The `Age` field, which a cache on the way has set.
+    package static func delay(
+        _ field: String?, date: String?, age: String?, now: Date = Date()
+    ) -> Duration? {
+        guard let field else { return nil }
+        if !field.isEmpty, field.utf8.allSatisfy(\.isDigit) {
+            return .seconds(min(Int64(field) ?? longest, longest))
+        }
+        guard let instant = HTTPDate.parse(field) else { return nil }
+        let sent = date.flatMap { HTTPDate.parse($0) } ?? now
+        let age = age.flatMap { TimeInterval($0) } ?? 0
+        return .seconds(max(0, instant.timeIntervalSince(sent) - max(0, min(age, 1e9))))
+    }
+}

@@ -98,20 +98,10 @@ package protocol RetriableFailure: Error {
     var outOfTime: Self { get }
 }
 
-/// The time that a response asks to wait (RFC 9110, section 10.2.3).
-package enum RetryAfter {
-    /// A century, in seconds.
-    private static let longest: Int64 = 3_200_000_000
-
+extension RetryAfter {
     package static func delay(of head: ResponseHead, now: Date = Date()) -> Duration? {
-        guard let field = head.headers[first: "Retry-After"] else { return nil }
-        if !field.isEmpty, field.utf8.allSatisfy(\.isDigit) {
-            return .seconds(min(Int64(field) ?? longest, longest))
-        }
-        guard let date = HTTPDate.parse(field) else { return nil }
-        // The origin's own clock has set both. A cache on the way adds the time since.
-        let sent = head.headers[first: "Date"].flatMap { HTTPDate.parse($0) } ?? now
-        let age = head.headers[first: "Age"].flatMap { TimeInterval($0) } ?? 0
-        return .seconds(max(0, date.timeIntervalSince(sent) - max(0, min(age, 1e9))))
+        delay(
+            head.headers[first: "Retry-After"], date: head.headers[first: "Date"],
+            age: head.headers[first: "Age"], now: now)
     }
 }

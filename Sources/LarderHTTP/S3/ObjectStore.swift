@@ -79,6 +79,8 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
     /// The reason in words, in one line.
     public var message: String
     package var underlying: TransferError?
+    /// The time that the server asks to wait; at most a minute counts.
+    package var retryAfter: Duration?
 
     package init(
         _ code: Code, subject: String, _ message: String, underlying: TransferError? = nil

@@ -1,4 +1,5 @@
 import Foundation
+import LarderCore
 import LarderXML
 
 /// Reads the XML of a response, element by element.
@@ -135,6 +136,7 @@ extension RemoteError {
             code == .wrongRegion ? "the bucket is in another region\(place) (\(words))" : words
         // TransferError replaces control characters, since the text is foreign.
         self.init(code, subject: subject, TransferError(code: .other, message: message).message)
+        retryAfter = RetryAfter.delay(of: head).map { min($0, .seconds(60)) }
     }
 
     /// - Parameter isAmazons: Whether the server is Amazon's because no other was named.

@@ -146,6 +146,5 @@ package final class S3Bucket: ObjectStore {
 
 extension RemoteError: RetriableFailure {
     package var isOverload: Bool { false }
-    package var retryAfter: Duration? { nil }
     package var outOfTime: RemoteError { self }
 }

@@ -40,16 +40,14 @@ import LarderCore
             }
             guard [200, 203].contains(response.statusCode) else {
                 task.cancel()
-                // The origin's own clock has set both dates.
-                let sent = response.value(forHTTPHeaderField: "Date").flatMap {
-                    HTTPDate.parse($0)
-                }
-                let after = response.value(forHTTPHeaderField: "Retry-After").flatMap { text in
-                    Double(text) ?? HTTPDate.parse(text)?.timeIntervalSince(sent ?? Date())
-                }
+                let delay = RetryAfter.delay(
+                    response.value(forHTTPHeaderField: "Retry-After"),
+                    date: response.value(forHTTPHeaderField: "Date"),
+                    age: response.value(forHTTPHeaderField: "Age"))
                 throw IconFailure(
                     .fetch, url: request.url,
-                    "the server answered with status \(response.statusCode)", retryAfter: after)
+                    "the server answered with status \(response.statusCode)",
+                    retryAfter: delay.map { $0 / .seconds(1) })
             }
             guard response.expectedContentLength <= Int64(maximumBytes) else {
                 task.cancel()

@@ -79,7 +79,9 @@ public final class TransferFetcher: IconFetcher {
         do {
             return try bytes.withUnsafeBytes { try ImageInspector.inspect($0) }.mediaType.rawValue
         } catch let fault as ImageError {
-            if let coding = head.headers.unknownContentCoding, fault.code == .notAnImage {
+            if let coding = head.headers.unknownContentCoding,
+                acceptsAnyContent || fault.code == .notAnImage
+            {
                 throw BodyCheck.failure(ofUnknownCoding: coding)
             }
             if acceptsAnyContent { return nil }

@@ -83,6 +83,10 @@ final class OperationContext: Sendable {
             // Checking a large body takes a while, and an interrupt does not wait for it.
             guard let head = response.head, !isCancelled else { return .failed(Self.cancellation) }
             if let body = response.body, let failure = lengthFailure(of: body, head) {
+                // Nothing is kept of a body that is too long.
+                if failure.code == ResourceFailure.Reason.range.rawValue {
+                    return response.resumed != nil ? .restart : .failed(failure)
+                }
                 return interrupted(fetch, response, failure, isCancelled)
             }
             return deposit(fetch, head, response, metrics, for: depositor, accepted)

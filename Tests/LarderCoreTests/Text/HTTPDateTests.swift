@@ -71,3 +71,34 @@ import Testing
         #expect(HTTPDate.parse(text) == nil)
     }
 }
+
+@Suite struct RetryAfterTests {
+    private static let now = Date(timeIntervalSince1970: 784_111_777)
+    private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+    private static let inAMinute = "Sun, 06 Nov 1994 08:50:37 GMT"
+
+    private func delay(_ field: String?, date: String? = nil, age: String? = nil) -> Duration? {
+        RetryAfter.delay(field, date: date, age: age, now: Self.now)
+    }
+
+    @Test func isANumberOfSecondsOrADate() {
+        #expect(delay("120") == .seconds(120))
+        #expect(delay(Self.inAMinute) == .seconds(60))
+        #expect(delay(Self.date) == .zero)
+        #expect(delay(String(repeating: "9", count: 30)) == .seconds(3_200_000_000))
+    }
+
+    /// The server's clock may differ, and a cache may have kept the response.
+    @Test func countsFromTheDateOfTheResponse() {
+        let later = "Sun, 06 Nov 1994 09:49:37 GMT"
+        #expect(delay(later, date: "Sun, 06 Nov 1994 09:49:07 GMT") == .seconds(30))
+        #expect(delay(Self.inAMinute, date: Self.date, age: "20") == .seconds(40))
+        #expect(delay(Self.inAMinute, date: "soon", age: "old") == .seconds(60))
+    }
+
+    @Test(arguments: ["", "nan", "inf", "-5", "1.5", "soon"]) func isIgnoredInOtherForms(
+        _ field: String
+    ) {
+        #expect(delay(field) == nil)
+    }
+}

@@ -218,7 +218,7 @@ import Testing
     /// Each is discarded, and the body is fetched from its start, which is no further attempt.
     @Test(arguments: [
         "slice", "slice of no form", "slice without a range", "other range", "other tag",
-        "all bytes", "403", "416",
+        "all bytes", "all bytes in chunks", "a byte more", "403", "416",
     ])
     func aWrongAnswerToAResumptionIsDiscarded(kind: String) async throws {
         cutAndAnswer { first in
@@ -234,6 +234,8 @@ import Testing
                     .header("Content-Range", "bytes \(first + 1)-\(total)/\(total + 1)")
             case "other tag": Self.rest(slice, from: first, tag: "\"2\"")
             case "all bytes": Self.rest(Self.large, from: first)
+            case "all bytes in chunks": Self.rest(Self.large, from: first).chunked()
+            case "a byte more": Self.rest(slice + [0], from: first).chunked()
             default: .status(Int(kind) ?? 500)
             }
         }

@@ -43,6 +43,13 @@ import Testing
         #expect(name.isEmpty || error?.message.contains(name) == true)
     }
 
+    @Test func asksForAtMostAMinute() async throws {
+        let busy = Reply.s3Error(503, "SlowDown")
+        #expect(try await error(busy)?.retryAfter == nil)
+        #expect(try await error(busy.header("Retry-After", "7"))?.retryAfter == .seconds(7))
+        #expect(try await error(busy.header("Retry-After", "86400"))?.retryAfter == .seconds(60))
+    }
+
     /// Amazon says so if the region is another one, and others if they cannot read the field.
     @Test func namesTheRegion() async throws {
         let malformed = Reply.s3Error(400, "AuthorizationHeaderMalformed")
