@@ -18,7 +18,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private static let failuresAhead = 1024
     /// Maximum number of operations that wait for a slot.
     private static let mostAhead = 4
-    /// Nothing starts while more responses, or more of their bytes, are to be checked and staged.
+    /// No fetch is taken from the schedule while more responses, or more of their bytes, are to be
+    /// checked and staged.
     private static let backlog: (responses: Int, bytes: Int) = (256, 2 << 20)
     /// So many responses are handed over together, …
     private static let handover = 32
@@ -193,7 +194,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             stage.lanes.add(outbox)
             outbox.removeAll(keepingCapacity: true)
         }
-        // While responses are to be staged, nothing starts, however long it has been due.
+        // While responses are to be staged, nothing is taken, however long it has been due.
         let next = isStopping || isBacklogged ? nil : schedule.nextInstant
         return [outbox.isEmpty ? nil : outboxDue, next].compactMap(\.self).min()
     }

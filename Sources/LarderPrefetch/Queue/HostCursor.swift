@@ -4,12 +4,13 @@ import LarderCore
 /// The waiting URLs of one origin (scheme, host and port), read from the plan in small pages. With
 /// a cursor for each origin, a slow origin at the head of the manifest does not delay others.
 final class HostCursor {
-    /// With this many URLs waiting, here or where redirects led to, no other one starts: all are in
-    /// memory.
+    /// With this many failed attempts waiting for their time, or fetches where redirects led to, no
+    /// planned URL starts, since all of these are in memory.
     private static let mostWaiting = 1024
 
     let origin: Int
     let limit: HostLimits.Limit
+    /// Its fetches in the schedule's ``HostSchedule/delayed``.
     var waiting = 0
     /// Fetches that redirects led to other origins, where they wait.
     var sentAway = 0
@@ -146,7 +147,7 @@ final class HostCursor {
         return page.first.map { fetch.planned.priority >= $0.priority } ?? true
     }
 
-    private var isFull: Bool { failure == nil && waiting + sentAway >= Self.mostWaiting }
+    var isFull: Bool { failure == nil && waiting + sentAway >= Self.mostWaiting }
 }
 
 /// An origin that can start a fetch. Origins are served in this order.

@@ -14,15 +14,21 @@ import LarderHTTP
 ///   one used last, since libcurl closes the one used longest ago for another,
 /// - then manifest order.
 ///
-/// A fetch to an origin without a connection is first started to connect, which takes no slot. It
-/// comes back when the connection is open. Until then, the origin's other fetches wait, unless it
-/// did not answer before.
+/// A fetch to an origin without a connection is first started to connect, which takes no slot
+/// (unless `connections` is 0). It comes back when the connection is open.
 ///
-/// What has to wait for its time (another attempt, an origin that asked for patience, a limit of
-/// requests a second) waits here and takes no place in the queue. So does what waits for a slot: a
-/// URL that has not been requested yet is in ``cursors`` (its origin is at a limit, connects, or
-/// others come first), `held` (its origin has asked to wait or its rate is used up), `delayed` (it
-/// has failed and is tried again) or `newcomers` (its origin has had no turn).
+/// A URL has not been requested because its origin, in this order,
+/// - has no cursor and had no turn: `newcomers`;
+/// - was given up, so that its URLs fail without a request: ``HostCursor/failure``, `givenUp`;
+/// - is at its limit: `inFlight` of its cursor, `limit(of:)`;
+/// - has too many attempts and redirects in memory: ``HostCursor/isFull``;
+/// - is being connected to, and did answer before: ``HostCursor/connecting``;
+/// - asked to wait, or its rate is used up: `held`, until ``HostCursor/notBefore``;
+/// - has no connection, and enough others are being opened: `unconnected`, `reserved`;
+/// - waits for a slot (`hasSlot(for:)`) or for other origins (``ReadyHost``): `ready`.
+///
+/// Otherwise it is not the first of its origin (``HostCursor/head(from:)``), or it was taken out
+/// and is an operation. If its attempt has failed, it is in `delayed`.
 struct HostSchedule {
     typealias Instant = ContinuousClock.Instant
 
@@ -356,7 +362,8 @@ struct HostSchedule {
         }
     }
 
-    /// A rate keeps an origin that did not answer last to one request at a time.
+    /// With a rate, an origin has one request at a time until it has answered, and after it was
+    /// silent or asked to wait.
     private func limit(of cursor: HostCursor) -> Int {
         cursor.limit.interval != nil && !cursor.isAnswering ? 1 : cursor.limit.requests
     }
