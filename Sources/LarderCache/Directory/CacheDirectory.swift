@@ -147,9 +147,9 @@ final class CacheDirectory: Sendable {
         } catch  where error.isAbsence { return Set(digests) }
         var absent: Set<Digest> = []
         for digest in digests {
-            let path = "\(CacheLayout.fanOut(digest))/\(digest.hex)"
+            let place = CacheLayout.place(digest)
             do throws(CacheError) {
-                if try objects.status(of: path)?.isRegularFile == true { continue }
+                if try objects.status(of: place)?.isRegularFile == true { continue }
             } catch  where error.isOutOfReach {}
             absent.insert(digest)
         }

@@ -116,3 +116,53 @@ package final class ObjectReader {
         return (digest, count)
     }
 }
+
+/// Finds out which objects have files. Opens each directory of the object tree once, so that an
+/// object takes one system call. Belongs to one thread or serial queue.
+package final class ObjectPresence: @unchecked Sendable {
+    // Unchecked because the variables belong to the thread or queue that calls it.
+
+    private let directory: CacheDirectory
+    private var tree: FileDescriptor?
+    /// Whether a directory exists and may be entered, by the first byte of digests.
+    private var canEnter = [Bool?](repeating: nil, count: 256)
+
+    init(in directory: CacheDirectory) { self.directory = directory }
+
+    /// Whether each object's place has a regular file of its size, or with its digest.
+    package func arePresent(
+        _ objects: [(digest: Digest, size: Int64)]
+    ) throws(CacheError) -> [Bool] {
+        var arePresent = [Bool](repeating: false, count: objects.count)
+        guard !objects.isEmpty else { return arePresent }
+        do throws(CacheError) {
+            let tree = if let tree { tree } else { try directory.objects() }
+            self.tree = tree
+            for (index, object) in objects.enumerated() {
+                do throws(CacheError) {
+                    guard try canEnter(object.digest, in: tree),
+                        let status = try tree.status(of: CacheLayout.place(object.digest)),
+                        status.isRegularFile
+                    else { continue }
+                    arePresent[index] =
+                        Int64(status.st_size) == object.size || directory.isWhole(object.digest)
+                } catch  where error.isOutOfReach {}
+            }
+        } catch  where error.isAbsence {}
+        return arePresent
+    }
+
+    private func canEnter(
+        _ digest: Digest, in tree: FileDescriptor
+    ) throws(CacheError) -> Bool {
+        if let known = canEnter[Int(digest.firstByte)] { return known }
+        var isOpen = true
+        do throws(CacheError) {
+            _ = try tree.directory(CacheLayout.fanOut(digest))
+        } catch  where error.isOutOfReach {
+            isOpen = false
+        }
+        canEnter[Int(digest.firstByte)] = isOpen
+        return isOpen
+    }
+}
