@@ -19,14 +19,14 @@ enum IndexSchema {
         guard digest(of: bookkeeping) == known[0], let applied = try identifiers(db) else {
             return .foreign
         }
-        let all = migrator.migrations
+        let all = migrations.map(\.key)
         if !applied.isSubset(of: all) { return .newer }
         guard applied == Set(all.prefix(applied.count)), digest(of: made) == known[applied.count]
         else { return .foreign }
         return applied.isEmpty ? .none : .own(migrations: applied.count)
     }
 
-    static func isCurrent(_ applied: Int) -> Bool { applied == migrator.migrations.count }
+    static func isCurrent(_ applied: Int) -> Bool { applied == migrations.count }
 
     /// Whether it can be read as it is: what came later is a table of its own.
     static func isReadable(_ applied: Int) -> Bool { applied >= 4 }
