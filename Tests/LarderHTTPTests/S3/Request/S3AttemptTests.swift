@@ -51,7 +51,7 @@ struct S3AttemptTests {
         #expect(proxy.count(question.method) == 4)
     }
 
-    /// libcurl itself makes a request again if a connection that it had used before was lost.
+    /// libcurl may send a body once more by itself. Any other repeated request is an attempt.
     @Test(arguments: Question.allCases)
     func afterLostConnections(_ question: Question) async throws {
         let (bucket, proxy) = try await bucket()
