@@ -1,7 +1,7 @@
 #ifndef LARDER_CXML2_SHIM_H
 #define LARDER_CXML2_SHIM_H
 
-// libxml2's ICU declarations contradict those of Foundation's own ICU; none are used here.
+// libxml2's ICU declarations conflict with Foundation's own ICU, and are not used here.
 #include <libxml/xmlversion.h>
 #undef LIBXML_ICU_ENABLED
 
@@ -11,7 +11,7 @@
 #include <libxml/xmlreader.h>
 #include <stdio.h>
 
-/// The first error that ended a document; `level` is XML_ERR_NONE until then.
+/// The first fatal error of a document. `level` is XML_ERR_NONE if there is none.
 typedef struct {
     int level;
     int code;
@@ -21,7 +21,7 @@ typedef struct {
     void *outer_context;
 } larder_xml_problem;
 
-// The handler's second parameter became const in 2.12.
+// In libxml2 2.12, the handler's second parameter became const.
 #if LIBXML_VERSION >= 21200
 static void larder_xml_note(void *context, const xmlError *error) {
 #else
@@ -35,31 +35,32 @@ static void larder_xml_note(void *context, xmlError *error) {
     snprintf(problem->message, sizeof problem->message, "%s", error->message ? error->message : "");
 }
 
-/// Lets the thread note its first fatal error in `problem`, and print none. That is where libxml2
-/// reports what it finds outside of any reader or before there is one, as about encodings.
+/// Installs a handler for this thread that stores the first fatal error in `problem` and prints
+/// nothing. libxml2 reports errors there if they occur outside a reader or before one is created,
+/// for example errors about encodings.
 static inline void larder_xml_collect(larder_xml_problem *problem) {
     problem->outer_handler = xmlStructuredError;
     problem->outer_context = xmlStructuredErrorContext;
     xmlSetStructuredErrorFunc(problem, larder_xml_note);
 }
 
-/// Lets the reader note its errors there, too.
+/// Stores errors of the reader in `problem`, too.
 static inline void larder_xml_collect_from(xmlTextReaderPtr reader, larder_xml_problem *problem) {
     xmlTextReaderSetStructuredErrorHandler(reader, larder_xml_note, problem);
 }
 
-/// Gives the thread its handler back.
+/// Restores the thread's previous handler.
 static inline void larder_xml_stop_collecting(larder_xml_problem *problem) {
     xmlSetStructuredErrorFunc(problem->outer_context, problem->outer_handler);
 }
 
-/// The words of a noted error.
+/// Returns the message of the stored error.
 static inline const char *larder_xml_message(const larder_xml_problem *problem) {
     return problem->message;
 }
 
-/// The line of the node that the reader stands on. libxml2 keeps 16 bits of an element's line;
-/// beyond that it is right for text alone, and 0 is returned for the rest.
+/// Returns the line of the current node, or 0 if it is unknown. libxml2 stores only 16 bits of an
+/// element's line. Beyond line 65,534, the line is known only for text.
 static inline long larder_xml_line(xmlTextReaderPtr reader) {
     xmlNodePtr node = xmlTextReaderCurrentNode(reader);
     if (node == NULL) return 0;

@@ -1,12 +1,12 @@
-/// The keys of the resources that manifests name: what their entries are looked up by in a cache.
+/// The cache keys of all icons in some manifests.
 public struct ManifestKeys {
     private let sources: [ManifestSource]
     private let rules: ManifestRules
     private let mustBeUsable: Bool
 
-    /// Takes manifests and how to read them.
+    /// Creates a reader of keys.
     ///
-    /// - Parameter mustBeUsable: whether an entry that cannot be used is an error. Default: false.
+    /// - Parameter mustBeUsable: Whether an unusable entry is an error. Default: false.
     public init(
         _ sources: [ManifestSource], rules: ManifestRules = .init(), mustBeUsable: Bool = false
     ) {
@@ -15,12 +15,12 @@ public struct ManifestKeys {
         self.mustBeUsable = mustBeUsable
     }
 
-    /// Hands over the key of every entry that has one, duplicates included. Entries that cannot be
-    /// used name nothing: no prefetch has stored anything for them.
+    /// Calls `body` with the key of each entry that has an icon, including duplicates. Skips
+    /// unusable entries, because a prefetch stores nothing for them.
     ///
-    /// - Throws: ``ManifestError``, also for what only an earlier prefetch may have known: the base
-    ///   of a relative URL, the gateway of an ipfs URL, and the places of icons in an unknown
-    ///   shape. If all must be usable, for the first that is not. And what `body` throws.
+    /// - Throws: The errors of `body`, and ``ManifestError`` if a manifest cannot be read, if it
+    ///   lacks an option that an earlier prefetch may have had (a base URL, an IPFS gateway, or
+    ///   the paths of icons), or for the first unusable entry if `mustBeUsable` is true.
     public func forEach(_ body: (String) throws -> Void) throws {
         for source in sources {
             let summary = try ManifestReader(source: source, rules: rules).read { item in
@@ -40,12 +40,12 @@ public struct ManifestKeys {
 
     private func refusal(of error: EntryError) -> String? {
         if error.code == .relativeURL {
-            return "the URL is relative: say which base URL (--base-url) it was prefetched with"
+            return "the URL is relative; use --base-url as in the prefetch"
         }
         if error.scheme == "ipfs" {  // text: ASCII
-            return "the URL is of ipfs:"
-                + " say which gateway (--ipfs-gateway) it was prefetched through"
+            return "the URL has the scheme 'ipfs'; use --ipfs-gateway as in the prefetch"
         }
-        return mustBeUsable ? "\(error.message): nobody knows what it should keep" : nil
+        guard mustBeUsable else { return nil }
+        return "\(error.message); fix or remove this entry, because its icon cannot be kept"
     }
 }

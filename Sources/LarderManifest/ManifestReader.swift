@@ -1,29 +1,29 @@
 /// Reads a manifest as a stream of entries: the first stage of
 /// Manifest → Plan → Queue → Transfer → Store → Index → Report.
 ///
-/// The format is told by the content, in one pass, and memory stays within ``ManifestLimits``
-/// however long the manifest is.
+/// The reader detects the format from the content and makes one pass. Memory stays within
+/// ``ManifestLimits`` for a manifest of any length.
 public struct ManifestReader: Sendable {
     private let source: ManifestSource
     private let rules: ManifestRules
     private var limits: ManifestLimits { rules.limits }
 
-    /// Takes a manifest, and what the caller says about it. Default: nothing, its content tells.
+    /// Creates a reader. By default, the content of the manifest decides how it is read.
     public init(source: ManifestSource, rules: ManifestRules = .init()) {
         self.source = source
         self.rules = rules
     }
 
-    /// Hands over every icon in order, and every element without one, skipped or failed.
-    /// Blocks: call it on a thread of its own.
+    /// Calls `body` with every icon in order, and with every element that was skipped or failed.
+    /// This method blocks, so call it on a separate thread.
     ///
-    /// - Throws: ``ManifestError`` if the file cannot be read or is not a manifest, which may show
-    ///   only after entries were handed over; and what `body` throws, which ends the reading.
+    /// - Throws: The errors of `body`, and ``ManifestError`` if the file cannot be read or is not
+    ///   a manifest. The latter may be found only after some calls of `body`.
     public func read(_ body: (ManifestItem) throws -> Void) throws -> ManifestSummary {
         try read(opened: { _ in }, body)
     }
 
-    /// Reads until `isCancelled`, which is asked often; then throws `CancellationError`.
+    /// Does the same, but throws `CancellationError` soon after `isCancelled` returns true.
     package func read(
         unless isCancelled: () -> Bool, _ body: (ManifestItem) throws -> Void
     ) throws -> ManifestSummary {
@@ -45,15 +45,15 @@ public struct ManifestReader: Sendable {
     ) throws -> ManifestSummary {
         let input = try source.open()
         opened(input)
-        // What cannot be read again is looked into as far as it is kept.
+        // A source that cannot be reopened is searched up to the bytes that were kept.
         let isFile = source.isOnDisk
-        if !isFile { input.keepsFirst = ManifestSurvey.mostKept }
+        if !isFile { input.keepsFirst = ManifestSurvey.maximumKept }
         do throws(any Error) {
             var summary = try read(input, body)
-            let isVain = summary.usable == 0 && summary.failed > 0
-            if summary.entries > 0, summary.places == nil || isVain {
+            let isUnusable = summary.usable == 0 && summary.failed > 0
+            if summary.entries > 0, summary.places == nil || isUnusable {
                 let found = suggestions(from: isFile ? nil : input.first)
-                // If the likeliest icons are those that were read, only a base URL is missing.
+                // If the best suggestion is the path that was read, only a base URL is missing.
                 let known = summary.places?.icons ?? []
                 let isKnown = found.first.map { $0.isRelative && $0.isAny(of: known) } ?? false
                 if !isKnown { summary.suggestions = found }
@@ -67,7 +67,7 @@ public struct ManifestReader: Sendable {
     private func suggestions(from first: [UInt8]?) -> [ManifestSuggestion] {
         ManifestSurvey.suggestions(
             for: first.map { .bytes($0, name: source.name) } ?? source,
-            isPart: first?.count == ManifestSurvey.mostKept, rules: rules)
+            isPart: first?.count == ManifestSurvey.maximumKept, rules: rules)
     }
 
     func read(_ input: ByteInput, _ body: (ManifestItem) throws -> Void) throws -> ManifestSummary {
@@ -99,7 +99,7 @@ public struct ManifestReader: Sendable {
                 if !unmet.isEmpty, case .success(let element) = entry.content {
                     unmet.removeAll { $0.path.first(in: element) != nil }
                 }
-                // Only a caller that keeps the manifest needs to know.
+                // Only a source that is stored in the cache needs to know.
                 if input.whenRead != nil, !hasCredentials {
                     hasCredentials = decoder.urls.findCredentials(in: entry)
                 }
@@ -116,8 +116,8 @@ public struct ManifestReader: Sendable {
                 guard total <= limits.maximumEntries else {
                     throw ManifestError(
                         .tooLarge, source: source.name, at: entry.line.map { .line($0) },
-                        "more than \(limits.maximumEntries) entries, each of several icons counted;"
-                            + " --max-entries permits more")
+                        "more than \(limits.maximumEntries) entries, counting each icon;"
+                            + " use --max-entries to allow more")
                 }
                 for (index, result) in icons.enumerated() {
                     try body(

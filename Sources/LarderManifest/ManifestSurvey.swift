@@ -1,16 +1,16 @@
-/// A search for icons in a manifest of no known shape, in one pass and in bounded memory and time.
-/// Only places and counts are kept.
+/// A search for icons in a manifest of unknown shape, in one pass and in bounded memory and time.
+/// Keeps only paths and counts.
 struct ManifestSurvey {
-    private static let mostDepth = 12
-    static let mostPlaces = 4_096
-    /// The number of bytes that are surveyed. The rest is similar.
-    private static let mostBytes = 32 << 20
+    private static let maximumDepth = 12
+    static let maximumPlaces = 4_096
+    /// The number of bytes to search. The rest of a longer manifest is probably similar.
+    private static let maximumBytes = 32 << 20
 
     let root = SurveyedPlace()
     private let limits: ManifestLimits
-    private var room = Self.mostPlaces
+    private var room = Self.maximumPlaces
 
-    /// Surveys a source; a broken or cut one up to there.
+    /// Searches a source, up to the first error.
     init(of source: ManifestSource, limits: ManifestLimits) {
         self.limits = limits
         try? survey(source)
@@ -38,19 +38,19 @@ struct ManifestSurvey {
     private mutating func survey(
         _ cursor: some ManifestCursor, at place: SurveyedPlace, depth: Int
     ) throws {
-        guard cursor.progress <= Self.mostBytes else { throw Enough() }
+        guard cursor.progress <= Self.maximumBytes else { throw Enough() }
         let kind = try cursor.kind()
         place.add(kind)
         switch kind {
         case .scalar:
             if case .success(.string(let text)) = try cursor.take() { place.add(text) }
         case .array:
-            guard depth < Self.mostDepth, let element = place.element(&room) else {
+            guard depth < Self.maximumDepth, let element = place.element(&room) else {
                 return _ = try cursor.skip()
             }
             try cursor.forEachElement { try survey(cursor, at: element, depth: depth + 1) }
         case .dictionary:
-            guard depth < Self.mostDepth else { return _ = try cursor.skip() }
+            guard depth < Self.maximumDepth else { return _ = try cursor.skip() }
             try cursor.forEachMember { key in
                 let isContainer = try cursor.kind() != .scalar
                 guard case .success(let key) = key,
@@ -61,19 +61,19 @@ struct ManifestSurvey {
         }
     }
 
-    /// The number of bytes that are kept of a source that is read only once.
-    static let mostKept = 1 << 20
-    private static let mostTried = 8
-    private static let mostSuggested = 3
+    /// The number of bytes to keep of a source that cannot be reopened.
+    static let maximumKept = 1 << 20
+    private static let maximumTrials = 8
+    private static let maximumSuggestions = 3
 
-    /// Returns places of icons in a manifest that has none where `rules` say. Each was tried.
+    /// Returns the options that find icons in `source`. Each suggestion was tried.
     static func suggestions(
         for source: ManifestSource, isPart: Bool, rules: ManifestRules
     ) -> [ManifestSuggestion] {
         let survey = ManifestSurvey(of: source, limits: rules.limits)
         var suggestions: [ManifestSuggestion] = []
-        for candidate in SurveyCandidate.all(in: survey).prefix(mostTried) {
-            guard suggestions.count < mostSuggested else { break }
+        for candidate in SurveyCandidate.all(in: survey).prefix(maximumTrials) {
+            guard suggestions.count < maximumSuggestions else { break }
             let found = suggestion(for: candidate, source, isPart: isPart, rules)
             if let found { suggestions.append(found) }
         }
@@ -104,13 +104,14 @@ struct ManifestSurvey {
     }
 
     private struct Trial {
-        /// Entries with an icon, and those whose first icon is relative to nothing.
+        /// The number of entries with an icon, and of those whose first icon needs a base URL.
         private(set) var found = 0
         private(set) var relative = 0
         private var failed = 0
         private var seen = 0
         private var isBroken = false
         var isCut: Bool { seen == ManifestSuggestion.mostEntries }
+        var isSound: Bool { !isBroken && found > 0 && failed * 10 <= found }
 
         init(of source: ManifestSource, _ rules: ManifestRules, isPart: Bool) {
             do {
@@ -132,23 +133,21 @@ struct ManifestSurvey {
                 case .failed: failed += 1
                 case .skipped: break
                 }
-                // Those without an icon cost as much to read as others.
+                // Entries without an icon count, because reading them takes as long.
                 seen += 1
                 if isCut { throw Enough() }
             }
         }
-
-        var isSound: Bool { !isBroken && found > 0 && failed * 10 <= found }
     }
 }
 
 extension SurveyCandidate {
-    /// The paths for `--entries`, the shortest first; nil if the manifest's form tells.
+    /// The paths for `--entries` in the order to try them. Nil means without `--entries`.
     fileprivate var entryPaths: [ManifestPath?] {
         guard let last = entries.last else { return [nil, ManifestPath(segments: [])] }
         let whole = ManifestPath.pasteable(entries)
         guard entries.count > 1 else { return [nil, whole] }
-        // A path to an array stands for its elements, unless it is itself one of several.
+        // A path to an array stands for its elements, but not if a wildcard selects the array.
         let isOneOfSeveral = [.elements, .members].contains(entries[entries.count - 2])
         let isList = last == .elements && !isOneOfSeveral
         return [isList ? ManifestPath.pasteable(entries.dropLast()) : whole].filter { $0 != nil }

@@ -1,25 +1,25 @@
-/// One place of an unknown manifest. Values are counted, and none is kept. The elements of an array
-/// are one place beneath it, and so are the members of a map: a dictionary with very many.
+/// A path in a manifest of unknown shape, with counts of its values. All elements of an array share
+/// one place, and so do all members of a map (a dictionary with many members).
 final class SurveyedPlace {
-    /// The maximum numbers of members with places of their own. A dictionary with more is a map.
-    private static let mostContainers = 16
-    private static let mostValues = 128
-    private static let longestName = 200
+    /// A dictionary with more members than these numbers is a map.
+    private static let maximumContainers = 16
+    private static let maximumValues = 128
+    private static let maximumNameSize = 200
     private static let usualInnerNames = ["label", "en", "en-US", "value", "text"]
 
-    /// The number of values, and of the dictionaries, containers, short texts and icons among them.
+    /// The number of values, and of the dictionaries, containers, short texts and icons in them.
     private(set) var count = 0
     private(set) var dictionaries = 0
     private var containers = 0
     private(set) var texts = 0
     private(set) var icons = 0
     private(set) var likeness = 0
-    /// The places beneath: of elements, of members, and of the members of a map.
+    /// The child places. `.members` is the child of a map.
     private(set) var inner: [ManifestPath.Segment: SurveyedPlace] = [:]
     private var hasMappedValues = false
-    /// The number of icons and places here and beneath, as counted by ``settle()``.
-    private(set) var iconsBeneath = 0
-    private var placesBeneath = 0
+    /// The number of icons in this place and its descendants. ``settle()`` counts them.
+    private(set) var totalIcons = 0
+    private var totalPlaces = 0
     private let rank: Int?
 
     init(rank: Int? = nil) { self.rank = rank }
@@ -46,7 +46,7 @@ final class SurveyedPlace {
         if let found = inner[.member(name)] { return found }
         if isContainer || hasMappedValues, let map = inner[.members] { return map }
         let alike = members.filter { ($0.place.containers > 0) == isContainer }
-        if alike.count >= (isContainer ? Self.mostContainers : Self.mostValues) {
+        if alike.count >= (isContainer ? Self.maximumContainers : Self.maximumValues) {
             let map = inner[.members] ?? SurveyedPlace(rank: rank)
             inner[.members] = map
             if !isContainer { hasMappedValues = true }
@@ -56,9 +56,9 @@ final class SurveyedPlace {
             }
             return map
         }
-        guard name.utf8.count <= Self.longestName else { return nil }
+        guard name.utf8.count <= Self.maximumNameSize else { return nil }
         return place(
-            .member(name), IconLikeness.rank(IconLikeness.rank(of: name), beneath: rank), &room)
+            .member(name), IconLikeness.rank(IconLikeness.rank(of: name), in: rank), &room)
     }
 
     private func place(
@@ -94,19 +94,19 @@ final class SurveyedPlace {
 
     func settle() {
         for place in inner.values { place.settle() }
-        iconsBeneath = inner.values.reduce(icons) { $0 + $1.iconsBeneath }
-        placesBeneath = inner.values.reduce(1) { $0 + $1.placesBeneath }
+        totalIcons = inner.values.reduce(icons) { $0 + $1.totalIcons }
+        totalPlaces = inner.values.reduce(1) { $0 + $1.totalPlaces }
     }
 
-    /// All members as one place, if they are alike: a dictionary of entries by id, or of lists of
-    /// them. `room` is the number of places that may still be merged.
+    /// Merges all members into one place if they are similar: entries by ID, or lists of entries.
+    /// `room` is the number of places that may still be merged.
     func map(_ room: inout Int) -> SurveyedPlace? {
         if let map = inner[.members] { return map }
-        room -= placesBeneath
+        room -= totalPlaces
         guard room > 0 else { return nil }
         let members = members
         let alike = members.map(\.place).filter { $0.containers > 0 || $0.icons > 0 }
-        // The members of an entry are in nearly every other entry, too.
+        // Members of an entry occur in nearly every entry. IDs occur only once.
         let all = members.reduce(0) { $0 + $1.place.count }
         guard count == 1 || all * 4 <= members.count * count else { return nil }
         var supporters: [[ManifestPath.Segment]: Int] = [:]
@@ -145,11 +145,11 @@ final class SurveyedPlace {
             guard rank > 0, rank > best?.rank ?? 0, place.texts * 2 >= count else { return }
             best = (rank, path)
         }
-        // Of names of one rank the shortest: `trackName` before `trackCensoredName`.
+        // Prefers the shortest name of a rank: `trackName`, not `trackCensoredName`.
         for (name, place) in inOrder.sorted(by: { $0.name.utf8.count < $1.name.utf8.count }) {
             let rank = IconLikeness.nameRank(of: name)
             offer(rank, place, [.member(name)])
-            // `{"im:name": {"label": …}}`, or a text in some languages.
+            // For example `{"im:name": {"label": …}}`, or a text in several languages.
             for (inner, place) in place.inOrder {
                 let isUsual = Self.usualInnerNames.contains { $0.isSame(as: inner) }
                 offer(isUsual ? rank - 2 : rank - 4, place, [.member(name), .member(inner)])
@@ -159,27 +159,28 @@ final class SurveyedPlace {
     }
 }
 
+/// A possible path of icons, split into the path of entries and the path in an entry.
 struct SurveyCandidate {
     let entries: [ManifestPath.Segment]
     let icon: [ManifestPath.Segment]
     let name: [ManifestPath.Segment]?
     let score: Int
-    /// Whether it is a place of screenshots, banners and the like, which come after all icons.
+    /// Whether these are screenshots, banners and the like, which rank after all icons.
     private let isScreenshot: Bool
     private let icons: Int
 
-    private static let most = 256
+    private static let maximumCandidates = 256
 
     static func all(in survey: ManifestSurvey) -> [SurveyCandidate] {
         var found: [SurveyCandidate] = []
-        var room = 25 * ManifestSurvey.mostPlaces
+        var room = 25 * ManifestSurvey.maximumPlaces
         survey.root.settle()
         collect(at: [], [survey.root], &room, &found)
         found.sort { one, other in
             guard one.isScreenshot == other.isScreenshot else { return other.isScreenshot }
             return (one.score, other.path.count) > (other.score, one.path.count)
         }
-        // A place of a map and the same of one of its members are one.
+        // Drops duplicates: the path with a wildcard, or the same path with a member's name.
         return found.filter { one in
             !found.contains { other in
                 one.isPart(of: other) && other.icons > one.icons
@@ -190,7 +191,7 @@ struct SurveyCandidate {
 
     private var path: [ManifestPath.Segment] { entries + icon }
 
-    /// Whether it is the same place as `other`, with the names of members in place of any.
+    /// Whether `other` is the same path with wildcards instead of some names.
     private func isPart(of other: SurveyCandidate) -> Bool {
         path != other.path && path.count == other.path.count
             && zip(path, other.path).allSatisfy { own, theirs in
@@ -202,22 +203,21 @@ struct SurveyCandidate {
         at path: [ManifestPath.Segment], _ places: [SurveyedPlace], _ room: inout Int,
         _ found: inout [SurveyCandidate]
     ) {
-        guard found.count < most, let place = places.last, place.iconsBeneath > 0 else { return }
-        // What is mostly text is no place of icons.
+        guard found.count < maximumCandidates, let place = places.last, place.totalIcons > 0
+        else { return }
+        // A place with mostly other text does not contain icons.
         if place.icons > place.texts { found.append(SurveyCandidate(path, places)) }
         func go(to next: SurveyedPlace?, by segment: ManifestPath.Segment) {
             guard let next else { return }
             collect(at: path + [segment], places + [next], &room, &found)
         }
         go(to: place.inner[.elements], by: .elements)
-        let map = place.map(&room)
-        go(to: map, by: .members)
+        go(to: place.map(&room), by: .members)
         for (name, member) in place.inOrder { go(to: member, by: .member(name)) }
     }
 
-    /// The entry is the innermost that is there several times and has a name; else the outermost
-    /// dictionary that is there several times; else the value itself if that is; else the
-    /// dictionary around it.
+    /// Chooses the place of entries. In order of preference: the innermost repeated dictionary with
+    /// a name, the outermost repeated dictionary, the icon itself if it is repeated, or its parent.
     private init(_ path: [ManifestPath.Segment], _ places: [SurveyedPlace]) {
         func isRepeated(_ length: Int) -> Bool {
             guard length > 0 else { return places[0].count > 1 }
@@ -234,7 +234,7 @@ struct SurveyCandidate {
         name = length < path.count ? places[length].namePath : nil
         icons = leaf.icons
         isScreenshot = leaf.likeness < 2 * leaf.icons
-        // One on its own may be anything's: the list's, its publisher's.
+        // A single icon may belong to something else, such as the list's publisher.
         score =
             leaf.likeness * min(leaf.icons, max(1, places[length].count)) / leaf.icons
             * (repeated.isEmpty ? 1 : 4)

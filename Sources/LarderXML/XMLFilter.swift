@@ -1,10 +1,10 @@
 import LarderCore
 
-/// A reduction of a document to what libxml2 may see: tags without attributes, and text in UTF-8.
+/// A filter that reduces a document to tags without attributes, and text in UTF-8.
 ///
-/// libxml2 hangs in declarations of a document type, keeps every comment and processing instruction
-/// to the end, compares each attribute with all before it, keeps every name, takes any encoding,
-/// and keeps a text of any length. The filter leaves all of that out or refuses it.
+/// libxml2 hangs in declarations of a document type, keeps all comments, processing instructions,
+/// names and texts in memory, compares each attribute with all previous ones, and accepts any
+/// encoding. The filter removes or refuses all of that.
 final class XMLFilter {
     private(set) var hasForbiddenReference = false
     private let input: BufferedBytes
@@ -16,47 +16,47 @@ final class XMLFilter {
     private var hasDocumentType = false
     private var isInCDATA = false
     private var depth = 0
-    /// True between the elements of a container and around the root, where text means nothing.
+    /// True in containers and outside the root, where text has no meaning.
     private var isBetweenElements = true
-    /// The number of bytes that were passed on of the current text. A reference counts as one.
+    /// The number of bytes of the current text in the output. A reference counts as one.
     private var textLength = 0
     private let mostText: Int
     private var skippedBytes = 0
-    /// Lines that were left out and are not yet in `omissions`.
+    /// The number of removed lines that are not yet in `omissions`.
     private var owedLines = 0
-    /// The next line to be passed on, as libxml2 counts, and the number of lines left out before.
+    /// The current line in the output, and the number of lines removed before that.
     private var passedLine = 1
     private var omitted = 0
-    /// The same for each line that libxml2 may still be asked about, from `firstOmission` on.
+    /// The same for each line that libxml2 may still report, starting at `firstOmission`.
     private var omissions: [(line: Int, omitted: Int)] = []
     private var firstOmission = 0
     private var omittedBefore = 0
-    /// An error after the bytes that wait to be handed over.
+    /// An error to throw after all buffered output was read.
     private var failure: (any Error)?
-    private let due: UnsafeMutablePointer<UInt8>
+    private let output: UnsafeMutablePointer<UInt8>
     private var start = 0
     private var end = 0
 
     private static let capacity = 64 << 10
     /// The maximum number of bytes in a tag or a document type.
     private static let mostMarkup = 4 << 10
-    /// The maximum number of bytes in a reference that is kept whole.
+    /// The maximum number of bytes in a reference.
     private static let mostReference = 16
-    /// libxml2's reader parses 512 bytes at a time (`CHUNK_SIZE` in xmlreader.c), and drops the
-    /// parsed ones only if no more than 512 others are in its buffer. If it got more at once, the
-    /// buffer would grow by megabytes.
-    private static let mostHandedOver = 512
+    /// libxml2's reader parses 512 bytes at a time (`CHUNK_SIZE` in xmlreader.c), and drops parsed
+    /// bytes only if its buffer has no more than 512 others. With more bytes at once, the buffer
+    /// would grow by megabytes.
+    private static let maximumRead = 512
 
     init(_ input: BufferedBytes, _ rules: XMLRules) {
         self.input = input
         self.rules = rules
         elements = XMLElements(rules)
-        // libxml2 makes one byte of CR LF. A character that does not fit is left out whole.
+        // libxml2 turns CR LF into one byte. The rest is room for a whole character.
         mostText = 2 * min(rules.maximumTextBytes, .max / 4) + 8
-        due = .allocate(capacity: Self.capacity)
+        output = .allocate(capacity: Self.capacity)
     }
 
-    deinit { due.deallocate() }
+    deinit { output.deallocate() }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         if start == end {
@@ -65,18 +65,18 @@ final class XMLFilter {
             do {
                 while Self.capacity - end >= Self.mostMarkup, try advance() {}
             } catch {
-                // libxml2 may find an earlier error in these bytes.
+                // libxml2 may find an earlier error in the buffered output.
                 guard end > 0 else { throw error }
                 failure = error
             }
         }
-        let count = min(buffer.count, end - start, Self.mostHandedOver)
-        buffer.copyMemory(from: UnsafeRawBufferPointer(start: due + start, count: count))
+        let count = min(buffer.count, end - start, Self.maximumRead)
+        buffer.copyMemory(from: UnsafeRawBufferPointer(start: output + start, count: count))
         start += count
         return count
     }
 
-    /// The line in the document for a line of libxml2, not less than in the call before.
+    /// Returns the document line for a line of libxml2. Lines must not decrease between calls.
     func line(of passed: Int) -> Int {
         while firstOmission < omissions.count, omissions[firstOmission].line <= passed {
             omittedBefore = omissions[firstOmission].omitted
@@ -89,7 +89,7 @@ final class XMLFilter {
         return passed + omittedBefore
     }
 
-    /// Passes one piece on, or leaves it out; false at the end.
+    /// Passes or removes the next piece. Returns false at the end.
     private func advance() throws -> Bool {
         if owedLines > 0, isBetweenElements {
             put("\n")
@@ -104,11 +104,9 @@ final class XMLFilter {
             try input.fill(to: 3)
             if input.unread.starts(with: [0xEF, 0xBB, 0xBF]) { input.consume(3) }
         }
-        if input.count == 0 {
-            guard try input.fill() else {
-                guard hasTag, !isInCDATA else { throw endsEarly }
-                return false
-            }
+        if input.count == 0, try !input.fill() {
+            guard hasTag, !isInCDATA else { throw truncated }
+            return false
         }
         if isInCDATA {
             try passCDATA()
@@ -122,8 +120,8 @@ final class XMLFilter {
         return true
     }
 
-    /// Passes on unchanged text and known tags without attributes, which is nearly everything in
-    /// most documents. Returns false if there is none.
+    /// Passes text and known tags without attributes unchanged, which are most of a typical
+    /// document. Returns false if there are none.
     private func passPlainly() -> Bool {
         let bytes = UnsafeBufferPointer(rebasing: input.unread.prefix(Self.capacity - end))
         var length = 0
@@ -157,7 +155,7 @@ final class XMLFilter {
                 throw error(.malformed, "expected an element, found text")
             }
             try count(skipped: length)
-            return leaveOut(length)
+            return omit(length)
         }
         let plain = UnsafeBufferPointer(rebasing: text.prefix(length))
         length = plain.place(of: UInt8(ascii: "&")) ?? length
@@ -165,7 +163,7 @@ final class XMLFilter {
         pass(wholeCharacters(min(length, Self.capacity - end)))
     }
 
-    /// A reference is never divided. libxml2 checks whether it is declared.
+    /// Passes or removes a whole reference. libxml2 checks whether it is declared.
     private func passReference() throws {
         try input.fill(to: Self.mostReference)
         let bytes = input.unread.prefix(Self.mostReference)
@@ -175,14 +173,14 @@ final class XMLFilter {
         textLength += 1
         if let replacement = rules.forbiddenReference, Self.isForbidden(bytes.prefix(length)) {
             hasForbiddenReference = true
-            due[self.end] = replacement
+            output[self.end] = replacement
             self.end += 1
-            return leaveOut(length)
+            return omit(length)
         }
         pass(length)
     }
 
-    /// Whether it is a reference to a character that XML 1.0 forbids (section 2.2).
+    /// Whether this is a reference to a character that XML 1.0 (section 2.2) forbids.
     private static func isForbidden(_ reference: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         guard reference.starts(with: "&#".utf8) else { return false }
         let digits = reference.dropFirst(2).dropLast()
@@ -196,15 +194,15 @@ final class XMLFilter {
         }
     }
 
-    /// As text, since libxml2 joins the pieces of a section one by one.
+    /// Passes a CDATA section as text, because libxml2 joins pieces of a section one by one.
     private func passCDATA() throws {
         try input.fill(to: 3)
         let section = input.unread
         if section.starts(with: "]]>".utf8) {
             isInCDATA = false
-            return leaveOut(3)
+            return omit(3)
         }
-        // A bracket may end the section. It is checked when it is the first byte.
+        // Stops before a bracket, because it may end the section. The next call checks it.
         let brackets = section.prefix((Self.capacity - end) / 5).dropFirst()
         var length = 1 + brackets.prefix { $0 != UInt8(ascii: "]") }.count
         guard textRoom > 0 else { return try cut(length) }
@@ -215,14 +213,14 @@ final class XMLFilter {
             case UInt8(ascii: "&"): put("&amp;")
             case UInt8(ascii: ">"): put("&gt;")
             default:
-                due[end] = byte
+                output[end] = byte
                 end += 1
             }
         }
         consumePassed(length)
     }
 
-    /// Counts the next bytes as text. Returns the number that fits, without a part of a character.
+    /// Counts bytes as text. Returns the number that fits, without splitting a character.
     private func wholeCharacters(_ length: Int) -> Int {
         guard length > textRoom else {
             textLength += length
@@ -231,7 +229,7 @@ final class XMLFilter {
         let bytes = input.unread
         var whole = textRoom
         while whole > 0, bytes[whole] & 0xC0 == 0x80 { whole -= 1 }
-        // Full, even if a character would not fit.
+        // No more text fits, even if a character was left out.
         textLength += textRoom
         return whole
     }
@@ -240,39 +238,39 @@ final class XMLFilter {
         if isBetweenElements {
             let blanks = input.unread.prefix(length).prefix { $0.isMarkupBlank }.count
             try count(skipped: blanks)
-            leaveOut(blanks)
+            omit(blanks)
             guard blanks == length else {
                 throw error(.malformed, "expected an element, found text")
             }
         } else {
-            leaveOut(length)
+            omit(length)
         }
     }
 
     private func passMarkup() throws {
-        // Then all that has to be seen whole is in memory.
+        // Markup that has to be examined as a whole is then in memory.
         try input.fill(to: Self.mostMarkup)
         let markup = input.unread
         guard markup.count > 1, [UInt8(ascii: "?"), UInt8(ascii: "!")].contains(markup[1]) else {
             return try passTag()
         }
         if markup.starts(with: "<?".utf8) {
-            try leaveOut(2, to: "?>")
+            try omit(2, to: "?>")
         } else if markup.starts(with: "<!--".utf8) {
-            try leaveOut(4, to: "-->")
+            try omit(4, to: "-->")
         } else if markup.starts(with: "<![CDATA[".utf8), hasTag {
             isInCDATA = true
-            leaveOut(9)
+            omit(9)
         } else if markup.starts(with: "<!DOCTYPE".utf8), !hasTag, !hasDocumentType {
             guard rules.permitsDocumentType else {
-                throw error(.declarations, "a document type is refused")
+                throw error(.declarations, "document types are not allowed")
             }
             hasDocumentType = true
             let length = try lengthOfMarkup(isDocumentType: true)
             try count(skipped: length)
-            leaveOut(length)
+            omit(length)
         } else {
-            throw error(.malformed, "'<!' where neither a comment nor a section begins")
+            throw error(.malformed, "'<!' starts neither a comment nor a CDATA section")
         }
     }
 
@@ -288,14 +286,14 @@ final class XMLFilter {
         try count(skipped: tag.hasAttributes ? length - tag.name.count : 0)
         if elements.areAny, !tag.isEnd { try note(tag.name) }
         guard mayEnter(tag) else {
-            throw error(.tooDeep, "elements deeper than \(rules.maximumDepth) levels")
+            throw error(.tooDeep, "elements nest deeper than \(rules.maximumDepth) levels")
         }
         hasTag = true
         enter(tag)
         put(tag.isEnd ? "</" : "<")
         put(tag.name)
         put(tag.isEmpty ? "/>" : ">")
-        leaveOut(length)
+        omit(length)
     }
 
     private func mayEnter(_ tag: XMLTag) -> Bool { tag.isEnd || depth < rules.maximumDepth }
@@ -303,7 +301,7 @@ final class XMLFilter {
     private func enter(_ tag: XMLTag) {
         textLength = 0
         if tag.isEnd { depth -= 1 } else if !tag.isEmpty { depth += 1 }
-        // Elements of any name may have text beside elements.
+        // If any element is permitted, text may occur next to elements.
         isBetweenElements =
             elements.areAny
             ? depth == 0 : tag.isEnd || tag.isEmpty || elements.isContainer(tag.number)
@@ -313,32 +311,33 @@ final class XMLFilter {
         let name = Array(name)
         guard !names.contains(name) else { return }
         guard names.count < rules.maximumNames else {
-            throw error(.tooLarge, "elements of more than \(rules.maximumNames) different names")
+            throw error(
+                .tooLarge, "there are more than \(rules.maximumNames) different element names")
         }
         names.insert(name)
     }
 
-    /// The length of a tag, or of a document type without declarations of its own.
+    /// Returns the length of a tag or document type. Throws if a document type has declarations.
     private func lengthOfMarkup(isDocumentType: Bool = false) throws -> Int {
         let bytes = input.unread
         var quote: UInt8?
         for offset in 1..<max(1, min(bytes.count, Self.mostMarkup)) {
             let byte = bytes[offset]
             switch byte {
-            case UInt8(ascii: "<"): throw error(.malformed, "'<' within a tag")
+            case UInt8(ascii: "<"): throw error(.malformed, "'<' inside a tag")
             case UInt8(ascii: "\""), UInt8(ascii: "'"):
                 if quote == byte { quote = nil } else { quote = quote ?? byte }
             case UInt8(ascii: "[") where isDocumentType && quote == nil:
                 throw error(
                     .declarations,
-                    "the document type has declarations of its own, such as of entities,"
-                        + " which are refused")
+                    "the document type has declarations, for example of entities,"
+                        + " which are not allowed")
             case UInt8(ascii: ">") where quote == nil: return offset + 1
             default: continue
             }
         }
-        guard bytes.count >= Self.mostMarkup else { throw endsEarly }
-        throw error(.tooLarge, "a tag of more than \(Self.mostMarkup) bytes")
+        guard bytes.count >= Self.mostMarkup else { throw truncated }
+        throw error(.tooLarge, "a tag has more than \(Self.mostMarkup) bytes")
     }
 
     private func pass(_ count: Int) {
@@ -358,38 +357,36 @@ final class XMLFilter {
 
     private func put(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard let first = bytes.baseAddress else { return }
-        (due + end).update(from: first, count: bytes.count)
+        (output + end).update(from: first, count: bytes.count)
         end += bytes.count
     }
 
-    private func leaveOut(_ count: Int) {
+    private func omit(_ count: Int) {
         let line = input.line
         input.consume(count)
         owedLines += input.line - line
     }
 
-    /// Leaves out everything up to an ending whose last byte is `>`.
-    private func leaveOut(_ count: Int, to ending: String) throws {
+    /// Removes everything up to `ending`, whose last byte must be `>`.
+    private func omit(_ count: Int, to ending: String) throws {
         try self.count(skipped: count)
-        leaveOut(count)
+        omit(count)
         let length = ending.utf8.count
         while true {
             var from = 0
             while let found = input.unread.place(of: UInt8(ascii: ">"), from: from) {
                 from = found + 1
-                let isEnd =
-                    from >= length
-                    && input.unread[(from - length)..<from].elementsEqual(ending.utf8)
-                if isEnd {
-                    try self.count(skipped: from)
-                    return leaveOut(from)
-                }
+                guard from >= length,
+                    input.unread[(from - length)..<from].elementsEqual(ending.utf8)
+                else { continue }
+                try self.count(skipped: from)
+                return omit(from)
             }
-            // The last bytes may begin the ending.
+            // The last bytes may be the start of the ending.
             let passed = max(0, input.count - (length - 1))
             try self.count(skipped: passed)
-            leaveOut(passed)
-            guard try input.fill() else { throw endsEarly }
+            omit(passed)
+            guard try input.fill() else { throw truncated }
         }
     }
 
@@ -398,12 +395,12 @@ final class XMLFilter {
         guard skippedBytes <= rules.maximumSkippedBytes else {
             throw error(
                 .tooLarge,
-                "more than \(rules.maximumSkippedBytes) bytes of comments and other parts that are"
-                    + " not read")
+                "comments, attributes and other ignored parts have more than"
+                    + " \(rules.maximumSkippedBytes) bytes")
         }
     }
 
-    private var endsEarly: XMLError { error(.malformed, "the file ends early") }
+    private var truncated: XMLError { error(.malformed, "unexpected end of document") }
 
     private func error(_ code: XMLError.Code, _ reason: String = "") -> XMLError {
         XMLError(code, line: input.line, reason)

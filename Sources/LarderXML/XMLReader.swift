@@ -1,11 +1,11 @@
 import CXML2
 import LarderCore
 
-/// One pass over an XML document with libxml2's text reader, node by node.
+/// A node-by-node reader of an XML document, based on libxml2's text reader.
 ///
-/// libxml2 sees what ``XMLFilter`` leaves of the document, and nothing that would make it use the
-/// network. Its own limits stay on (256 levels, 10 MB of text in a node). Create, use and release a
-/// reader on one thread: it takes that thread's handler of XML errors.
+/// libxml2 gets the output of ``XMLFilter``, and never uses the network. Its own limits (256
+/// levels, 10 MB of text in a node) also apply. Create, use and release a reader on one thread,
+/// because it replaces that thread's handler of XML errors.
 package final class XMLReader {
     package enum Node {
         case start
@@ -18,19 +18,19 @@ package final class XMLReader {
     private let problem: UnsafeMutablePointer<larder_xml_problem>
     private let source: Source
     private let linesBefore: Int
-    /// The names of ``XMLRules/elements`` at their addresses in libxml2, which has each name once.
+    /// The names of ``XMLRules/elements`` as interned by libxml2, so that addresses are compared.
     private let names: [UnsafePointer<xmlChar>?]
     private var lineOfBlanks = 1
 
     /// Creates a reader.
     ///
     /// - Parameters:
-    ///   - line: the line of the first byte.
-    ///   - bufferSize: the number of bytes that are read at once.
-    ///   - read: fills a buffer with UTF-8 and returns the number of bytes, 0 at the end. It is
-    ///     called at least once for each `bufferSize` bytes of the document. If it throws an error,
-    ///     the reading ends, so it can stop a reader that is cancelled.
-    /// - Throws: ``XMLError`` if libxml2 has no memory.
+    ///   - line: The line number of the first byte.
+    ///   - bufferSize: The number of bytes to read at once.
+    ///   - read: Fills a buffer with UTF-8. Returns the number of bytes, or 0 at the end. Called at
+    ///     least once for each `bufferSize` bytes. An error ends the reading, so this closure can
+    ///     implement cancellation.
+    /// - Throws: ``XMLError`` if libxml2 runs out of memory.
     package init(
         _ rules: XMLRules, line: Int = 1, bufferSize: Int = 64 << 10,
         _ read: @escaping (UnsafeMutableRawBufferPointer) throws -> Int
@@ -39,7 +39,7 @@ package final class XMLReader {
         linesBefore = line - 1
         source = Source(XMLFilter(BufferedBytes(capacity: bufferSize, line: line, read), rules))
         let options = XML_PARSE_NONET.rawValue | XML_PARSE_BIG_LINES.rawValue
-        // Unretained because the reader is freed before this object, which owns the source.
+        // Unretained because this object owns the source and frees the reader first.
         let context = Unmanaged.passUnretained(source).toOpaque()
         let problem = UnsafeMutablePointer<larder_xml_problem>.allocate(capacity: 1)
         problem.initialize(to: larder_xml_problem())
@@ -50,7 +50,7 @@ package final class XMLReader {
         else {
             larder_xml_stop_collecting(problem)
             problem.deallocate()
-            throw XMLError(.malformed, line: nil, "not readable as XML")
+            throw XMLError(.malformed, line: nil, "not enough memory to read XML")
         }
         self.reader = reader
         self.problem = problem
@@ -64,9 +64,9 @@ package final class XMLReader {
         problem.deallocate()
     }
 
-    /// Moves to the next node of interest, past nodes of white space alone unless they are kept.
+    /// Moves to the next node. Skips text of only white space unless `keepingBlanks` is true.
     ///
-    /// - Throws: ``XMLError``, or the error of the reading closure.
+    /// - Throws: ``XMLError``, or the error of the `read` closure.
     package func advance(keepingBlanks: Bool = false) throws -> Node {
         while true {
             switch xmlTextReaderRead(reader) {
@@ -88,26 +88,26 @@ package final class XMLReader {
         }
     }
 
-    /// The index in ``XMLRules/elements``; nil if the element is not there.
+    /// The element's index in ``XMLRules/elements``, or nil if it is not in the list.
     package var element: Int? {
         let name = xmlTextReaderConstName(reader)
         return names.firstIndex { $0 == name }
     }
 
-    /// The element's name with its prefix. It is foreign text.
+    /// The element's name with its prefix. This is foreign text.
     package var name: String { xmlTextReaderConstName(reader).map { String(cString: $0) } ?? "" }
 
     /// Whether the element has no end tag, as in `<string/>`.
     package var isEmpty: Bool { xmlTextReaderIsEmptyElement(reader) == 1 }
     package var depth: Int { Int(xmlTextReaderDepth(reader)) }
 
-    /// The current text, complete up to ``XMLRules/maximumTextBytes`` and cut somewhere beyond.
+    /// The current text. Complete up to ``XMLRules/maximumTextBytes``, and truncated beyond that.
     package var text: String { xmlTextReaderConstValue(reader).map { String(cString: $0) } ?? "" }
 
-    /// Whether a reference was replaced by ``XMLRules/forbiddenReference``.
+    /// Whether any reference was replaced by ``XMLRules/forbiddenReference``.
     package var hasForbiddenReference: Bool { source.filter.hasForbiddenReference }
 
-    /// The line of the current node. If libxml2 does not know it, of the white space before it.
+    /// The line of the current node, or else of the white space before it.
     package var line: Int {
         let known = Int(larder_xml_line(reader))
         return source.filter.line(of: known > 0 ? known : lineOfBlanks) + linesBefore
@@ -128,7 +128,7 @@ package final class XMLReader {
                 : message.split(whereSeparator: \.isNewline).joined(separator: " "))
     }
 
-    /// The input of libxml2. It keeps the error that a C callback cannot throw.
+    /// The input of libxml2. Stores the error that a C callback cannot throw.
     private final class Source {
         let filter: XMLFilter
         var error: (any Error)?
@@ -137,13 +137,13 @@ package final class XMLReader {
 
         static let read: xmlInputReadCallback = { context, buffer, length in
             guard let context, let buffer, length > 0 else { return 0 }
-            // Unretained because the reader that calls is freed before its source.
+            // Unretained because the calling reader is freed before its source.
             let source = Unmanaged<Source>.fromOpaque(context).takeUnretainedValue()
             guard source.error == nil else { return 0 }
             do {
                 return Int32(try source.filter.read(into: .init(start: buffer, count: Int(length))))
             } catch {
-                // As at the end. After -1, libxml2 would drop what it has not parsed.
+                // Pretends to be at the end. After -1, libxml2 would drop bytes not yet parsed.
                 source.error = error
                 return 0
             }
@@ -152,29 +152,29 @@ package final class XMLReader {
         static let close: xmlInputCloseCallback = { _ in 0 }
     }
 
-    /// libxml2 wants this before several threads use it. Swift runs it once.
+    /// libxml2 must be initialized before several threads use it. Swift runs this once.
     private static let initialized: Void = xmlInitParser()
 }
 
-/// The elements that a document may have, and limits for the rest of it.
+/// The permitted elements of a document, and limits.
 package struct XMLRules: Sendable {
-    /// The permitted elements, the root first, with names of 1 to 7 bytes. Default: nil, any.
+    /// The permitted elements with names of 1 to 7 bytes, the root first. Nil permits all.
     package var elements: [String]?
-    /// The ``elements`` that contain only elements, no text. Default: none.
+    /// The ``elements`` that contain only elements and no text.
     package var containers: [String] = []
-    /// The length in bytes up to which a text is passed on whole. A longer one is cut beyond that.
+    /// The number of bytes up to which a text is kept whole. Longer texts are truncated.
     package var maximumTextBytes: Int
-    /// The maximum depth of elements. The root has depth 1. libxml2 has a fixed limit of 256.
+    /// The maximum depth of elements. The root has depth 1. libxml2 has a limit of 256.
     package var maximumDepth: Int
     /// The maximum number of bytes in comments, processing instructions, attributes, the document
-    /// type, and overlong white space between elements.
+    /// type, and excessive white space between elements.
     package var maximumSkippedBytes: Int
-    /// Whether a document type is accepted. A document type with declarations is always refused.
+    /// Whether a document type is permitted. Declarations in it are always refused.
     package var permitsDocumentType: Bool
-    /// What is passed on for a reference to a character that XML forbids, such as `&#1;`. Default:
-    /// nil, the reference itself, which libxml2 refuses.
+    /// A replacement for references to characters that XML forbids, such as `&#1;`. If nil, libxml2
+    /// gets the reference and refuses it.
     package var forbiddenReference: UInt8?
-    /// The maximum number of different names, which libxml2 keeps and compares with each other.
+    /// The maximum number of different names, because libxml2 keeps and compares all of them.
     package var maximumNames: Int
 
     package init(
@@ -193,7 +193,7 @@ package struct XMLRules: Sendable {
     }
 }
 
-/// The elements of ``XMLRules`` as numbers, since there are millions of tags.
+/// The elements of ``XMLRules`` as integers, which are fast to compare for millions of tags.
 struct XMLElements {
     private let known: [UInt64]?
     private let containers: [UInt64]
@@ -210,7 +210,7 @@ struct XMLElements {
     func mayBeRoot(_ number: UInt64) -> Bool { root.map { $0 == number } ?? true }
     func isContainer(_ number: UInt64) -> Bool { containers.contains(number) }
 
-    /// The number of a name of less than eight bytes. Longer names have none: 0.
+    /// Returns an integer for a name of up to seven bytes, or 0 for longer names.
     static func number(_ name: some Collection<UInt8>) -> UInt64 {
         guard name.count < 8 else { return 0 }
         var number: UInt64 = 0
@@ -222,17 +222,17 @@ struct XMLElements {
 struct XMLTag {
     let name: UnsafeBufferPointer<UInt8>
     let isEnd: Bool
-    /// Whether the element has no end tag, as in `<string/>`.
+    /// Whether this is an empty-element tag, such as `<string/>`.
     let isEmpty: Bool
-    /// The number of bytes from bracket to bracket.
+    /// The number of bytes, including the brackets.
     let length: Int
     let hasAttributes: Bool
     let number: UInt64
 
-    /// The beginning of the name, for messages. It is foreign text.
+    /// The start of the name, for messages. This is foreign text.
     var spelling: String { String(decoding: name.prefix(64), as: UTF8.self) }
 
-    /// - Parameter bytes: from bracket to bracket, at least both of them; valid as long as the tag.
+    /// - Parameter bytes: The tag with both brackets. Must outlive this value.
     init(_ bytes: UnsafeBufferPointer<UInt8>) {
         length = bytes.count
         let last = bytes.count - 1
@@ -240,20 +240,20 @@ struct XMLTag {
         isEmpty = !isEnd && bytes[last - 1] == UInt8(ascii: "/")
         let start = isEnd ? 2 : 1
         let end = isEmpty ? last - 1 : last
-        // Loops, since there are millions of tags.
+        // Loops are fastest, and there are millions of tags.
         var nameEnd = start
         while nameEnd < end, !bytes[nameEnd].isMarkupBlank { nameEnd += 1 }
         var rest = nameEnd
         while rest < end, bytes[rest].isMarkupBlank { rest += 1 }
         hasAttributes = rest < end
-        // Of "</>" nothing is left.
+        // The name in "</>" is empty.
         name = UnsafeBufferPointer(rebasing: bytes[min(start, nameEnd)..<nameEnd])
         number = XMLElements.number(name)
     }
 
-    /// A complete tag with a name of `elements` and without attributes. Nil for any other.
+    /// Parses a complete tag that has a name in `elements` and no attributes. Nil for other tags.
     ///
-    /// - Parameter bytes: from its bracket on; valid as long as the tag.
+    /// - Parameter bytes: Bytes that start with the opening bracket. Must outlive this value.
     init?(plain bytes: UnsafeBufferPointer<UInt8>, of elements: XMLElements) {
         var place = 1
         var number: UInt64 = 0
@@ -279,25 +279,25 @@ struct XMLTag {
 
 package struct XMLError: Error, Equatable {
     package enum Code: Equatable, Sendable {
-        /// The rules of XML are broken, or the document ends early.
+        /// The document is not well-formed or is truncated.
         case malformed
-        /// The document has a document type that is refused.
+        /// The document type is not permitted.
         case declarations
-        /// The document exceeds a limit of ``XMLRules``, or one of libxml2.
+        /// The document exceeds a limit of ``XMLRules`` or libxml2.
         case tooLarge
-        /// Its elements nest too deeply.
+        /// The elements nest too deeply.
         case tooDeep
-        /// The root is not the element that ``XMLRules/elements`` begins with.
+        /// The root is not the first of ``XMLRules/elements``.
         case otherRoot(String)
         /// An element is not one of ``XMLRules/elements``.
         case otherElement(String)
     }
 
-    /// The kind of failure. A name in it is foreign text.
+    /// The kind of failure. Element names in it are foreign text.
     package let code: Code
-    /// The line, counted from 1; nil if it is not known.
+    /// The line, from 1. Nil if it is unknown.
     package let line: Int?
-    /// The reason in words. It may contain foreign text.
+    /// The reason in words, which may contain foreign text.
     package let reason: String
 
     init(_ code: Code, line: Int?, _ reason: String = "") {

@@ -15,15 +15,15 @@ import Testing
     static let cases = [
         Case(
             entry: ["icon": "javascript:alert(1)"], code: "unsupported-scheme",
-            reason: "only http and https are fetched"),
+            reason: "only http and https are supported"),
         Case(
             entry: ["icon": "file:///etc/passwd"], code: "unsupported-scheme",
-            reason: "only http and https are fetched"),
+            reason: "only http and https are supported"),
         Case(
             entry: ["icon": "ipfs://Qm1/icon.png"], code: "unsupported-scheme",
             reason: "'ipfs'"),
         Case(entry: ["icon": "http://[::1/icon.png"], code: "unparsable-url", reason: "not a URL"),
-        Case(entry: ["icon": "icons/a.png"], code: "relative-url", reason: "no base URL"),
+        Case(entry: ["icon": "icons/a.png"], code: "relative-url", reason: "relative URL"),
         Case(entry: ["icon": 42], code: "icon-not-a-string", reason: "an integer, not a string"),
         Case(
             entry: ["icon": "http://127.0.0.1/{w}x{h}{c}.{f}"], code: "unfilled-placeholder",
@@ -37,7 +37,7 @@ import Testing
         Case(
             entry: [
                 "icon": "http://127.0.0.1/", "more": String(repeating: "x", count: 2_000_000),
-            ], code: "too-large", reason: "takes more than"),
+            ], code: "too-large", reason: "the entry has more than"),
     ]
 
     @Test(arguments: cases) func oneFailsAndTheOthersGoOn(_ bad: Case) async throws {
@@ -74,7 +74,7 @@ import Testing
             #expect(lines.count == 5, "\(run.finished)")
             #expect(
                 lines.contains(
-                    "larder: \(manifest): 'size' is not a byte count and is ignored, 2 times,"
+                    "larder: \(manifest): 'size' is not a byte count and was ignored 2 times,"
                         + " first in entry 2"), "\(run.finished)")
             let quiet = try larder.prefetch(manifest, options: ["--quiet"])
             #expect(quiet.status == 0 && quiet.finished.standardError.isEmpty, "\(quiet.finished)")
@@ -92,7 +92,7 @@ import Testing
             }
             let packages = try larder.manifest(
                 entries([member: "http://a.example/a.deb", "sha256": digest]))
-            let remedy = "if these are of a package, --icon-key icon ignores them"
+            let remedy = "if they describe a package, use --icon-key icon to ignore them"
             for options in [[], ["--quiet"]] {
                 let run = try larder.prefetch(packages, options: options)
                 #expect(run.status == 2)
@@ -128,7 +128,7 @@ import Testing
             let error = try #require(run.line(3).error)
             #expect(error.code == "key-conflict")
             #expect(
-                error.message == "line 1: key 'k' belongs to entry 1, which has another icon")
+                error.message == "line 1: key 'k' is already used by entry 1 for another icon")
             #expect(try larder.cat("key:k") == Icons.icon(0))
             let other = try larder.manifest([["icon": urls[1], "key": "k"]], name: "other.json")
             let both = try larder.run(
@@ -155,7 +155,7 @@ import Testing
                 #expect(finished.status == (command[0] == "evict" ? 65 : 2), "\(finished)")
                 let output = finished.standardOutput + finished.standardError
                 #expect(
-                    output.contains("key 'k' belongs to entry 1, which has another icon"),
+                    output.contains("key 'k' is already used by entry 1 for another icon"),
                     "\(finished)")
             }
             let files = try #require(FileManager.default.enumerator(atPath: seed))
@@ -210,7 +210,7 @@ import Testing
                 ])
             #expect(
                 run.finished.standardError.contains(
-                    "'key' is not a valid key and is ignored, in entry 4"), "\(run.finished)")
+                    "'key' is not a valid key and was ignored in entry 4"), "\(run.finished)")
             #expect(Set(larder.origin.requests.map(\.target)) == ["/a1", "/a2", "/a%F0%9F%8D%8E"])
         }
     }

@@ -22,19 +22,21 @@ import Testing
 
     static let cases = [
         Case("an empty file", "", "the file is empty"),
-        Case("a blank file", " \n\t\n", "nothing but white space"),
+        Case("a blank file", " \n\t\n", "only white space"),
         Case("a truncated XML plist", truncated(ManifestFiles.xmlPlist), ": line "),
-        Case("a truncated binary plist", truncated(ManifestFiles.binaryPlist), "cut off"),
+        Case("a truncated binary plist", truncated(ManifestFiles.binaryPlist), "truncated"),
         Case("a billion laughs", ManifestFiles.billionLaughs, "entit"),
         Case("an external entity", ManifestFiles.externalEntity, "entit"),
         Case(
             "JSON with a trailing comma", #"{"apps": [{"name": "A", "icon": "http://a/"},]}"#,
             "line 1, column 46: expected a value, found ']'"),
         Case("truncated JSON", #"[{"name": "A", "icon": "http://a/"}"#, "line 1"),
-        Case("an image", Icons.png, "not a manifest but an image (PNG)"),
-        Case("an HTML page", "<!DOCTYPE html><html></html>", "not a manifest but an HTML page"),
-        Case("plain text", "Calculator\nNotes\n", "neither a property list nor JSON"),
-        Case("a dictionary of no known shape", #"{"things": []}"#, "(--entries)"),
+        Case("an image", Icons.png, "the file is an image (PNG), not a manifest"),
+        Case(
+            "an HTML page", "<!DOCTYPE html><html></html>",
+            "the file is an HTML page, not a manifest"),
+        Case("plain text", "Calculator\nNotes\n", "the file is not a property list, JSON"),
+        Case("a dictionary of no known shape", #"{"things": []}"#, "use --entries and --icon-key"),
     ]
 
     @Test(arguments: cases) func isRefused(_ broken: Case) async throws {

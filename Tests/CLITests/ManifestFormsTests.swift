@@ -52,7 +52,7 @@ import Testing
             let url = larder.origin.serveIcons(1)[0]
             let manifest = try larder.write(
                 #"[{"icon":"\#(url)"},{"icon":"\#(url)","x":"7"}]"#.utf8, to: "apps.json")
-            let told = "larder: \(manifest): no entry has anything where \(option) says\n"
+            let told = "larder: \(manifest): no entry has a value at the \(option) path\n"
             for command in [["plan", manifest], larder.prefetchArguments([manifest], report: "-")] {
                 let vain = try larder.binary.run(
                     command + ["--cache", larder.cache, option, "y", "--icon-key", "icon"])
@@ -78,7 +78,7 @@ import Testing
             let manifest = try larder.write(text.utf8, to: "bare")
             let refused = try larder.run("plan", manifest)
             #expect(refused.status == 65, "\(refused)")
-            #expect(refused.standardError.contains("its only entry has no icon"), "\(refused)")
+            #expect(refused.standardError.contains("the only entry has no icon"), "\(refused)")
         }
     }
 
@@ -88,7 +88,7 @@ import Testing
             let url = larder.origin.serveIcons(1)[0]
             let manifest = try larder.write(
                 #"[{"name":"A","art":"\#(url)"},{"name":"B"}]"#.utf8, to: "named")
-            let complaint = "larder: \(manifest): none of its 2 entries has an icon: "
+            let complaint = "larder: \(manifest): none of the 2 entries has an icon; "
             for command in [
                 ["prefetch", manifest], ["prefetch", manifest, "--quiet"], ["plan", manifest],
             ] {

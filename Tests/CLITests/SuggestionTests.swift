@@ -36,46 +36,46 @@ import Testing
             // Maps by id: in a member, in maps, and the root.
             Case(
                 #"{"v": 1, "feed": {"# + some(430, #""com.a~": {\#(titled)}"#) + "}}",
-                "430 entries look like icons at"
+                "430 icons found with"
                     + " --entries 'feed.*' --icon-key icon_url --name-key title"),
             Case(
                 #"{"a": {"b": {"# + some(3, #""a~": {\#(icon)}"#) + "}}}",
-                "3 entries look like icons at --entries 'a.b.*' --icon-key bild"),
+                "3 icons found with --entries 'a.b.*' --icon-key bild"),
             Case(
                 "{" + some(40, #""a~": {"label": "A", \#(icon)}"#) + #", "version": 3}"#,
-                "40 entries look like icons at --icon-key bild --name-key label"),
+                "40 icons found with --icon-key bild --name-key label"),
         ]
         // Arrays in arrays, and in a map.
         let spaced = #""label": "A~", "image href": "\#(url)""#
         cases.append(
             Case(
                 #"{"pages": ["# + list(5, spaced) + "," + list(2, spaced) + "]}",
-                "7 entries look like icons at"
+                "7 icons found with"
                     + #" --entries 'pages[*][*]' --icon-key '["image href"]' --name-key label"#))
         // Icons before screenshots, however many these are and whatever they are called.
         cases += [
             Case(
                 #"{"item": {"title": "A", "app": {"icon": "http://a.example/a.png"}, "screenshots": ["#
                     + some(9, #"{"image": "\#(url)"}"#) + "]}}",
-                "1 entry looks like an icon at"
+                "1 icon found with"
                     + " --entries item.app --icon-key icon;"
-                    + " 9 at --entries item.screenshots --icon-key image"),
+                    + " 9 with --entries item.screenshots --icon-key image"),
             Case(
                 list(3, #""title": "A~", "hero": {"thumb": "\#(url)?1"}, "art": {"x": "\#(url)"}"#),
-                "3 entries look like icons at --icon-key art.x --name-key title;"
-                    + " 3 at --icon-key hero.thumb --name-key title"),
+                "3 icons found with --icon-key art.x --name-key title;"
+                    + " 3 with --icon-key hero.thumb --name-key title"),
         ]
         let categories = ["games", "tools", "more"].map { "\"\($0)\": " + list(4, icon) }
         cases.append(
             Case(
                 "{" + categories.joined(separator: ",") + "}",
-                "12 entries look like icons at --entries '*[*]' --icon-key bild"))
+                "12 icons found with --entries '*[*]' --icon-key bild"))
         // Names that need quoting in paths and in shells.
         let quoted = #""\"App\" Name": "A~", "pic.`url`": "\#(url)""#
         cases.append(
             Case(
                 #"{"the 'list' | $(id)": {"a.b": "# + list(7, quoted) + "}}",
-                #"7 entries look like icons at --entries '["the '\''list'\'' | $(id)"]["a.b"]'"#
+                #"7 icons found with --entries '["the '\''list'\'' | $(id)"]["a.b"]'"#
                     + #" --icon-key '["pic.`url`"]' --name-key '["\"App\" Name"]'"#))
         // Icons deeper in an entry, and screenshots.
         let deep =
@@ -84,19 +84,19 @@ import Testing
         cases.append(
             Case(
                 list(20, deep),
-                "20 entries look like icons at --icon-key 'art[*].url' --name-key appName;"
-                    + " 20 at --icon-key 'screenshots[*]' --name-key appName"))
+                "20 icons found with --icon-key 'art[*].url' --name-key appName;"
+                    + " 20 with --icon-key 'screenshots[*]' --name-key appName"))
         // JSON Lines, nothing but URLs, and a single entry.
         cases += [
             Case(
                 some(20, #"{"title": "A~", "bild": {"klein": "\#(url)"}}"#, between: "\n"),
-                "20 entries look like icons at --icon-key bild.klein --name-key title"),
+                "20 icons found with --icon-key bild.klein --name-key title"),
             Case(
                 #"{"shots": ["# + some(9, #""\#(url)""#) + "]}",
-                "9 entries look like icons at --entries shots --icon-key @"),
+                "9 icons found with --entries shots --icon-key @"),
             Case(
                 #"{"app": {"inner": {"title": "A", "pic": "http://a.example/a.png"}}}"#,
-                "1 entry looks like an icon at"
+                "1 icon found with"
                     + " --entries app.inner --icon-key pic --name-key title"),
         ]
         let plist =
@@ -105,7 +105,7 @@ import Testing
             Case(
                 "<plist><dict><key>Programme</key><array>" + some(15, plist, between: "")
                     + "</array></dict></plist>",
-                "15 entries look like icons at"
+                "15 icons found with"
                     + " --entries Programme --icon-key Bild --name-key title"))
         return cases
     }()
@@ -163,7 +163,7 @@ import Testing
             let manifest = try larder.write(text.utf8, to: "feed")
             let refused = try larder.run("plan", manifest)
             #expect(refused.status == 65, "\(refused)")
-            #expect(refused.standardError.hasSuffix("(--icon-key)\n"), "\(refused)")
+            #expect(refused.standardError.hasSuffix("to say where the icons are\n"), "\(refused)")
         }
     }
 
@@ -175,7 +175,7 @@ import Testing
             let text = "{\"apps\": [\(icon), \(icon), \(none) \(icon)]}"
             let manifest = try larder.write(text.utf8, to: "feed")
             let refused = try larder.run("plan", manifest, "--explain", "--quiet")
-            let words = "; at least 2 entries look like icons at --entries apps --icon-key bild\n"
+            let words = "; at least 2 icons found with --entries apps --icon-key bild\n"
             #expect(refused.standardError.hasSuffix(words), "\(refused)")
         }
     }
@@ -185,12 +185,12 @@ import Testing
         try await withFixture { larder in
             let listed = try larder.write(
                 Self.list(3, #""name": "A~", "bild": "\#(Self.url)""#).utf8, to: "list")
-            let words = "3 entries look like icons at --icon-key bild --name-key name"
+            let words = "3 icons found with --icon-key bild --name-key name"
             let plan = try larder.run("plan", listed, "--explain", "--quiet")
             #expect(plan.status == 65, "\(plan)")
             #expect(
                 plan.standardError
-                    == "larder: \(listed): none of its 3 entries has an icon; \(words)\n")
+                    == "larder: \(listed): none of the 3 entries has an icon; \(words)\n")
 
             let named = try larder.run("plan", listed, "--entries", "apps")
             #expect(named.status == 65, "\(named)")
@@ -206,7 +206,7 @@ import Testing
                 #"{"list": [{"icon": "a.png"}, {"icon": "b.png"}]}"#.utf8, to: "relative")
             #expect(
                 try larder.run("plan", relative).standardError.hasSuffix(
-                    "--entries list --icon-key icon (relative: add --base-url)\n"))
+                    "--entries list --icon-key icon (relative URLs, add --base-url)\n"))
         }
     }
 
@@ -219,7 +219,8 @@ import Testing
             let refused = try larder.run("plan", list)
             let parts = refused.standardError.split(separator: "; ").dropFirst()
             #expect(parts.count == 3, "\(refused)")
-            #expect(parts.allSatisfy { $0.contains("(relative: add --base-url)") }, "\(refused)")
+            let remark = "(relative URLs, add --base-url)"
+            #expect(parts.allSatisfy { $0.contains(remark) }, "\(refused)")
         }
     }
 
@@ -240,7 +241,7 @@ import Testing
             #expect(failed.status == 2, "\(failed)")
             #expect(
                 failed.standardError.contains(
-                    ": none of its 3 icons can be used; 3 entries look like icons at"
+                    ": none of the 3 icons can be used; 3 icons found with"
                         + " \(options) --name-key name"), "\(failed)")
             let lines = try JSONValue.lines(failed.standardOutputBytes)
             #expect(
@@ -290,7 +291,7 @@ import Testing
                 let plan = try larder.run("plan", "\(larder.directory.path)/feed")
                 let lines = plan.standardError.split(whereSeparator: \.isNewline)
                 let found = lines.flatMap { $0.split(separator: "; ") }.filter {
-                    $0.contains(" at --") && $0.contains("--icon-key")
+                    $0.contains(" with --") && $0.contains("--icon-key")
                 }
                 #expect(plan.status == 0 || !found.isEmpty, "\(number): \(plan)")
                 for suggestion in found {

@@ -187,7 +187,7 @@ import Testing
         builder.root = Int(builder.add(array: [entry, bad]))
         #expect(
             try manifestError(builder)?.description
-                == "test: entry 2: object \(bad) lies outside of the file")
+                == "test: entry 2: object \(bad) is outside the file")
     }
 
     /// The table's bytes would read as objects.

@@ -165,7 +165,7 @@ import Testing
     func refusesOtherDigests(members: String) throws {
         let error = try error("\(Self.icon),\(members)")
         #expect(error.code == .badIntegrity)
-        #expect(error.message.contains("--icon-key icon ignores it"), "\(error)")
+        #expect(error.message.contains("use --icon-key icon to ignore it"), "\(error)")
     }
 
     @Test(arguments: [
@@ -238,7 +238,7 @@ import Testing
         #expect(
             reading.errors.map(\.message)
                 == [2, 2, 8].map {
-                    "key '\($0 == 8 ? "d" : "k")' belongs to entry \($0), which has another icon"
+                    "key '\($0 == 8 ? "d" : "k")' is already used by entry \($0) for another icon"
                 })
         // Another manifest may have another URL.
         #expect(try readManifest(#"[{"icon":"\#(other)","key":"k"}]"#).errors.isEmpty)

@@ -47,7 +47,7 @@ import Testing
             #expect(reading.words == ["unfilled-placeholder"], "\(icon)")
             #expect(
                 reading.errors.first?.message
-                    == "icon has the placeholder '\(placeholder)', which nothing fills")
+                    == "icon has the unknown placeholder '\(placeholder)'")
         }
     }
 

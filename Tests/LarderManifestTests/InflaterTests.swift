@@ -44,6 +44,6 @@ import Testing
         ]
         let error = try manifestError(.bytes(packed, name: "abc.gz"))
         #expect(error?.code == .notAManifest)
-        #expect(error?.reason.contains("begins with 'abc'") == true)
+        #expect(error?.reason.contains("starts with 'abc'") == true)
     }
 }

@@ -8,10 +8,10 @@ import Testing
 
     @Test(arguments: [
         ("{\"icon\":,}", "unparsable-line", "column 9: expected a value, found ','"),
-        ("{\"icon\":\"x", "unparsable-line", "column 11: the line ends within a string"),
-        ("{\"icon\":[", "unparsable-line", "the line ends before its object does"),
+        ("{\"icon\":\"x", "unparsable-line", "column 11: the line ends inside a string"),
+        ("{\"icon\":[", "unparsable-line", "the line ends before its object is closed"),
         ("  }", "unparsable-line", "column 3: expected a value, found '}'"),
-        ("{} }", "unparsable-line", "column 4: expected nothing more, found '}'"),
+        ("{} }", "unparsable-line", "column 4: expected the end of the line, found '}'"),
         ("17", "not-a-dictionary", "expected a dictionary, found an integer"),
         ("[1]", "not-a-dictionary", "expected a dictionary, found an array"),
         ("\u{1B}[2J", "unparsable-line", #"column 1: expected a value, found '\u{1B}'"#),

@@ -48,13 +48,13 @@ import Testing
         #expect(error?.code == .notAManifest)
         #expect(
             error?.description == """
-                test: line 1: a manifest of no known shape: name the places of its entries (--entries) \
-                and icons (--icon-key)
+                test: line 1: the shape of the manifest is unknown; use --entries and --icon-key \
+                to say where the icons are
                 """)
         #expect(try manifestError("{}")?.code == .notAManifest)
         #expect(
             try manifestError("{\"apps\":{}}")?.reason.hasPrefix(
-                "'apps' is a dictionary, not an array: name the places") == true)
+                "'apps' is a dictionary, not an array; use --entries") == true)
     }
 
     /// Where white space may be, it is put: none, a blank, line ends and an indentation.
@@ -105,7 +105,7 @@ import Testing
         ("{\"apps\":[]} x", .line(1, column: 13), "expected the end of the line, found 'x'"),
         ("{\"apps\":[]}\n\(a)", .line(2, column: 1), "expected the end of the file, found '{'"),
         ("[]\n[]", .line(2, column: 1), "expected the end of the file, found '['"),
-        ("{\"apps\":[],\"apps\":[]}", .line(1, column: 19), "'apps' is there twice"),
+        ("{\"apps\":[],\"apps\":[]}", .line(1, column: 19), "'apps' occurs twice"),
         ("[\r\n\"\u{7}\"\u{7}]", .line(2, column: 4), "expected ',' or ']'"),
         ("{\n \"x\": tru\n}", .line(2, column: 7), "unknown word"),
         ("{\"x\":\n{\"a\":,}}", .line(2, column: 6), "expected a value, found ','"),
@@ -123,10 +123,10 @@ import Testing
 
     @Test(arguments: [
         ("{\"icon\":}\n", "column 9: expected a value, found '}'"),
-        ("{\"name\":\"a\n", "column 11: the line ends within a string"),
-        ("{\n", "the line ends before its object does"),
-        ("{\"name\":\"a\",\n", "the line ends before its object does"),
-        ("{\"name\":\"a\"\n", "the line ends before its object does"),
+        ("{\"name\":\"a\n", "column 11: the line ends inside a string"),
+        ("{\n", "the line ends before its object is closed"),
+        ("{\"name\":\"a\",\n", "the line ends before its object is closed"),
+        ("{\"name\":\"a\"\n", "the line ends before its object is closed"),
         ("{\"name\":\"a\"} x\n", "column 14: expected the end of the line, found 'x'"),
         ("{name}\n\n", "column 2: expected a key in quotation marks, found 'n'"),
     ])

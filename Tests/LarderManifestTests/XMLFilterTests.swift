@@ -36,7 +36,7 @@ import Testing
     @Test func otherNamesAreRefusedWhereNothingIsReadOfThem() throws {
         let text = "<dict><key>x</key><array><n0/></array><key>apps</key><array/></dict>"
         let error = try manifestError(xmlPlist(text))
-        #expect(error?.reason == "<n0> is not an element of property lists")
+        #expect(error?.reason == "<n0> is not a property list element")
     }
 
     @Test func whatATagHasBesideItsNameIsPassedOver() throws {
@@ -126,7 +126,7 @@ import Testing
         let list = "<plist><array>\(Self.entry)</array></plist>"
         let error = try manifestError("<?xml version='1.0' encoding = \"\(encoding)\" ?>" + list)
         #expect(error?.code == .malformed)
-        #expect(error?.reason.contains("is none of UTF-8, UTF-16") == true)
+        #expect(error?.reason.contains("is not supported; use UTF-8, UTF-16") == true)
         let known = "<?xml version='1.0' encoding='utf-8' standalone='yes'?>" + list
         #expect(try readManifest(known).words == [Self.url])
     }

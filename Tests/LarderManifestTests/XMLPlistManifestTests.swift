@@ -85,10 +85,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("<dict/>", "a manifest of no known shape"),
-        ("<dict><key>things</key><array/></dict>", "a manifest of no known shape"),
+        ("<dict/>", "the shape of the manifest is unknown"),
+        ("<dict><key>things</key><array/></dict>", "the shape of the manifest is unknown"),
         ("<dict><key>apps</key><dict/></dict>", "'apps' is a dictionary, not an array"),
-        ("<string>x</string>", "the property list is a <string>, neither array nor dictionary"),
+        ("<string>x</string>", "the property list is a <string>; expected an array or dictionary"),
         ("", "the property list is empty"),
     ])
     func refusesWhatHasNoEntries(content: String, reason: String) throws {
@@ -104,16 +104,16 @@ import Testing
     }
 
     @Test(arguments: [
-        ("<array>\(a)</array><array/>", "more than one value in the property list"),
+        ("<array>\(a)</array><array/>", "the property list has more than one value"),
         ("<array>text</array>", "expected an element, found text"),
         ("<dict><array/></dict>", "expected a <key>, found <array>"),
         ("<array><dict><key>a</key></dict></array>", "the key 'a' has no value"),
-        ("<array><foo/></array>", "<foo> is not an element of property lists"),
+        ("<array><foo/></array>", "<foo> is not a property list element"),
         ("<array><string><true/></string></array>", "expected text, found <true>"),
-        ("<array><string><b/></string></array>", "<b> is not an element of property lists"),
+        ("<array><string><b/></string></array>", "<b> is not a property list element"),
         ("<array><integer><true/></integer></array>", "expected text, found <true>"),
         ("<array>&foo;</array>", "Entity 'foo' not defined"),
-        ("<dict><key>apps</key><array/><key>apps</key><array/></dict>", "'apps' is there twice"),
+        ("<dict><key>apps</key><array/><key>apps</key><array/></dict>", "'apps' occurs twice"),
     ])
     func refusesBrokenPropertyLists(content: String, reason: String) throws {
         let error = try #require(try manifestError(xmlPlist(content)))

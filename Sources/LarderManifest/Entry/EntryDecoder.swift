@@ -2,33 +2,26 @@ import Foundation
 import LarderCore
 
 struct EntryDecoder {
-    /// The members of the plain form.
-    static let keys = ["name", "icon", "priority", "integrity", "sha256", "size", "key"]
-
-    static func hasMeaning(_ key: String) -> Bool { keys.contains { key.isSame(as: $0) } }
+    static let plainKeys = ["name", "icon", "priority", "integrity", "sha256", "size", "key"]
 
     let shape: ManifestShape
     let urls: IconURLs
     let rules: ManifestRules
     let ignored: IgnoredMembers
 
-    /// The element's name, if it can be read, and what each of its icons is: at least one result.
+    /// Returns the element's name, and a result for each of its icons. The array is never empty.
     func decode(_ entry: RawEntry) -> (name: String?, icons: [ManifestItem.Result]) {
         let element: ManifestValue
         switch entry.content {
         case .success(let value): element = value
         case .failure(let error): return (nil, [.failed(error)])
         }
-        let members: [ManifestValue.Member]
+        var members: [ManifestValue.Member] = []
         if case .dictionary(let own) = element {
             members = own
-        } else if shape.icons.contains(where: \.path.segments.isEmpty) {
-            members = []
-        } else {
-            let reason =
-                "expected a dictionary, found \(element.kind)"
-                + (element.kind.isSame(as: "a string")
-                    ? " (--icon-key @ takes it for an icon)" : "")
+        } else if !shape.icons.contains(where: \.path.segments.isEmpty) {
+            var reason = "expected a dictionary, found \(element.kind)"
+            if case .string = element { reason += "; use --icon-key @ if it is an icon" }
             return (nil, [.failed(EntryError(.notADictionary, reason))])
         }
         let name = (name(of: element) ?? entry.key)?.shortenedName
@@ -39,7 +32,7 @@ struct EntryDecoder {
                 name: name ?? "", members: members,
                 priority: try priority(value(at: shape.priority, in: element)),
                 integrity: value(at: shape.integrity, in: element),
-                // One identity cannot stand for several icons.
+                // A key identifies a single icon.
                 key: found.count == 1 ? key(value(at: shape.key, in: element)) : nil)
             return (name, found.map { result(of: $0, common) })
         } catch {
@@ -57,10 +50,10 @@ struct EntryDecoder {
 
     private func result(of icon: Icon, _ entry: Common) -> ManifestItem.Result {
         do throws(EntryError) {
-            let beside = shape.hasDigests ? icon.match.container : []
+            let siblings = shape.hasDigests ? icon.match.container : []
             let target = try urls.target(icon.match, at: icon.place, of: entry.members)
-            let expectedDigest = try digest(of: icon, beside, named: entry.integrity)
-            let expectedSize = size(beside["size"] ?? .null)
+            let expectedDigest = try digest(of: icon, siblings, named: entry.integrity)
+            let expectedSize = size(siblings["size"] ?? .null)
             switch target {
             case .remote(let url, let text):
                 return .entry(
@@ -83,7 +76,7 @@ struct EntryDecoder {
         path?.first(in: element) ?? .null
     }
 
-    /// A name is only shown: a number will do, and anything else does no harm.
+    /// The name is only displayed, so a number is accepted and any other type is ignored.
     private func name(of element: ManifestValue) -> String? {
         for path in shape.names {
             switch path.first(in: element) {
@@ -97,7 +90,7 @@ struct EntryDecoder {
 
     private typealias Icon = (match: PathMatch, place: ManifestShape.IconPlace)
 
-    /// The wanted icons. Null and blank strings are none.
+    /// Returns the selected icons. Null and blank strings do not count as icons.
     private func icons(of element: ManifestValue) throws(EntryError) -> [Icon] {
         var found: [Icon] = []
         var count = 0
@@ -105,20 +98,19 @@ struct EntryDecoder {
             let matches = place.path.matches(in: element, limit: ManifestLimits.maximumIcons + 1)
             count += matches.count
             guard count <= ManifestLimits.maximumIcons else {
-                throw EntryError(.tooLarge, "has more than \(ManifestLimits.maximumIcons) icons")
+                throw EntryError(
+                    .tooLarge, "the entry has more than \(ManifestLimits.maximumIcons) icons")
             }
             for match in matches where !match.value.isBlank { found.append((match, place)) }
         }
         guard found.count > 1 else { return found }
         func pixels(_ icon: Icon) -> Int { IconSize.pixels(of: icon.match) }
-        let wanted: Icon? =
-            switch rules.icons {
-            case .all: nil
-            case .first: found.first
-            case .largest: found.max { pixels($0) < pixels($1) }
-            case .smallest: found.min { pixels($0) < pixels($1) }
-            }
-        return wanted.map { [$0] } ?? found
+        switch rules.icons {
+        case .all: return found
+        case .first: return [found[0]]
+        case .largest: return [found.max { pixels($0) < pixels($1) }!]
+        case .smallest: return [found.min { pixels($0) < pixels($1) }!]
+        }
     }
 
     private func priority(_ value: ManifestValue) throws(EntryError) -> Int {
@@ -141,25 +133,25 @@ struct EntryDecoder {
                 + PriorityName.allCases.map(\.rawValue).joined(separator: ", "))
     }
 
-    /// The digest that the rules name a place for, else the one beside the icon.
+    /// Returns the digest at ``ManifestShape/integrity``, or else the digest next to the icon.
     private func digest(
-        of icon: Icon, _ beside: [ManifestValue.Member], named: ManifestValue
+        of icon: Icon, _ siblings: [ManifestValue.Member], named: ManifestValue
     ) throws(EntryError) -> Digest? {
-        let sha256 = digestText(beside["sha256"], .sha256)
+        let sha256 = digestText(siblings["sha256"], .sha256)
         guard named == .null else { return try digest(integrity: named, sha256: sha256) }
-        let integrity = digestText(beside["integrity"], .integrity)
+        let integrity = digestText(siblings["integrity"], .integrity)
         do {
             return try digest(integrity: integrity, sha256: sha256)
         } catch {
-            // In lists of packages, it is the package's.
+            // In package lists, this is often the digest of the package.
             throw EntryError(
                 error.code,
-                "\(error.message); if it is not the icon's,"
-                    + " --icon-key \("\(icon.place.path)".shellQuoted) ignores it")
+                "\(error.message); if it is not the icon's digest,"
+                    + " use --icon-key \("\(icon.place.path)".shellQuoted) to ignore it")
         }
     }
 
-    /// A member that may be a digest: null if it is empty or no text, which means something else.
+    /// Returns the value if it may be a digest. Ignores empty strings and other types.
     private func digestText(
         _ value: ManifestValue?, _ name: ManifestSummary.IgnoredMember.Name
     ) -> ManifestValue {
@@ -185,8 +177,9 @@ struct EntryDecoder {
         return digest
     }
 
-    /// W3C Subresource Integrity, section 3.5: `<algorithm>-<base64>[?<options>]`, separated by
-    /// white space. Nil for an empty list. Unlike there, an entry has just one SHA-256 digest.
+    /// Parses a list in the syntax of W3C Subresource Integrity, section 3.5:
+    /// `<algorithm>-<base64>[?<options>]`, separated by white space. Returns nil for an empty list.
+    /// The list must have exactly one SHA-256 digest, although W3C allows several.
     private func digest(integrity value: ManifestValue) throws(EntryError) -> Digest? {
         guard value != .null else { return nil }
         guard case .string(let list) = value else {
@@ -204,17 +197,18 @@ struct EntryDecoder {
                     "integrity is \(String(Substring(item)).quoted()); expected 32 bytes in base64")
             }
             guard found == nil || found == digest else {
-                throw EntryError(.badIntegrity, "integrity names more than one SHA-256 digest")
+                throw EntryError(.badIntegrity, "integrity has more than one SHA-256 digest")
             }
             found = digest
         }
         guard found != nil || items.isEmpty else {
-            throw EntryError(.badIntegrity, "integrity \(list.quoted()) names no SHA-256 digest")
+            throw EntryError(.badIntegrity, "integrity \(list.quoted()) has no SHA-256 digest")
         }
         return found
     }
 
-    /// Nil if it is no byte count: many lists have the size of the app or of the image there.
+    /// Ignores a value that is not a byte count. Many lists put the size of the app or the image
+    /// dimensions there.
     private func size(_ value: ManifestValue) -> Int64? {
         guard value != .null else { return nil }
         guard let size = value.exactInteger, size >= 0 else {
@@ -224,7 +218,8 @@ struct EntryDecoder {
         return Int64(size)
     }
 
-    /// A URL's credentials are not part of the key. SQLite and C end a text at a null character.
+    /// Removes credentials, which are never part of a key. Ignores a key with a null character,
+    /// because SQLite and C would truncate it.
     private func key(_ value: ManifestValue) -> String? {
         guard value != .null else { return nil }
         guard case .string(let key) = value, key.utf8.count <= ManifestLimits.maximumURLSize,
@@ -250,7 +245,7 @@ extension String {
 }
 
 extension ManifestValue {
-    /// The value as an integer, also if a format has no integers of its own, as in `4.0`.
+    /// The value as an integer. Accepts `4.0`, because some formats have no integers.
     fileprivate var exactInteger: Int? {
         switch self {
         case .integer(let integer): integer
@@ -269,7 +264,7 @@ extension ManifestValue {
     }
 }
 
-/// The members of entries that are ignored, in the order of their first appearance.
+/// The ignored members of entries, in order of first occurrence.
 final class IgnoredMembers {
     var position = 0
     private(set) var all: [ManifestSummary.IgnoredMember] = []

@@ -1,11 +1,11 @@
 import LarderCore
 
-/// How large an icon is, from what a manifest says beside its URL.
+/// The size of an icon, from the members next to its URL.
 enum IconSize {
-    /// The width in pixels; 0 if nothing is known.
+    /// Returns the width in pixels, or 0 if it is unknown.
     ///
-    /// In this order: `sizes` as in a web app manifest (`any` is larger than all), `width`,
-    /// `attributes.height` as in Apple's feeds, and the digits of the member's name, as in
+    /// Sources, in order of precedence: `sizes` as in a web app manifest (`any` is the largest),
+    /// `width`, `attributes.height` as in Apple's feeds, and digits in the member's name, as in
     /// `artworkUrl512`.
     static func pixels(of match: PathMatch) -> Int {
         if case .string(let sizes) = match.container["sizes"] { return largest(of: sizes) }

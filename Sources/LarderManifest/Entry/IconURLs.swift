@@ -1,14 +1,15 @@
 import LarderCore
 
+/// Converts icon values to absolute URLs.
 struct IconURLs {
     let baseURL: HTTPURL?
-    /// Whether the manifest itself has credentials in what its icons are relative to.
+    /// Whether the base URL in the manifest contains credentials.
     let hasCredentials: Bool
     private let iconSize: Int
     private let ipfsGateway: HTTPURL?
     private let basePlaceholder: String?
 
-    /// - Parameter base: what the manifest says its icons are relative to.
+    /// - Parameter base: The base URL in the manifest.
     init(_ rules: ManifestRules, base: String?, origin: HTTPURL?) {
         iconSize = rules.iconSize
         ipfsGateway = rules.ipfsGateway
@@ -17,7 +18,7 @@ struct IconURLs {
         let named = filled.flatMap { try? HTTPURL($0.text, relativeTo: origin) }
         hasCredentials = named.map { $0.credentials != nil && !$0.inheritsCredentials } ?? false
         let url = rules.baseURL ?? named ?? origin
-        // What is appended to a shape's base goes into it, whether or not it ends with a slash.
+        // A base URL in the manifest is a folder, with or without a trailing slash.
         baseURL =
             base == nil
             ? url
@@ -29,7 +30,7 @@ struct IconURLs {
     }
 
     enum Target {
-        /// - Parameter spelling: the text that it was made of, if that says all of it.
+        /// - Parameter spelling: The original text, if it is an absolute URL without credentials.
         case remote(HTTPURL, spelling: String?)
         case inline([UInt8])
     }
@@ -54,8 +55,8 @@ struct IconURLs {
         }
         var text = value
         if let template = place.template { text = try Self.fill(template, value, match, entry) }
-        // Most texts are URLs as they are. What parsers ignore is part of no spelling or
-        // placeholder.
+        // Only a few URLs need this. URL parsers ignore white space, so it is removed before the
+        // placeholders are filled and the spelling is kept.
         if text.utf8.contains(where: {
             $0 <= 0x20 || $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "%")
         }) {
@@ -77,21 +78,21 @@ struct IconURLs {
         if let basePlaceholder, !isAbsolute {
             throw EntryError(
                 .unfilledPlaceholder,
-                "the manifest's base URL has the placeholder \(basePlaceholder.quoted(limit: 40)),"
-                    + " which nothing fills")
+                "the manifest's base URL has the unknown placeholder"
+                    + " \(basePlaceholder.quoted(limit: 40)); use --base-url")
         }
         return .remote(url, spelling: isAbsolute && url.credentials == nil ? text : nil)
     }
 
-    /// Whether a text means the same URL wherever it is. `http:a.png` has a scheme, but a base of
-    /// the same scheme makes a relative reference of it.
+    /// Whether `text` is an absolute URL. `http:a.png` has a scheme, but is relative to a base URL
+    /// with the same scheme.
     private static func isAbsolute(_ text: String, _ url: HTTPURL) -> Bool {
         if text.isSame(as: url.string) { return true }
         guard text.begins(with: "http:") || text.begins(with: "https:") else { return false }
         return (try? HTTPURL(text)) == url
     }
 
-    /// Whether any URL of an entry has a user or a password; true if it cannot be told.
+    /// Whether any URL of an entry has a user name or password. True for an unreadable entry.
     func findCredentials(in entry: RawEntry) -> Bool {
         guard case .success(let element) = entry.content else { return true }
         return element.contains(where: isWithCredentials)
@@ -107,27 +108,27 @@ struct IconURLs {
     }
 
     private func filled(_ text: String) throws(EntryError) -> String {
-        // A text of megabytes is refused whatever it holds.
+        // Longer texts are rejected later.
         guard text.utf8.count <= ManifestLimits.maximumURLSize else { return text }
         let filled = URLPlaceholders(text, size: iconSize)
         if let placeholder = filled.unfilled {
             throw EntryError(
                 .unfilledPlaceholder,
-                "icon has the placeholder \(placeholder.quoted(limit: 40)), which nothing fills")
+                "icon has the unknown placeholder \(placeholder.quoted(limit: 40))")
         }
         return filled.text
     }
 
-    /// The gateway's URL for `ipfs://CID/path`, with the gateway's own query, such as a token.
+    /// Returns the gateway URL for `ipfs://CID/path`. Keeps the gateway's query, such as a token.
     private func gatewayURL(_ text: String) throws(EntryError) -> String {
         guard let ipfsGateway else {
             throw EntryError(
-                .unsupportedScheme, "icon has the scheme 'ipfs': only --ipfs-gateway can fetch it",
+                .unsupportedScheme, "icon has the scheme 'ipfs'; use --ipfs-gateway to fetch it",
                 scheme: "ipfs")
         }
         var path = text.utf8.dropFirst("ipfs:".utf8.count).drop { $0 == UInt8(ascii: "/") }
         if path.starts(with: "ipfs/".utf8) { path = path.dropFirst("ipfs/".utf8.count) }
-        // In its canonical spelling, which is ASCII.
+        // The canonical spelling of a URL is ASCII.
         var gateway = ipfsGateway.string.prefix { $0 != "?" }  // text: ASCII
         let query = ipfsGateway.string.dropFirst(gateway.count)
         while gateway.hasSuffix("/") { gateway.removeLast() }  // text: ASCII
@@ -136,7 +137,7 @@ struct IconURLs {
         return "\(gateway)/\(Substring(path.prefix { !"?#".utf8.contains($0) }))\(query)"
     }
 
-    /// Fills a template. An absolute URL needs none.
+    /// Fills a template. Returns an absolute URL unchanged.
     private static func fill(
         _ template: String, _ value: String, _ match: PathMatch, _ entry: [ManifestValue.Member]
     ) throws(EntryError) -> String {
@@ -153,9 +154,10 @@ struct IconURLs {
                     String(Substring(value.utf8.drop { $0 == UInt8(ascii: "/") }))
                     .percentEncodingPath
             case "*":  // text: a template's
-                // A key's invalid bytes would be replaced by others.
+                // U+FFFD replaces invalid bytes of the key, so the original is unknown.
                 guard let wildcard = match.wildcard, !wildcard.utf8.holds("\u{FFFD}") else {
-                    throw EntryError(.unparsableURL, "the name around icon is not UTF-8")
+                    throw EntryError(
+                        .unparsableURL, "the key of the dictionary around icon is not valid UTF-8")
                 }
                 text += wildcard.percentEncodingPath
             case let name:
@@ -174,13 +176,14 @@ struct IconURLs {
         case .unsupportedScheme(let scheme):
             EntryError(
                 .unsupportedScheme,
-                "icon has the scheme \(scheme.quoted(limit: 20)): only http and https are fetched",
+                "icon has the scheme \(scheme.quoted(limit: 20));"
+                    + " only http and https are supported",
                 scheme: scheme)
         case .relativeWithoutBase:
             EntryError(
                 .relativeURL,
-                "icon \(text.maskingSecrets.quoted()) has no scheme, and there is no base URL;"
-                    + " --base-url gives one")
+                "icon \(text.maskingSecrets.quoted()) is a relative URL;"
+                    + " use --base-url to resolve it")
         case .malformed(let problem):
             EntryError(
                 .unparsableURL,
@@ -195,7 +198,7 @@ extension String {
         utf8.prefix(scheme.utf8CodeUnitCount).isWord(scheme)
     }
 
-    /// The text as a path: it may hold what ends one, or what no URL has.
+    /// The text with all characters escaped that cannot occur in a path.
     fileprivate var percentEncodingPath: String {
         percentEncoding { $0.isASCIILetterOrDigit || "-._~!$&'()*+,;=:@/".utf8.contains($0) }
     }

@@ -1,14 +1,14 @@
 import LarderCore
 
-/// The icons that the keys of one manifest stand for, to find a key that stands for two.
+/// The icons that the keys of a manifest identify, to detect a key with two different icons.
 ///
-/// Only digests are kept, about 32 bytes for each entry with a key. They are seeded at random, so
-/// that no manifest can be made to have two equal ones.
+/// Only hash values are kept, about 32 bytes for each key. They are randomly seeded, so that a
+/// manifest cannot be crafted to cause collisions.
 final class KeyedIcons {
     private var icons: [UInt64: (digest: UInt32, position: UInt32)] = [:]
 
-    /// Returns the result, or the error of an entry whose key stands for another URL or other bytes
-    /// in an earlier entry: which of the two is meant cannot be told.
+    /// Returns the result unchanged, or an error if an earlier entry has the same key and another
+    /// URL or other bytes, because the intended icon is unknown.
     func checked(_ result: ManifestItem.Result, at position: Int) -> ManifestItem.Result {
         let key: String
         let digest: UInt64
@@ -16,7 +16,7 @@ final class KeyedIcons {
         case .entry(let entry):
             guard let own = entry.key else { return result }
             key = own
-            // URLs with one key are equal. Credentials are no part of it.
+            // Credentials are not part of this key.
             digest = Self.digest(of: entry.icon.key)
         case .inline(let entry):
             guard let own = ResourceKey.name(in: entry.resourceKey) else { return result }
@@ -38,11 +38,11 @@ final class KeyedIcons {
         return .failed(
             EntryError(
                 .keyConflict,
-                "key \(key.quoted(limit: 80)) belongs to entry \(first.position), which has another"
-                    + " icon"))
+                "key \(key.quoted(limit: 80)) is already used by entry \(first.position)"
+                    + " for another icon"))
     }
 
-    /// As bytes: equal texts may have different ones, and are different keys.
+    /// Compares bytes. Strings that Swift considers equal can be different keys.
     private static func digest(of text: String) -> UInt64 {
         var hasher = Hasher()
         var text = text

@@ -1,20 +1,20 @@
 import LarderCore
 
-/// A URL's text with a size in its placeholders.
+/// The text of a URL after filling in the placeholders for a size.
 package struct URLPlaceholders {
-    /// The placeholders for a size. `{w}` and `{h}` are Apple's.
+    /// Placeholders for a size. `{w}` and `{h}` are Apple's.
     private static let sizes = ["{size}", "{width}", "{height}", "{w}", "{h}"]
         .map { Array($0.utf8) }
-    /// Placeholders that are never part of a URL: Apple's for crop and format, others for a size.
+    /// Placeholders that cannot be part of a URL: Apple's for crop and format, and sizes of others.
     private static let known = ["{c}", "{f}", "%size%", "%width%", "%height%"]
         .map { Array($0.utf8) }
 
     package let text: String
-    /// The first placeholder that is left and that no server would understand. Other braces are
-    /// left to the URL's parser, unless a size was filled in: then all of them are placeholders.
+    /// The first placeholder that remains. Unknown words in braces count only if a size was filled
+    /// in. Otherwise they are left to the URL parser.
     package let unfilled: String?
 
-    /// - Parameter size: in pixels.
+    /// - Parameter size: The size in pixels.
     package init(_ text: String, size: Int) {
         let bytes = Array(text.utf8)
         var filled: [UInt8] = []
@@ -52,8 +52,8 @@ package struct URLPlaceholders {
         }
     }
 
-    /// Returns the placeholder that `text` begins with: `{…}`, `{{…}}` or `%word%`. It stops at the
-    /// next brace or percent sign, which keeps the time linear.
+    /// Returns the placeholder at the start of `text`: `{…}`, `{{…}}` or `%word%`. Stops at the
+    /// next brace or percent sign, so that the time is linear.
     private static func placeholder(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         switch text.first {
         case UInt8(ascii: "{"):

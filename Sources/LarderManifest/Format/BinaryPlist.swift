@@ -1,10 +1,10 @@
-/// The objects of a binary property list (`bplist00`), each read when it is asked for.
+/// A binary property list (`bplist00`) whose objects are read on demand.
 ///
 ///     "bplist00" | objects … | offset table: an offset for each object | trailer, 32 bytes
 ///
-/// The trailer's last 26 bytes: offset size (1), reference size (1), number of objects (8), root
-/// object (8), offset of the offset table (8), big-endian. The format is defined by Core
-/// Foundation's `CFBinaryPList.c`. Nothing in the file is believed: every offset, count and
+/// The last 26 bytes of the trailer are big-endian: offset size (1), reference size (1), number of
+/// objects (8), root object (8), offset of the offset table (8). Core Foundation's
+/// `CFBinaryPList.c` defines the format. The file is untrusted, so every offset, count and
 /// reference is checked where it is used.
 struct BinaryPlist {
     let root: Int
@@ -21,7 +21,7 @@ struct BinaryPlist {
         let reason: String
     }
 
-    /// The number of objects that may still be looked up: shared ones can unfold to any number.
+    /// The remaining lookups, limited because shared objects can expand to any number of values.
     private final class Budget {
         var left: Int
 
@@ -29,9 +29,8 @@ struct BinaryPlist {
     }
 
     enum Object {
-        /// With the bytes that it takes.
         case scalar(ManifestValue, size: Int)
-        /// With the size in bytes in place of the count.
+        /// The count is in bytes.
         case string(References, isUTF16: Bool)
         case array(References)
         case dictionary(keys: References, values: References)
@@ -47,10 +46,10 @@ struct BinaryPlist {
 
     init(_ bytes: BinaryPlistBytes) throws {
         guard bytes.count >= Self.header.count + Self.trailerSize else {
-            throw Damage(reason: "the binary plist is too short to be whole")
+            throw Damage(reason: "the binary plist is truncated")
         }
         guard try bytes.run(at: 0, count: Self.header.count).elementsEqual(Self.header) else {
-            throw Damage(reason: "a binary plist of an unknown version")
+            throw Damage(reason: "the binary plist has an unknown version")
         }
         let trailer = bytes.count - Self.trailerSize
         offsetSize = Int(try bytes.unsigned(at: trailer + 6, width: 1))
@@ -58,18 +57,19 @@ struct BinaryPlist {
         let objectCount = try bytes.unsigned(at: trailer + 8, width: 8)
         let root = try bytes.unsigned(at: trailer + 16, width: 8)
         let offsetTable = try bytes.unsigned(at: trailer + 24, width: 8)
-        // The first comparison keeps the second one from overflowing.
+        // The comparison with the trailer keeps the subtraction from overflowing.
         guard (1...8).contains(offsetSize), (1...8).contains(referenceSize),
             offsetTable >= UInt64(Self.header.count), offsetTable <= UInt64(trailer),
             objectCount <= (UInt64(trailer) - offsetTable) / UInt64(offsetSize), root < objectCount
         else {
-            throw Damage(reason: "the binary plist is cut off or damaged: its trailer is wrong")
+            throw Damage(reason: "the binary plist is truncated or damaged: invalid trailer")
         }
         self.bytes = bytes
         self.objectCount = Int(objectCount)
         self.root = Int(root)
         self.offsetTable = Int(offsetTable)
-        // A value is looked up two or three times, and an entry that is too large costs no other.
+        // A value is looked up two or three times. The constant is for an oversized entry, so that
+        // it does not consume the budget of other entries.
         budget = Budget(4 * (bytes.count / referenceSize) + 1 << 18)
     }
 
@@ -78,12 +78,12 @@ struct BinaryPlist {
         guard budget.left >= 0 else {
             throw Damage(
                 code: .tooLarge,
-                reason: "shared objects unfold to more values than a file of its length has")
+                reason: "shared objects expand to too many values for a file of this size")
         }
         let entry = offsetTable + reference * offsetSize
         let stored = try bytes.unsigned(at: entry, width: offsetSize)
         guard stored >= UInt64(Self.header.count), stored < UInt64(offsetTable) else {
-            throw Damage(reason: "object \(reference) lies outside of the file")
+            throw Damage(reason: "object \(reference) is outside the file")
         }
         let offset = Int(stored)
         let marker = try bytes.run(at: offset, count: 1)[0]
@@ -133,13 +133,14 @@ struct BinaryPlist {
         let offset = references.offset + index * referenceSize
         let reference = try bytes.unsigned(at: offset, width: referenceSize)
         guard reference < UInt64(objectCount) else {
-            throw Damage(reason: "a reference to object \(reference) of \(objectCount)")
+            throw Damage(
+                reason: "a reference to object \(reference), but there are \(objectCount) objects")
         }
         return Int(reference)
     }
 
-    /// The text, with U+FFFD for what is not valid: bytes beyond ASCII in an ASCII string, and
-    /// surrogates without a partner in a UTF-16 string.
+    /// Decodes a string. Invalid parts become U+FFFD: non-ASCII bytes in an ASCII string, and
+    /// unpaired surrogates in a UTF-16 string.
     func string(_ text: References, isUTF16: Bool) throws -> (text: String, isValid: Bool) {
         let run = try bytes.run(at: text.offset, count: text.count)
         if isUTF16 { return String.decoding(utf16: run, isBigEndian: true) }
@@ -149,7 +150,7 @@ struct BinaryPlist {
         return (String(decoding: run, as: UTF8.self), true)
     }
 
-    /// One, two and four bytes are unsigned, eight are signed; sixteen hold what is beyond them.
+    /// Integers of 1, 2 and 4 bytes are unsigned. Those of 8 and 16 bytes are signed.
     private func integer(at offset: Int, size: Int) throws -> ManifestValue {
         guard size == 16 else {
             let bits = try bytes.unsigned(at: offset, width: size)
@@ -161,7 +162,7 @@ struct BinaryPlist {
         return Int(exactly: value).map { .integer($0) } ?? .double(Double(value))
     }
 
-    /// The units of an object with a count: in its marker, or in an integer behind it.
+    /// Reads the count of an object, which is in its marker or in an integer after that.
     private func run(_ reference: Int, at marker: Int, low: Int, unit: Int) throws -> References {
         var offset = marker + 1
         var count = UInt64(low)
@@ -169,7 +170,7 @@ struct BinaryPlist {
             _ = try checked(reference, at: offset, count: 1)
             let kind = try bytes.run(at: offset, count: 1)[0]
             guard kind & 0xF0 == 0x10, kind & 0x0F <= 3 else {
-                throw Damage(reason: "object \(reference) has no count")
+                throw Damage(reason: "object \(reference) has no valid count")
             }
             let size = 1 << Int(kind & 0x0F)
             _ = try checked(reference, at: offset + 1, count: size)
@@ -177,33 +178,33 @@ struct BinaryPlist {
             offset += 1 + size
         }
         guard count <= UInt64(max(0, offsetTable - offset) / unit) else {
-            throw Damage(reason: "object \(reference) reaches beyond the objects")
+            throw Damage(reason: "object \(reference) extends past the end of the objects")
         }
         return References(offset: offset, count: Int(count))
     }
 
-    /// The count, if that many bytes lie within the part of the file that has objects.
+    /// Returns the count if that many bytes are before the offset table.
     private func checked(_ reference: Int, at offset: Int, count: Int) throws -> Int {
         guard offset + count <= offsetTable else {
-            throw Damage(reason: "object \(reference) reaches beyond the objects")
+            throw Damage(reason: "object \(reference) extends past the end of the objects")
         }
         return count
     }
 }
 
-/// A binary plist's bytes at any offset, in bounded memory: a file is read in blocks, and a pipe is
-/// copied into a file first. Mapped memory would count as this process's, and would end it if
-/// another process truncated the file.
+/// The bytes of a binary plist, with random access in bounded memory. A file is read in blocks. A
+/// pipe is first copied to a temporary file. The file is not mapped, because mapped memory would
+/// count as memory of this process, and truncation by another process would crash this one.
 final class BinaryPlistBytes {
     let count: Int
     private let input: ByteInput
     private let blocks: UnsafeMutableRawBufferPointer
-    /// The number of the block in each place of `blocks`; -1 for none.
+    /// The number of the block in each slot of `blocks`, or -1 for an empty slot.
     private let held: UnsafeMutablePointer<Int>
     private var scratch: UnsafeMutableRawBufferPointer
 
     private static let blockSize = 4 << 10
-    private static let placeCount = 256
+    private static let slotCount = 256
 
     init(_ window: ByteWindow, limits: ManifestLimits) throws {
         if let size = window.input.seekableSize {
@@ -212,11 +213,11 @@ final class BinaryPlistBytes {
         } else {
             (input, count) = try Self.file(of: window, limit: limits.maximumPipedSize)
         }
-        // Only now: if the initializer throws, nothing is deallocated.
+        // Allocates last, because a throwing initializer does not run deinit.
         scratch = .allocate(byteCount: 0, alignment: 1)
-        blocks = .allocate(byteCount: Self.blockSize * Self.placeCount, alignment: 16)
-        held = .allocate(capacity: Self.placeCount)
-        held.initialize(repeating: -1, count: Self.placeCount)
+        blocks = .allocate(byteCount: Self.blockSize * Self.slotCount, alignment: 16)
+        held = .allocate(capacity: Self.slotCount)
+        held.initialize(repeating: -1, count: Self.slotCount)
     }
 
     deinit {
@@ -225,19 +226,19 @@ final class BinaryPlistBytes {
         scratch.deallocate()
     }
 
-    /// A run of bytes, which must lie within the file; valid until the next call.
+    /// Returns bytes, which must be within the file. They are valid until the next call.
     func run(at offset: Int, count: Int) throws -> UnsafeRawBufferPointer {
         let block = offset / Self.blockSize
         let start = offset % Self.blockSize
         if start + count <= Self.blockSize {
-            let place = block % Self.placeCount
+            let slot = block % Self.slotCount
             let bytes = UnsafeMutableRawBufferPointer(
-                rebasing: blocks[(place * Self.blockSize)..<((place + 1) * Self.blockSize)])
-            if held[place] != block {
-                held[place] = -1
+                rebasing: blocks[(slot * Self.blockSize)..<((slot + 1) * Self.blockSize)])
+            if held[slot] != block {
+                held[slot] = -1
                 let offset = block * Self.blockSize
                 try read(.init(rebasing: bytes.prefix(self.count - offset)), at: offset)
-                held[place] = block
+                held[slot] = block
             }
             return UnsafeRawBufferPointer(rebasing: bytes[start..<(start + count)])
         }
@@ -261,7 +262,7 @@ final class BinaryPlistBytes {
             let got = try input.read(into: rest, at: offset + filled)
             guard got > 0 else {
                 throw ManifestError(
-                    .malformed, source: input.name, "the file became shorter while it was read")
+                    .malformed, source: input.name, "the file was truncated while it was read")
             }
             filled += got
         }
@@ -279,11 +280,13 @@ final class BinaryPlistBytes {
             guard count <= limit else {
                 throw ManifestError(
                     .tooLarge, source: name,
-                    "a binary plist from a pipe may have \(limit) bytes; give it as a file")
+                    "a binary plist from a pipe may have at most \(limit) bytes;"
+                        + " save it to a file first")
             }
             let number = file.append(UnsafeRawBufferPointer(window.unread))
             guard number == 0 else {
-                throw ManifestError.system(number, "cannot put it into a file", source: name)
+                throw ManifestError.system(
+                    number, "cannot write to a temporary file", source: name)
             }
             window.consume(window.count)
         }

@@ -1,8 +1,8 @@
 final class BinaryPlistCursor: ManifestCursor {
-    /// The next entry, for errors; nil before the first array.
+    /// The number of the next entry, for errors. Nil before the first array.
     var position: Int?
     private(set) var progress = 0
-    /// Arrays that share an empty one unfold to no bytes, but to millions of elements.
+    /// Counted, because millions of elements may share an empty array, which has no bytes.
     private var elementsSeen = 0
     private static let elementWeight = 1024
     private let plist: BinaryPlist
@@ -10,7 +10,7 @@ final class BinaryPlistCursor: ManifestCursor {
     private let limit: Int
     private let name: String
     private var reference: Int
-    /// Reads what is skipped, within limits of its own.
+    /// A cursor with its own limits, which searches skipped values for icons.
     private var looker: BinaryPlistCursor?
 
     convenience init(_ window: ByteWindow, limits: ManifestLimits) throws {
@@ -24,7 +24,7 @@ final class BinaryPlistCursor: ManifestCursor {
         self.plist = plist
         self.limits = limits
         self.name = name
-        // A sparse file may claim a size that would overflow.
+        // The minimum avoids an overflow for a sparse file.
         limit = 100 * min(plist.size, 1 << 40) + 16 << 20
         reference = plist.root
     }
@@ -54,7 +54,7 @@ final class BinaryPlistCursor: ManifestCursor {
             do {
                 try body(looker)
             } catch {
-                // It unfolds to too much, or is damaged.
+                // The value is damaged, or expands beyond the limits.
                 self.looker = nil
             }
         }
@@ -108,7 +108,7 @@ final class BinaryPlistCursor: ManifestCursor {
         guard progress + elementsSeen * Self.elementWeight <= limit else {
             throw ManifestError(
                 .tooLarge, source: name, at: position.map { .entry($0) },
-                "shared objects unfold to more than \(limit) bytes")
+                "shared objects expand to more than \(limit) bytes")
         }
     }
 
@@ -156,7 +156,7 @@ final class BinaryPlistCursor: ManifestCursor {
         _ depth: Int, _ references: BinaryPlist.References, _ size: inout Int
     ) throws {
         try limits.enter(depth)
-        // Before anything is built: the count alone may exceed the limit.
+        // Checked before any element is read, because the count alone may exceed the limit.
         try limits.charge(8 * references.count, to: &size)
     }
 }

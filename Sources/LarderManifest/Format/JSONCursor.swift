@@ -1,5 +1,6 @@
+/// A cursor over a JSON document.
 final class JSONCursor: ManifestCursor {
-    /// The line of the last byte taken that is not blank.
+    /// The line of the last token consumed.
     private(set) var lastLine: Int
     var mayBeLines: () -> Bool = { false }
     private let window: ByteWindow
@@ -22,13 +23,13 @@ final class JSONCursor: ManifestCursor {
         }
     }
 
-    /// A value that is too large or too deep is skipped, and only its brackets are checked.
+    /// If the value is too large or too deep, skips it and checks only its brackets.
     func take() throws -> Result<ManifestValue, EntryError> {
         try parse { parser throws(JSONParser.Error) in try parser.value() }
     }
 
     @discardableResult func skip() throws -> EntryError? {
-        // Checked like any other: a document that is broken anywhere is not one.
+        // Parses the value, because a document with an error anywhere is rejected.
         if case .failure(let error) = try take() { error } else { nil }
     }
 
@@ -104,7 +105,7 @@ final class JSONCursor: ManifestCursor {
         return .failure(failure)
     }
 
-    /// Consumes one value of any size and depth without recursion.
+    /// Skips a value of any size and depth, without recursion.
     private func skipUnread() throws {
         var depth = 0
         var isInString = false
@@ -126,7 +127,7 @@ final class JSONCursor: ManifestCursor {
                 case UInt8(ascii: "\""): isInString = true
                 case UInt8(ascii: "["), UInt8(ascii: "{"): depth += 1
                 case UInt8(ascii: "]"), UInt8(ascii: "}"):
-                    // A bracket of the surroundings ends a number or a word.
+                    // The bracket of an enclosing value ends a number or a literal.
                     if depth == 0 { return window.consume(index) }
                     depth -= 1
                     if depth == 0 { return window.consume(index + 1) }
@@ -140,14 +141,15 @@ final class JSONCursor: ManifestCursor {
     }
 
     private var truncated: ManifestError {
-        window.error(.malformed, at: window.count, "the file ends before its arrays and objects do")
+        window.error(
+            .malformed, at: window.count, "the file ends before all arrays and objects are closed")
     }
 }
 
 extension ByteWindow {
-    /// Parses and consumes the next value in the window; after a failure, nothing is consumed. If
-    /// the window ends within the value, it is filled and the value is parsed again from its
-    /// beginning, so the parser never has to stop and resume.
+    /// Parses and consumes a value. A failure consumes nothing. If the window ends within the
+    /// value, reads more bytes and parses again from the start, so that the parser never has to
+    /// pause and resume.
     func parse<Value>(
         _ limits: ManifestLimits, isOfLines: Bool,
         _ read: (inout JSONParser) throws(JSONParser.Error) -> Value
@@ -170,7 +172,7 @@ extension ByteWindow {
         }
     }
 
-    /// Consumes white space and RFC 7464's separators. Returns the next byte, not consumed.
+    /// Skips white space and the separators of RFC 7464. Returns the next byte, not consumed.
     func peekBehindSeparators() throws -> UInt8? {
         while let byte = try peekBehindBlanks() {
             guard byte == .recordSeparator else { return byte }
@@ -179,7 +181,7 @@ extension ByteWindow {
         return nil
     }
 
-    /// Whether the line ends here or continues with another JSON value, past blanks.
+    /// Whether the rest of the line is blank or starts with another JSON value.
     func isBetweenValues() throws -> Bool {
         while let byte = try peek(), byte != 0x0A {
             guard byte.isMarkupBlank else {
@@ -192,14 +194,15 @@ extension ByteWindow {
 }
 
 extension UInt8 {
-    /// RS, which begins each text of a sequence (RFC 7464, section 2.2).
+    /// RS, which starts each text of a sequence (RFC 7464, section 2.2).
     static let recordSeparator: UInt8 = 0x1E
 
     fileprivate var beginsJSONValue: Bool { isDigit || "[{\"-tfn".utf8.contains(self) }
 }
 
 extension EntryError {
-    static let unfinishedLine = EntryError(.unparsableLine, "the line ends before its object does")
+    static let unfinishedLine = EntryError(
+        .unparsableLine, "the line ends before its object is closed")
 
     static func unparsableLine(column: Int, _ reason: String) -> EntryError {
         EntryError(.unparsableLine, "column \(column): \(reason)")

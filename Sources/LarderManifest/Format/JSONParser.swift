@@ -1,12 +1,12 @@
 import LarderCore
 
-/// A parser of JSON values in contiguous bytes, strict by RFC 8259 but for what is in strings.
+/// A parser of JSON values in contiguous bytes. It is strict (RFC 8259) except for strings.
 ///
-/// Members with the same key are all kept, and the last one counts (section 4 leaves the choice). A
-/// string with invalid UTF-8, an unpaired escaped surrogate (section 8.2), a control character or
-/// an unknown escape (section 7) reads as ``ManifestValue/invalidText``, so that it spoils no
-/// other. A key with one of these is none of the known keys. Integers beyond `Int` become doubles.
-/// Recursion is bounded by `maximumDepth`.
+/// All members with the same key are kept, and the last one counts (section 4 allows any choice). A
+/// string reads as ``ManifestValue/invalidText`` if it has invalid UTF-8, an unpaired escaped
+/// surrogate (section 8.2), a control character or an unknown escape (section 7). So one bad string
+/// does not affect other values. A key with such an error matches no known key. Integers beyond
+/// `Int` become doubles. `maximumDepth` limits recursion.
 struct JSONParser {
     private let base: UnsafePointer<UInt8>?
     private let end: Int
@@ -23,8 +23,8 @@ struct JSONParser {
     }
 
     /// - Parameters:
-    ///   - isWhole: whether a number may end where the bytes end.
-    ///   - isOfLines: whether a line break ends a string, because the next line is another value.
+    ///   - isWhole: Whether the input ends here, so that a number at the end is complete.
+    ///   - isOfLines: Whether a line break ends a string, because the next line is another value.
     init(
         _ bytes: UnsafeBufferPointer<UInt8>, isWhole: Bool, maximumDepth: Int,
         isOfLines: Bool = false
@@ -122,7 +122,7 @@ struct JSONParser {
         for offset in 0..<text.utf8CodeUnitCount {
             guard position + offset < end else { throw .unfinished }
             guard base[position + offset] == text.utf8Start[offset] else {
-                throw .syntax(at: position, "unknown word: only true, false and null are values")
+                throw .syntax(at: position, "unknown word; expected true, false or null")
             }
         }
         position += text.utf8CodeUnitCount
@@ -137,12 +137,12 @@ struct JSONParser {
         let first = position
         try digits("a digit")
         if base[first] == UInt8(ascii: "0"), position > first + 1 {
-            throw .syntax(at: first, "a number begins with a needless 0")
+            throw .syntax(at: first, "a number has a leading zero")
         }
         if position < end, base[position] == UInt8(ascii: ".") {
             isInteger = false
             position += 1
-            try digits("a digit behind the point")
+            try digits("a digit after the decimal point")
         }
         if position < end, base[position] | 0x20 == UInt8(ascii: "e") {
             isInteger = false
@@ -150,7 +150,7 @@ struct JSONParser {
             if position < end, [UInt8(ascii: "+"), UInt8(ascii: "-")].contains(base[position]) {
                 position += 1
             }
-            try digits("a digit of the exponent")
+            try digits("a digit in the exponent")
         }
         guard position < end || isWhole else { throw .unfinished }
         let text = UnsafeBufferPointer(start: base + start, count: position - start)
@@ -168,7 +168,7 @@ struct JSONParser {
         throw position == end ? .unfinished : unexpected(wanted)
     }
 
-    /// Reads the string that begins here with its quotation mark, with U+FFFD for invalid bytes.
+    /// Reads the string at the current quotation mark. Invalid bytes become U+FFFD.
     private mutating func string() throws(Error) -> (text: String, isValid: Bool) {
         guard let base else { throw .unfinished }
         let start = position + 1
@@ -184,11 +184,11 @@ struct JSONParser {
                 hasEscapes = true
                 position += 1
                 guard position < end else { throw .unfinished }
-                // An escaped control character is seen as one.
+                // The next iteration handles an escaped control character.
                 if base[position] < 0x20 { continue }
             } else {
                 if isOfLines, base[position] == 0x0A || base[position] == 0x0D {
-                    throw .syntax(at: position, "the line ends within a string")
+                    throw .syntax(at: position, "the line ends inside a string")
                 }
                 hasControls = true
             }
@@ -198,7 +198,7 @@ struct JSONParser {
         position += 1
         if hasControls { return (String(decoding: text, as: UTF8.self), false) }
         if hasEscapes { return Self.decoded(JSONText.unescaped(text)) }
-        // Validating is several times slower than decoding, which would replace what is invalid.
+        // Validation takes several times as long as decoding ASCII.
         return isASCII ? (String(decoding: text, as: UTF8.self), true) : Self.decoded(text)
     }
 

@@ -13,8 +13,8 @@ extension ManifestFormat {
         return (try ManifestFormat(of: window), window)
     }
 
-    /// JSON Lines pass as JSON until the first line has ended. Consumes a UTF-8 byte order mark and
-    /// white space.
+    /// Detects the format. JSON Lines are reported as JSON, because only the end of the first line
+    /// shows the difference. Consumes a UTF-8 byte order mark and white space.
     private init(of window: ByteWindow) throws {
         let source = window.input.name
         guard try window.peek() != nil else {
@@ -27,7 +27,8 @@ extension ManifestFormat {
         if let isXML = Self.isXMLInUTF16(window.unread) {
             guard isXML else {
                 throw ManifestError(
-                    .notAManifest, source: source, "this is UTF-16 text; only XML may be UTF-16")
+                    .notAManifest, source: source,
+                    "the file is UTF-16 text; only XML manifests may be UTF-16")
             }
             self = .xmlPlist
             return
@@ -35,18 +36,19 @@ extension ManifestFormat {
         if window.unread.starts(with: [0xEF, 0xBB, 0xBF]) { window.consume(3) }
         switch try window.peekBehindBlanks() {
         case nil:
-            throw ManifestError(.empty, source: source, "the file holds nothing but white space")
+            throw ManifestError(.empty, source: source, "the file has only white space")
         case UInt8(ascii: "<") where !Self.isHTML(window.unread): self = .xmlPlist
         case UInt8(ascii: "["), UInt8(ascii: "{"), UInt8.recordSeparator: self = .json
         case .some where Self.isPlaylist(window.unread):
             throw ManifestError(
-                .notAManifest, source: source, "not a manifest but a media playlist (#EXTM3U)")
+                .notAManifest, source: source,
+                "the file is a media playlist (#EXTM3U), not a manifest")
         case .some where Self.isURLList(window.unread): self = .urlList
         case .some: throw Self.refusal(of: window)
         }
     }
 
-    /// Nil if the bytes are not UTF-16 by a byte order mark or by how XML begins.
+    /// Whether UTF-16 text is XML. Nil if neither a byte order mark nor the start of XML is found.
     private static func isXMLInUTF16(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool? {
         let marks: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF]]
         let bracket: [[UInt8]] = [[0x3C, 0x00], [0x00, 0x3C]]
@@ -59,14 +61,14 @@ extension ManifestFormat {
         bytes.prefix(5).isWord("<html") || bytes.prefix(14).isWord("<!doctype html")
     }
 
-    /// A playlist lists media, not icons (RFC 8216, section 4.3.1.1).
+    /// Whether this is an M3U playlist (RFC 8216, section 4.3.1.1).
     private static func isPlaylist(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         let rest = bytes.dropFirst(7)
         return bytes.prefix(7).isWord("#extm3u")
             && (rest.first.map { $0.isMarkupBlank || $0 == UInt8(ascii: ":") } ?? true)
     }
 
-    /// Whether the first line that is neither blank nor a comment begins with a URL.
+    /// Whether the first line that is neither blank nor a comment starts with a URL.
     private static func isURLList(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         for line in bytes.lazy.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
             let text = line.drop { $0.isMarkupBlank }
@@ -84,7 +86,7 @@ extension ManifestFormat {
     private static func refusal(of window: ByteWindow) -> ManifestError {
         let content = UnsafeRawBufferPointer(window.unread)
         let head = window.unread.prefix(512)
-        // A text may begin with the letters of a format, such as MZ or ID3.
+        // A text may start with the letters of a binary format, such as MZ or ID3.
         let isText = head.prefix(16).allSatisfy { 0x20..<0x7F ~= $0 || $0.isMarkupBlank }
         let mayHaveSignature = !isText || head.first == UInt8(ascii: "%")
         let found =
@@ -95,33 +97,35 @@ extension ManifestFormat {
                 ?? (head.contains(0) ? "binary data" : nil)
         if let found {
             return ManifestError(
-                .notAManifest, source: window.input.name, "not a manifest but \(found)")
+                .notAManifest, source: window.input.name, "the file is \(found), not a manifest")
         }
         let line = String(decoding: head.prefix { $0 != 0x0A && $0 != 0x0D }, as: UTF8.self)
         return window.error(
             .notAManifest,
-            "neither a property list nor JSON nor URLs: it begins with "
+            "the file is not a property list, JSON or a list of URLs; it starts with "
                 + line.maskingSecrets.quoted(limit: 40))
     }
 }
 
-/// One value after another of a manifest of any format, in the order of the file.
+/// A cursor over the values of a manifest, in the order of the file and independent of the format.
 ///
-/// The cursor stands before a value, which must be taken, passed over or entered.
+/// The cursor is before a value, which must be taken, skipped or entered.
 protocol ManifestCursor {
     func kind() throws -> ValueKind
-    /// The line of the value; nil in a binary plist.
+    /// The line of the value, or nil in a binary plist.
     var line: Int? { get }
-    /// The number of bytes that were read. Only differences are meaningful.
+    /// The number of bytes read so far. Only differences are meaningful.
     var progress: Int { get }
-    /// Takes the value, within the limits of an entry.
+    /// Reads the value, within the limits of an entry.
     func take() throws -> Result<ManifestValue, EntryError>
-    /// Returns what is wrong with the value, if the format tells.
+    /// Skips the value. Returns an error if it is invalid and the format detects that.
     @discardableResult func skip() throws -> EntryError?
-    /// Passes over the value, which `body` may take or pass over if it cannot break the rest.
+    /// Skips the value. `body` gets a cursor before the value, and must take or skip the value.
+    /// Errors in the value are ignored if the format allows reading on.
     func skip(lookingOver body: (Self) throws -> Void) throws
-    /// Enters a dictionary, and hands over each key; its value comes next.
+    /// Enters a dictionary and calls `body` with each key, with the cursor before its value.
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws
+    /// Enters an array and calls `body` with the cursor before each element.
     /// Enters an array; before each call an element comes next.
     func forEachElement(_ body: () throws -> Void) throws
     func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError

@@ -1,6 +1,7 @@
 import LarderCore
 import LarderXML
 
+/// A cursor over an XML property list.
 final class PlistCursor: ManifestCursor {
     private enum Element: String, CaseIterable {
         case plist, dict, key, string, array, integer, real, `true`, `false`, data, date
@@ -29,14 +30,14 @@ final class PlistCursor: ManifestCursor {
     }
 
     func begin() throws -> Bool {
-        // The filter has refused any other document.
+        // The filter has checked that the root is <plist>.
         try nextChild() && !reader.isEmpty && nextChild()
     }
 
-    /// What must not follow the list shows only at the end of the document.
+    /// Reads to the end of the document, to find errors after the root value.
     func finish() throws {
         guard try !nextChild() else {
-            throw error(.malformed, "more than one value in the property list")
+            throw error(.malformed, "the property list has more than one value")
         }
         while try advance() != .finished {}
     }
@@ -46,7 +47,7 @@ final class PlistCursor: ManifestCursor {
     var shownElement: String { "<\(reader.name.sanitizedForTerminal)>" }
     private var element: Element? { reader.element.map { Element.allCases[$0] } }
 
-    /// Passes nodes of white space alone unless they are kept.
+    /// Skips text of only white space unless `keepingBlanks` is true.
     private func advance(keepingBlanks: Bool = false) throws -> XMLReader.Node {
         try Self.located(in: source) { try reader.advance(keepingBlanks: keepingBlanks) }
     }
@@ -91,7 +92,7 @@ final class PlistCursor: ManifestCursor {
         do {
             try body(self)
         } catch is ManifestError {
-            // Skipped values need not be a valid property list. This throws if the XML is broken.
+            // A skipped value may have invalid elements, but must be well-formed XML.
             try skip(to: depth)
         }
     }
@@ -102,8 +103,8 @@ final class PlistCursor: ManifestCursor {
             let key: String
             do {
                 key = try self.key(size: &size)
-            } catch let failure as EntryError {
-                throw error(.tooLarge, "a key \(failure.message)")
+            } catch is EntryError {
+                throw error(.tooLarge, "a key has more than \(limits.maximumEntrySize) bytes")
             }
             try body(.success(key))
         }
@@ -123,7 +124,7 @@ final class PlistCursor: ManifestCursor {
         case .start: return true
         case .end: return false
         case .text: throw error(.malformed, "expected an element, found text")
-        case .finished: throw error(.malformed, "the file ends early")
+        case .finished: throw error(.malformed, "unexpected end of document")
         }
     }
 
@@ -135,7 +136,7 @@ final class PlistCursor: ManifestCursor {
     }
 
     private func value(depth: Int, size: inout Int) throws -> ManifestValue {
-        // The tags count too, so that an entry of a million empty elements is too large.
+        // Tags count, so that an entry with a million empty elements is too large.
         try limits.charge(8, to: &size)
         switch element {
         case .string:
@@ -155,9 +156,9 @@ final class PlistCursor: ManifestCursor {
         case .date:
             _ = try text(&size)
             return .opaque("a date")
-        case .key: throw error(.malformed, "<key> outside of a dictionary's pairs")
+        case .key: throw error(.malformed, "expected a value, found <key>")
         case .plist, nil:
-            throw error(.malformed, "\(shownElement) is not an element of property lists")
+            throw error(.malformed, "\(shownElement) is not a property list element")
         }
     }
 
@@ -207,7 +208,7 @@ final class PlistCursor: ManifestCursor {
         try text(&size).allSatisfy(\.isWhitespace) ? value : .opaque("a malformed boolean")
     }
 
-    /// Decimal or, as Core Foundation has it, hexadecimal digits with a sign.
+    /// Parses a decimal number, or a hexadecimal one as Core Foundation does, with a sign.
     private func integer(_ text: String) -> ManifestValue {
         let digits = text.filter { !$0.isWhitespace }
         if let integer = Int(digits) { return .integer(integer) }
@@ -238,7 +239,7 @@ extension ManifestError {
                     "the document is a <\(name.sanitizedForTerminal)>, not a property list"
                 )
             case .otherElement(let name):
-                (.malformed, "<\(name.sanitizedForTerminal)> is not an element of property lists")
+                (.malformed, "<\(name.sanitizedForTerminal)> is not a property list element")
             }
         self.init(code, source: source, at: error.line.map { .line($0) }, words)
     }

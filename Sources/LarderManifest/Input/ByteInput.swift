@@ -1,13 +1,14 @@
 import Foundation
 import LarderCore
 
+/// The bytes of a manifest, in order or at offsets.
 package final class ByteInput {
     let name: String
     let baseURL: HTTPURL?
     /// See ``OpenedManifest/whenRead``.
     var whenRead: ((_ hasCredentials: Bool) throws -> Void)?
     private(set) var first: [UInt8] = []
-    /// The number of first bytes to keep, for a source that is read only once.
+    /// The number of bytes to keep in ``first``, if the source cannot be opened again.
     var keepsFirst = 0
     package var isCancelled: () -> Bool = { false }
     private let source: Source
@@ -42,7 +43,7 @@ package final class ByteInput {
         if case .descriptor(let descriptor, isOwned: true) = source { close(descriptor) }
     }
 
-    /// Nil unless the source is a file read from its beginning; then `read(into:at:)` works.
+    /// The size of a file at its start, which `read(into:at:)` can read. Nil for other sources.
     var seekableSize: Int? {
         switch source {
         case .bytes(let bytes): return bytes.count
@@ -54,7 +55,7 @@ package final class ByteInput {
         }
     }
 
-    /// The share that was read, from 0 to 1; nil if it is not known.
+    /// The fraction of the file that was read, from 0 to 1. Nil if it is unknown.
     package var shareRead: Double? {
         guard isReadInOrder, case .descriptor(let descriptor, _) = source,
             let size = Self.fileSize(descriptor), size > 0
@@ -64,15 +65,13 @@ package final class ByteInput {
 
     private static func fileSize(_ descriptor: Int32) -> Int? {
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            return nil
-        }
-        return Int(status.st_size)
+        let isFile = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        return isFile ? Int(status.st_size) : nil
     }
 
-    /// Reads on; 0 at the end.
+    /// Reads the next bytes. Returns 0 at the end.
     ///
-    /// - Throws: ``ManifestError``; `CancellationError` if ``isCancelled`` says so.
+    /// - Throws: ``ManifestError``, or `CancellationError` if ``isCancelled`` returns true.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         if isCancelled() { throw CancellationError() }
         let count: Int
@@ -80,9 +79,7 @@ package final class ByteInput {
         case .bytes(let bytes): count = Self.copy(bytes, from: position, into: buffer)
         case .packed(let inflater): count = try inflater.read(into: buffer)
         case .descriptor(let descriptor, _):
-            count = try retrying {
-                Foundation.read(descriptor, buffer.baseAddress, buffer.count)
-            }
+            count = try retrying { Foundation.read(descriptor, buffer.baseAddress, buffer.count) }
         }
         position += count
         if first.count < keepsFirst {
@@ -92,7 +89,7 @@ package final class ByteInput {
         return count
     }
 
-    /// Reads at an offset from the beginning, without moving; 0 at the end.
+    /// Reads bytes at an offset without moving the position. Returns 0 at the end.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int {
         isReadInOrder = false
         return switch source {
@@ -123,11 +120,11 @@ package final class ByteInput {
 }
 
 extension ManifestSource {
-    /// Throws ``ManifestError``; for a URL, `CacheError` and `CancellationError`, too.
+    /// Throws ``ManifestError``. For a URL, may also throw `CacheError` and `CancellationError`.
     func open() throws -> ByteInput {
         switch self {
         case .file(let path):
-            // The string would end at a NUL for the system, and another file be read.
+            // The system would end the path at a NUL, and open another file.
             guard !path.utf8.contains(0) else {
                 throw ManifestError.system(EINVAL, "cannot open", source: name)
             }
@@ -144,7 +141,8 @@ extension ManifestSource {
         case .url(let url, let open):
             guard let open else {
                 throw ManifestError(
-                    .unreadable, source: name, "is at a URL, which is not asked here")
+                    .unreadable, source: name,
+                    "manifests at URLs are not downloaded here; use a local file")
             }
             let opened = try open(url)
             let input = ByteInput(
@@ -155,7 +153,7 @@ extension ManifestSource {
     }
 }
 
-/// A temporary file without a name. The creator closes the descriptor.
+/// A temporary file without a name. The creator of this value closes the descriptor.
 package struct UnnamedFile {
     package let descriptor: Int32
 
@@ -163,13 +161,14 @@ package struct UnnamedFile {
         var path = Array((NSTemporaryDirectory() + "larder-XXXXXX").utf8CString)
         descriptor = mkstemp(&path)
         guard descriptor >= 0 else {
-            throw ManifestError.system(errno, "cannot make a temporary file", source: source)
+            throw ManifestError.system(
+                errno, "cannot create a temporary file", source: source)
         }
         unlink(path)
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }
 
-    /// Returns an error number, 0 if there is none.
+    /// Appends bytes. Returns 0, or the error number.
     package func append(_ bytes: UnsafeRawBufferPointer) -> Int32 {
         var rest = bytes[...]
         while !rest.isEmpty {

@@ -1,5 +1,6 @@
 import LarderCore
 
+/// The bytes of a manifest around the current position.
 final class ByteWindow {
     let input: ByteInput
     private let bytes: BufferedBytes
@@ -20,7 +21,7 @@ final class ByteWindow {
     func consume(_ count: Int) { bytes.consume(count) }
     func peek() throws -> UInt8? { try bytes.peek() }
 
-    /// Returns the next byte that is not white space, not consumed; nil at the end.
+    /// Skips white space. Returns the next byte, not consumed, or nil at the end.
     func peekBehindBlanks() throws -> UInt8? {
         repeat {
             consume(unread.prefix { $0.isMarkupBlank }.count)
@@ -29,7 +30,7 @@ final class ByteWindow {
         return nil
     }
 
-    /// The length of the current line with its line feed; nil if it is longer than `limit`.
+    /// Returns the length of the current line with its line feed, or nil if it exceeds `limit`.
     func lineLength(limit: Int) throws -> Int? {
         var searched = 0
         while true {
@@ -49,7 +50,7 @@ final class ByteWindow {
         } while try fill()
     }
 
-    /// The place of a byte in memory, counted from the next one.
+    /// Returns the position of the byte at an offset in the window.
     func place(at offset: Int = 0) -> ManifestError.Place {
         var line = line
         var column = column

@@ -1,9 +1,9 @@
 import CZlib
 
-/// The content of a gzip file (RFC 1952), unpacked while it is read. Several members one after
-/// another read as one; what follows them, such as padding, is ignored.
+/// A streaming decompressor of gzip files (RFC 1952). Several members are concatenated. Bytes after
+/// the last member, such as padding, are ignored.
 final class Inflater {
-    // On the heap because zlib remembers the address.
+    // On the heap because zlib keeps the address.
     private let stream: UnsafeMutablePointer<z_stream>
     private let window: ByteWindow
     private let limits: ManifestLimits
@@ -16,7 +16,7 @@ final class Inflater {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
         guard larder_gzip_begin(stream) == Z_OK else {
-            throw window.error(.malformed, "no memory to unpack it")
+            throw window.error(.malformed, "not enough memory to decompress the file")
         }
     }
 
@@ -33,7 +33,7 @@ final class Inflater {
         while true {
             guard try window.peek() != nil else {
                 guard isBetweenMembers else {
-                    throw failure(.malformed, "the gzip file ends early")
+                    throw failure(.malformed, "the gzip file is truncated")
                 }
                 return 0
             }
@@ -66,18 +66,21 @@ final class Inflater {
         let most = limits.maximumUnpackedSize
         guard unpacked <= most else {
             throw failure(
-                .tooLarge, "longer than \(most) bytes unpacked; --max-manifest-size permits more")
+                .tooLarge,
+                "the file decompresses to more than \(most) bytes;"
+                    + " use --max-manifest-size to allow more")
         }
         let ratio = limits.maximumUnpackingRatio
         let (bound, isBeyond) = window.offset.multipliedReportingOverflow(by: ratio)
         guard unpacked <= ManifestLimits.freelyUnpackedSize || isBeyond || unpacked <= bound else {
             throw failure(
                 .tooLarge,
-                "unpacks to more than \(ratio) times its length; --max-unpack-ratio permits more")
+                "the file decompresses to more than \(ratio) times its size;"
+                    + " use --max-unpack-ratio to allow more")
         }
     }
 
-    /// Without a place: lines of packed bytes mean nothing.
+    /// Creates an error without a line, because compressed bytes have no lines.
     private func failure(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
         ManifestError(code, source: window.input.name, reason)
     }

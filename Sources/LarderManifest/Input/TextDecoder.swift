@@ -1,12 +1,11 @@
 import LarderCore
 
-/// Converts the text in a window to UTF-8 while it is read.
+/// A streaming converter of text to UTF-8.
 ///
-/// Bytes that are no character, and characters that XML 1.0 forbids (section 2.2), read as
-/// ``invalid``: libxml2 would stop at the first of them, and U+FFFD would make another URL of a
-/// damaged one.
+/// Invalid bytes, and characters that XML 1.0 forbids (section 2.2), become ``invalid``. libxml2
+/// would stop at the first of them, and U+FFFD would change a damaged URL to another one.
 final class TextDecoder {
-    /// Stands for what is no character or forbidden. DEL is in no real text.
+    /// Replaces invalid bytes and forbidden characters. This is DEL, which real texts do not have.
     static let invalid: UInt8 = 0x7F
 
     private(set) var hasInvalid = false
@@ -64,7 +63,7 @@ final class TextDecoder {
         return filled
     }
 
-    /// The first character, and the number of its bytes; nil if it is damaged or incomplete.
+    /// Returns the first character and its size in bytes. Nil if it is damaged or incomplete.
     private func character(_ bytes: UnsafeBufferPointer<UInt8>) -> (Unicode.Scalar, size: Int)? {
         switch encoding {
         case .utf8:
@@ -88,13 +87,13 @@ final class TextDecoder {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// The number of printable ASCII characters that it begins with, in steps of eight bytes.
+    /// The length of the printable ASCII text at the start, in steps of eight bytes.
     fileprivate var plainCount: Int {
         guard let base = baseAddress else { return 0 }
         var index = 0
         while index + 8 <= count {
             let word = UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self)
-            // Neither a byte beyond ASCII nor a control character.
+            // The high bits are set for control characters and non-ASCII bytes.
             let controls = (word &- 0x2020_2020_2020_2020) & ~word
             guard (word | controls) & 0x8080_8080_8080_8080 == 0 else { break }
             index += 8
@@ -104,7 +103,7 @@ extension UnsafeBufferPointer<UInt8> {
 }
 
 extension Unicode.Scalar {
-    /// XML 1.0, section 2.2: not even as a reference.
+    /// Whether XML 1.0 (section 2.2) forbids the character, even as a reference.
     fileprivate var isForbiddenInXML: Bool {
         value < 0x20 ? ![0x09, 0x0A, 0x0D].contains(value) : 0xFFFE...0xFFFF ~= value
     }
@@ -113,14 +112,14 @@ extension Unicode.Scalar {
 enum XMLEncoding {
     case utf8
     case utf16(isBigEndian: Bool)
-    /// ISO-8859-1; of US-ASCII, which is a part of it, nothing else is taken.
+    /// ISO-8859-1, or its subset US-ASCII.
     case latin1(isASCII: Bool)
 
     var unitSize: Int { if case .utf16 = self { 2 } else { 1 } }
 
     private static let longestDeclaration = 1 << 10
 
-    /// The encoding that the first bytes show, else the declared one.
+    /// Returns the encoding of the first bytes, or else the declared one.
     static func of(_ window: ByteWindow) throws -> XMLEncoding {
         let bytes = window.unread
         func begins(_ beginnings: [UInt8]...) -> Bool {
@@ -135,8 +134,8 @@ enum XMLEncoding {
         if isOne(of: "iso-8859-1", "latin1") { return .latin1(isASCII: false) }
         throw window.error(
             .malformed,
-            "the encoding \(name.quoted(limit: 40)) is none of UTF-8, UTF-16, ISO-8859-1 and"
-                + " US-ASCII")
+            "the encoding \(name.quoted(limit: 40)) is not supported; use UTF-8, UTF-16,"
+                + " ISO-8859-1 or US-ASCII")
     }
 
     private static func declared(in window: ByteWindow) throws -> String? {
@@ -147,7 +146,8 @@ enum XMLEncoding {
         }
         guard let end = bytes.firstIndex(of: UInt8(ascii: ">")) else {
             throw window.error(
-                .malformed, "no end of the XML declaration in \(longestDeclaration) bytes")
+                .malformed,
+                "the XML declaration does not end within \(longestDeclaration) bytes")
         }
         let text = String(decoding: bytes[..<end], as: UTF8.self)
         let name = try /\sencoding\s*=\s*["']([^"']*)["']/.firstMatch(in: text)

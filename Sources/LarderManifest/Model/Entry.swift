@@ -1,35 +1,35 @@
 import LarderCore
 
-/// One app of a manifest that has an icon.
+/// An app of a manifest with an icon at a URL.
 public struct Entry: Equatable, Sendable {
-    /// The app's name; "" if it has none. Text from outside.
+    /// The app's name, or "" if it has none. This is foreign text.
     public let name: String
-    /// Where the icon is, resolved against the base URL.
+    /// The icon's URL, resolved against the base URL.
     public let icon: HTTPURL
-    /// Higher is fetched first. Default: 0.
+    /// The priority. Entries with a higher one are fetched first. Default: 0.
     public let priority: Int
-    /// The digest that the icon's bytes must have, if the manifest names one.
+    /// The digest that the manifest requires.
     public let expectedDigest: Digest?
-    /// The byte count that the icon must have, if the manifest names one.
+    /// The size in bytes that the manifest requires.
     public let expectedSize: Int64?
-    /// The resource's identity if the URL is signed or rotates; nil means the URL. Credentials are
-    /// never part of it.
+    /// The identity of the resource if its URL is signed or rotates. Nil means the URL without
+    /// credentials.
     public let key: String?
 
-    /// The ``spelling``, also if there is a key.
+    /// The same as ``spelling``, but not nil if there is a key.
     package let writtenSpelling: String?
 
-    /// The URL as the manifest spells it, if that is absolute, without credentials and not the
-    /// canonical spelling. Nil if the entry has a key: its bytes may be found only by that.
+    /// The URL as the manifest spells it, if it is absolute, has no credentials, and differs from
+    /// the canonical spelling. Nil if the entry has a key, because only the key finds its bytes.
     public var spelling: String? { key == nil ? writtenSpelling : nil }
 
-    /// The URL as an app that reads the manifest has it.
+    /// The URL that an app gets from the manifest.
     package var writtenURL: String { writtenSpelling ?? icon.string }
 
-    /// What its icon is looked up by in a cache: a `ResourceKey`.
+    /// The key of the icon in a cache (a `ResourceKey`).
     public var resourceKey: String { key.map(ResourceKey.named) ?? icon.key }
 
-    /// Takes an entry's parts.
+    /// Creates an entry.
     public init(
         name: String = "", icon: HTTPURL, priority: Int = 0, expectedDigest: Digest? = nil,
         expectedSize: Int64? = nil, key: String? = nil, spelling: String? = nil
@@ -44,23 +44,24 @@ public struct Entry: Equatable, Sendable {
     }
 }
 
-/// One app of a manifest whose icon is in the manifest itself, as a `data:` URL.
+/// An app of a manifest whose icon is a `data:` URL.
 public struct InlineEntry: Equatable, Sendable {
-    /// The maximum number of bytes. More would not fit into an entry of a lock, as Base64.
+    /// The maximum number of bytes of an icon, so that it fits into a lock file entry as Base64.
     package static let maximumSize = 764 << 10
 
-    /// The app's name; "" if it has none. Text from outside.
+    /// The app's name, or "" if it has none. This is foreign text.
     public let name: String
     /// The icon's bytes.
     public let bytes: [UInt8]
-    /// Higher is stored first. Default: 0.
+    /// The priority. Entries with a higher one are stored first. Default: 0.
     public let priority: Int
-    /// The digest that the bytes must have: the manifest's; else their own, if there is a key,
-    /// which may have been another icon's before.
+    /// The digest that the manifest requires. An entry with a key has the digest of its own bytes,
+    /// because the key may have identified another icon before.
     public let expectedDigest: Digest?
-    /// The byte count that they must have, if the manifest names one.
+    /// The size in bytes that the manifest requires.
     public let expectedSize: Int64?
-    /// A `ResourceKey`: the manifest's key, else `ni:///sha-256;<base64url>` (RFC 6920).
+    /// The key of the icon in a cache: the manifest's key, or else `ni:///sha-256;<base64url>`
+    /// (RFC 6920).
     public let resourceKey: String
 
     init(
@@ -77,28 +78,28 @@ public struct InlineEntry: Equatable, Sendable {
     }
 }
 
-/// One icon of an element of a manifest, or an element without any, in the manifest's order.
+/// An icon of a manifest's element, or an element without an icon.
 public struct ManifestItem: Sendable {
-    /// The element's place among all of them, those that failed included; the first is 1.
+    /// The number of the element in the manifest, from 1. Failed elements count.
     public let position: Int
-    /// The icon's place among those of its element; the first is 1, also if there is none.
+    /// The number of the icon in its element, from 1. It is 1 if there is no icon.
     public let icon: Int
-    /// The line that the element begins on; nil in a binary plist.
+    /// The line on which the element starts. Nil in a binary plist.
     public let line: Int?
-    /// The element's name, if it could be read; text from outside, not safe to print.
+    /// The element's name, if it could be read. This is foreign text and not safe to print.
     public let name: String?
-    /// What the element turned out to be.
+    /// The outcome.
     public let result: Result
 
-    /// What an element turned out to be.
+    /// The outcome of decoding an element or one of its icons.
     public enum Result: Sendable {
-        /// An entry with its icon, or one of its icons.
+        /// An icon at a URL.
         case entry(Entry)
-        /// The same with an icon that the manifest itself holds.
+        /// An icon in the manifest itself.
         case inline(InlineEntry)
-        /// Nothing to fetch; the reason is for people.
+        /// An element without an icon, with the reason in words.
         case skipped(String)
-        /// Not usable; the others are.
+        /// An unusable element or icon. Other elements are not affected.
         case failed(EntryError)
     }
 }

@@ -1,5 +1,6 @@
 import LarderCore
 
+/// The digest and size that a manifest requires of an icon.
 package struct Expectation: Sendable {
     package let digest: Digest?
     package let size: Int64?
@@ -11,7 +12,7 @@ package struct Expectation: Sendable {
 
     var isDemanding: Bool { digest != nil || size != nil }
 
-    /// Returns why bytes are not the demanded ones: a code of docs/output.md, and a message.
+    /// Returns the error code (see docs/output.md) and message if the bytes are not as expected.
     package func mismatch(
         digest actual: Digest, size actualSize: Int64
     ) -> (code: String, message: String)? {
@@ -36,7 +37,7 @@ extension ManifestItem {
         }
     }
 
-    /// The icon's URL as outputs show it; nil if there is none.
+    /// The icon's URL for display, or nil if there is none.
     package var shownURL: String? {
         guard case .entry(let entry) = result else { return nil }
         return ResourceKey.shownURL(

@@ -1,36 +1,36 @@
 import Foundation
 import LarderCore
 
-/// Why a file cannot be read as a manifest.
+/// An error that makes a whole manifest unusable.
 public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The kind of failure.
     public enum Code: String, Sendable {
-        /// There is no such file.
+        /// The file does not exist.
         case missing
-        /// The file cannot be opened or read; ``ManifestError/errorNumber`` says why.
+        /// The file cannot be opened or read. See ``ManifestError/errorNumber``.
         case unreadable
-        /// The file is empty, or blank.
+        /// The file is empty or has only white space.
         case empty
-        /// The content is not a manifest, or has no entries where they belong.
+        /// The content is not a manifest, or has no entries at the expected places.
         case notAManifest = "not-a-manifest"
-        /// The format's own rules are broken, or the file ends early.
+        /// The content violates the rules of its format, or the file is truncated.
         case malformed
-        /// The document type has declarations, which are never read.
+        /// The XML document type has declarations, which are not allowed.
         case entityDeclared = "entity-declared"
-        /// XML that nests deeper than can be skipped.
+        /// The XML elements are nested too deeply to skip.
         case tooDeep = "too-deep"
-        /// The whole exceeds what is read.
+        /// The manifest exceeds one of ``ManifestLimits``.
         case tooLarge = "too-large"
     }
 
-    /// A place in the manifest.
+    /// A position in the manifest.
     public enum Place: Equatable, Sendable, CustomStringConvertible {
-        /// Both count from 1; columns count bytes.
+        /// A line and a column, both from 1. Columns count bytes.
         case line(Int, column: Int? = nil)
-        /// An element, counted from 1.
+        /// The number of an element, from 1.
         case entry(Int)
 
-        /// The place in words.
+        /// The position in words.
         public var description: String {
             switch self {
             case .line(let line, nil): "line \(line)"
@@ -42,16 +42,16 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
 
     /// The kind of failure.
     public let code: Code
-    /// The manifest's name, as given: text from outside.
+    /// The manifest's name, as given by the caller. This is foreign text.
     public let source: String
-    /// Where it failed, if at a place.
+    /// The position of the error, if it has one.
     public let place: Place?
-    /// The failure in words, without source and place; safe to print.
+    /// The reason in words, without the source and the position. Safe to print.
     public let reason: String
-    /// The system's `errno`, if a call of the system failed.
+    /// The `errno` of a failed system call.
     public let errorNumber: Int32?
 
-    /// Takes the parts of a message.
+    /// Creates an error.
     public init(
         _ code: Code, source: String, at place: Place? = nil, _ reason: String,
         errorNumber: Int32? = nil
@@ -63,7 +63,8 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
         self.errorNumber = errorNumber
     }
 
-    /// Source, place and reason: `apps.jsonl: line 17: unexpected ','`; safe to print.
+    /// The source, position and reason, such as `apps.jsonl: line 17: unexpected ','`. Safe to
+    /// print.
     public var description: String {
         let parts = [source.sanitizedForTerminal, place?.description, reason]
         return parts.compactMap(\.self).joined(separator: ": ")
@@ -80,39 +81,39 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
     package static func notCached(_ url: HTTPURL) -> ManifestError {
         ManifestError(
             .missing, source: "\(url)",
-            "is not in the cache, or not whole: a prefetch that may ask its server gets it,"
-                + " larder verify --repair mends it")
+            "not in the cache, or damaged; run larder prefetch to download it, or larder verify"
+                + " --repair to repair it")
     }
 }
 
-/// Why one entry of a manifest cannot be used; the others can.
+/// An error that makes one entry of a manifest unusable. Other entries are not affected.
 public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The reason, in the words of the report.
+    /// The reason, as in reports.
     public enum Code: String, Sendable, CaseIterable {
         case notADictionary = "not-a-dictionary"
         /// `icon` is neither a string nor null.
         case iconNotAString = "icon-not-a-string"
         /// `icon` is not a URL.
         case unparsableURL = "unparsable-url"
-        /// `icon` is a template with a placeholder that nothing fills.
+        /// `icon` is a URL with a placeholder that Larder does not know.
         case unfilledPlaceholder = "unfilled-placeholder"
         /// `icon` has a scheme other than `http` and `https`.
         case unsupportedScheme = "unsupported-scheme"
-        /// `icon` has no scheme, and there is no base URL.
+        /// `icon` is a relative URL, and there is no base URL.
         case relativeURL = "relative-url"
-        /// What is named as a priority is neither a name of a priority nor an integer.
+        /// The priority is neither the name of a priority nor an integer.
         case badPriority = "bad-priority"
-        /// `integrity` or `sha256` names no single SHA-256 digest.
+        /// `integrity` or `sha256` is not exactly one SHA-256 digest.
         case badIntegrity = "bad-integrity"
-        /// No longer occurs: a `size` that is not a byte count is ignored.
+        /// No longer occurs. A `size` that is not a byte count is ignored.
         case badSize = "bad-size"
-        /// No longer occurs: a `key` that cannot be one is ignored.
+        /// No longer occurs. An invalid `key` is ignored.
         case badKey = "bad-key"
-        /// An earlier entry of the manifest has the same `key` and another URL, or other bytes.
+        /// An earlier entry has the same `key` and another URL or other bytes.
         case keyConflict = "key-conflict"
         /// A line of JSON Lines that is not JSON.
         case unparsableLine = "unparsable-line"
-        /// The element takes more than ``ManifestLimits/maximumEntrySize``.
+        /// The element exceeds a limit, such as ``ManifestLimits/maximumEntrySize``.
         case tooLarge = "too-large"
         /// The element nests deeper than ``ManifestLimits/maximumDepth``.
         case tooDeep = "too-deep"
@@ -120,13 +121,11 @@ public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
 
     /// The reason.
     public let code: Code
-    /// The reason in words, without file, line and position; safe to print.
+    /// The reason in words, without file, line and position. Safe to print.
     public let message: String
-
-    /// The scheme, if it is one that is not fetched; text from outside.
+    /// The URL scheme, if it is not supported. This is foreign text.
     package var scheme: String?
-
-    /// The message.
+    /// The reason in words.
     public var description: String { message }
 
     init(_ code: Code, _ message: String, scheme: String? = nil) {
@@ -136,10 +135,10 @@ public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
     }
 
     static func tooLarge(_ limits: ManifestLimits) -> EntryError {
-        EntryError(.tooLarge, "takes more than \(limits.maximumEntrySize) bytes")
+        EntryError(.tooLarge, "the entry has more than \(limits.maximumEntrySize) bytes")
     }
 
     static func tooDeep(_ limits: ManifestLimits) -> EntryError {
-        EntryError(.tooDeep, "nests deeper than \(limits.maximumDepth) levels")
+        EntryError(.tooDeep, "the entry nests deeper than \(limits.maximumDepth) levels")
     }
 }

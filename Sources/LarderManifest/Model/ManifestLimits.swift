@@ -1,33 +1,33 @@
-/// What a manifest may cost to read, so that memory stays bounded whatever it holds.
+/// Limits for reading a manifest, which keep memory bounded.
 public struct ManifestLimits: Equatable, Sendable {
-    /// The maximum depth of arrays and dictionaries in an entry, the entry itself being 1. A deeper
-    /// entry fails; XML beyond libxml2's limit of 256 is refused. Default: 64.
+    /// The maximum depth of arrays and dictionaries in an entry. The entry itself has depth 1. A
+    /// deeper entry fails. XML deeper than libxml2's limit of 256 is refused. Default: 64.
     public var maximumDepth: Int
-    /// The maximum number of bytes of an entry: in JSON from brace to brace, in property lists its
-    /// texts and 8 for each value. A larger entry fails; libxml2 gets at most twice as much of a
-    /// text. Default: 1 MiB.
+    /// The maximum size of an entry in bytes. In JSON, this is the text from brace to brace. In
+    /// property lists, it is the size of all texts, and 8 for each value. A larger entry fails.
+    /// libxml2 gets at most twice this size of a text. Default: 1 MiB.
     public var maximumEntrySize: Int
-    /// The maximum number of icons of an entry. One with more fails.
+    /// The maximum number of icons of an entry. An entry with more icons fails.
     public static let maximumIcons = 1_000
-    /// The maximum number of bytes of a URL or a `key`: more than most servers take. An icon with a
-    /// longer URL fails, and a longer `key` is ignored. `data:` URLs have a limit of their own.
+    /// The maximum size of a URL or a `key` in bytes, which is more than most servers accept. An
+    /// icon with a longer URL fails. A longer `key` is ignored. `data:` URLs have another limit.
     public static let maximumURLSize = 8 << 10
-    /// The maximum number of bytes of a name that are kept.
+    /// The maximum size of a name in bytes. A longer name is truncated.
     public static let maximumNameSize = 1 << 10
-    /// The maximum number of entries, counted once for each icon. Default: 2,000,000.
+    /// The maximum number of entries. Each icon of an entry counts. Default: 2,000,000.
     public var maximumEntries: Int
-    /// The maximum number of bytes that a gzip file unpacks to. Default: 256 MiB.
+    /// The maximum size of a decompressed gzip file in bytes. Default: 256 MiB.
     public var maximumUnpackedSize: Int64
-    /// The maximum ratio of unpacked to packed bytes, beyond the first 16 MiB; lists that repeat
-    /// themselves come to 60. Default: 200.
+    /// The maximum ratio of decompressed to compressed bytes, for files of more than 16 MiB. Lists
+    /// with much repetition reach 60. Default: 200.
     public var maximumUnpackingRatio: Int
-    /// The number of bytes that a file of any length may unpack to.
+    /// The decompressed size up to which the ratio does not matter.
     static let freelyUnpackedSize = 16 << 20
-    /// The maximum number of bytes of a binary plist from a pipe, which is put into a temporary
-    /// file. A file's size is not limited. Default: 64 MiB.
+    /// The maximum size in bytes of a binary plist from a pipe, which is copied to a temporary
+    /// file. Files have no maximum size. Default: 64 MiB.
     public var maximumPipedSize: Int
 
-    /// Takes the limits; each has its default.
+    /// Creates limits.
     public init(
         maximumDepth: Int = 64, maximumEntrySize: Int = 1 << 20,
         maximumEntries: Int = 2_000_000, maximumUnpackedSize: Int64 = 256 << 20,

@@ -1,17 +1,17 @@
-// all text: paths are the user's own, or the table's
+// all text: paths come from the user or from the table of shapes
 
-/// Where values are in a manifest: a small subset of JSONPath (RFC 9535), the same for every
-/// format.
+/// A path to values in a manifest, in a subset of JSONPath (RFC 9535). The syntax is the same for
+/// all formats.
 ///
 ///     feed.results                a member of a member
-///     ['im:name'].label           a name that is not a plain word, quoted
+///     ['im:name'].label           a name that is not a plain word
 ///     icons[*].src                every element of an array
 ///     localized.*.icon            every member of a dictionary
-///     assets[?@.kind=='x'].url    the elements whose member is that string
+///     assets[?@.kind=='x'].url    the elements with this string as a member
 ///
-/// A leading `$` or `@` may be there or not: a path of entries begins at the manifest's root, the
-/// others at an entry, which is `@` by itself. Narrower than the RFC, `[*]` selects nothing of a
-/// dictionary and `.*` nothing of an array.
+/// A leading `$` or `@` is optional. A path to entries starts at the manifest's root. Other paths
+/// start at an entry, and `@` alone is the entry. Unlike in the RFC, `[*]` selects nothing in a
+/// dictionary, and `.*` nothing in an array.
 public struct ManifestPath: Equatable, Sendable {
     enum Segment: Hashable, Sendable {
         case member(String)
@@ -39,9 +39,9 @@ public struct ManifestPath: Equatable, Sendable {
         }
     }
 
-    /// Why a text is not a path.
+    /// An error in the syntax of a path.
     public struct SyntaxError: Error, Equatable, Sendable, CustomStringConvertible {
-        /// What is wrong, in words; safe to print.
+        /// The reason in words. Safe to print.
         public let description: String
     }
 
@@ -49,13 +49,13 @@ public struct ManifestPath: Equatable, Sendable {
 
     init(segments: [Segment]) { self.segments = segments }
 
-    /// Whether it selects elements by what they have. Entries cannot be found by such a path, since
-    /// elements are not held to be looked at.
+    /// Whether the path has a filter. Entries cannot have such a path, because elements are read
+    /// one by one.
     public var isFilter: Bool {
         segments.contains { if case .elementsWhere = $0 { true } else { false } }
     }
 
-    /// Parses `text`.
+    /// Parses a path.
     public init(_ text: String) throws(SyntaxError) {
         var rest = text[...]
         let isRooted = text.hasPrefix("$") || text.hasPrefix("@")
@@ -79,7 +79,7 @@ public struct ManifestPath: Equatable, Sendable {
             rest = rest[name.endIndex...]
             segments.append(name == "*" ? .members : .member(String(name)))
         }
-        guard !text.isEmpty else { throw SyntaxError(description: "it is empty") }
+        guard !text.isEmpty else { throw SyntaxError(description: "the path is empty") }
         self.segments = segments
     }
 
@@ -96,26 +96,29 @@ public struct ManifestPath: Equatable, Sendable {
             rest = rest[name.endIndex...]
             guard !name.isEmpty, rest.hasPrefix("=="), case _ = rest.removeFirst(2),
                 let value = quoted(&rest)
-            else { throw SyntaxError(description: "no filter: \(String(whole).quoted())") }
+            else {
+                throw SyntaxError(
+                    description: "expected [?@.name=='value'] at \(String(whole).quoted())")
+            }
             segment = .elementsWhere(String(name), value)
         } else if let name = quoted(&rest) {
             segment = .member(name)
         } else {
             guard whole.contains("]") else {
-                throw SyntaxError(description: "'[' is not closed: \(String(whole).quoted())")
+                throw SyntaxError(description: "missing ']' in \(String(whole).quoted())")
             }
             throw SyntaxError(
-                description: "expected [*], ['name'] or [?@.name=='value'], not an index:"
+                description: "expected [*], ['name'] or [?@.name=='value'] at"
                     + " \(String(whole).quoted())")
         }
         guard rest.hasPrefix("]") else {
-            throw SyntaxError(description: "expected ']': \(String(whole).quoted())")
+            throw SyntaxError(description: "missing ']' in \(String(whole).quoted())")
         }
         rest.removeFirst()
         return segment
     }
 
-    /// Takes a string in either kind of quotation marks; a backslash quotes the next character.
+    /// Consumes a string in single or double quotation marks. A backslash escapes a character.
     private static func quoted(_ rest: inout Substring) -> String? {
         guard let mark = rest.first, mark == "'" || mark == "\"" else { return nil }
         var value = ""
@@ -133,7 +136,7 @@ public struct ManifestPath: Equatable, Sendable {
 }
 
 extension ManifestPath: CustomStringConvertible {
-    /// The path without a leading `$`; `@` if it has no segments.
+    /// The path without a leading `$`, or `@` if it has no segments.
     public var description: String { text(quotedBy: "'") }
 
     func text(quotedBy mark: String) -> String {
@@ -154,7 +157,7 @@ extension ManifestPath: CustomStringConvertible {
 }
 
 extension ManifestPath: ExpressibleByStringLiteral {
-    /// Takes a path from code, which is known to be well formed.
+    /// Creates a path from a literal, which must be well-formed.
     public init(stringLiteral text: String) {
         do {
             try self.init(text)
@@ -176,10 +179,10 @@ extension String {
 
 struct PathMatch {
     let value: ManifestValue
-    /// The members of the dictionary that holds it, or that holds its array.
+    /// The members of the dictionary that contains the value or its array.
     let container: [ManifestValue.Member]
     let key: String
-    /// The name that `.*` last stood for; nil if there was none.
+    /// The name that the last `.*` matched, if any.
     let wildcard: String?
 
     fileprivate func element(_ value: ManifestValue) -> PathMatch {
@@ -188,7 +191,7 @@ struct PathMatch {
 }
 
 extension ManifestPath {
-    /// The values that the path leads to, in order, and no more than `limit`.
+    /// Returns the values at the path in order, up to `limit`.
     func matches(in value: ManifestValue, limit: Int) -> [PathMatch] {
         var found: [PathMatch] = []
         Self.collect(
@@ -197,7 +200,7 @@ extension ManifestPath {
         return found
     }
 
-    /// The first value that is neither null nor a blank string.
+    /// Returns the first value that is neither null nor a blank string.
     func first(in value: ManifestValue) -> ManifestValue? {
         if segments.count == 1, case .member(let key) = segments[0],
             case .dictionary(let members) = value
@@ -242,7 +245,7 @@ extension ManifestPath {
 }
 
 extension [ManifestValue.Member] {
-    /// The value of the last member with that key, which is the one that counts.
+    /// The value for a key. If the key occurs several times, the last value counts.
     subscript(key: String) -> ManifestValue? {
         lastIndex { $0.key.isSame(as: key) }.map { self[$0].value }
     }

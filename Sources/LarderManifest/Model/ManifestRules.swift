@@ -1,33 +1,32 @@
 import LarderCore
 
-/// How manifests are read. All of it has defaults: as a manifest's content tells.
+/// Options for reading manifests. By default, the content of a manifest decides.
 public struct ManifestRules: Equatable, Sendable {
-    /// What relative icon URLs are resolved against. Default: nil, the address that the manifest
-    /// names, else the URL that it came from; without that they fail.
+    /// The base URL of relative icon URLs. Default: nil, which means the address in the manifest,
+    /// or else the URL of the manifest. Without any of these, relative icon URLs fail.
     public var baseURL: HTTPURL?
-    /// Where the entries are. A path to an array stands for its elements; a filter
-    /// (``ManifestPath/isFilter``) finds none. Default: nil, as the shape has it.
+    /// The path to the entries. A path to an array selects its elements. A path with a filter
+    /// (``ManifestPath/isFilter``) finds no entries. Default: nil, the path of the shape.
     public var entries: ManifestPath?
-    /// Where an entry's name is. Default: nil, as the shape has it.
+    /// The path to an entry's name. Default: nil, the paths of the shape.
     public var nameKey: ManifestPath?
-    /// Where an entry's icons are. Default: empty, as the shape has it.
+    /// The paths to an entry's icons. Default: empty, which means the paths of the shape.
     public var iconKeys: [ManifestPath] = []
-    /// Where an entry's priority is. Default: nil, `priority` in the plain form alone.
+    /// The path to an entry's priority. Default: nil, `priority` in the plain form only.
     public var priorityKey: ManifestPath?
-    /// Where an entry's digest is, as in Subresource Integrity or in 64 hexadecimal digits.
-    /// Default: nil, beside the icon where the shape has digests.
+    /// The path to an entry's digest, as in Subresource Integrity or as 64 hexadecimal digits.
+    /// Default: nil, next to the icon if the shape has digests.
     public var integrityKey: ManifestPath?
-    /// What `{size}`, `{width}` and `{height}` in a URL stand for, in pixels. Default: 512.
+    /// The value of `{size}`, `{width}` and `{height}` in a URL, in pixels. Default: 512.
     public var iconSize = 512
-    /// Where `ipfs:` URLs are fetched from, such as `https://ipfs.io`. Default: nil, they fail.
+    /// The server for `ipfs:` URLs, such as `https://ipfs.io`. Default: nil, such URLs fail.
     public var ipfsGateway: HTTPURL?
-    /// Which icons are wanted if an entry has several. Default: all.
+    /// The icons to use from an entry with several. Default: all.
     public var icons = IconSelection.all
-
-    /// What it may cost to read a manifest. Default: the limits' own defaults.
+    /// The limits.
     public var limits = ManifestLimits()
 
-    /// Rules with defaults for all else.
+    /// Creates rules with default values except for the base URL.
     public init(baseURL: HTTPURL? = nil) { self.baseURL = baseURL }
 
     var namedParts: [(part: ManifestSummary.NamedPart, path: ManifestPath)] {
@@ -37,13 +36,12 @@ public struct ManifestRules: Equatable, Sendable {
     }
 
     var shapes: [ManifestShape] {
-        // If the place tells nothing, several shapes may have the icon; the plain one says most.
+        // With --entries, several shapes may match. The plain form has the most members.
         let known = entries == nil ? ManifestShape.table : [.plain] + ManifestShape.table
         return known.enumerated().compactMap { number, known in
             var shape = known
             if let entries {
-                // Found elsewhere, an entry has nothing from its surroundings, and is told by its
-                // icon alone.
+                // Members around the entries are unknown here, and only the icon shows the shape.
                 guard shape.base == nil, number == 0 || shape.name != ManifestShape.plain.name
                 else { return nil }
                 shape.marks = shape.icons.map(\.path)
@@ -52,12 +50,12 @@ public struct ManifestRules: Equatable, Sendable {
                 shape.entries = isWhole ? [entries] : [elements, entries]
             }
             if !iconKeys.isEmpty {
-                // One that the shape has, too, is made a URL as there.
+                // An icon path of the shape keeps the shape's template.
                 shape.icons = iconKeys.map { path in
                     known.icons.first { $0.path == path } ?? .init(path: path)
                 }
                 shape.marks = iconKeys
-                // What is beside an icon that was named by hand may be about anything.
+                // Members next to an icon at another path may describe something else.
                 shape.hasDigests = false
                 shape.priority = nil
                 shape.key = nil
@@ -71,14 +69,14 @@ public struct ManifestRules: Equatable, Sendable {
     }
 }
 
-/// Which icons of an entry are wanted if it has several.
+/// The icons to use from an entry with several icons.
 public enum IconSelection: String, Sendable, CaseIterable {
-    /// Every one: an app that is offline may ask for any of them.
+    /// All icons, because an offline app may request any of them.
     case all
-    /// The largest; the first of several, and one of unknown size only if no size is known.
+    /// The largest icon. Unknown sizes count as the smallest, and the first of equal ones is used.
     case largest
-    /// The smallest; one of unknown size counts as smallest, the first of several.
+    /// The smallest icon. Unknown sizes count as the smallest, and the first of equal ones is used.
     case smallest
-    /// The first, in the order of the shape's paths and then of the manifest.
+    /// The first icon, in the order of the shape's paths and then of the manifest.
     case first
 }

@@ -1,16 +1,16 @@
-/// A form of manifests, as data: where the entries are, and where their parts are in each.
+/// A known form of manifests, with the paths to entries and their members.
 struct ManifestShape: Equatable, Sendable {
     let name: String
-    /// The paths from the root; the root's own is that of a manifest which is itself an entry.
+    /// The paths from the root. The path `$` means that the manifest itself is an entry.
     var entries: [ManifestPath]
-    /// An element with a value at one of these paths is of this shape.
+    /// The paths of which an element of this shape has at least one.
     var marks: [ManifestPath]
     var names: [ManifestPath]
     var icons: [IconPlace]
-    /// The path from the root to the address that icons are relative to. It has to come before the
-    /// entries, and a manifest without it is of another shape.
+    /// The path from the root to the base URL of icons. A manifest of this shape has the base URL,
+    /// and has it before the entries.
     var base: ManifestPath?
-    /// Whether `integrity`, `sha256` and `size` beside an icon are about the icon's bytes.
+    /// Whether `integrity`, `sha256` and `size` next to an icon describe the icon.
     var hasDigests = false
     var priority: ManifestPath?
     var integrity: ManifestPath?
@@ -18,8 +18,8 @@ struct ManifestShape: Equatable, Sendable {
 
     struct IconPlace: Equatable, Sendable {
         let path: ManifestPath
-        /// What the URL is made of, behind the shape's base: `{}` stands for the value, `{*}` for
-        /// the name that `.*` was, `{name}` for a member of the entry. Nil: it is the value.
+        /// The template of the URL relative to ``base``. `{}` is the value, `{*}` the name that
+        /// `.*` matched, and `{name}` a member of the entry. Nil means the value itself.
         var template: String?
     }
 }
@@ -47,7 +47,7 @@ extension ManifestShape.IconPlace: ExpressibleByStringLiteral {
 }
 
 extension ManifestShape {
-    /// Larder's own form, which has more members than the others.
+    /// Larder's own form.
     static let plain = ManifestShape(
         name: "plain", entries: ["$[*]", "$.apps[*]", "$.*"], marks: ["icon"],
         names: ["name", "title"],
@@ -55,7 +55,7 @@ extension ManifestShape {
 
     static let urls = ManifestShape("list of URLs", [], names: [], icons: ["@"])
 
-    /// The most specific shapes come first. docs/manifests.md lists them.
+    /// All shapes, the most specific first. docs/manifests.md lists them.
     static let table: [ManifestShape] =
         [
             ManifestShape(

@@ -1,23 +1,23 @@
 import Foundation
 import LarderCore
 
-/// Where a manifest's bytes come from.
+/// A source of the bytes of a manifest.
 public enum ManifestSource: Sendable {
     /// A file, a named pipe or a device.
     case file(String)
-    /// Standard input, from where it stands.
+    /// Standard input, from its current position.
     case standardInput
-    /// An open descriptor, read from where it stands; closing it stays the caller's business.
+    /// An open file descriptor, from its current position. The caller closes it.
     case descriptor(Int32, name: String)
     /// Bytes in memory.
     case bytes([UInt8], name: String)
-    /// An http or https URL, and how it is opened. Default: nil, by a run or a cache.
+    /// An http or https URL. If `open` is nil, a run or a cache supplies the bytes.
     case url(HTTPURL, open: Opener? = nil)
 
-    /// Obtains the bytes of a manifest at a URL.
+    /// Opens the manifest at a URL.
     public typealias Opener = @Sendable (HTTPURL) throws -> OpenedManifest
 
-    /// What messages and reports call the source; `-` for standard input.
+    /// The name in messages and reports. Standard input is `-`.
     public var name: String {
         switch self {
         case .file(let path): path
@@ -27,7 +27,7 @@ public enum ManifestSource: Sendable {
         }
     }
 
-    /// Whether it gives the same again when it is opened a second time. A path may be a pipe's.
+    /// Whether the source can be opened again with the same content. A path may name a pipe.
     package var canBeReadAgain: Bool {
         switch self {
         case .file(let path):
@@ -38,21 +38,21 @@ public enum ManifestSource: Sendable {
         }
     }
 
-    /// Whether it can be opened again, and costs nothing but the reading.
+    /// Whether the source can be opened again at no cost except reading.
     var isOnDisk: Bool {
         if case .url = self { return false }
         return canBeReadAgain
     }
 
-    /// Returns the source with another opener, if it is a URL.
+    /// Returns the source with another opener if it is a URL, or else the source itself.
     public func opened(by open: @escaping Opener) -> ManifestSource {
         guard case .url(let url, _) = self else { return self }
         return .url(url, open: open)
     }
 
-    /// Returns the source; if it is a URL, it is read from a cache or is missing.
+    /// Returns the source, which is read from a cache if it is a URL.
     ///
-    /// - Parameter find: Opens the cached manifest; nil if there is none.
+    /// - Parameter find: Opens the cached manifest, or returns nil if it is missing.
     public func cached(
         _ find: @escaping @Sendable (HTTPURL) throws -> (descriptor: Int32, baseURL: HTTPURL)?
     ) -> ManifestSource {
@@ -63,16 +63,16 @@ public enum ManifestSource: Sendable {
     }
 }
 
-/// The bytes of a manifest at a URL.
+/// An open manifest from a URL.
 public struct OpenedManifest {
-    /// A file, from its beginning. The reader closes it.
+    /// A file descriptor at the start of the manifest. The reader closes it.
     public let descriptor: Int32
-    /// Where redirects have led: what relative URLs in the manifest are resolved against.
+    /// The URL after redirects, which is the base of relative URLs in the manifest.
     public let baseURL: HTTPURL
-    /// Called when all of it was read, with whether its URLs have credentials. Default: nil.
+    /// Called after the whole manifest was read. Default: nil.
     public var whenRead: ((_ hasCredentials: Bool) throws -> Void)?
 
-    /// Describes an open file.
+    /// Creates an open manifest.
     public init(descriptor: Int32, baseURL: HTTPURL) {
         self.descriptor = descriptor
         self.baseURL = baseURL

@@ -1,25 +1,25 @@
 import LarderCore
 
-/// Where the icons of a manifest of no known shape may be, as options that find them there.
+/// Options that find icons in a manifest of unknown shape.
 public struct ManifestSuggestion: Equatable, Sendable {
-    /// Where the entries are; nil if the manifest's own form tells.
+    /// The path to the entries, or nil if `--entries` is not needed.
     public let entries: ManifestPath?
-    /// Where an entry's icon is.
+    /// The path to an entry's icon.
     public let icon: ManifestPath
-    /// Where its name is; nil if nothing looks like one.
+    /// The path to an entry's name, if it was found.
     public let name: ManifestPath?
-    /// How many entries have an icon there.
+    /// The number of entries with an icon at this path.
     public let count: Int
-    /// Whether there may be more: only ``mostEntries``, or the beginning of a manifest, were read.
+    /// Whether only the start of the manifest, or only ``mostEntries`` entries, were counted.
     public let isPart: Bool
-    /// Whether these are relative, and need a base URL.
+    /// Whether the URLs are relative and need a base URL.
     public let isRelative: Bool
 
-    /// The maximum number of entries to look at, with an icon or without.
+    /// The maximum number of entries to examine, with or without an icon.
     public static let mostEntries = 100_000
-    static let advice = "name the places of its entries (--entries) and icons (--icon-key)"
+    static let advice = "use --entries and --icon-key to say where the icons are"
 
-    /// The options, as a shell takes them.
+    /// The options, quoted for a shell.
     public var options: String {
         let options = [("--entries", entries), ("--icon-key", icon), ("--name-key", name)]
         return options.compactMap { option, path in
@@ -27,22 +27,15 @@ public struct ManifestSuggestion: Equatable, Sendable {
         }.joined(separator: " ")
     }
 
-    /// A part of a sentence; safe to print.
-    var words: String {
-        (isPart ? "at least " : "")
-            + count.of("entry looks like an icon", "entries look like icons")
-            + " at \(options)\(remark)"
-    }
-
+    /// A clause for messages. Safe to print.
     static func words(_ suggestions: [ManifestSuggestion]) -> String? {
         guard let best = suggestions.first else { return nil }
-        return
-            ([best.words]
-            + suggestions.dropFirst().map { "\($0.count) at \($0.options)\($0.remark)" })
-            .joined(separator: "; ")
+        let first = (best.isPart ? "at least " : "") + best.count.of("icon") + " found"
+        let others = suggestions.dropFirst().map { "; \($0.count) with \($0.options)\($0.remark)" }
+        return "\(first) with \(best.options)\(best.remark)" + others.joined()
     }
 
-    /// Whether it leads to the icons that entries have at one of some paths.
+    /// Whether the suggestion finds icons that one of these paths in an entry also finds.
     func isAny(of icons: [ManifestPath]) -> Bool {
         let entries = entries?.segments ?? []
         let whole = [entries + icon.segments, entries + [.elements] + icon.segments]
@@ -51,14 +44,14 @@ public struct ManifestSuggestion: Equatable, Sendable {
         }
     }
 
-    private var remark: String { isRelative ? " (relative: add --base-url)" : "" }
+    private var remark: String { isRelative ? " (relative URLs, add --base-url)" : "" }
 }
 
 extension ManifestPath {
-    /// With the marks that need no quoting between a shell's single ones.
+    /// The path with double quotation marks, because the shell argument has single ones.
     fileprivate var textForShell: String { text(quotedBy: "\"") }
 
-    /// The path; nil if its text cannot be printed, pasted and read again as the same.
+    /// Returns a path, or nil if its text cannot be printed and pasted without a change.
     static func pasteable(_ segments: [Segment]) -> ManifestPath? {
         let path = ManifestPath(segments: segments)
         let text = path.textForShell
@@ -72,7 +65,7 @@ extension ManifestPath {
 extension ManifestError {
     func suggesting(_ suggestions: [ManifestSuggestion]) -> ManifestError {
         guard let words = ManifestSuggestion.words(suggestions) else { return self }
-        let advice = ": \(ManifestSuggestion.advice)"
+        let advice = "; \(ManifestSuggestion.advice)"
         let isAdvice = reason.utf8.suffix(advice.utf8.count).elementsEqual(advice.utf8)
         let reason = isAdvice ? String(Substring(reason.utf8.dropLast(advice.utf8.count))) : reason
         return ManifestError(

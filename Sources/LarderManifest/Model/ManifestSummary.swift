@@ -1,50 +1,52 @@
 import LarderCore
 
-/// What reading a manifest to its end has shown.
+/// The results of reading a whole manifest.
 public struct ManifestSummary: Equatable, Sendable {
-    /// The format that the content turned out to be.
+    /// The detected format.
     public internal(set) var format = ManifestFormat.json
-    /// The number of entries, the skipped and the failed ones included.
+    /// The number of entries, including skipped and failed ones.
     public internal(set) var entries = 0
-    /// Where its entries and their parts were; nil if no entry has shown it.
+    /// The paths of entries and their members, or nil if the shape is unknown.
     public internal(set) var places: ManifestPlaces?
-    /// The parts that the rules name a place for, but no entry has.
+    /// The options whose path matched nothing in any entry.
     public internal(set) var unmet: [NamedPart] = []
-    /// Where icons may be if no entry shows a shape or no icon can be used, the likeliest first.
+    /// Options that may find icons, the best first. Empty unless the shape is unknown or no icon
+    /// can be used.
     public internal(set) var suggestions: [ManifestSuggestion] = []
-    /// Values that look like icons and were not read, for example in a second list. Default: 0.
+    /// The number of values that look like icons and were not read, for example in a second list.
     public internal(set) var unread = 0
-    /// Where the first of these are.
+    /// The paths of the first of these values.
     public internal(set) var unreadPlaces: [UnreadPlace] = []
-    /// Members of entries that were not used because they mean something else.
+    /// Ignored members of entries.
     public internal(set) var ignored: [IgnoredMember] = []
     private var unreadable = 0
     private(set) var usable = 0
     private(set) var failed = 0
+    /// The number of icons with an expected digest or size.
     private var demands = 0
-    /// Those whose entry also has a package, which the demand may describe.
+    /// The number of these whose entry also has a package, which the digest or size may describe.
     private var packages = 0
-    /// ``demands`` if most of their entries also have a package, else 0.
+    /// ``demands`` if most of these entries also have a package, or else 0.
     package var ambiguousDemands: Int { packages * 2 > demands ? demands : 0 }
 
-    /// A part of an entry whose place may be named, by the option that names it.
+    /// A member of entries whose path is given by an option.
     public enum NamedPart: String, Sendable {
         case name = "--name-key"
         case priority = "--priority-key"
         case integrity = "--integrity-key"
 
-        package var warning: String { "no entry has anything where \(rawValue) says" }
+        package var warning: String { "no entry has a value at the \(rawValue) path" }
     }
 
     /// A path to values that look like icons and were not read.
     public struct UnreadPlace: Equatable, Sendable {
         /// The path, from the manifest's root (`$`) or from an entry (`@`).
         public let path: String
-        /// The number of these values.
+        /// The number of values.
         public let count: Int
     }
 
-    /// A member of entries that is ignored: its type or form shows that it is not about the icon.
+    /// An ignored member of entries, whose type or form shows that it does not describe the icon.
     public struct IgnoredMember: Equatable, Sendable {
         /// The members that describe an icon in the plain form.
         public enum Name: String, Sendable {
@@ -54,7 +56,7 @@ public struct ManifestSummary: Equatable, Sendable {
                 switch self {
                 case .size: "not a byte count"
                 case .key: "not a valid key"
-                case .priority: "neither a priority's name nor an integer"
+                case .priority: "neither a priority name nor an integer"
                 case .sha256, .integrity: "empty or not a string"
                 }
             }
@@ -95,32 +97,32 @@ public struct ManifestSummary: Equatable, Sendable {
         }
     }
 
-    /// Returns the error of a manifest whose entries have no icon value at all; nil for others.
+    /// Returns an error if no entry has an icon value, or else nil.
     public func refusal(of source: ManifestSource) -> ManifestError? {
         guard entries > 0, places == nil || usable == 0 && failed == 0 && unreadable == 0 else {
             return nil
         }
+        let none =
+            entries == 1
+            ? "the only entry has no icon" : "none of the \(entries) entries has an icon"
         return ManifestError(
-            .notAManifest, source: source.name,
-            (entries == 1
-                ? "its only entry has no icon" : "none of its \(entries) entries has an icon")
-                + ": \(ManifestSuggestion.advice)"
+            .notAManifest, source: source.name, "\(none); \(ManifestSuggestion.advice)"
         ).suggesting(suggestions)
     }
 
-    /// The same, but nil if an entry could not be read: it may have had an icon.
+    /// Does the same, but returns nil if an entry could not be read, as it may have had an icon.
     package func refusalIfAllWereRead(of source: ManifestSource) -> ManifestError? {
         unreadable == 0 ? refusal(of: source) : nil
     }
 
-    /// Returns lines about icons that are probably wanted and were not read, and about places that
-    /// were named in vain: a digest that is not found is not checked.
+    /// Returns warnings about options that matched nothing, and about icons that were not read but
+    /// are probably wanted. A digest that is not found is not checked.
     public func warnings(of source: ManifestSource) -> [String] {
         guard places != nil else { return [] }
         var warnings = unmet.map(\.warning)
         if let words = ManifestSuggestion.words(suggestions) {
             warnings.append(
-                (failed == 1 ? "its only icon cannot" : "none of its \(failed) icons can")
+                (failed == 1 ? "the only icon cannot" : "none of the \(failed) icons can")
                     + " be used; \(words)")
         }
         if unread > 0 {
@@ -131,45 +133,44 @@ public struct ManifestSummary: Equatable, Sendable {
         return warnings.map { "\(source.name.sanitizedForTerminal): \($0)" }
     }
 
-    /// Returns a line for each kind of member that is not used.
+    /// Returns a line for each kind of ignored member.
     public func notes(of source: ManifestSource) -> [String] {
         ignored.map { member in
             "\(source.name.sanitizedForTerminal): '\(member.name.rawValue)' is"
-                + " \(member.name.problem) and is ignored"
+                + " \(member.name.problem) and was ignored"
                 + (member.count == 1
-                    ? ", in entry \(member.position)"
-                    : ", \(member.count) times, first in entry \(member.position)")
+                    ? " in entry \(member.position)"
+                    : " \(member.count) times, first in entry \(member.position)")
         }
     }
 
-    /// Returns a line for a manifest in which no icon has the demanded digest or size.
+    /// Returns a message for a manifest in which no icon has the expected digest or size.
     public func remedyForDemands(of source: ManifestSource) -> String {
         let icon = places?.icons.first.map { "\($0)".shellQuoted } ?? "icon"
-        return
-            "\(source.name.sanitizedForTerminal): no icon has the digest or size that its entry"
-            + " states; if these are of a package, --icon-key \(icon) ignores them"
+        return "\(source.name.sanitizedForTerminal): no icon has the digest or size that its entry"
+            + " states; if they describe a package, use --icon-key \(icon) to ignore them"
     }
 }
 
-/// Where a manifest's entries and their parts were looked for: what `plan --explain` shows.
+/// The paths at which entries and their members were found. `plan --explain` shows them.
 public struct ManifestPlaces: Equatable, Sendable {
     /// The shape's name, such as `F-Droid index v2`.
     public let shape: String
-    /// Where entries were found; empty if each line is one.
+    /// The paths to entries. Empty if each line is an entry.
     public let entries: [ManifestPath]
-    /// Where an entry's name may be; the first that is there counts.
+    /// The possible paths to an entry's name. The first with a value is used.
     public let names: [ManifestPath]
-    /// Where an entry's icons may be; all count.
+    /// The paths to an entry's icons. All are used.
     public let icons: [ManifestPath]
-    /// Where its priority is; nil if it has none.
+    /// The path to an entry's priority, if there is one.
     public let priority: ManifestPath?
-    /// Where its digest is, if not beside the icon.
+    /// The path to an entry's digest, if it is not next to the icon.
     public let integrity: ManifestPath?
-    /// What relative icon URLs were resolved against; nil if there was nothing.
+    /// The base URL of relative icon URLs, if there is one.
     public let base: HTTPURL?
 }
 
-/// The formats that manifests are written in, told apart by content.
+/// The format of a manifest, which is detected from the content.
 public enum ManifestFormat: String, Sendable, CaseIterable {
     /// A property list in XML, with or without Apple's document type.
     case xmlPlist = "xml-plist"
@@ -177,8 +178,8 @@ public enum ManifestFormat: String, Sendable, CaseIterable {
     case binaryPlist = "binary-plist"
     /// One JSON document (RFC 8259).
     case json
-    /// One JSON object a line.
+    /// One JSON object on each line.
     case jsonLines = "json-lines"
-    /// One URL a line, as wget and aria2 take it.
+    /// One URL on each line, as for wget and aria2.
     case urlList = "url-list"
 }

@@ -1,17 +1,18 @@
+/// A value of a manifest, independent of the format.
 enum ManifestValue: Equatable, Sendable {
     case null
     case bool(Bool)
     case integer(Int)
     case double(Double)
     case string(String)
-    /// A kind that no key of an entry takes, such as a plist's data or date; its value is dropped.
+    /// A kind of value that no member of an entry may have, such as data or a date of a plist.
     case opaque(String)
     case array([ManifestValue])
-    /// In the file's order; of members with the same key the last one counts.
+    /// In the order of the file. If a key occurs several times, the last member counts.
     case dictionary([Member])
 
-    /// Text that is not valid or that its format forbids. It is never replaced, because a URL or a
-    /// digest would become another one.
+    /// Invalid or forbidden text. The invalid part is not replaced, because that would make another
+    /// URL or digest.
     static let invalidText = ManifestValue.opaque("invalid text")
 
     struct Member: Equatable, Sendable {
@@ -23,14 +24,14 @@ enum ManifestValue: Equatable, Sendable {
         switch self {
         case .null: true
         case .string(let text):
-            // Of nearly all, the first byte tells.
+            // For most strings, the first byte decides.
             !(text.utf8.first.map { 0x21...0x7E ~= $0 } ?? false)
                 && !text.unicodeScalars.contains { !$0.properties.isWhitespace }
         default: false
         }
     }
 
-    /// Whether any text in it is wanted, keys included. Invalid text may always be.
+    /// Whether any string or key satisfies the predicate. Invalid text always does.
     func contains(where isWanted: (String) -> Bool) -> Bool {
         switch self {
         case .string(let text): isWanted(text)

@@ -1,8 +1,8 @@
-/// Finds the entries of a manifest in one pass: follows the paths that shapes have entries at, and
-/// passes over everything else.
+/// A search for the entries of a manifest in one pass, which follows the paths of the shapes and
+/// skips everything else.
 ///
-/// Only what may be an entry is held back: the root's own members, and the first members of what
-/// may be a map, neither larger than an entry may be.
+/// Only possible entries are kept in memory: members of the root, and the first members of a
+/// possible map. Neither may be larger than an entry.
 final class EntryWalk<Cursor: ManifestCursor> {
     private struct Trail {
         let shape: Int
@@ -16,7 +16,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
     }
 
     private(set) var hasEntries = false
-    /// Whether the root has members that mean nothing in an entry.
+    /// Whether the root has members that have no meaning in an entry.
     private(set) var hasStrangeMembers = false
     private(set) var failure: EntryError?
     private(set) var root: RootMembers
@@ -58,7 +58,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Decides whether the root is an entry itself or a map; false if there is no place of entries.
+    /// Handles a root that is an entry or a map. Returns false if no entries were found.
     func finish() throws -> Bool {
         if let shape = recognition.rootShape(root, hasEntries: hasEntries) {
             hasEntries = true
@@ -80,7 +80,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
     }
 
     var refusal: String {
-        kindOfApps.map { "'apps' is \($0), not an array: \(ManifestSuggestion.advice)" }
+        kindOfApps.map { "'apps' is \($0), not an array; \(ManifestSuggestion.advice)" }
             ?? recognition.refusal
     }
 
@@ -88,11 +88,11 @@ final class EntryWalk<Cursor: ManifestCursor> {
         try cursor.forEachMember { key in
             guard case .success(let key) = key else {
                 if case .failure(let error) = key { failure = error }
-                return try passOver([])
+                return try skip([])
             }
             let inside = trails.filter { $0.rest.first == .member(key) }.map(\.advanced)
             if !inside.isEmpty {
-                if key.isSame(as: "apps") { kindOfApps = try cursor.kind().refusal }
+                if key.isSame(as: "apps") { kindOfApps = try cursor.kind().wrongKind }
                 return try walk(inside, at: [.member(key)])
             }
             let before = cursor.progress
@@ -101,10 +101,10 @@ final class EntryWalk<Cursor: ManifestCursor> {
             }
             hasStrangeMembers = true
             guard mayBeMap, try cursor.kind() == .dictionary else {
-                return try passOver([.member(key)])
+                return try skip([.member(key)])
             }
             let line = cursor.line
-            try takeOfMap(
+            try takeMapMember(
                 RawEntry(line: line, key: key, content: try cursor.take(), shape: 0),
                 size: cursor.progress - before)
         }
@@ -119,7 +119,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
                     try cursor.forEachElement { try take(nil) }
                 }
             } else if inside.isEmpty {
-                try passOver(place)
+                try skip(place)
             } else {
                 try cursor.forEachElement { try walk(inside, at: place + [.elements]) }
             }
@@ -135,10 +135,9 @@ final class EntryWalk<Cursor: ManifestCursor> {
                 let inside =
                     members + trails.filter { $0.rest.first == .member(key) }.map(\.advanced)
                 guard !inside.isEmpty else {
-                    // What is beside a base is the list's own.
-                    let isOwn = trails.allSatisfy(\.isBase)
-                    if isOwn { return _ = try cursor.skip() }
-                    return try passOver(place + [.member(key)])
+                    // Members next to a base URL belong to the list itself.
+                    if trails.allSatisfy(\.isBase) { return _ = try cursor.skip() }
+                    return try skip(place + [.member(key)])
                 }
                 try walk(inside, at: place + [.member(key)])
             }
@@ -148,14 +147,14 @@ final class EntryWalk<Cursor: ManifestCursor> {
             } else if trails.contains(where: \.rest.isEmpty) {
                 try readPlace(trails, at: place) { take in try take(nil) }
             } else {
-                try passOver(place)
+                try skip(place)
             }
         }
     }
 
-    /// Passes over a value that is no entry and looks for icons in it. A single value is the
-    /// manifest's own, such as the icon of its publisher.
-    private func passOver(_ place: [ManifestPath.Segment]) throws {
+    /// Skips a value that is not an entry, and counts the icons in it. Scalars are not counted,
+    /// because they describe the manifest itself, such as the icon of its publisher.
+    private func skip(_ place: [ManifestPath.Segment]) throws {
         let kind = try cursor.kind()
         guard !recognition.isExplicit, kind != .scalar else {
             if let error = try cursor.skip() { failure = error }
@@ -166,7 +165,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// - Parameter depth: the levels to enter. What is deeper is taken whole.
+    /// - Parameter depth: The number of levels to enter. Deeper values are read whole.
     private func look(at cursor: Cursor, _ place: [ManifestPath.Segment], depth: Int) throws {
         switch (try cursor.kind(), depth) {
         case (.array, 1...):
@@ -186,7 +185,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Reads a place of entries, unless its first element is of none of the shapes.
+    /// Reads a place of entries. If the first element matches no shape, skips the place.
     private func readPlace(
         _ trails: [Trail], at place: [ManifestPath.Segment],
         _ forEach: (_ take: (String?) throws -> Void) throws -> Void
@@ -194,14 +193,14 @@ final class EntryWalk<Cursor: ManifestCursor> {
         let candidates = recognition.usable(trails.filter(\.rest.isEmpty).map(\.shape))
         guard !candidates.isEmpty else {
             let isWhole = place.last == .elements || place.last == .members
-            return try passOver(isWhole ? Array(place.dropLast()) : place)
+            return try skip(isWhole ? Array(place.dropLast()) : place)
         }
         let isLenient = recognition.isLenient(candidates)
         var isOpen = isLenient || recognition.settled != nil
         if isOpen { try open(place) }
-        var isOther = false
+        var matchesNoShape = false
         try forEach { key in
-            if isOther { return try passOver(place) }
+            if matchesNoShape { return try skip(place) }
             let line = cursor.line
             let content = try cursor.take()
             let shape =
@@ -210,7 +209,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
                 : recognition.shape(of: content, among: candidates)
             guard let shape else {
                 if case .success(let value) = content { recognition.unread.look(at: value, place) }
-                return isOther = true
+                return matchesNoShape = true
             }
             if !isOpen {
                 isOpen = true
@@ -218,7 +217,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
             }
             try emit(RawEntry(line: line, key: key, content: content, shape: shape))
         }
-        if !isOpen, !isOther { hasEmptyPlace = true }
+        if !isOpen, !matchesNoShape { hasEmptyPlace = true }
         let used = trails.first { isOpen && $0.rest.isEmpty && $0.shape == recognition.settled }
         if let used { recognition.use(used.path) }
     }
@@ -227,19 +226,19 @@ final class EntryWalk<Cursor: ManifestCursor> {
         hasEntries = true
         mayBeMap = false
         dropHeld()
-        // Beneath a wildcard a place is there many times.
+        // A path with an earlier wildcard may occur many times.
         guard !place.dropLast().contains(where: { $0 == .elements || $0 == .members }) else {
             return
         }
         guard !places.contains(place) else {
             let name = ManifestPath(segments: place.dropLast())
-            throw cursor.error(.malformed, "'\(name)' is there twice")
+            throw cursor.error(.malformed, "'\(name)' occurs twice")
         }
         places.append(place)
     }
 
-    /// Two members with an icon make a map. One may be about the manifest itself.
-    private func takeOfMap(_ member: RawEntry, size: Int) throws {
+    /// Two members with an icon make a map, because a single one may describe the manifest itself.
+    private func takeMapMember(_ member: RawEntry, size: Int) throws {
         if recognition.isMap {
             var member = member
             member.shape = recognition.settled ?? 0
@@ -279,7 +278,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
 }
 
 extension ValueKind {
-    fileprivate var refusal: String? {
+    fileprivate var wrongKind: String? {
         switch self {
         case .array: nil
         case .dictionary: "a dictionary"
@@ -288,8 +287,9 @@ extension ValueKind {
     }
 }
 
-/// The members of the root that mean something in an entry: it may be one itself, as a web app
-/// manifest is, or the first of JSON Lines. All are no larger than an entry may be.
+/// The members of the root that have a meaning in an entry. The root may be an entry itself, as in
+/// a web app manifest, or the first of JSON Lines. In total, the members are no larger than an
+/// entry may be.
 struct RootMembers {
     private let keys: Set<[UInt8]>
     var line: Int?
@@ -304,8 +304,8 @@ struct RootMembers {
         let lines = recognition.lineShapes.map { recognition.shapes[$0] }
         marks = lines.flatMap(\.marks)
         let roots = recognition.shapes.filter { $0.entries.contains { $0.segments.isEmpty } }
-        keys = (lines + roots).reduce(into: Set(EntryDecoder.keys.map { Array($0.utf8) })) {
-            keys, shape in
+        var keys = Set(EntryDecoder.plainKeys.map { Array($0.utf8) })
+        for shape in lines + roots {
             let paths =
                 shape.icons.map(\.path) + shape.names + shape.marks
                 + [shape.priority, shape.integrity, shape.key].compactMap(\.self)
@@ -313,16 +313,17 @@ struct RootMembers {
                 keys.insert(Array(key.utf8))
             }
         }
+        self.keys = keys
     }
 
     var isEmpty: Bool { members.isEmpty }
     func isKept(_ key: String) -> Bool { keys.contains(Array(key.utf8)) }
     var value: ManifestValue { .dictionary(members) }
 
-    /// Whether they make an entry of a list.
+    /// Whether the members make an entry of a list.
     var hasIcon: Bool {
         let value = value
-        // As in a list, null is an icon that is missing.
+        // Null is a missing icon, as in a list.
         return marks.contains { !$0.matches(in: value, limit: 1).isEmpty }
     }
 

@@ -1,25 +1,26 @@
 import LarderCore
 import LarderImages
 
+/// Heuristics for icons and names in manifests of unknown shape.
 enum IconLikeness {
-    /// The rank that a name tells: high for `icon_url`, low for `screenshots`; nil if none.
+    /// Returns the rank of a name: high for `icon_url`, low for `screenshots`.
     static func rank(of name: String) -> Int? {
-        // No name that means something is longer.
+        // Longer names have no meaning.
         let name = name.utf8.prefix(64).lowercasedASCII
         return ranks.first { _, words in words.contains { name.holds($0) } }?.rank
     }
 
-    /// The rank of a value within one of rank `outer`: in a list of screenshots only icons count.
-    static func rank(_ own: Int?, beneath outer: Int?) -> Int? {
+    /// Returns the rank of a value in a parent of rank `outer`. In screenshots, only icons count.
+    static func rank(_ own: Int?, in outer: Int?) -> Int? {
         outer == 1 && own != rankOfIcon ? 1 : own ?? outer
     }
 
     static func isIcon(_ name: String) -> Bool { rank(of: name) == rankOfIcon }
 
     private static let rankOfIcon = 16
-    /// The least rank of one more icon of an entry.
+    /// The minimum rank of an additional icon of an entry.
     static let leastRankOfIcons = 12
-    /// The least rank of an entry's only icon.
+    /// The minimum rank of the only icon of an entry.
     static let leastRankOfLists = 8
 
     private static let screenshots: [StaticString] = [
@@ -27,7 +28,7 @@ enum IconLikeness {
         "feature", "promo", "wallpaper", "gallery", "news",
     ]
 
-    /// The first that fits counts: a screenshot is an image, too.
+    /// The first match counts, because the name of a screenshot may contain `image`.
     private static let ranks: [(rank: Int, words: [StaticString])] = [
         (1, screenshots),
         (rankOfIcon, ["icon", "logo"]),
@@ -35,7 +36,7 @@ enum IconLikeness {
         (8, ["image", "img", "picture", "cover", "poster", "photo"]),
     ]
 
-    /// How much a text looks like an icon; 0 if it does not.
+    /// Returns the likelihood that a text is an icon. 0 means no icon.
     static func likeness(of text: String, rank: Int?) -> Int {
         let text = text.utf8
         if text.prefix(11).isWord("data:image/") { return rank ?? 4 }
@@ -46,7 +47,7 @@ enum IconLikeness {
             return rank ?? (isImage ? 4 : 0)
         }
         if text.prefix(5).isWord("ipfs:") { return rank ?? 0 }
-        // A relative URL, if a base is known: a file's name, or a path.
+        // A relative URL: a file name or a path.
         guard !text.contains(where: { $0 < 0x20 || $0 == UInt8(ascii: ":") }) else { return 0 }
         if isImage { return max(1, (rank ?? 4) / 2) }
         let isPath = text.starts(with: "/".utf8) || text.starts(with: "./".utf8)
@@ -62,7 +63,7 @@ enum IconLikeness {
     private static let extensions = Set(
         (ImageFormat.all.flatMap(\.suffixes) + ["icns"]).map { Array($0.utf8) })
 
-    /// How much a member's name says that it has the entry's name; 0 if it does not.
+    /// Returns the likelihood that a member is the entry's name. 0 means no name.
     static func nameRank(of name: String) -> Int {
         let name = name.utf8.prefix(64).lowercasedASCII
         guard let word = nameWords.first(where: { name.suffix($0.count).elementsEqual($0) }) else {

@@ -1,11 +1,11 @@
 import LarderCore
 
-/// A manifest that begins with `[` or `{`: a JSON document, or JSON Lines.
+/// A manifest that starts with `[` or `{`: a JSON document, or JSON Lines.
 ///
-/// It is read in one pass without looking ahead, so that a pipe works and a long line takes no
-/// memory. If the first object has no place of entries, it is the first of JSON Lines, whether or
-/// not others follow. White space between tokens has no meaning (RFC 8259, section 2). A document
-/// that another value follows is refused, because half of its icons would be missing.
+/// The manifest is read in one pass without lookahead, so that pipes work and a long line takes no
+/// memory. If the first object has no place of entries, it is the first of JSON Lines. White space
+/// between tokens has no meaning (RFC 8259, section 2). A document with another value after it is
+/// refused, because half of its icons would be missing.
 extension ManifestDocument {
     func readJSON(_ emit: @escaping (RawEntry) throws -> Void) throws -> ManifestFormat {
         let isObject = try window.peekBehindSeparators() == UInt8(ascii: "{")
@@ -14,7 +14,7 @@ extension ManifestDocument {
         let walk = EntryWalk(cursor, recognition, limits: limits, emit)
         let isDocument = { !isObject || walk.hasEntries || recognition.isExplicit }
         cursor.mayBeLines = { !isDocument() }
-        // The walk has the cursor.
+        // Breaks a reference cycle, as the walk refers to the cursor.
         defer { cursor.mayBeLines = { false } }
         do {
             try walk.walk()
@@ -35,8 +35,8 @@ extension ManifestDocument {
                 if isObject, recognition.isExplicit, next == UInt8(ascii: "{") {
                     throw ManifestError(
                         .notAManifest, source: window.input.name, at: .line(window.line),
-                        "of several JSON objects, each is an entry: there is no place for"
-                            + " --entries")
+                        "the file has several JSON objects, each of which is an entry;"
+                            + " remove --entries")
                 }
                 throw cursor.unexpected("the end of the file")
             }
@@ -48,11 +48,12 @@ extension ManifestDocument {
         }
         walk.dropHeld()
         var first = walk.root.entry
-        // Alone, it is a document, whose other members may be of any size.
+        // If the object is alone, it is a document, whose other members may have any size.
         if !isAlone {
             if let failure = walk.failure { first = .failure(failure) }
             if length > limits.maximumEntrySize { first = .failure(.tooLarge(limits)) }
         }
+        // Unknown members are not kept, so a placeholder shows that the object has some.
         let isStrange = walk.root.isEmpty && walk.hasStrangeMembers
         let shown = isStrange ? .success(.dictionary([.init(key: "", value: .null)])) : first
         let shape = recognition.lenientShape(of: shown, among: recognition.lineShapes)
@@ -61,8 +62,8 @@ extension ManifestDocument {
         return .jsonLines
     }
 
-    /// Reads JSON Lines, what `jq` prints, and JSON text sequences (RFC 7464). Each value is an
-    /// entry. A broken value spoils no other: the next one begins on a later line.
+    /// Reads JSON Lines, the output of `jq`, and JSON text sequences (RFC 7464). Each value is an
+    /// entry. A broken value affects no other, because the next one starts on a later line.
     private func readLines(_ emit: (RawEntry) throws -> Void, _ first: Int) throws {
         var lastLine = 0
         while try window.peekBehindSeparators() != nil {
@@ -83,7 +84,7 @@ extension ManifestDocument {
         }
     }
 
-    /// - Parameter indentation: the blanks before the value on its line.
+    /// - Parameter indentation: The number of blanks before the value on its line.
     private func take(_ indentation: Int) throws -> Result<ManifestValue, EntryError> {
         let result = try window.parse(limits, isOfLines: true) { parser throws(JSONParser.Error) in
             try parser.value()
@@ -104,12 +105,12 @@ extension ManifestDocument {
         }
     }
 
-    /// The value; an error if the line goes on with something else, which is consumed.
+    /// Returns the value. If other text follows on its line, skips that and returns an error.
     private func finish(_ value: ManifestValue) throws -> Result<ManifestValue, EntryError> {
         guard try !window.isBetweenValues() else { return .success(value) }
         let found = JSONText.character(window.unread, at: 0)
         let error = EntryError.unparsableLine(
-            column: window.column, "expected nothing more, found \(found)")
+            column: window.column, "expected the end of the line, found \(found)")
         try window.skipLine()
         return .failure(error)
     }
@@ -123,13 +124,13 @@ extension ManifestDocument {
         let first = window.line
         try skip(indentation, pastErrorAt: offset)
         if line == first { return .unparsableLine(column: column, reason) }
-        // The next line begins another value, so the first one was cut.
+        // The next line starts another value, so this one is incomplete.
         if window.line == first + 1 { return .unfinishedLine }
         return EntryError(.unparsableLine, "line \(line), column \(column): \(reason)")
     }
 
-    /// Consumes the line of a broken value. If the error is on a later line, also consumes all
-    /// lines up to the next line with a brace at the same indentation.
+    /// Skips the line of a broken value. If the error is on a later line, also skips all lines up
+    /// to the next one with a brace at the same indentation.
     private func skip(_ indentation: Int, pastErrorAt offset: Int) throws {
         let before = UnsafeBufferPointer(rebasing: window.unread.prefix(offset))
         let isWithinLine = before.place(of: 0x0A) == nil
@@ -146,8 +147,8 @@ extension ManifestDocument {
             && bytes.prefix(indentation).allSatisfy { $0 == 0x20 || $0 == 0x09 }
     }
 
-    /// Consumes the broken first of JSON Lines, and throws `error` if the file is not JSON Lines:
-    /// the next line of those begins with a brace where no JSON document has one.
+    /// Skips the broken first value of JSON Lines. Throws `error` if the file is not JSON Lines, in
+    /// which the next line starts with a brace where a JSON document cannot have one.
     private func firstLineFailure(
         _ error: ManifestError, _ first: Int, _ cursor: JSONCursor
     ) throws -> EntryError {

@@ -1,5 +1,6 @@
 import LarderCore
 
+/// Readers of the formats of manifests.
 struct ManifestDocument {
     let window: ByteWindow
     let limits: ManifestLimits
@@ -13,7 +14,7 @@ struct ManifestDocument {
         guard cursor.kind() != .scalar else {
             throw cursor.error(
                 .notAManifest,
-                "the property list is a \(cursor.shownElement), neither array nor dictionary")
+                "the property list is a \(cursor.shownElement); expected an array or dictionary")
         }
         let line = cursor.line
         let walk = EntryWalk(cursor, recognition, limits: limits, emit)
@@ -25,8 +26,8 @@ struct ManifestDocument {
         }
     }
 
-    /// Objects may be shared, so that a small file can name more values than any memory holds: an
-    /// entry is bounded by what it unfolds to, and so is the sum of all.
+    /// Objects may be shared, so a small file can expand beyond any memory. The cursor limits the
+    /// expanded size of each entry and of all entries.
     func readBinaryPlist(_ emit: @escaping (RawEntry) throws -> Void) throws {
         let name = window.input.name
         var cursor: BinaryPlistCursor?
@@ -55,9 +56,9 @@ struct ManifestDocument {
     }
 }
 
-/// A plain list of URLs, one a line, as wget and aria2 take it. Blank lines and those that begin
-/// with `#` are ignored, and so are aria2's options (indented, with an equals sign) and the mirrors
-/// that it allows behind a tab.
+/// A list with one URL on each line, as for wget and aria2. Blank lines and lines that start with
+/// `#` are ignored, as are aria2's options (indented, with an equals sign) and mirrors (after a
+/// tab).
 extension ManifestDocument {
     func readURLList(_ emit: (RawEntry) throws -> Void) throws {
         let shape = recognition.settleURLs()
@@ -72,11 +73,11 @@ extension ManifestDocument {
             window.consume(length)
             guard let url else { continue }
             let error = EntryError(
-                .unparsableURL, "the line has more than one URL; separate several with tabs")
+                .unparsableURL, "the line has more than one URL; put each URL on its own line")
+            let isSeveral = Self.isSeveral(url)
             try emit(
                 RawEntry(
-                    line: line,
-                    content: Self.isSeveral(url) ? .failure(error) : .success(.string(url)),
+                    line: line, content: isSeveral ? .failure(error) : .success(.string(url)),
                     shape: shape))
         }
     }
@@ -95,7 +96,7 @@ extension ManifestDocument {
         return bytes.contains(0x0D) || bytes.holds(" http://") || bytes.holds(" https://")
     }
 
-    /// `out=name.png`: a URL would have a colon before any equals sign.
+    /// Whether this is an option such as `out=name.png`. In a URL, a colon comes first.
     private static func isOption(_ text: some Collection<UInt8>) -> Bool {
         text.first { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ":") } == UInt8(ascii: "=")
     }

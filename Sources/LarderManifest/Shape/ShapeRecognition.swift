@@ -1,6 +1,6 @@
 import LarderCore
 
-/// The shape of a manifest: decided by the first element that shows one, and kept.
+/// The shape of a manifest. The first element that matches a shape decides for all.
 final class ShapeRecognition {
     let shapes: [ManifestShape]
     let isExplicit: Bool
@@ -8,10 +8,10 @@ final class ShapeRecognition {
     private(set) var settled: Int?
     private(set) var used: [ManifestPath] = []
     private(set) var isMap = false
-    /// What icons are relative to, if the manifest names it.
+    /// The base URL of icons in the manifest, if there is one.
     var base: String?
     let unread = UnreadIcons()
-    /// The shapes of elements of top-level arrays, and so of the lines of JSON Lines.
+    /// The shapes of elements of a top-level array, which are also those of JSON Lines.
     let lineShapes: [Int]
     let mapShapes: [Int]
     private let plain: Int?
@@ -20,14 +20,15 @@ final class ShapeRecognition {
 
     var refusal: String {
         switch (isExplicit, namesIcons) {
-        case (true, _) where !hasStrange: "there is nothing where --entries says"
-        case (false, false): "a manifest of no known shape: \(ManifestSuggestion.advice)"
+        case (true, _) where !hasStrange: "there are no entries at the --entries path"
+        case (false, false): "the shape of the manifest is unknown; \(ManifestSuggestion.advice)"
         case (false, true):
-            "no entry has an icon where --icon-key says; --entries names the place of entries"
+            "no entry has an icon at the --icon-key path;"
+                + " use --entries to say where the entries are"
         case (true, false):
-            "no entry with an icon at a known place is where --entries says;"
-                + " --icon-key names the place of icons"
-        case (true, true): "no entry where --entries says has an icon where --icon-key says"
+            "no entry at the --entries path has an icon at a known place;"
+                + " use --icon-key to say where the icons are"
+        case (true, true): "no entry at the --entries path has an icon at the --icon-key path"
         }
     }
 
@@ -44,7 +45,7 @@ final class ShapeRecognition {
         }
     }
 
-    /// The shape of a list of URLs, which is told by the format.
+    /// Chooses the shape of a list of URLs, which the format determines.
     func settleURLs() -> Int {
         settled = shapes.count - 1
         return shapes.count - 1
@@ -54,7 +55,7 @@ final class ShapeRecognition {
         if !used.contains(place) { used.append(place) }
     }
 
-    /// Of the shapes that have entries at a place, those that the manifest may still be of.
+    /// Returns the shapes that the manifest may still have.
     func usable(_ candidates: [Int]) -> [Int] {
         guard !isMap else { return [] }
         return candidates.filter {
@@ -62,7 +63,7 @@ final class ShapeRecognition {
         }
     }
 
-    /// Whether every element is an entry: at places of the plain form, and at those named by hand.
+    /// Whether every element is an entry: in the plain form, and with --entries.
     func isLenient(_ candidates: [Int]) -> Bool { plain.map(candidates.contains) ?? false }
 
     func shape(of element: Result<ManifestValue, EntryError>, among candidates: [Int]) -> Int? {
@@ -74,22 +75,23 @@ final class ShapeRecognition {
         return found
     }
 
-    /// The shape if every element is an entry: the plain form before any was shown.
+    /// Returns the shape of an element. An element of unknown shape counts as plain.
     func lenientShape(
         of element: Result<ManifestValue, EntryError>, among candidates: [Int]
     ) -> Int {
         if let found = shape(of: element, among: candidates) { return found }
         if case .success(.dictionary(let members)) = element {
-            let isFamiliar = members.isEmpty || members.contains { EntryDecoder.hasMeaning($0.key) }
+            let isFamiliar =
+                members.isEmpty || EntryDecoder.plainKeys.contains { members[$0] != nil }
             if isFamiliar { hasFamiliar = true } else { hasStrange = true }
         }
         return plain ?? candidates.first ?? 0
     }
 
-    /// Whether there were elements, and none had anything that is known.
+    /// Whether there were elements, and none had a known member.
     var isStrange: Bool { settled == nil && hasStrange && !hasFamiliar }
 
-    /// Whether an element has no icon, but a list of entries that have: it is a manifest itself.
+    /// Whether an element has no icon but a list of entries with icons, so that it is a manifest.
     func isList(_ element: Result<ManifestValue, EntryError>) -> Bool {
         guard !isExplicit, case .success(.dictionary(let members)) = element else { return false }
         let element = ManifestValue.dictionary(members)
@@ -115,7 +117,7 @@ final class ShapeRecognition {
         return settled ?? 0
     }
 
-    /// The shape of a manifest that is an entry itself; nil if it is not one.
+    /// Returns the shape of a manifest that is itself an entry, or nil for other manifests.
     func rootShape(_ root: RootMembers, hasEntries: Bool) -> Int? {
         guard !isMap, settled != nil || !hasEntries else { return nil }
         let index = settled ?? shapes.firstIndex { isRoot($0) && $0.matches(root.value) }

@@ -1,9 +1,9 @@
 /// Counts the values of a manifest that look like icons and are not read, such as a second list.
-/// Only counts and the first few paths are kept.
+/// Keeps only counts and the first paths.
 final class UnreadIcons {
-    private static let mostPlaces = 16
-    /// Names whose rank is kept: the entries of a list share theirs.
-    private static let mostNames = 1_024
+    private static let maximumPlaces = 16
+    /// The number of names whose rank is cached. The entries of a list have the same names.
+    private static let maximumNames = 1_024
 
     private typealias Place = (path: ManifestPath, isOfEntry: Bool, count: Int)
 
@@ -11,7 +11,7 @@ final class UnreadIcons {
     private var named = 0
     private var places: [Place] = []
     private var unnamed: [Place] = []
-    /// One image alone may be anything.
+    /// Places with several images. A single one may have any purpose.
     private var lists: [Place] { unnamed.filter { $0.count > 1 } }
     private var isInList = false
     private var ranks: [String: Int] = [:]  // text: short names
@@ -21,15 +21,15 @@ final class UnreadIcons {
     private var least = 0
 
     var all: [ManifestSummary.UnreadPlace] {
-        (places + lists).prefix(Self.mostPlaces).map { path, isOfEntry, count in
+        (places + lists).prefix(Self.maximumPlaces).map { path, isOfEntry, count in
             let text = "\(path)"
             let link = text.utf8.first == UInt8(ascii: "[") ? "" : "."
             return .init(path: (isOfEntry ? "@" : "$") + link + text, count: count)
         }
     }
 
-    /// Counts what `body` looks at. A single icon in a dictionary with an icon's name, such as
-    /// `"icon": {"url": …}` in the root, is the manifest's own.
+    /// Counts the icons that `body` finds. Ignores a single icon in a dictionary with an icon's
+    /// name, such as `"icon": {"url": …}` in the root, because it belongs to the manifest itself.
     func count(_ place: [ManifestPath.Segment], _ kind: ValueKind, _ body: () throws -> Void)
         rethrows
     {
@@ -44,18 +44,18 @@ final class UnreadIcons {
 
     func look(at value: ManifestValue, _ place: [ManifestPath.Segment]) {
         (isOfEntry, known) = (false, [])
-        // Banners and screenshots are no icons.
+        // Excludes banners and screenshots.
         least = IconLikeness.leastRankOfLists
         let rank = place.reduce(nil as Int?) { rank, segment in
-            if case .member(let name) = segment { self.rank(of: name, beneath: rank) } else { rank }
+            if case .member(let name) = segment { self.rank(of: name, in: rank) } else { rank }
         }
         path = place
         isInList = place.contains(.elements)
         count(value, rank)
     }
 
-    /// Counts the icons in an entry that are not read. If another one is (`hasIcon`), images of
-    /// other kinds do not count.
+    /// Counts the unread icons of an entry. If another icon of the entry is read (`hasIcon`), other
+    /// kinds of images do not count.
     func look(at entry: ManifestValue, reading icons: [ManifestPath], hasIcon: Bool) {
         (isOfEntry, known) = (true, icons)
         least = hasIcon ? IconLikeness.leastRankOfIcons : 0
@@ -87,11 +87,11 @@ final class UnreadIcons {
         case .dictionary(let members):
             for member in members {
                 switch member.value {
-                // Names and numbers are most of what entries have.
+                // Skips most values early, because they are names and numbers.
                 case .string(let text) where !text.utf8.contains(where: Self.isOfAddress): continue
                 case .string, .array, .dictionary:
                     path.append(.member(member.key))
-                    count(member.value, self.rank(of: member.key, beneath: rank))
+                    count(member.value, self.rank(of: member.key, in: rank))
                     path.removeLast()
                 case .null, .bool, .integer, .double, .opaque: continue
                 }
@@ -100,32 +100,30 @@ final class UnreadIcons {
         }
     }
 
-    /// Whether a byte is a period, a slash or a colon.
+    /// Whether a byte is a period, a slash or a colon, of which an address has at least one.
     private static func isOfAddress(_ byte: UInt8) -> Bool { byte &- 0x2E < 2 || byte == 0x3A }
 
-    private func rank(of name: String, beneath rank: Int?) -> Int? {
-        // Long names are not looked up: a dictionary normalizes them.
+    private func rank(of name: String, in rank: Int?) -> Int? {
+        // Long names are not cached, because a dictionary normalizes them.
         let isShort = name.utf8.count <= 64
         let known = isShort ? ranks[name] : nil
         let own = known ?? IconLikeness.rank(of: name) ?? 0
-        if known == nil, isShort, ranks.count < Self.mostNames { ranks[name] = own }
-        return IconLikeness.rank(own == 0 ? nil : own, beneath: rank)
+        if known == nil, isShort, ranks.count < Self.maximumNames { ranks[name] = own }
+        return IconLikeness.rank(own == 0 ? nil : own, in: rank)
     }
 
     private func note(in places: inout [Place]) {
-        let found = places.firstIndex {
-            $0.isOfEntry == isOfEntry && $0.path.segments == path
-        }
+        let found = places.firstIndex { $0.isOfEntry == isOfEntry && $0.path.segments == path }
         if let found {
             places[found].count += 1
-        } else if places.count < Self.mostPlaces {
+        } else if places.count < Self.maximumPlaces {
             places.append((ManifestPath(segments: path), isOfEntry, 1))
         }
     }
 }
 
 extension ManifestPath {
-    /// Whether the path leads to the place of names and elements.
+    /// Whether the path matches a place with concrete names.
     fileprivate func covers(_ place: [Segment]) -> Bool {
         segments.count == place.count
             && zip(segments, place).allSatisfy { own, segment in

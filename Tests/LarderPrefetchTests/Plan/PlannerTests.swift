@@ -64,7 +64,7 @@ import Testing
         #expect(
             conflicts.allSatisfy {
                 $0.failure?.message.hasSuffix(
-                    "key 'a' belongs to entry 1, which has another icon") ?? false
+                    "key 'a' is already used by entry 1 for another icon") ?? false
             })
         #expect((summary.urls, summary.failed, summary.icons) == (2, 3, 7))
     }
