@@ -20,7 +20,7 @@ final class XMLFilter {
     private var isBetweenElements = true
     /// The number of bytes of the current text in the output. A reference counts as one.
     private var textLength = 0
-    private let mostText: Int
+    private let maximumText: Int
     private var skippedBytes = 0
     /// The number of removed lines that are not yet in `omissions`.
     private var owedLines = 0
@@ -39,9 +39,9 @@ final class XMLFilter {
 
     private static let capacity = 64 << 10
     /// The maximum number of bytes in a tag or a document type.
-    private static let mostMarkup = 4 << 10
-    /// The maximum number of bytes in a reference.
-    private static let mostReference = 16
+    private static let maximumMarkup = 4 << 10
+    /// The maximum number of bytes in a reference that is passed as a whole.
+    private static let maximumReference = 16
     /// libxml2's reader parses 512 bytes at a time (`CHUNK_SIZE` in xmlreader.c), and drops parsed
     /// bytes only if its buffer has no more than 512 others. With more bytes at once, the buffer
     /// would grow by megabytes.
@@ -52,7 +52,7 @@ final class XMLFilter {
         self.rules = rules
         elements = XMLElements(rules)
         // libxml2 turns CR LF into one byte. The rest is room for a whole character.
-        mostText = 2 * min(rules.maximumTextBytes, .max / 4) + 8
+        maximumText = 2 * min(rules.maximumTextBytes, .max / 4) + 8
         output = .allocate(capacity: Self.capacity)
     }
 
@@ -63,7 +63,7 @@ final class XMLFilter {
             if let failure { throw failure }
             (start, end) = (0, 0)
             do {
-                while Self.capacity - end >= Self.mostMarkup, try advance() {}
+                while Self.capacity - end >= Self.maximumMarkup, try advance() {}
             } catch {
                 // libxml2 may find an earlier error in the buffered output.
                 guard end > 0 else { throw error }
@@ -144,7 +144,7 @@ final class XMLFilter {
         return length > 0
     }
 
-    private var textRoom: Int { mostText - textLength }
+    private var textRoom: Int { maximumText - textLength }
 
     private func passText() throws {
         let text = input.unread
@@ -165,8 +165,8 @@ final class XMLFilter {
 
     /// Passes or removes a whole reference. libxml2 checks whether it is declared.
     private func passReference() throws {
-        try input.fill(to: Self.mostReference)
-        let bytes = input.unread.prefix(Self.mostReference)
+        try input.fill(to: Self.maximumReference)
+        let bytes = input.unread.prefix(Self.maximumReference)
         let end = bytes.firstIndex { $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: "<") }
         let length = end.flatMap { bytes[$0] == UInt8(ascii: ";") ? $0 + 1 : nil } ?? 1
         guard textRoom > 0 else { return try cut(length) }
@@ -249,7 +249,7 @@ final class XMLFilter {
 
     private func passMarkup() throws {
         // Markup that has to be examined as a whole is then in memory.
-        try input.fill(to: Self.mostMarkup)
+        try input.fill(to: Self.maximumMarkup)
         let markup = input.unread
         guard markup.count > 1, [UInt8(ascii: "?"), UInt8(ascii: "!")].contains(markup[1]) else {
             return try passTag()
@@ -321,7 +321,7 @@ final class XMLFilter {
     private func lengthOfMarkup(isDocumentType: Bool = false) throws -> Int {
         let bytes = input.unread
         var quote: UInt8?
-        for offset in 1..<max(1, min(bytes.count, Self.mostMarkup)) {
+        for offset in 1..<max(1, min(bytes.count, Self.maximumMarkup)) {
             let byte = bytes[offset]
             switch byte {
             case UInt8(ascii: "<"): throw error(.malformed, "'<' inside a tag")
@@ -336,8 +336,8 @@ final class XMLFilter {
             default: continue
             }
         }
-        guard bytes.count >= Self.mostMarkup else { throw truncated }
-        throw error(.tooLarge, "a tag has more than \(Self.mostMarkup) bytes")
+        guard bytes.count >= Self.maximumMarkup else { throw truncated }
+        throw error(.tooLarge, "a tag has more than \(Self.maximumMarkup) bytes")
     }
 
     private func pass(_ count: Int) {

@@ -22,15 +22,9 @@ package final class XMLReader {
     private let names: [UnsafePointer<xmlChar>?]
     private var lineOfBlanks = 1
 
-    /// Creates a reader.
-    ///
-    /// - Parameters:
-    ///   - line: The line number of the first byte.
-    ///   - bufferSize: The number of bytes to read at once.
-    ///   - read: Fills a buffer with UTF-8. Returns the number of bytes, or 0 at the end. Called at
-    ///     least once for each `bufferSize` bytes. An error ends the reading, so this closure can
-    ///     implement cancellation.
-    /// - Throws: ``XMLError`` if libxml2 runs out of memory.
+    /// - Parameter read: Fills a buffer with UTF-8. Returns the number of bytes, or 0 at the end.
+    ///   Called at least once for each `bufferSize` bytes. An error ends the reading, so this
+    ///   closure can implement cancellation.
     package init(
         _ rules: XMLRules, line: Int = 1, bufferSize: Int = 64 << 10,
         _ read: @escaping (UnsafeMutableRawBufferPointer) throws -> Int
@@ -197,17 +191,15 @@ package struct XMLRules: Sendable {
 struct XMLElements {
     private let known: [UInt64]?
     private let containers: [UInt64]
-    private let root: UInt64?
 
     init(_ rules: XMLRules) {
         known = rules.elements.map { $0.map { Self.number($0.utf8) } }
         containers = rules.containers.map { Self.number($0.utf8) }
-        root = known?.first
     }
 
     var areAny: Bool { known == nil }
     func mayBe(_ number: UInt64) -> Bool { known?.contains(number) ?? true }
-    func mayBeRoot(_ number: UInt64) -> Bool { root.map { $0 == number } ?? true }
+    func mayBeRoot(_ number: UInt64) -> Bool { known.map { $0.first == number } ?? true }
     func isContainer(_ number: UInt64) -> Bool { containers.contains(number) }
 
     /// Returns an integer for a name of up to seven bytes, or 0 for longer names.
@@ -222,7 +214,6 @@ struct XMLElements {
 struct XMLTag {
     let name: UnsafeBufferPointer<UInt8>
     let isEnd: Bool
-    /// Whether this is an empty-element tag, such as `<string/>`.
     let isEmpty: Bool
     /// The number of bytes, including the brackets.
     let length: Int
@@ -279,13 +270,11 @@ struct XMLTag {
 
 package struct XMLError: Error, Equatable {
     package enum Code: Equatable, Sendable {
-        /// The document is not well-formed or is truncated.
         case malformed
         /// The document type is not permitted.
         case declarations
         /// The document exceeds a limit of ``XMLRules`` or libxml2.
         case tooLarge
-        /// The elements nest too deeply.
         case tooDeep
         /// The root is not the first of ``XMLRules/elements``.
         case otherRoot(String)
@@ -295,7 +284,6 @@ package struct XMLError: Error, Equatable {
 
     /// The kind of failure. Element names in it are foreign text.
     package let code: Code
-    /// The line, from 1. Nil if it is unknown.
     package let line: Int?
     /// The reason in words, which may contain foreign text.
     package let reason: String

@@ -11,21 +11,18 @@ struct EntryDecoder {
 
     /// Returns the element's name, and a result for each of its icons. The array is never empty.
     func decode(_ entry: RawEntry) -> (name: String?, icons: [ManifestItem.Result]) {
-        let element: ManifestValue
-        switch entry.content {
-        case .success(let value): element = value
-        case .failure(let error): return (nil, [.failed(error)])
-        }
-        var members: [ManifestValue.Member] = []
-        if case .dictionary(let own) = element {
-            members = own
-        } else if !shape.icons.contains(where: \.path.segments.isEmpty) {
-            var reason = "expected a dictionary, found \(element.kind)"
-            if case .string = element { reason += "; use --icon-key @ if it is an icon" }
-            return (nil, [.failed(EntryError(.notADictionary, reason))])
-        }
-        let name = (name(of: element) ?? entry.key)?.shortenedName
+        var name: String?
         do throws(EntryError) {
+            let element = try entry.content.get()
+            var members: [ManifestValue.Member] = []
+            if case .dictionary(let own) = element {
+                members = own
+            } else if !shape.icons.contains(where: \.path.segments.isEmpty) {
+                var reason = "expected a dictionary, found \(element.kind)"
+                if case .string = element { reason += "; use --icon-key @ if it is an icon" }
+                throw EntryError(.notADictionary, reason)
+            }
+            name = (self.name(of: element) ?? entry.key)?.shortenedName
             let found = try icons(of: element)
             guard !found.isEmpty else { return (name, [.skipped("no icon")]) }
             let common = Common(
@@ -104,12 +101,11 @@ struct EntryDecoder {
             for match in matches where !match.value.isBlank { found.append((match, place)) }
         }
         guard found.count > 1 else { return found }
-        func pixels(_ icon: Icon) -> Int { IconSize.pixels(of: icon.match) }
         switch rules.icons {
         case .all: return found
         case .first: return [found[0]]
-        case .largest: return [found.max { pixels($0) < pixels($1) }!]
-        case .smallest: return [found.min { pixels($0) < pixels($1) }!]
+        case .largest: return [found.max { $0.match.pixels < $1.match.pixels }!]
+        case .smallest: return [found.min { $0.match.pixels < $1.match.pixels }!]
         }
     }
 

@@ -1,27 +1,24 @@
 import LarderCore
 
-/// The size of an icon, from the members next to its URL.
-enum IconSize {
-    /// Returns the width in pixels, or 0 if it is unknown.
+extension PathMatch {
+    /// The width of the icon in pixels, or 0 if it is unknown.
     ///
     /// Sources, in order of precedence: `sizes` as in a web app manifest (`any` is the largest),
     /// `width`, `attributes.height` as in Apple's feeds, and digits in the member's name, as in
     /// `artworkUrl512`.
-    static func pixels(of match: PathMatch) -> Int {
-        if case .string(let sizes) = match.container["sizes"] { return largest(of: sizes) }
-        if let width = number(match.container["width"]) { return width }
-        if case .dictionary(let attributes) = match.container["attributes"],
-            let height = number(attributes["height"])
+    var pixels: Int {
+        if case .string(let sizes) = container["sizes"] {
+            return sizes.utf8.split(whereSeparator: \.isSpace).reduce(0) { largest, size in
+                size.isWord("any") ? .max : max(largest, Self.firstNumber(in: size))
+            }
+        }
+        if let width = Self.number(container["width"]) { return width }
+        if case .dictionary(let attributes) = container["attributes"],
+            let height = Self.number(attributes["height"])
         {
             return height
         }
-        return firstNumber(in: match.key.utf8)
-    }
-
-    private static func largest(of sizes: String) -> Int {
-        sizes.utf8.split(whereSeparator: \.isSpace).reduce(0) { largest, size in
-            size.isWord("any") ? .max : max(largest, firstNumber(in: size))
-        }
+        return Self.firstNumber(in: key.utf8)
     }
 
     private static func number(_ value: ManifestValue?) -> Int? {

@@ -21,9 +21,7 @@ final class KeyedIcons {
         case .inline(let entry):
             guard let own = ResourceKey.name(in: entry.resourceKey) else { return result }
             key = own
-            var hasher = Hasher()
-            entry.bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
-            digest = Self.value(of: hasher)
+            digest = entry.bytes.withUnsafeBytes { Self.digest(of: $0) }
         case .skipped, .failed: return result
         }
         let icon = (
@@ -44,13 +42,13 @@ final class KeyedIcons {
 
     /// Compares bytes. Strings that Swift considers equal can be different keys.
     private static func digest(of text: String) -> UInt64 {
-        var hasher = Hasher()
         var text = text
-        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        return value(of: hasher)
+        return text.withUTF8 { digest(of: UnsafeRawBufferPointer($0)) }
     }
 
-    private static func value(of hasher: consuming Hasher) -> UInt64 {
-        UInt64(bitPattern: Int64(hasher.finalize()))
+    private static func digest(of bytes: UnsafeRawBufferPointer) -> UInt64 {
+        var hasher = Hasher()
+        hasher.combine(bytes: bytes)
+        return UInt64(bitPattern: Int64(hasher.finalize()))
     }
 }

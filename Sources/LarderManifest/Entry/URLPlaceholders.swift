@@ -1,6 +1,6 @@
 import LarderCore
 
-/// The text of a URL after filling in the placeholders for a size.
+/// The text of a URL after replacing the placeholders for a size in pixels.
 package struct URLPlaceholders {
     /// Placeholders for a size. `{w}` and `{h}` are Apple's.
     private static let sizes = ["{size}", "{width}", "{height}", "{w}", "{h}"]
@@ -14,7 +14,6 @@ package struct URLPlaceholders {
     /// in. Otherwise they are left to the URL parser.
     package let unfilled: String?
 
-    /// - Parameter size: The size in pixels.
     package init(_ text: String, size: Int) {
         let bytes = Array(text.utf8)
         var filled: [UInt8] = []

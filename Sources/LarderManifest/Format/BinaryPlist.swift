@@ -6,7 +6,7 @@
 /// objects (8), root object (8), offset of the offset table (8). Core Foundation's
 /// `CFBinaryPList.c` defines the format. The file is untrusted, so every offset, count and
 /// reference is checked where it is used.
-struct BinaryPlist {
+final class BinaryPlist {
     let root: Int
     var size: Int { bytes.count }
     private let bytes: BinaryPlistBytes
@@ -14,18 +14,12 @@ struct BinaryPlist {
     private let offsetSize: Int
     private let referenceSize: Int
     private let offsetTable: Int
-    private let budget: Budget
+    /// The remaining lookups, limited because shared objects can expand to any number of values.
+    private var lookupsLeft: Int
 
     struct Damage: Error {
         var code = ManifestError.Code.malformed
         let reason: String
-    }
-
-    /// The remaining lookups, limited because shared objects can expand to any number of values.
-    private final class Budget {
-        var left: Int
-
-        init(_ left: Int) { self.left = left }
     }
 
     enum Object {
@@ -69,13 +63,13 @@ struct BinaryPlist {
         self.root = Int(root)
         self.offsetTable = Int(offsetTable)
         // A value is looked up two or three times. The constant is for an oversized entry, so that
-        // it does not consume the budget of other entries.
-        budget = Budget(4 * (bytes.count / referenceSize) + 1 << 18)
+        // other entries have enough lookups.
+        lookupsLeft = 4 * (bytes.count / referenceSize) + 1 << 18
     }
 
     func object(_ reference: Int) throws -> Object {
-        budget.left -= 1
-        guard budget.left >= 0 else {
+        lookupsLeft -= 1
+        guard lookupsLeft >= 0 else {
             throw Damage(
                 code: .tooLarge,
                 reason: "shared objects expand to too many values for a file of this size")
@@ -110,8 +104,7 @@ struct BinaryPlist {
             let size = try run(reference, at: offset, low: low, unit: 1).count
             return .scalar(.opaque("data"), size: size)
         case (0x5, _):
-            let run = try run(reference, at: offset, low: low, unit: 1)
-            return .string(run, isUTF16: false)
+            return .string(try run(reference, at: offset, low: low, unit: 1), isUTF16: false)
         case (0x6, _):
             let run = try run(reference, at: offset, low: low, unit: 2)
             return .string(References(offset: run.offset, count: run.count * 2), isUTF16: true)

@@ -1,4 +1,3 @@
-/// A cursor over a JSON document.
 final class JSONCursor: ManifestCursor {
     /// The line of the last token consumed.
     private(set) var lastLine: Int

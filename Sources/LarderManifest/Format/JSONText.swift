@@ -1,4 +1,3 @@
-/// Functions for the text of JSON strings.
 enum JSONText {
     /// Returns the position of the next quotation mark, backslash or control character, or `end`.
     /// Sets `isASCII` to false if it passes a non-ASCII byte.

@@ -10,41 +10,34 @@ extension ManifestFormat {
         if Inflater.isGzip(window.unread) {
             window = ByteWindow(try ByteInput(unpacking: window, limits: limits))
         }
-        return (try ManifestFormat(of: window), window)
+        return (try detected(in: window), window)
     }
 
     /// Detects the format. JSON Lines are reported as JSON, because only the end of the first line
     /// shows the difference. Consumes a UTF-8 byte order mark and white space.
-    private init(of window: ByteWindow) throws {
+    private static func detected(in window: ByteWindow) throws -> ManifestFormat {
         let source = window.input.name
         guard try window.peek() != nil else {
             throw ManifestError(.empty, source: source, "the file is empty")
         }
-        if window.unread.starts(with: "bplist".utf8) {
-            self = .binaryPlist
-            return
-        }
-        if let isXML = Self.isXMLInUTF16(window.unread) {
-            guard isXML else {
-                throw ManifestError(
-                    .notAManifest, source: source,
-                    "the file is UTF-16 text; only XML manifests may be UTF-16")
-            }
-            self = .xmlPlist
-            return
+        if window.unread.starts(with: "bplist".utf8) { return .binaryPlist }
+        if let isXML = isXMLInUTF16(window.unread) {
+            if isXML { return .xmlPlist }
+            throw ManifestError(
+                .notAManifest, source: source,
+                "the file is UTF-16 text; only XML manifests may be UTF-16")
         }
         if window.unread.starts(with: [0xEF, 0xBB, 0xBF]) { window.consume(3) }
         switch try window.peekBehindBlanks() {
-        case nil:
-            throw ManifestError(.empty, source: source, "the file has only white space")
-        case UInt8(ascii: "<") where !Self.isHTML(window.unread): self = .xmlPlist
-        case UInt8(ascii: "["), UInt8(ascii: "{"), UInt8.recordSeparator: self = .json
-        case .some where Self.isPlaylist(window.unread):
+        case nil: throw ManifestError(.empty, source: source, "the file has only white space")
+        case UInt8(ascii: "<") where !isHTML(window.unread): return .xmlPlist
+        case UInt8(ascii: "["), UInt8(ascii: "{"), UInt8.recordSeparator: return .json
+        case .some where isPlaylist(window.unread):
             throw ManifestError(
                 .notAManifest, source: source,
                 "the file is a media playlist (#EXTM3U), not a manifest")
-        case .some where Self.isURLList(window.unread): self = .urlList
-        case .some: throw Self.refusal(of: window)
+        case .some where isURLList(window.unread): return .urlList
+        case .some: throw refusal(of: window)
         }
     }
 

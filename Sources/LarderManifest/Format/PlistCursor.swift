@@ -1,7 +1,6 @@
 import LarderCore
 import LarderXML
 
-/// A cursor over an XML property list.
 final class PlistCursor: ManifestCursor {
     private enum Element: String, CaseIterable {
         case plist, dict, key, string, array, integer, real, `true`, `false`, data, date

@@ -1,7 +1,6 @@
 import Foundation
 import LarderCore
 
-/// The bytes of a manifest, in order or at offsets.
 package final class ByteInput {
     let name: String
     let baseURL: HTTPURL?

@@ -1,6 +1,5 @@
 import LarderCore
 
-/// The bytes of a manifest around the current position.
 final class ByteWindow {
     let input: ByteInput
     private let bytes: BufferedBytes

@@ -104,9 +104,6 @@ public struct ManifestPath: Equatable, Sendable {
         } else if let name = quoted(&rest) {
             segment = .member(name)
         } else {
-            guard whole.contains("]") else {
-                throw SyntaxError(description: "missing ']' in \(String(whole).quoted())")
-            }
             throw SyntaxError(
                 description: "expected [*], ['name'] or [?@.name=='value'] at"
                     + " \(String(whole).quoted())")

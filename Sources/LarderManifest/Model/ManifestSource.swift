@@ -39,10 +39,7 @@ public enum ManifestSource: Sendable {
     }
 
     /// Whether the source can be opened again at no cost except reading.
-    var isOnDisk: Bool {
-        if case .url = self { return false }
-        return canBeReadAgain
-    }
+    var isOnDisk: Bool { if case .url = self { false } else { canBeReadAgain } }
 
     /// Returns the source with another opener if it is a URL, or else the source itself.
     public func opened(by open: @escaping Opener) -> ManifestSource {

@@ -1,4 +1,3 @@
-/// A value of a manifest, independent of the format.
 enum ManifestValue: Equatable, Sendable {
     case null
     case bool(Bool)

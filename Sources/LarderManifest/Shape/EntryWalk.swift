@@ -2,7 +2,7 @@
 /// skips everything else.
 ///
 /// Only possible entries are kept in memory: members of the root, and the first members of a
-/// possible map. Neither may be larger than an entry.
+/// possible map. Both are limited to the size of an entry.
 final class EntryWalk<Cursor: ManifestCursor> {
     private struct Trail {
         let shape: Int
@@ -58,7 +58,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Handles a root that is an entry or a map. Returns false if no entries were found.
+    /// Handles a root that is an entry or a map. Returns false if there is no place of entries.
     func finish() throws -> Bool {
         if let shape = recognition.rootShape(root, hasEntries: hasEntries) {
             hasEntries = true
@@ -69,9 +69,15 @@ final class EntryWalk<Cursor: ManifestCursor> {
         {
             try openMap()
         } else if hasEntries {
-            root.forEachContainer { member, kind in
-                recognition.unread.count([.member(member.key)], kind) {
-                    recognition.unread.look(at: member.value, [.member(member.key)])
+            for member in root.members {
+                let place = [ManifestPath.Segment.member(member.key)]
+                switch member.value {
+                case .array: recognition.unread.look(at: member.value, place)
+                case .dictionary:
+                    recognition.unread.count(place, .dictionary) {
+                        recognition.unread.look(at: member.value, place)
+                    }
+                default: continue
                 }
             }
         }
@@ -295,7 +301,7 @@ struct RootMembers {
     var line: Int?
     private let marks: [ManifestPath]
     private let limits: ManifestLimits
-    private var members: [ManifestValue.Member] = []
+    private(set) var members: [ManifestValue.Member] = []
     private var size = 0
     private var failure: EntryError?
 
@@ -325,16 +331,6 @@ struct RootMembers {
         let value = value
         // Null is a missing icon, as in a list.
         return marks.contains { !$0.matches(in: value, limit: 1).isEmpty }
-    }
-
-    func forEachContainer(_ body: (ManifestValue.Member, ValueKind) -> Void) {
-        for member in members {
-            switch member.value {
-            case .array: body(member, .array)
-            case .dictionary: body(member, .dictionary)
-            case .null, .bool, .integer, .double, .string, .opaque: continue
-            }
-        }
     }
 
     mutating func take(_ key: String, _ value: Result<ManifestValue, EntryError>, size: Int) {

@@ -1,6 +1,5 @@
 import LarderCore
 
-/// Readers of the formats of manifests.
 struct ManifestDocument {
     let window: ByteWindow
     let limits: ManifestLimits
