@@ -11,7 +11,7 @@
 #include <libxml/xmlreader.h>
 #include <stdio.h>
 
-/// The first fatal error of a document. `level` is XML_ERR_NONE if there is none.
+/// The first fatal error of a document. `level` is XML_ERR_NONE until it occurs.
 typedef struct {
     int level;
     int code;

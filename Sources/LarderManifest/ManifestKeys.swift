@@ -40,10 +40,10 @@ public struct ManifestKeys {
 
     private func refusal(of error: EntryError) -> String? {
         if error.code == .relativeURL {
-            return "the URL is relative; use --base-url as in the prefetch"
+            return "the URL is relative; use the --base-url of the prefetch"
         }
         if error.scheme == "ipfs" {  // text: ASCII
-            return "the URL has the scheme 'ipfs'; use --ipfs-gateway as in the prefetch"
+            return "the URL has the scheme 'ipfs'; use the --ipfs-gateway of the prefetch"
         }
         guard mustBeUsable else { return nil }
         return "\(error.message); fix or remove this entry, because its icon cannot be kept"

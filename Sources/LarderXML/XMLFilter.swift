@@ -229,7 +229,7 @@ final class XMLFilter {
         let bytes = input.unread
         var whole = textRoom
         while whole > 0, bytes[whole] & 0xC0 == 0x80 { whole -= 1 }
-        // No more text fits, even if a character was left out.
+        // The text is complete, even if a character did not fit.
         textLength += textRoom
         return whole
     }

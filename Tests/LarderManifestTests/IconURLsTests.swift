@@ -47,7 +47,7 @@ import Testing
             #expect(reading.words == ["unfilled-placeholder"], "\(icon)")
             #expect(
                 reading.errors.first?.message
-                    == "icon has the unknown placeholder '\(placeholder)'")
+                    == "icon has the unsupported placeholder '\(placeholder)'")
         }
     }
 

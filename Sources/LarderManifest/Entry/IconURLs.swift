@@ -78,7 +78,7 @@ struct IconURLs {
         if let basePlaceholder, !isAbsolute {
             throw EntryError(
                 .unfilledPlaceholder,
-                "the manifest's base URL has the unknown placeholder"
+                "the manifest's base URL has the unsupported placeholder"
                     + " \(basePlaceholder.quoted(limit: 40)); use --base-url")
         }
         return .remote(url, spelling: isAbsolute && url.credentials == nil ? text : nil)
@@ -114,7 +114,7 @@ struct IconURLs {
         if let placeholder = filled.unfilled {
             throw EntryError(
                 .unfilledPlaceholder,
-                "icon has the unknown placeholder \(placeholder.quoted(limit: 40))")
+                "icon has the unsupported placeholder \(placeholder.quoted(limit: 40))")
         }
         return filled.text
     }

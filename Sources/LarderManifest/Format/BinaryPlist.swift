@@ -143,7 +143,7 @@ final class BinaryPlist {
         return (String(decoding: run, as: UTF8.self), true)
     }
 
-    /// Integers of 1, 2 and 4 bytes are unsigned. Those of 8 and 16 bytes are signed.
+    /// Integers of 1, 2 and 4 bytes are unsigned. Larger ones are signed.
     private func integer(at offset: Int, size: Int) throws -> ManifestValue {
         guard size == 16 else {
             let bits = try bytes.unsigned(at: offset, width: size)

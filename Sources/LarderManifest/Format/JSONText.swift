@@ -5,7 +5,7 @@ enum JSONText {
         _ base: UnsafePointer<UInt8>, from start: Int, to end: Int, isASCII: inout Bool
     ) -> Int {
         var position = start
-        // Eight bytes at a time. `marks` is not zero if the word has one of the bytes.
+        // Eight bytes at a time. `marks` is not zero if the word contains such a byte.
         let ones: UInt64 = 0x0101_0101_0101_0101
         let highs: UInt64 = 0x8080_8080_8080_8080
         while position + 8 <= end {

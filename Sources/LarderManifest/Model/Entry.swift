@@ -2,7 +2,7 @@ import LarderCore
 
 /// An app of a manifest with an icon at a URL.
 public struct Entry: Equatable, Sendable {
-    /// The app's name, or "" if it has none. This is foreign text.
+    /// The app's name, or "" if it is unknown. This is foreign text.
     public let name: String
     /// The icon's URL, resolved against the base URL.
     public let icon: HTTPURL
@@ -49,14 +49,14 @@ public struct InlineEntry: Equatable, Sendable {
     /// The maximum number of bytes of an icon, so that it fits into a lock file entry as Base64.
     package static let maximumSize = 764 << 10
 
-    /// The app's name, or "" if it has none. This is foreign text.
+    /// The app's name, or "" if it is unknown. This is foreign text.
     public let name: String
     /// The icon's bytes.
     public let bytes: [UInt8]
     /// The priority. Entries with a higher one are stored first. Default: 0.
     public let priority: Int
-    /// The digest that the manifest requires. An entry with a key has the digest of its own bytes,
-    /// because the key may have identified another icon before.
+    /// The digest that the manifest requires. If there is a key, the default is the digest of
+    /// the bytes, because the key may have identified another icon before.
     public let expectedDigest: Digest?
     /// The size in bytes that the manifest requires.
     public let expectedSize: Int64?
@@ -82,7 +82,7 @@ public struct InlineEntry: Equatable, Sendable {
 public struct ManifestItem: Sendable {
     /// The number of the element in the manifest, from 1. Failed elements count.
     public let position: Int
-    /// The number of the icon in its element, from 1. It is 1 if there is no icon.
+    /// The number of the icon in its element, from 1. An element without an icon has 1.
     public let icon: Int
     /// The line on which the element starts. Nil in a binary plist.
     public let line: Int?
@@ -154,7 +154,7 @@ extension ManifestItem {
         }
     }
 
-    /// The icon's URL for display, or nil if there is none.
+    /// The icon's URL for display. Nil for an icon without a URL.
     package var shownURL: String? {
         guard case .entry(let entry) = result else { return nil }
         return ResourceKey.shownURL(

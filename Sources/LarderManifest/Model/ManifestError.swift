@@ -44,7 +44,7 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
     public let code: Code
     /// The manifest's name, as given by the caller. This is foreign text.
     public let source: String
-    /// The position of the error, if it has one.
+    /// The position of the error, if it is known.
     public let place: Place?
     /// The reason in words, without the source and the position. Safe to print.
     public let reason: String

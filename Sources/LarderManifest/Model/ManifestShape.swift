@@ -7,8 +7,8 @@ struct ManifestShape: Equatable, Sendable {
     var marks: [ManifestPath]
     var names: [ManifestPath]
     var icons: [IconPlace]
-    /// The path from the root to the base URL of icons. A manifest of this shape has the base URL,
-    /// and has it before the entries.
+    /// The path from the root to the base URL of icons. It must precede the entries. A manifest
+    /// without it has another shape.
     var base: ManifestPath?
     /// Whether `integrity`, `sha256` and `size` next to an icon describe the icon.
     var hasDigests = false

@@ -11,7 +11,7 @@ final class ShapeRecognition {
     /// The base URL of icons in the manifest, if there is one.
     var base: String?
     let unread = UnreadIcons()
-    /// The shapes of elements of a top-level array, which are also those of JSON Lines.
+    /// The shapes of elements of a top-level array, and of JSON Lines.
     let lineShapes: [Int]
     let mapShapes: [Int]
     private let plain: Int?
