@@ -25,11 +25,10 @@ struct ManifestSurvey {
         case .xmlPlist:
             let cursor = try PlistCursor(window, limits: limits)
             if try cursor.begin() { try survey(cursor, at: root, depth: 1) }
-        case .binaryPlist:
-            try survey(BinaryPlistCursor(window, limits: limits), at: root, depth: 1)
+        case .binaryPlist: try survey(BinaryPlistCursor(window, limits: limits), at: root, depth: 1)
         case .json, .jsonLines:
             let cursor = JSONCursor(window, limits: limits)
-            while try window.peekBehindSeparators() != nil {
+            while try window.peekAfterSeparators() != nil {
                 try survey(cursor, at: root, depth: 1)
             }
         }
@@ -42,8 +41,7 @@ struct ManifestSurvey {
         let kind = try cursor.kind()
         place.add(kind)
         switch kind {
-        case .scalar:
-            if case .success(.string(let text)) = try cursor.take() { place.add(text) }
+        case .scalar: if case .success(.string(let text)) = try cursor.take() { place.add(text) }
         case .array:
             guard depth < Self.maximumDepth, let element = place.element(&room) else {
                 return _ = try cursor.skip()
@@ -114,11 +112,7 @@ struct ManifestSurvey {
         var isSound: Bool { !isBroken && found > 0 && failed * 10 <= found }
 
         init(of source: ManifestSource, _ rules: ManifestRules, isPart: Bool) {
-            do {
-                try read(source, rules)
-            } catch {
-                isBroken = !(error is Enough) && !isPart
-            }
+            do { try read(source, rules) } catch { isBroken = !(error is Enough) && !isPart }
         }
 
         private mutating func read(_ source: ManifestSource, _ rules: ManifestRules) throws {

@@ -57,8 +57,7 @@ final class SurveyedPlace {
             return map
         }
         guard name.utf8.count <= Self.maximumNameSize else { return nil }
-        return place(
-            .member(name), IconLikeness.rank(IconLikeness.rank(of: name), in: rank), &room)
+        return place(.member(name), IconLikeness.rank(IconLikeness.rank(of: name), in: rank), &room)
     }
 
     private func place(
@@ -114,9 +113,9 @@ final class SurveyedPlace {
             for path in Set(place.leaves.prefix(64)) { supporters[path, default: 0] += 1 }
         }
         let isAlike = supporters.contains { path, supporters in
-            let isOfDictionaries = !path.isEmpty && path.first != .elements
-            guard count == 1 || isOfDictionaries else { return false }
-            return supporters >= (isOfDictionaries ? 2 : 3)
+            let isInDictionaries = !path.isEmpty && path.first != .elements
+            guard count == 1 || isInDictionaries else { return false }
+            return supporters >= (isInDictionaries ? 2 : 3)
                 && supporters * 2 >= (path.isEmpty ? members.count : alike.count)
         }
         guard isAlike else { return nil }

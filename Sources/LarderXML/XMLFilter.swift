@@ -23,7 +23,7 @@ final class XMLFilter {
     private let maximumText: Int
     private var skippedBytes = 0
     /// The number of removed lines that are not yet in `omissions`.
-    private var owedLines = 0
+    private var pendingLines = 0
     /// The current line in the output, and the number of lines removed before that.
     private var passedLine = 1
     private var omitted = 0
@@ -91,12 +91,12 @@ final class XMLFilter {
 
     /// Passes or removes the next piece. Returns false at the end.
     private func advance() throws -> Bool {
-        if owedLines > 0, isBetweenElements {
+        if pendingLines > 0, isBetweenElements {
             put("\n")
             passedLine += 1
-            omitted += owedLines - 1
+            omitted += pendingLines - 1
             omissions.append((passedLine, omitted))
-            owedLines = 0
+            pendingLines = 0
             return true
         }
         if !hasBegun {
@@ -110,7 +110,7 @@ final class XMLFilter {
         }
         if isInCDATA {
             try passCDATA()
-        } else if hasTag, owedLines == 0, !elements.areAny, passPlainly() {
+        } else if hasTag, pendingLines == 0, !elements.areAny, passPlainly() {
             return true
         } else if input.unread[0] == UInt8(ascii: "<") {
             try passMarkup()
@@ -364,7 +364,7 @@ final class XMLFilter {
     private func omit(_ count: Int) {
         let line = input.line
         input.consume(count)
-        owedLines += input.line - line
+        pendingLines += input.line - line
     }
 
     /// Removes everything up to `ending`, whose last byte must be `>`.

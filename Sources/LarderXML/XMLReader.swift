@@ -98,7 +98,6 @@ package final class XMLReader {
     /// The current text. Complete up to ``XMLRules/maximumTextBytes``, and truncated beyond that.
     package var text: String { xmlTextReaderConstValue(reader).map { String(cString: $0) } ?? "" }
 
-    /// Whether any reference was replaced by ``XMLRules/forbiddenReference``.
     package var hasForbiddenReference: Bool { source.filter.hasForbiddenReference }
 
     /// The line of the current node, or else of the white space before it.

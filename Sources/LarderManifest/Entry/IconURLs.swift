@@ -62,11 +62,11 @@ struct IconURLs {
         }) {
             text = try filled(String(decoding: text.bytesOfURL, as: UTF8.self))
         }
-        let isOfGateway = text.begins(with: "ipfs:")
-        if isOfGateway { text = try gatewayURL(text) }
+        let usesGateway = text.begins(with: "ipfs:")
+        if usesGateway { text = try gatewayURL(text) }
         let url: HTTPURL
         do {
-            url = try HTTPURL(text, relativeTo: isOfGateway ? ipfsGateway : baseURL)
+            url = try HTTPURL(text, relativeTo: usesGateway ? ipfsGateway : baseURL)
         } catch {
             throw Self.error(error, text)
         }
@@ -95,11 +95,11 @@ struct IconURLs {
     /// Whether any URL of an entry has a user name or password. True for an unreadable entry.
     func findCredentials(in entry: RawEntry) -> Bool {
         guard case .success(let element) = entry.content else { return true }
-        return element.contains(where: isWithCredentials)
-            || entry.key.map(isWithCredentials) ?? false
+        return element.contains(where: containsCredentials)
+            || entry.key.map(containsCredentials) ?? false
     }
 
-    private func isWithCredentials(_ text: String) -> Bool {
+    private func containsCredentials(_ text: String) -> Bool {
         guard text.utf8.contains(UInt8(ascii: "@")) else { return false }
         guard let url = try? HTTPURL(text, relativeTo: baseURL) else {
             return !text.removingUserinfo.isSame(as: text)
@@ -177,8 +177,7 @@ struct IconURLs {
             EntryError(
                 .unsupportedScheme,
                 "icon has the scheme \(scheme.quoted(limit: 20));"
-                    + " only http and https are supported",
-                scheme: scheme)
+                    + " only http and https are supported", scheme: scheme)
         case .relativeWithoutBase:
             EntryError(
                 .relativeURL,
@@ -198,7 +197,6 @@ extension String {
         utf8.prefix(scheme.utf8CodeUnitCount).isWord(scheme)
     }
 
-    /// The text with all characters escaped that cannot occur in a path.
     fileprivate var percentEncodingPath: String {
         percentEncoding { $0.isASCIILetterOrDigit || "-._~!$&'()*+,;=:@/".utf8.contains($0) }
     }

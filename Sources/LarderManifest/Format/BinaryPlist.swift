@@ -55,9 +55,7 @@ final class BinaryPlist {
         guard (1...8).contains(offsetSize), (1...8).contains(referenceSize),
             offsetTable >= UInt64(Self.header.count), offsetTable <= UInt64(trailer),
             objectCount <= (UInt64(trailer) - offsetTable) / UInt64(offsetSize), root < objectCount
-        else {
-            throw Damage(reason: "the binary plist is truncated or damaged: invalid trailer")
-        }
+        else { throw Damage(reason: "the binary plist is truncated or damaged: invalid trailer") }
         self.bytes = bytes
         self.objectCount = Int(objectCount)
         self.root = Int(root)
@@ -111,8 +109,7 @@ final class BinaryPlist {
         case (0x8, _):
             return .scalar(
                 .opaque("a UID"), size: try checked(reference, at: offset + 1, count: low + 1))
-        case (0xA, _):
-            return .array(try run(reference, at: offset, low: low, unit: referenceSize))
+        case (0xA, _): return .array(try run(reference, at: offset, low: low, unit: referenceSize))
         case (0xD, _):
             let run = try run(reference, at: offset, low: low, unit: 2 * referenceSize)
             let values = References(
@@ -278,8 +275,7 @@ final class BinaryPlistBytes {
             }
             let number = file.append(UnsafeRawBufferPointer(window.unread))
             guard number == 0 else {
-                throw ManifestError.system(
-                    number, "cannot write to a temporary file", source: name)
+                throw ManifestError.system(number, "cannot write to a temporary file", source: name)
             }
             window.consume(window.count)
         }

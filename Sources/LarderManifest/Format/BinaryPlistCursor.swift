@@ -11,13 +11,13 @@ final class BinaryPlistCursor: ManifestCursor {
     private let name: String
     private var reference: Int
     /// A cursor with its own limits, which searches skipped values for icons.
-    private var looker: BinaryPlistCursor?
+    private var inspector: BinaryPlistCursor?
 
     convenience init(_ window: ByteWindow, limits: ManifestLimits) throws {
         let bytes = try BinaryPlistBytes(window, limits: limits)
         let name = window.input.name
         self.init(try BinaryPlist(bytes), limits: limits, name: name)
-        looker = BinaryPlistCursor(try BinaryPlist(bytes), limits: limits, name: name)
+        inspector = BinaryPlistCursor(try BinaryPlist(bytes), limits: limits, name: name)
     }
 
     private init(_ plist: BinaryPlist, limits: ManifestLimits, name: String) {
@@ -48,14 +48,14 @@ final class BinaryPlistCursor: ManifestCursor {
         return nil
     }
 
-    func skip(lookingOver body: (BinaryPlistCursor) throws -> Void) throws {
-        if let looker {
-            looker.reference = reference
+    func skip(inspectingWith body: (BinaryPlistCursor) throws -> Void) throws {
+        if let inspector {
+            inspector.reference = reference
             do {
-                try body(looker)
+                try body(inspector)
             } catch {
                 // The value is damaged, or expands beyond the limits.
-                self.looker = nil
+                self.inspector = nil
             }
         }
         try skip()

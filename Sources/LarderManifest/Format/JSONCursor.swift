@@ -1,7 +1,7 @@
 final class JSONCursor: ManifestCursor {
     /// The line of the last token consumed.
     private(set) var lastLine: Int
-    var mayBeLines: () -> Bool = { false }
+    var mayBeJSONLines: () -> Bool = { false }
     private let window: ByteWindow
     private let limits: ManifestLimits
 
@@ -32,7 +32,7 @@ final class JSONCursor: ManifestCursor {
         if case .failure(let error) = try take() { error } else { nil }
     }
 
-    func skip(lookingOver body: (JSONCursor) throws -> Void) throws { try body(self) }
+    func skip(inspectingWith body: (JSONCursor) throws -> Void) throws { try body(self) }
 
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws {
         try forEachItem(until: UInt8(ascii: "}"), "',' or '}'") {
@@ -80,16 +80,16 @@ final class JSONCursor: ManifestCursor {
     }
 
     private func next() throws -> UInt8 {
-        guard let byte = try window.peekBehindBlanks() else { throw truncated }
+        guard let byte = try window.peekAfterBlanks() else { throw truncated }
         return byte
     }
 
     private func parse<Value>(
         _ read: (inout JSONParser) throws(JSONParser.Error) -> Value
     ) throws -> Result<Value, EntryError> {
-        _ = try window.peekBehindBlanks()
+        _ = try window.peekAfterBlanks()
         let failure: EntryError
-        switch try window.parse(limits, isOfLines: mayBeLines(), read) {
+        switch try window.parse(limits, isLines: mayBeJSONLines(), read) {
         case .success(let value):
             lastLine = window.line
             return .success(value)
@@ -150,7 +150,7 @@ extension ByteWindow {
     /// value, reads more bytes and parses again from the start, so that the parser never has to
     /// pause and resume.
     func parse<Value>(
-        _ limits: ManifestLimits, isOfLines: Bool,
+        _ limits: ManifestLimits, isLines: Bool,
         _ read: (inout JSONParser) throws(JSONParser.Error) -> Value
     ) throws -> Result<Value, JSONParser.Error> {
         while true {
@@ -158,7 +158,7 @@ extension ByteWindow {
             let bytes = unread.prefix(limits.maximumEntrySize)
             var parser = JSONParser(
                 UnsafeBufferPointer(rebasing: bytes), isWhole: isAtEnd && isWithinLimit,
-                maximumDepth: limits.maximumDepth, isOfLines: isOfLines)
+                maximumDepth: limits.maximumDepth, isLines: isLines)
             do throws(JSONParser.Error) {
                 let value = try read(&parser)
                 consume(parser.position)
@@ -172,8 +172,8 @@ extension ByteWindow {
     }
 
     /// Skips white space and the separators of RFC 7464. Returns the next byte, not consumed.
-    func peekBehindSeparators() throws -> UInt8? {
-        while let byte = try peekBehindBlanks() {
+    func peekAfterSeparators() throws -> UInt8? {
+        while let byte = try peekAfterBlanks() {
             guard byte == .recordSeparator else { return byte }
             consume(1)
         }

@@ -12,7 +12,7 @@ struct JSONParser {
     private let end: Int
     private let isWhole: Bool
     private let maximumDepth: Int
-    private let isOfLines: Bool
+    private let isLines: Bool
     private(set) var position = 0
 
     enum Error: Swift.Error {
@@ -24,16 +24,16 @@ struct JSONParser {
 
     /// - Parameters:
     ///   - isWhole: Whether the input ends here, so that a number at the end is complete.
-    ///   - isOfLines: Whether a line break ends a string, because the next line is another value.
+    ///   - isLines: Whether a line break ends a string, because the next line is another value.
     init(
         _ bytes: UnsafeBufferPointer<UInt8>, isWhole: Bool, maximumDepth: Int,
-        isOfLines: Bool = false
+        isLines: Bool = false
     ) {
         base = bytes.baseAddress
         end = bytes.count
         self.isWhole = isWhole
         self.maximumDepth = maximumDepth
-        self.isOfLines = isOfLines
+        self.isLines = isLines
     }
 
     mutating func value() throws(Error) -> ManifestValue { try value(depth: 1) }
@@ -187,7 +187,7 @@ struct JSONParser {
                 // The next iteration handles an escaped control character.
                 if base[position] < 0x20 { continue }
             } else {
-                if isOfLines, base[position] == 0x0A || base[position] == 0x0D {
+                if isLines, base[position] == 0x0A || base[position] == 0x0D {
                     throw .syntax(at: position, "the line ends inside a string")
                 }
                 hasControls = true

@@ -28,7 +28,7 @@ extension ManifestFormat {
                 "the file is UTF-16 text; only XML manifests may be UTF-16")
         }
         if window.unread.starts(with: [0xEF, 0xBB, 0xBF]) { window.consume(3) }
-        switch try window.peekBehindBlanks() {
+        switch try window.peekAfterBlanks() {
         case nil: throw ManifestError(.empty, source: source, "the file has only white space")
         case UInt8(ascii: "<") where !isHTML(window.unread): return .xmlPlist
         case UInt8(ascii: "["), UInt8(ascii: "{"), UInt8.recordSeparator: return .json
@@ -115,7 +115,7 @@ protocol ManifestCursor {
     @discardableResult func skip() throws -> EntryError?
     /// Skips the value. `body` gets a cursor before the value, and must take or skip the value.
     /// Errors in the value are ignored if the format allows reading on.
-    func skip(lookingOver body: (Self) throws -> Void) throws
+    func skip(inspectingWith body: (Self) throws -> Void) throws
     /// Enters a dictionary and calls `body` with each key, with the cursor before its value.
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws
     /// Enters an array and calls `body` with the cursor before each element.

@@ -46,7 +46,6 @@ final class PlistCursor: ManifestCursor {
     var shownElement: String { "<\(reader.name.sanitizedForTerminal)>" }
     private var element: Element? { reader.element.map { Element.allCases[$0] } }
 
-    /// Skips text of only white space unless `keepingBlanks` is true.
     private func advance(keepingBlanks: Bool = false) throws -> XMLReader.Node {
         try Self.located(in: source) { try reader.advance(keepingBlanks: keepingBlanks) }
     }
@@ -85,7 +84,7 @@ final class PlistCursor: ManifestCursor {
         return nil
     }
 
-    func skip(lookingOver body: (PlistCursor) throws -> Void) throws {
+    func skip(inspectingWith body: (PlistCursor) throws -> Void) throws {
         guard !reader.isEmpty else { return }
         let depth = reader.depth
         do {
@@ -156,8 +155,7 @@ final class PlistCursor: ManifestCursor {
             _ = try text(&size)
             return .opaque("a date")
         case .key: throw error(.malformed, "expected a value, found <key>")
-        case .plist, nil:
-            throw error(.malformed, "\(shownElement) is not a property list element")
+        case .plist, nil: throw error(.malformed, "\(shownElement) is not a property list element")
         }
     }
 

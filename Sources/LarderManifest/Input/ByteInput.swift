@@ -132,8 +132,7 @@ extension ManifestSource {
                 throw ManifestError.system(errno, "cannot open", source: name)
             }
             return ByteInput(descriptor: descriptor, isOwned: true, name: name)
-        case .standardInput:
-            return ByteInput(descriptor: STDIN_FILENO, isOwned: false, name: name)
+        case .standardInput: return ByteInput(descriptor: STDIN_FILENO, isOwned: false, name: name)
         case .descriptor(let descriptor, _):
             return ByteInput(descriptor: descriptor, isOwned: false, name: name)
         case .bytes(let bytes, _): return ByteInput(bytes: bytes, name: name)
@@ -160,8 +159,7 @@ package struct UnnamedFile {
         var path = Array((NSTemporaryDirectory() + "larder-XXXXXX").utf8CString)
         descriptor = mkstemp(&path)
         guard descriptor >= 0 else {
-            throw ManifestError.system(
-                errno, "cannot create a temporary file", source: source)
+            throw ManifestError.system(errno, "cannot create a temporary file", source: source)
         }
         unlink(path)
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)

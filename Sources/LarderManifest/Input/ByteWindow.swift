@@ -21,7 +21,7 @@ final class ByteWindow {
     func peek() throws -> UInt8? { try bytes.peek() }
 
     /// Skips white space. Returns the next byte, not consumed, or nil at the end.
-    func peekBehindBlanks() throws -> UInt8? {
+    func peekAfterBlanks() throws -> UInt8? {
         repeat {
             consume(unread.prefix { $0.isMarkupBlank }.count)
             if let next = unread.first { return next }

@@ -42,8 +42,7 @@ final class TextDecoder {
                 let next = UnsafeBufferPointer(rebasing: bytes[taken...])
                 if case .utf8 = encoding, case let count = next.plainCount, count > 0 {
                     let part = next.prefix(buffer.count - filled).prefix(count)
-                    UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-                        .copyBytes(from: part)
+                    UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]).copyBytes(from: part)
                     filled += part.count
                     taken += part.count
                     continue
@@ -146,8 +145,7 @@ enum XMLEncoding {
         }
         guard let end = bytes.firstIndex(of: UInt8(ascii: ">")) else {
             throw window.error(
-                .malformed,
-                "the XML declaration does not end within \(longestDeclaration) bytes")
+                .malformed, "the XML declaration does not end within \(longestDeclaration) bytes")
         }
         let text = String(decoding: bytes[..<end], as: UTF8.self)
         let name = try /\sencoding\s*=\s*["']([^"']*)["']/.firstMatch(in: text)

@@ -159,8 +159,7 @@ extension ManifestItem {
         guard case .entry(let entry) = result else { return nil }
         return ResourceKey.shownURL(
             entry.icon.string, key: entry.key.map(ResourceKey.named),
-            hasCredentials: entry.icon.credentials != nil)?
-            .sanitizedForTerminal
+            hasCredentials: entry.icon.credentials != nil)?.sanitizedForTerminal
     }
 }
 

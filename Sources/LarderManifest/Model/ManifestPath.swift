@@ -140,8 +140,7 @@ extension ManifestPath: CustomStringConvertible {
         var text = ""
         for segment in segments {
             switch segment {
-            case .member(let name) where name.isPlainWord:
-                text += text.isEmpty ? name : ".\(name)"
+            case .member(let name) where name.isPlainWord: text += text.isEmpty ? name : ".\(name)"
             case .member(let name): text += "[\(mark)\(name.escaping(mark))\(mark)]"
             case .elements: text += "[*]"
             case .members: text += text.isEmpty ? "*" : ".*"
@@ -156,11 +155,7 @@ extension ManifestPath: CustomStringConvertible {
 extension ManifestPath: ExpressibleByStringLiteral {
     /// Creates a path from a literal, which must be well-formed.
     public init(stringLiteral text: String) {
-        do {
-            try self.init(text)
-        } catch {
-            preconditionFailure("\(text): \(error)")
-        }
+        do { try self.init(text) } catch { preconditionFailure("\(text): \(error)") }
     }
 }
 
@@ -188,7 +183,6 @@ struct PathMatch {
 }
 
 extension ManifestPath {
-    /// Returns the values at the path in order, up to `limit`.
     func matches(in value: ManifestValue, limit: Int) -> [PathMatch] {
         var found: [PathMatch] = []
         Self.collect(

@@ -50,8 +50,8 @@ extension ManifestShape {
     /// Larder's own form.
     static let plain = ManifestShape(
         name: "plain", entries: ["$[*]", "$.apps[*]", "$.*"], marks: ["icon"],
-        names: ["name", "title"],
-        icons: ["icon"], hasDigests: true, priority: "priority", key: "key")
+        names: ["name", "title"], icons: ["icon"], hasDigests: true, priority: "priority",
+        key: "key")
 
     static let urls = ManifestShape("list of URLs", [], names: [], icons: ["@"])
 
@@ -74,9 +74,8 @@ extension ManifestShape {
                 "OTA install manifest", ["$.items[*]"], names: ["metadata.title"],
                 icons: ["assets[?@.kind=='display-image'].url"]),
             ManifestShape(
-                "OTA install manifest without a display image", ["$.items[*]"],
-                marks: ["assets"], names: ["metadata.title"],
-                icons: ["assets[?@.kind=='full-size-image'].url"]),
+                "OTA install manifest without a display image", ["$.items[*]"], marks: ["assets"],
+                names: ["metadata.title"], icons: ["assets[?@.kind=='full-size-image'].url"]),
             ManifestShape(
                 "iTunes Search results", ["$.results[*]"],
                 marks: ["artworkUrl60", "artworkUrl100", "artworkUrl512", "trackName"],

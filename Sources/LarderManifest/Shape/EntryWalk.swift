@@ -65,7 +65,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
             recognition.use(ManifestPath(segments: []))
             try emit(RawEntry(line: root.line, content: root.entry, shape: shape))
         } else if mayBeMap, !hasEntries, !root.hasIcon,
-            heldMembers.contains(where: recognition.isOfMap)
+            heldMembers.contains(where: recognition.isMapEntry)
         {
             try openMap()
         } else if hasEntries {
@@ -256,8 +256,8 @@ final class EntryWalk<Cursor: ManifestCursor> {
             mayBeMap = false
             return dropHeld()
         }
-        if recognition.isOfMap(member), !root.hasIcon,
-            heldMembers.dropLast().contains(where: recognition.isOfMap)
+        if recognition.isMapEntry(member), !root.hasIcon,
+            heldMembers.dropLast().contains(where: recognition.isMapEntry)
         {
             try openMap()
         }

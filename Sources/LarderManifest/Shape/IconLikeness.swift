@@ -30,9 +30,7 @@ enum IconLikeness {
 
     /// The first match counts, because the name of a screenshot may contain `image`.
     private static let ranks: [(rank: Int, words: [StaticString])] = [
-        (1, screenshots),
-        (rankOfIcon, ["icon", "logo"]),
-        (12, ["artwork", "avatar", "thumb"]),
+        (1, screenshots), (rankOfIcon, ["icon", "logo"]), (12, ["artwork", "avatar", "thumb"]),
         (8, ["image", "img", "picture", "cover", "poster", "photo"]),
     ]
 

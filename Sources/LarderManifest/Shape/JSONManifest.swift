@@ -8,14 +8,14 @@ import LarderCore
 /// refused, because half of its icons would be missing.
 extension ManifestDocument {
     func readJSON(_ emit: @escaping (RawEntry) throws -> Void) throws -> ManifestFormat {
-        let isObject = try window.peekBehindSeparators() == UInt8(ascii: "{")
+        let isObject = try window.peekAfterSeparators() == UInt8(ascii: "{")
         let (line, offset) = (window.line, window.offset)
         let cursor = JSONCursor(window, limits: limits)
         let walk = EntryWalk(cursor, recognition, limits: limits, emit)
         let isDocument = { !isObject || walk.hasEntries || recognition.isExplicit }
-        cursor.mayBeLines = { !isDocument() }
+        cursor.mayBeJSONLines = { !isDocument() }
         // Breaks a reference cycle, as the walk refers to the cursor.
-        defer { cursor.mayBeLines = { false } }
+        defer { cursor.mayBeJSONLines = { false } }
         do {
             try walk.walk()
             if isObject, !recognition.isExplicit, try !window.isBetweenValues() {
@@ -28,7 +28,7 @@ extension ManifestDocument {
             return .jsonLines
         }
         let length = window.offset - offset
-        let next = try window.peekBehindSeparators()
+        let next = try window.peekAfterSeparators()
         let isAlone = next == nil
         if isDocument() || isAlone {
             if isDocument(), !isAlone {
@@ -66,7 +66,7 @@ extension ManifestDocument {
     /// entry. A broken value affects no other, because the next one starts on a later line.
     private func readLines(_ emit: (RawEntry) throws -> Void, _ first: Int) throws {
         var lastLine = 0
-        while try window.peekBehindSeparators() != nil {
+        while try window.peekAfterSeparators() != nil {
             let line = window.line
             let content = try take(line > lastLine ? window.column - 1 : 0)
             lastLine = window.line
@@ -86,7 +86,7 @@ extension ManifestDocument {
 
     /// - Parameter indentation: The number of blanks before the value on its line.
     private func take(_ indentation: Int) throws -> Result<ManifestValue, EntryError> {
-        let result = try window.parse(limits, isOfLines: true) { parser throws(JSONParser.Error) in
+        let result = try window.parse(limits, isLines: true) { parser throws(JSONParser.Error) in
             try parser.value()
         }
         switch result {
@@ -155,7 +155,7 @@ extension ManifestDocument {
         guard case .line(let line, let column?) = error.place else { throw error }
         if line == first {
             try window.skipLine()
-            guard try window.peekBehindBlanks() == UInt8(ascii: "{") else { throw error }
+            guard try window.peekAfterBlanks() == UInt8(ascii: "{") else { throw error }
             return .unparsableLine(column: column, error.reason)
         }
         guard cursor.lastLine == first, error.place == window.place(),

@@ -45,15 +45,12 @@ final class ShapeRecognition {
         }
     }
 
-    /// Chooses the shape of a list of URLs, which the format determines.
     func settleURLs() -> Int {
         settled = shapes.count - 1
         return shapes.count - 1
     }
 
-    func use(_ place: ManifestPath) {
-        if !used.contains(place) { used.append(place) }
-    }
+    func use(_ place: ManifestPath) { if !used.contains(place) { used.append(place) } }
 
     /// Returns the shapes that the manifest may still have.
     func usable(_ candidates: [Int]) -> [Int] {
@@ -104,7 +101,7 @@ final class ShapeRecognition {
         }
     }
 
-    func isOfMap(_ element: RawEntry) -> Bool {
+    func isMapEntry(_ element: RawEntry) -> Bool {
         guard case .success(let value) = element.content else { return false }
         return mapShapes.contains { shapes[$0].matches(value) }
     }

@@ -5,7 +5,7 @@ final class UnreadIcons {
     /// The number of names whose rank is cached. The entries of a list have the same names.
     private static let maximumNames = 1_024
 
-    private typealias Place = (path: ManifestPath, isOfEntry: Bool, count: Int)
+    private typealias Place = (path: ManifestPath, isInEntry: Bool, count: Int)
 
     var count: Int { named + lists.reduce(0) { $0 + $1.count } }
     private var named = 0
@@ -16,15 +16,15 @@ final class UnreadIcons {
     private var isInList = false
     private var ranks: [String: Int] = [:]  // text: short names
     private var path: [ManifestPath.Segment] = []
-    private var isOfEntry = false
+    private var isInEntry = false
     private var known: [ManifestPath] = []
     private var least = 0
 
     var all: [ManifestSummary.UnreadPlace] {
-        (places + lists).prefix(Self.maximumPlaces).map { path, isOfEntry, count in
+        (places + lists).prefix(Self.maximumPlaces).map { path, isInEntry, count in
             let text = "\(path)"
             let link = text.utf8.first == UInt8(ascii: "[") ? "" : "."
-            return .init(path: (isOfEntry ? "@" : "$") + link + text, count: count)
+            return .init(path: (isInEntry ? "@" : "$") + link + text, count: count)
         }
     }
 
@@ -43,7 +43,7 @@ final class UnreadIcons {
     }
 
     func look(at value: ManifestValue, _ place: [ManifestPath.Segment]) {
-        (isOfEntry, known) = (false, [])
+        (isInEntry, known) = (false, [])
         // Excludes banners and screenshots.
         least = IconLikeness.leastRankOfLists
         let rank = place.reduce(nil as Int?) { rank, segment in
@@ -57,7 +57,7 @@ final class UnreadIcons {
     /// Counts the unread icons of an entry. If another icon of the entry is read (`hasIcon`), other
     /// kinds of images do not count.
     func look(at entry: ManifestValue, reading icons: [ManifestPath], hasIcon: Bool) {
-        (isOfEntry, known) = (true, icons)
+        (isInEntry, known) = (true, icons)
         least = hasIcon ? IconLikeness.leastRankOfIcons : 0
         path = []
         isInList = false
@@ -88,7 +88,7 @@ final class UnreadIcons {
             for member in members {
                 switch member.value {
                 // Skips most values early, because they are names and numbers.
-                case .string(let text) where !text.utf8.contains(where: Self.isOfAddress): continue
+                case .string(let text) where !text.utf8.contains(where: Self.isURLMark): continue
                 case .string, .array, .dictionary:
                     path.append(.member(member.key))
                     count(member.value, self.rank(of: member.key, in: rank))
@@ -101,7 +101,7 @@ final class UnreadIcons {
     }
 
     /// Whether a byte is a period, a slash or a colon, of which an address has at least one.
-    private static func isOfAddress(_ byte: UInt8) -> Bool { byte &- 0x2E < 2 || byte == 0x3A }
+    private static func isURLMark(_ byte: UInt8) -> Bool { byte &- 0x2E < 2 || byte == 0x3A }
 
     private func rank(of name: String, in rank: Int?) -> Int? {
         // Long names are not cached, because a dictionary normalizes them.
@@ -113,11 +113,11 @@ final class UnreadIcons {
     }
 
     private func note(in places: inout [Place]) {
-        let found = places.firstIndex { $0.isOfEntry == isOfEntry && $0.path.segments == path }
+        let found = places.firstIndex { $0.isInEntry == isInEntry && $0.path.segments == path }
         if let found {
             places[found].count += 1
         } else if places.count < Self.maximumPlaces {
-            places.append((ManifestPath(segments: path), isOfEntry, 1))
+            places.append((ManifestPath(segments: path), isInEntry, 1))
         }
     }
 }
