@@ -3,12 +3,12 @@
 
 #include <zlib.h>
 
-// `inflateInit2` is a macro.
+// Swift cannot call `inflateInit2` because it is a macro.
 
-/// 16 + 15 window bits: gzip, and nothing else.
+/// Accepts only gzip: 16 + 15 window bits.
 static inline int larder_gzip_begin(z_stream *stream) { return inflateInit2(stream, 16 + 15); }
 
-/// 32 + 15: gzip or zlib, as it begins.
+/// Accepts gzip and zlib, by their header: 32 + 15 window bits.
 static inline int larder_inflate_begin(z_stream *stream) { return inflateInit2(stream, 32 + 15); }
 
 #endif

@@ -2,25 +2,21 @@ import CZlib
 import Foundation
 import LarderCore
 
-/// A forward reader of untrusted bytes. Every access is checked here, because a release build does
-/// not check the pointer's own subscript. `0 <= offset <= bytes.count` always holds.
+/// A forward reader of untrusted bytes. Every access is checked here because a release build does
+/// not check the subscript of the buffer pointer. `0 <= offset <= bytes.count` always holds.
 struct ByteReader {
     let bytes: UnsafeRawBufferPointer
     private(set) var offset = 0
     let type: MediaType
-    /// The part of the file that is read, for messages.
+    /// The current part of the file, for messages.
     var place: StaticString = "the header"
-    /// Whether running out of bytes means that the file was cut, or that a part of it is too short.
-    private let overrun: ImageError.Code
+    /// Whether the bytes are a part of the file, so that running out of them means damage and not
+    /// truncation.
+    private var isPart = false
 
     init(_ bytes: UnsafeRawBufferPointer, of type: MediaType) {
-        self.init(bytes, of: type, overrun: .truncated)
-    }
-
-    private init(_ bytes: UnsafeRawBufferPointer, of type: MediaType, overrun: ImageError.Code) {
         self.bytes = bytes
         self.type = type
-        self.overrun = overrun
     }
 
     var remaining: Int { bytes.count - offset }
@@ -30,7 +26,7 @@ struct ByteReader {
     var next: UInt8? { remaining > 0 ? bytes[offset] : nil }
     mutating func rewind() { offset = 0 }
 
-    /// Reads a number, most significant byte first; 0 for a width of 0.
+    /// Reads a big-endian number of up to 8 bytes. For a width of 0, returns 0.
     @inline(__always)
     mutating func big(_ width: Int) throws(ImageError) -> Int {
         var value: UInt64 = 0
@@ -38,7 +34,7 @@ struct ByteReader {
         return try fitting(value)
     }
 
-    /// Reads a number, least significant byte first.
+    /// Reads a little-endian number of up to 8 bytes.
     @inline(__always)
     mutating func little(_ width: Int) throws(ImageError) -> Int {
         var value: UInt64 = 0
@@ -49,9 +45,10 @@ struct ByteReader {
     mutating func fourCC() throws(ImageError) -> FourCC { FourCC(value: UInt32(try big(4))) }
     mutating func skip(_ count: Int) throws(ImageError) { _ = try take(count) }
 
-    /// Returns a reader of the next bytes alone. If it runs out of them, the file is damaged.
+    /// Returns a reader of the next `count` bytes. If it runs out of bytes, the file is damaged.
     mutating func part(_ count: Int, _ place: StaticString) throws(ImageError) -> ByteReader {
-        var part = ByteReader(try take(count), of: type, overrun: .damaged)
+        var part = ByteReader(try take(count), of: type)
+        part.isPart = true
         part.place = place
         return part
     }
@@ -73,7 +70,7 @@ struct ByteReader {
         while offset < bytes.count, matches(bytes[offset]) { offset += 1 }
     }
 
-    /// False for a range that is not inside `bytes`.
+    /// Whether both ranges contain the same bytes. False for a range outside of `bytes`.
     func isSame(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
         guard let base = bytes.baseAddress, left.count == right.count,
             left.lowerBound >= 0, left.upperBound <= bytes.count,
@@ -85,32 +82,26 @@ struct ByteReader {
     func damaged(_ message: String) -> ImageError { .damaged(type, message) }
 
     private func outOfBytes() -> ImageError {
-        overrun == .truncated
-            ? .truncated(type, "ends inside \(place)")
-            : .damaged(type, "has too few bytes in \(place)")
+        isPart
+            ? .damaged(type, "has too few bytes in \(place)")
+            : .truncated(type, "ends inside \(place)")
     }
 
     private func fitting(_ value: UInt64) throws(ImageError) -> Int {
         guard let number = Int(exactly: value) else {
-            throw damaged("has an impossible number in \(place)")
+            throw damaged("has an invalid number in \(place)")
         }
         return number
     }
 }
 
 /// A four-character code: the type of a PNG chunk, RIFF chunk or ISO box.
-struct FourCC: Equatable, ExpressibleByStringLiteral, CustomStringConvertible {
+struct FourCC: Equatable, CustomStringConvertible {
     let value: UInt32
-
-    init(value: UInt32) { self.value = value }
-
-    init(stringLiteral text: StaticString) {
-        value = text.withUTF8Buffer { $0.reduce(0) { $0 << 8 | UInt32($1) } }
-    }
 
     var isFourLetters: Bool { bytes.allSatisfy { (0x41...0x5A).contains($0 & 0xDF) } }
 
-    /// The characters in quotes if all are printable, else the number.
+    /// The characters in quotes if all are printable, else the hexadecimal number.
     var description: String {
         bytes.allSatisfy { (0x20...0x7E).contains($0) }
             ? "'\(String(decoding: bytes, as: UTF8.self))'"
@@ -122,11 +113,16 @@ struct FourCC: Equatable, ExpressibleByStringLiteral, CustomStringConvertible {
     }
 }
 
-/// The CRC-32 of ISO 3309 and ITU-T V.42, which PNG puts behind every chunk.
+extension FourCC: ExpressibleByStringLiteral {
+    init(stringLiteral text: StaticString) {
+        self.init(value: text.withUTF8Buffer { $0.reduce(0) { $0 << 8 | UInt32($1) } })
+    }
+}
+
+/// CRC-32 (ISO 3309, ITU-T V.42), which follows every PNG chunk.
 enum CRC32 {
     static func checksum(of bytes: UnsafeRawBufferPointer) -> UInt32 {
-        UInt32(
-            truncatingIfNeeded: crc32_z(
-                0, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count))
+        let start = bytes.bindMemory(to: UInt8.self).baseAddress
+        return UInt32(truncatingIfNeeded: crc32_z(0, start, bytes.count))
     }
 }

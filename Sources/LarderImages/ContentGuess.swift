@@ -1,17 +1,16 @@
 import LarderCore
 
-/// A guess at what bytes are that are no image, for a message.
+/// A guess at the type of content that is not an image, for messages.
 package enum ContentGuess {
-    /// A noun phrase such as "an HTML page"; it quotes nothing of the content.
+    /// Returns a noun phrase, for example "an HTML page". It never quotes the content.
     package static func describe(_ bytes: UnsafeRawBufferPointer) -> String {
         if let name = signature(of: bytes) { return name }
         let start = bytes.prefix(4096)
-        if start.allSatisfy({ $0 == 0 }) { return "zero bytes only" }
-        guard let text = text(start) else { return "unknown binary data" }
-        return describe(text: text)
+        if start.allSatisfy({ $0 == 0 }) { return "only zero bytes" }
+        return text(start).map(describe(text:)) ?? "unknown binary data"
     }
 
-    /// What a format's own mark says; nil if there is none.
+    /// Returns the name of a format that begins with a known signature.
     package static func signature(of bytes: UnsafeRawBufferPointer) -> String? {
         signatures.first { bytes.dropFirst($0.offset).starts(with: $0.signature) }?.name
     }
@@ -50,10 +49,10 @@ package enum ContentGuess {
         (0, Array("ID3".utf8), "an MP3 file"),
     ]
 
-    /// The content in lower case; nil if it is not text.
+    /// Returns the content in lower case; nil if it is not text.
     private static func text(_ start: Slice<UnsafeRawBufferPointer>) -> [UInt8]? {
         let isUTF16 = start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF])
-        // Of UTF-16, the bytes that stand for ASCII are enough to guess from.
+        // In UTF-16, the ASCII characters are sufficient for a guess.
         let bytes = isUTF16 ? start.dropFirst(2).filter { $0 != 0 } : Array(start)
         guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || (0x09...0x0D).contains($0) }) else {
             return nil
@@ -72,11 +71,10 @@ package enum ContentGuess {
 
     private static func describe(text: [UInt8]) -> String {
         var text = text[...]
-        // Byte order marks, among spaces.
-        while true {
-            text = text.drop(while: \.isSpace)
-            guard text.starts(with: [0xEF, 0xBB, 0xBF]) else { break }
-            text = text.dropFirst(3)
+        // White space can precede and follow byte order marks.
+        text = text.drop(while: \.isSpace)
+        while text.starts(with: [0xEF, 0xBB, 0xBF]) {
+            text = text.dropFirst(3).drop(while: \.isSpace)
         }
         let isXML = text.starts(with: "<?xml".utf8)
         if openings.contains(where: { text.starts(with: $0) })
@@ -85,7 +83,7 @@ package enum ContentGuess {
             return page
         }
         switch text.first {
-        case nil: return "white space only"
+        case nil: return "only white space"
         case UInt8(ascii: "<"): return isXML ? "an XML document" : "markup"
         case UInt8(ascii: "{"), UInt8(ascii: "["): return "JSON"
         default: return text.starts(with: "http/1.".utf8) ? "an HTTP message" : "plain text"

@@ -1,10 +1,10 @@
 extension MediaType {
-    package static let gif = MediaType("image/gif", name: "GIF")
+    package static let gif = MediaType(rawValue: "image/gif", name: "GIF")
 }
 
 extension ImageFormat {
     static let gif = ImageFormat(
-        .gif, suffixes: ["gif"], inspect: GIFStructure.inspect
+        mediaType: .gif, suffixes: ["gif"], inspect: GIFStructure.inspect
     ) { $0.starts(with: "GIF8".utf8) }
 }
 
@@ -12,10 +12,10 @@ extension ImageFormat {
 enum GIFStructure {
     /// Walks the blocks and their sub-blocks to the trailer.
     ///
-    /// As in every decoder, bytes after the trailer are ignored, and so are zero bytes before it.
-    /// The trailer may be missing after a whole picture, unless an extension announces another
-    /// picture or zeros follow, as in a file whose end was never written. If the logical screen has
-    /// no size, the first picture's is taken, as browsers do.
+    /// Bytes after the trailer and zero bytes before it are ignored, as in every decoder. The
+    /// trailer may be missing after a complete image, unless an extension announces another image
+    /// or zeros follow, as in a file whose end was never written. If the logical screen has no
+    /// size, the size is that of the first image, as in browsers.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .gif)
         let version = try reader.take(6)
@@ -27,7 +27,7 @@ enum GIFStructure {
         let flags = try reader.big(1)
         try reader.skip(2)
         try skipColourTable(&reader, flags)
-        var pictures = 0
+        var images = 0
         var mayEnd = false
         while true {
             if reader.remaining == 0, !mayEnd { throw .truncated(.gif, "ends before its trailer") }
@@ -36,31 +36,31 @@ enum GIFStructure {
                 reader.skip { $0 == 0 }
                 mayEnd = false
             case 0x2C:
-                reader.place = "a picture's header"
+                reader.place = "an image header"
                 try reader.skip(4)
-                let (pictureWidth, pictureHeight) = (try reader.little(2), try reader.little(2))
-                if pictures == 0, width == 0 || height == 0 {
-                    (width, height) = (pictureWidth, pictureHeight)
+                let (imageWidth, imageHeight) = (try reader.little(2), try reader.little(2))
+                if images == 0, width == 0 || height == 0 {
+                    (width, height) = (imageWidth, imageHeight)
                 }
                 try skipColourTable(&reader, try reader.big(1))
                 guard (1...11).contains(try reader.big(1)) else {
-                    throw reader.damaged("has an impossible code size")
+                    throw reader.damaged("has an invalid code size")
                 }
-                reader.place = "a picture"
+                reader.place = "an image"
                 guard try skipSubBlocks(&reader) > 0 else {
-                    throw reader.damaged("has an empty picture")
+                    throw reader.damaged("has an empty image")
                 }
-                pictures += 1
+                images += 1
                 mayEnd = true
             case 0x21:
                 reader.place = "an extension"
-                // A graphic control extension belongs to the picture after it.
+                // A graphic control extension announces an image.
                 if try reader.big(1) == 0xF9 { mayEnd = false }
                 _ = try skipSubBlocks(&reader)
             case 0x3B:
-                guard pictures > 0 else { throw reader.damaged("has no picture") }
+                guard images > 0 else { throw reader.damaged("has no image") }
                 guard width > 0, height > 0 else {
-                    throw reader.damaged("has an impossible size, \(width) × \(height)")
+                    throw reader.damaged("has an invalid size, \(width) × \(height)")
                 }
                 return ImageInfo(mediaType: .gif, width: width, height: height)
             case let other:
@@ -77,7 +77,7 @@ enum GIFStructure {
         try reader.skip(3 << (flags & 7 + 1))
     }
 
-    /// Skips sub-blocks and the empty one that ends them; returns their length.
+    /// Skips sub-blocks up to their empty terminator. Returns the total length of their data.
     private static func skipSubBlocks(_ reader: inout ByteReader) throws(ImageError) -> Int {
         var total = 0
         while true {

@@ -1,31 +1,32 @@
 // all text: codes of four bytes
 
 extension MediaType {
-    package static let avif = MediaType("image/avif", name: "AVIF")
-    package static let heic = MediaType("image/heic", name: "HEIC")
+    package static let avif = MediaType(rawValue: "image/avif", name: "AVIF")
+    package static let heic = MediaType(rawValue: "image/heic", name: "HEIC")
 }
 
 extension ImageFormat {
     static let avif = ImageFormat(
-        .avif, suffixes: ["avif"],
+        mediaType: .avif, suffixes: ["avif"],
         inspect: { bytes throws(ImageError) in try HEIFStructure.inspect(bytes, as: .avif) }
     ) { HEIFStructure.recognise($0) == .avif }
 
     static let heic = ImageFormat(
-        .heic, suffixes: ["heic"], isForAssetCatalogs: true,
+        mediaType: .heic, suffixes: ["heic"], isForAssetCatalogs: true,
         inspect: { bytes throws(ImageError) in try HEIFStructure.inspect(bytes, as: .heic) }
     ) { HEIFStructure.recognise($0) == .heic }
 }
 
-/// AVIF and HEIC: pictures in a HEIF file (ISO/IEC 23008-12) of boxes (ISO/IEC 14496-12).
+/// AVIF and HEIC: images in a HEIF file (ISO/IEC 23008-12), which has boxes (ISO/IEC 14496-12).
 enum HEIFStructure {
-    /// The format that the file type box claims. One with only the container's own brands is HEIC.
+    /// Returns the format that the file type box claims. A file with only the brands of the
+    /// container counts as HEIC.
     static func recognise(_ bytes: UnsafeRawBufferPointer) -> MediaType? {
         var reader = ByteReader(bytes, of: .heic)
         guard let length = try? reader.big(4), let type = try? reader.fourCC(), type == "ftyp",
             let major = try? reader.fourCC(), let minor = try? reader.fourCC()
         else { return nil }
-        // With this brand, the minor version is the brand of the codec.
+        // For this brand, the minor version is the codec's brand.
         let isLowOverhead = major == "mif3"
         if isLowOverhead, let codec = codec(of: minor) { return codec }
         var isContainer = isLowOverhead
@@ -47,11 +48,11 @@ enum HEIFStructure {
         }
     }
 
-    /// Walks the boxes and finds the primary item's size, turned as its `irot` says; a clean
-    /// aperture is not looked at. Checks that every picture's bytes are inside the file.
+    /// Walks the boxes and checks that the bytes of every image are inside the file. Returns the
+    /// primary item's size, rotated by its `irot`. A clean aperture (`clap`) is ignored.
     ///
-    /// Image sequences need a still picture too, as their writers give them. What follows a still
-    /// picture and is not a box is ignored, as libavif and libheif do.
+    /// An image sequence must also have a still image, as its writers include one. Bytes after a
+    /// still image that are not a box are ignored, as in libavif and libheif.
     static func inspect(
         _ bytes: UnsafeRawBufferPointer, as claimed: MediaType
     ) throws(ImageError) -> ImageInfo {
@@ -69,7 +70,7 @@ enum HEIFStructure {
         }
         guard let meta else {
             throw isFilm
-                ? reader.damaged("has no still picture (no meta box)")
+                ? reader.damaged("has no still image (no meta box)")
                 : .truncated(claimed, "ends before its meta box")
         }
         try meta.checkLocations(fileLength: bytes.count)
@@ -78,7 +79,8 @@ enum HEIFStructure {
             mediaType: try meta.codec(claimed: claimed), width: size.width, height: size.height)
     }
 
-    /// Whether what remains is not a whole box, nor the beginning of one that has data.
+    /// Whether the remaining bytes are neither a complete box nor the start of a box with image
+    /// data.
     private static func endsInPadding(_ file: ByteReader) -> Bool {
         var rest = file
         guard let length = try? rest.big(4), let type = try? rest.fourCC() else {
@@ -96,20 +98,20 @@ enum HEIFStructure {
         let start = reader.offset
         var length = try reader.big(4)
         let type = try reader.fourCC()
-        // 1: the length has 64 bits and follows; 0: the box is the last one.
+        // 1: a 64-bit length follows. 0: the box extends to the end of the file.
         if length == 1 { length = try reader.big(8) }
         if length == 0 { length = reader.bytes.count - start }
         let headerLength = reader.offset - start
         guard length >= headerLength else {
-            throw reader.damaged("has an impossible box \(type) of \(length) bytes")
+            throw reader.damaged("has an invalid box \(type) of \(length) bytes")
         }
         reader.place = "a box"
         return (type, try reader.part(length - headerLength, "a box"))
     }
 }
 
-/// The items of a HEIF file's meta box (ISO/IEC 14496-12 §8.11): which one is primary, where their
-/// bytes are, and what properties they have.
+/// The items in the meta box of a HEIF file (ISO/IEC 14496-12 §8.11), with their locations and
+/// properties.
 struct HEIFItems {
     private let primary: Int
     private let types: ByteReader
@@ -141,7 +143,7 @@ struct HEIFItems {
             }
         }
         guard let primary, let types, let locations, let properties, let associations else {
-            throw meta.damaged("does not say where its picture is")
+            throw meta.damaged("has no location for its primary image")
         }
         self.primary = primary
         self.types = types
@@ -163,7 +165,7 @@ struct HEIFItems {
             }
         }
         if let coding { throw .notAnImage("a HEIF file coded as \(coding)") }
-        throw reader.damaged("has no coded picture")
+        throw reader.damaged("has no coded image")
     }
 
     private func isMetadata(_ number: Int) throws(ImageError) -> Bool {
@@ -201,8 +203,8 @@ struct HEIFItems {
         return try rest.fourCC()
     }
 
-    /// The maximum number of metadata items outside the file. It takes time in proportion to the
-    /// number of items to find out that one is metadata.
+    /// The maximum number of metadata items outside the file. Each of them costs a search through
+    /// all items.
     private static let lostMetadataLimit = 16
 
     func checkLocations(fileLength: Int) throws(ImageError) {
@@ -220,14 +222,14 @@ struct HEIFItems {
         var lostMetadata = 0
         for _ in 0..<(try reader.big(version < 2 ? 2 : 4)) {
             let item = try reader.big(version < 2 ? 2 : 4)
-            // Where the offsets count from: 0 the file, 1 the idat box, 2 another item.
+            // The base of the offsets: 0 is the file, 1 the idat box, 2 another item.
             let method = version == 0 ? 0 : try reader.big(2) & 15
             let isElsewhere = try reader.big(2) != 0 || method > 1
             let base = try reader.big(baseWidth)
             let extents = try reader.big(2)
-            // Those that take no bytes are all alike, and a small file could ask for endless work.
-            let areAlike = indexWidth + offsetWidth + lengthWidth == 0
-            for _ in 0..<(areAlike ? min(extents, 1) : extents) {
+            // Extents of no bytes are identical. A small file could declare a huge number of them.
+            let areIdentical = indexWidth + offsetWidth + lengthWidth == 0
+            for _ in 0..<(areIdentical ? min(extents, 1) : extents) {
                 try reader.skip(indexWidth)
                 let offset = try reader.big(offsetWidth)
                 let length = try reader.big(lengthWidth)
@@ -239,22 +241,22 @@ struct HEIFItems {
                 if isElsewhere || isInside { continue }
                 lostMetadata += 1
                 guard lostMetadata <= Self.lostMetadataLimit, try isMetadata(item) else {
-                    throw .truncated(reader.type, "has its picture beyond the file's end")
+                    throw .truncated(reader.type, "has image data beyond the end of the file")
                 }
             }
             if item == primary, extents > 0 { hasPrimary = true }
         }
-        guard hasPrimary else { throw reader.damaged("does not say where its picture is") }
+        guard hasPrimary else { throw reader.damaged("has no location for its primary image") }
     }
 
-    /// The primary item's size, from its `ispe` and `irot` properties.
+    /// Returns the primary item's size, from its `ispe` and `irot` properties.
     func primarySize() throws(ImageError) -> (width: Int, height: Int) {
         let wanted = try primaryProperties()
         var reader = properties
         var index = 0
         var size: (width: Int, height: Int)?
         var isTurned = false
-        // A property's index has 15 bits, so that later ones cannot be meant.
+        // A property index has 15 bits, so later properties cannot be referenced.
         while index < 0x7FFF, var box = try HEIFStructure.nextBox(&reader) {
             index += 1
             switch box.type {
@@ -266,7 +268,7 @@ struct HEIFItems {
             }
         }
         guard let size, size.width > 0, size.height > 0 else {
-            throw reader.damaged("does not say how large its picture is")
+            throw reader.damaged("has no image size")
         }
         return isTurned ? (size.height, size.width) : size
     }
@@ -284,7 +286,7 @@ struct HEIFItems {
                 continue
             }
             var indices: [Int] = []
-            // The highest bit says whether a reader must know the property.
+            // The highest bit marks a property as essential.
             let mask = indexWidth == 1 ? 0x7F : 0x7FFF
             for _ in 0..<count { indices.append(try reader.big(indexWidth) & mask) }
             return indices
@@ -293,22 +295,22 @@ struct HEIFItems {
     }
 }
 
-/// The low-overhead form of a HEIF file (ISO/IEC 23008-12, `mini`): one box has the picture's
-/// description, packed in bits, and then all of its data.
+/// The low-overhead form of a HEIF file (ISO/IEC 23008-12, `mini`): one box with a bit-packed
+/// description of the image, followed by all of its data.
 struct HEIFMini {
     let mediaType: MediaType
     private let width: Int
     private let height: Int
     private let isTurned: Bool
 
-    /// The size as shown: turned as the orientation says.
+    /// The size after the orientation is applied.
     var size: (width: Int, height: Int) { isTurned ? (height, width) : (width, height) }
 
-    /// Checks the length of the data. The box may name another format than `claimed`.
+    /// Checks the length of the data. The box may specify a format other than `claimed`.
     init(_ box: inout ByteReader, claimed: MediaType) throws(ImageError) {
         box.place = "the mini box"
         var bits = BitReader(box)
-        guard try bits.next(2) == 0 else { throw box.damaged("has an unknown mini box") }
+        guard try bits.next(2) == 0 else { throw box.damaged("has a mini box of unknown version") }
         let namesCodec = try bits.flag()
         let isFloat = try bits.flag()
         _ = try bits.flag()
@@ -317,7 +319,7 @@ struct HEIFMini {
         let isHDR = try bits.flag()
         let (hasICC, hasExif, hasXMP) = (try bits.flag(), try bits.flag(), try bits.flag())
         let subsampling = try bits.next(2)
-        // Orientations 5 to 8 exchange width and height.
+        // Orientations 5 to 8 swap width and height.
         isTurned = try bits.next(3) >= 4
         let dimension = try bits.flag() ? 15 : 7
         width = try bits.next(dimension) + 1
@@ -375,12 +377,12 @@ struct HEIFMini {
         if hasExif { length += try bits.next(metadataWidth) + 1 }
         if hasXMP { length += try bits.next(metadataWidth) + 1 }
         guard length <= bits.remainingBytes else {
-            throw box.damaged("has less data in its mini box than that states")
+            throw box.damaged("has less data than its mini box specifies")
         }
     }
 }
 
-/// A reader of numbers of up to 32 bits, the most significant bit first.
+/// A reader of numbers of up to 32 bits, most significant bit first.
 private struct BitReader {
     private var bytes: ByteReader
     private var current = 0
@@ -406,7 +408,7 @@ private struct BitReader {
         for _ in 0..<width { _ = try next(1) }
     }
 
-    /// Where the chroma samples are: 1 is 4:2:0, and 2 is 4:2:2.
+    /// Skips the chroma sample positions. Subsampling 1 is 4:2:0, and 2 is 4:2:2.
     mutating func skipSampling(_ subsampling: Int) throws(ImageError) {
         if subsampling == 1 || subsampling == 2 { try skip(3 - subsampling) }
     }
@@ -416,7 +418,7 @@ private struct BitReader {
         if try flag() { try skip(3) }
     }
 
-    /// Six optional descriptions of light levels and viewing conditions.
+    /// Skips six optional descriptions of light levels and viewing conditions.
     mutating func skipLight() throws(ImageError) {
         let (hasLevels, hasMastering, hasVolume) = (try flag(), try flag(), try flag())
         let (hasAmbient, hasReference, hasWhite) = (try flag(), try flag(), try flag())

@@ -1,67 +1,67 @@
 extension MediaType {
-    package static let ico = MediaType("image/vnd.microsoft.icon", name: "ICO")
+    package static let ico = MediaType(rawValue: "image/vnd.microsoft.icon", name: "ICO")
 }
 
 extension ImageFormat {
     static let ico = ImageFormat(
-        .ico, suffixes: ["ico"], inspect: ICOStructure.inspect
+        mediaType: .ico, suffixes: ["ico"], inspect: ICOStructure.inspect
     ) { $0.starts(with: [0, 0, 1, 0]) }
 }
 
 /// Windows icons: a directory of bitmaps and PNGs.
 enum ICOStructure {
-    /// Checks every picture of the directory once; entries may share one. The size is the largest.
+    /// Checks every image of the directory once, because entries can share an image. Returns the
+    /// size of the largest image.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .ico)
         reader.place = "its directory"
         try reader.skip(4)
         let count = try reader.little(2)
-        guard count > 0 else { throw reader.damaged("has no picture") }
+        guard count > 0 else { throw reader.damaged("has no image") }
         var largest = (width: 0, height: 0)
         var total = 0
         var checked: Set<Range<Int>> = []
         for _ in 0..<count {
             try reader.skip(8)
-            let length = try reader.little(4)
-            let offset = try reader.little(4)
+            let (length, offset) = (try reader.little(4), try reader.little(4))
             guard offset >= 6 + 16 * count, length > 0 else {
-                throw reader.damaged("has a picture inside its directory")
+                throw reader.damaged("has an image inside its directory")
             }
-            guard offset + length <= bytes.count else {
-                throw .truncated(.ico, "ends inside a picture")
+            let range = offset..<offset + length
+            guard range.upperBound <= bytes.count else {
+                throw .truncated(.ico, "ends inside an image")
             }
-            guard checked.insert(offset..<offset + length).inserted else { continue }
-            // Entries may differ in the length of a shared picture, and ask for endless work.
+            guard checked.insert(range).inserted else { continue }
+            // Without a limit, overlapping images of different lengths could cause endless work.
             total += length
-            guard total <= 4 * bytes.count else { throw reader.damaged("has overlapping pictures") }
-            let size = try pictureSize(
-                UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + length]))
+            guard total <= 4 * bytes.count else { throw reader.damaged("has overlapping images") }
+            let size = try imageSize(UnsafeRawBufferPointer(rebasing: bytes[range]))
             if size.width * size.height > largest.width * largest.height { largest = size }
         }
         return ImageInfo(mediaType: .ico, width: largest.width, height: largest.height)
     }
 
-    private static func pictureSize(
-        _ picture: UnsafeRawBufferPointer
+    private static func imageSize(
+        _ image: UnsafeRawBufferPointer
     ) throws(ImageError) -> (width: Int, height: Int) {
-        if picture.starts(with: PNGStructure.signature) {
+        if image.starts(with: PNGStructure.signature) {
             do {
-                let info = try PNGStructure.inspect(picture)
+                let info = try PNGStructure.inspect(image)
                 return (info.width ?? 0, info.height ?? 0)
             } catch {
-                throw .damaged(.ico, "holds a picture that is not whole: \(error.message)")
+                throw .damaged(.ico, "has a damaged image: \(error.message)")
             }
         }
-        var whole = ByteReader(picture, of: .ico)
-        var reader = try whole.part(picture.count, "a picture")
+        var whole = ByteReader(image, of: .ico)
+        var reader = try whole.part(image.count, "an image")
         let bitmap = try BMPStructure.Bitmap(&reader)
-        // The header also counts the rows of the mask, which some writers leave out.
+        // The header's height includes the rows of the mask, which some writers omit.
         let height = bitmap.height / 2
         let colourTable = bitmap.headerLength == 12 ? 3 : 4
         let pixels = bitmap.pixelLength / bitmap.height * height
-        guard bitmap.compression == .none,
-            bitmap.headerLength + bitmap.colours * colourTable + pixels <= picture.count
-        else { throw reader.damaged("has a picture that is cut short") }
+        guard !bitmap.isRunLengthEncoded,
+            bitmap.headerLength + bitmap.colours * colourTable + pixels <= image.count
+        else { throw reader.damaged("has a truncated image") }
         return (bitmap.width, height)
     }
 }

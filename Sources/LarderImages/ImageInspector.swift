@@ -1,8 +1,8 @@
-/// Tells a whole image from everything else: a server's error page with status 200, a cut file.
+/// The check that bytes are a complete image, not for example an error page or a truncated file.
 package enum ImageInspector {
     /// Recognises an image by its content, never by a name or a Content-Type, and checks that it is
-    /// whole: all of its structure, and every checksum that its format has. Pixels are not decoded.
-    /// Bytes after a format's own end mark are ignored if decoders ignore them.
+    /// complete: all of its structure, and every checksum of the format. Pixels are not decoded.
+    /// Bytes after the format's end marker are ignored if decoders ignore them.
     package static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         guard !bytes.isEmpty else {
             throw ImageError(code: .empty, mediaType: nil, message: "0 bytes")
@@ -16,7 +16,7 @@ package enum ImageInspector {
 
 package struct ImageInfo: Sendable, Equatable {
     package let mediaType: MediaType
-    /// In pixels; nil if the file states no size, as an SVG may.
+    /// In pixels. An SVG may not specify a size.
     package let width: Int?
     package let height: Int?
 
@@ -32,16 +32,16 @@ package struct ImageError: Error, Sendable, Equatable, CustomStringConvertible {
         case empty
         /// The content is not of a format in ``ImageFormat/all``.
         case notAnImage = "not-an-image"
-        /// The image starts well and ends too early.
+        /// The image is valid up to a premature end.
         case truncated
-        /// The image contradicts itself or its format's rules.
+        /// The image contradicts itself or violates its format's specification.
         case damaged
     }
 
     package let code: Code
-    /// The format that the content claims to be; nil if there is none.
+    /// The format that the content claims to have; nil if it is not recognised.
     package let mediaType: MediaType?
-    /// The fault in words. It quotes nothing unprintable.
+    /// Contains only printable characters.
     package let message: String
 
     package var description: String { message }

@@ -1,21 +1,21 @@
 extension MediaType {
-    package static let jpeg = MediaType("image/jpeg", name: "JPEG")
+    package static let jpeg = MediaType(rawValue: "image/jpeg", name: "JPEG")
 }
 
 extension ImageFormat {
     static let jpeg = ImageFormat(
-        .jpeg, suffixes: ["jpg", "jpeg"], isForAssetCatalogs: true, inspect: JPEGStructure.inspect
+        mediaType: .jpeg, suffixes: ["jpg", "jpeg"], isForAssetCatalogs: true,
+        inspect: JPEGStructure.inspect
     ) { $0.starts(with: [0xFF, 0xD8, 0xFF]) }
 }
 
 /// JPEG (ITU-T T.81): marker segments and entropy-coded scans from SOI to EOI.
 enum JPEGStructure {
-    /// Walks the marker segments and scans for the end of every entropy-coded part.
+    /// Walks the marker segments and searches for the end of every scan.
     ///
-    /// Bytes after EOI are ignored, as every decoder does: cameras and phones put further pictures
-    /// and films there. So are bytes between segments, as libjpeg does: a comment or profile whose
-    /// length is too small leaves some there. The size is the stored one, whatever the Exif
-    /// orientation.
+    /// Bytes after EOI are ignored, as in every decoder: cameras and phones store further images
+    /// and films there. Bytes between segments are ignored, as in libjpeg: they follow a comment or
+    /// profile whose length is too small. The size ignores the Exif orientation.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .jpeg)
         try reader.skip(2)
@@ -25,9 +25,9 @@ enum JPEGStructure {
             let marker = try nextMarker(&reader)
             switch marker {
             case 0xD9:
-                guard let frame, scans > 0 else { throw reader.damaged("has no picture") }
+                guard let frame, scans > 0 else { throw reader.damaged("has no image") }
                 guard frame.width > 0, frame.height > 0 else {
-                    throw reader.damaged("has an impossible size, \(frame.width) × \(frame.height)")
+                    throw reader.damaged("has an invalid size, \(frame.width) × \(frame.height)")
                 }
                 return ImageInfo(mediaType: .jpeg, width: frame.width, height: frame.height)
             case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:
@@ -39,24 +39,24 @@ enum JPEGStructure {
                 var segment = try nextSegment(&reader, "a scan header")
                 let components = try segment.big(1)
                 guard (1...4).contains(components), segment.remaining == 2 * components + 3 else {
-                    throw reader.damaged("has an impossible scan header")
+                    throw reader.damaged("has an invalid scan header")
                 }
                 try skipScan(&reader)
                 scans += 1
             case 0xDC:
-                // DNL: the number of lines, if the frame header left it open.
+                // DNL: the number of lines, if the frame header does not specify it.
                 var segment = try nextSegment(&reader, "the number of lines")
                 let lines = try segment.big(2)
                 if frame?.height == 0 { frame?.height = lines }
             case 0xC4, 0xC8, 0xCC, 0xDB, 0xDD...0xDF, 0xF0...0xFD:
                 _ = try nextSegment(&reader, "a segment")
             case 0xE0...0xEF, 0xFE:
-                // Applications' data and comments: any length is skipped.
+                // Application data and comments may declare any length.
                 reader.place = "a segment"
                 try reader.skip(max(0, try reader.big(2) - 2))
             case 0x01, 0xD0...0xD7: break
             default:
-                throw reader.damaged("has a marker out of place, 0x\(String(marker, radix: 16))")
+                throw reader.damaged("has an unexpected marker, 0x\(String(marker, radix: 16))")
             }
         }
     }
@@ -71,11 +71,11 @@ enum JPEGStructure {
             width = try segment.big(2)
             let components = try segment.big(1)
             guard (2...16).contains(precision), components > 0, segment.remaining == 3 * components
-            else { throw segment.damaged("has an impossible frame header") }
+            else { throw segment.damaged("has an invalid frame header") }
         }
     }
 
-    /// The next marker's second byte; any number of 0xFF may precede it as filling.
+    /// Returns the second byte of the next marker. Any number of fill bytes 0xFF may precede it.
     private static func nextMarker(_ reader: inout ByteReader) throws(ImageError) -> Int {
         while true {
             reader.skip(to: 0xFF)
@@ -92,11 +92,11 @@ enum JPEGStructure {
     ) throws(ImageError) -> ByteReader {
         reader.place = place
         let length = try reader.big(2)
-        guard length >= 2 else { throw reader.damaged("has an impossible length in \(place)") }
+        guard length >= 2 else { throw reader.damaged("has an invalid length in \(place)") }
         return try reader.part(length - 2, place)
     }
 
-    /// Moves past stuffed zeros, filling and restart markers.
+    /// Skips entropy-coded data with its stuffed zeros, fill bytes and restart markers.
     private static func skipScan(_ reader: inout ByteReader) throws(ImageError) {
         let start = reader.offset
         var nextRestart = 0xD0
@@ -108,7 +108,7 @@ enum JPEGStructure {
             case 0xFF: try reader.skip(1)
             case 0xD0...0xD7:
                 guard reader.bytes[reader.offset + 1] == nextRestart else {
-                    throw reader.damaged("has lost a part of its picture (restart markers)")
+                    throw reader.damaged("is missing image data (restart markers out of order)")
                 }
                 nextRestart = 0xD0 + (nextRestart + 1) % 8
                 try reader.skip(2)

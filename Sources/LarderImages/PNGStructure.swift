@@ -1,12 +1,13 @@
 // all text: codes of four bytes
 
 extension MediaType {
-    package static let png = MediaType("image/png", name: "PNG")
+    package static let png = MediaType(rawValue: "image/png", name: "PNG")
 }
 
 extension ImageFormat {
     static let png = ImageFormat(
-        .png, suffixes: ["png"], isForAssetCatalogs: true, inspect: PNGStructure.inspect
+        mediaType: .png, suffixes: ["png"], isForAssetCatalogs: true,
+        inspect: PNGStructure.inspect
     ) { $0.starts(with: PNGStructure.signature.prefix(4)) }
 }
 
@@ -14,20 +15,21 @@ extension ImageFormat {
 enum PNGStructure {
     static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
-    /// Walks the chunks from the signature to IEND, and checks the CRC of each that has a part of
-    /// the picture. An ancillary chunk with a wrong CRC is ignored, as libpng does by default. So
-    /// are bytes after IEND, as in every decoder: real icons carry padding there.
+    /// Walks the chunks from the signature to IEND, and checks the CRC of each chunk that contains
+    /// a part of the image. An ancillary chunk with a wrong CRC is ignored, as in libpng by
+    /// default. Bytes after IEND are ignored, as in every decoder: some icons have padding there.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .png)
         reader.place = "the signature"
         guard try reader.take(signature.count).elementsEqual(signature) else {
-            throw reader.damaged("signature is damaged, as by a conversion of line endings")
+            throw reader.damaged(
+                "has a damaged signature, for example after a conversion of line endings")
         }
         var chunk = try nextChunk(&reader)
-        // Xcode's variant in app bundles puts a chunk of its own first.
+        // Xcode's variant in app bundles starts with a private chunk.
         if chunk.type == "CgBI" { chunk = try nextChunk(&reader) }
         guard chunk.type == "IHDR" else {
-            throw reader.damaged("does not begin with IHDR but with \(chunk.type)")
+            throw reader.damaged("begins with \(chunk.type) instead of IHDR")
         }
         let header = try Header(&chunk.content)
         var hasPalette = false
@@ -38,7 +40,7 @@ enum PNGStructure {
             switch chunk.type {
             case "IDAT":
                 guard dataLength == 0 || previous == "IDAT" else {
-                    throw reader.damaged("has its IDAT chunks apart")
+                    throw reader.damaged("has IDAT chunks that are not consecutive")
                 }
                 guard hasPalette || !header.needsPalette else {
                     throw reader.damaged("has no palette before its pixels")
@@ -47,7 +49,7 @@ enum PNGStructure {
             case "PLTE":
                 let length = chunk.content.remaining
                 guard !hasPalette, length > 0, length <= 3 * 256, length % 3 == 0 else {
-                    throw reader.damaged("has a second or an impossible palette")
+                    throw reader.damaged("has a second or an invalid palette")
                 }
                 hasPalette = true
             case "IEND":
@@ -55,7 +57,7 @@ enum PNGStructure {
                 return ImageInfo(mediaType: .png, width: header.width, height: header.height)
             default:
                 guard chunk.type.value & ancillaryBit != 0 else {
-                    throw reader.damaged("has a critical chunk \(chunk.type) out of place")
+                    throw reader.damaged("has an unexpected critical chunk \(chunk.type)")
                 }
             }
             previous = chunk.type
@@ -66,6 +68,11 @@ enum PNGStructure {
         let width: Int
         let height: Int
         let needsPalette: Bool
+
+        /// The allowed bit depths for each colour type.
+        private static let depths: [Int: [Int]] = [
+            0: [1, 2, 4, 8, 16], 2: [8, 16], 3: [1, 2, 4, 8], 4: [8, 16], 6: [8, 16],
+        ]
 
         init(_ content: inout ByteReader) throws(ImageError) {
             guard content.remaining == 13 else {
@@ -78,16 +85,9 @@ enum PNGStructure {
             let (compression, filter) = (try content.big(1), try content.big(1))
             let interlace = try content.big(1)
             guard (1...0x7FFF_FFFF).contains(width), (1...0x7FFF_FFFF).contains(height) else {
-                throw content.damaged("has an impossible size, \(width) × \(height)")
+                throw content.damaged("has an invalid size, \(width) × \(height)")
             }
-            let depths: [Int]
-            switch colourType {
-            case 0: depths = [1, 2, 4, 8, 16]
-            case 3: depths = [1, 2, 4, 8]
-            case 2, 4, 6: depths = [8, 16]
-            default: depths = []
-            }
-            guard depths.contains(depth) else {
+            guard Self.depths[colourType]?.contains(depth) == true else {
                 throw content.damaged("has colour type \(colourType) with bit depth \(depth)")
             }
             guard compression == 0, filter == 0, interlace <= 1 else {
@@ -106,29 +106,29 @@ enum PNGStructure {
         let start = reader.offset
         let type = try reader.fourCC()
         guard type.isFourLetters, length <= 0x7FFF_FFFF else {
-            throw reader.damaged("has an impossible chunk \(type) of \(length) bytes")
+            throw reader.damaged("has an invalid chunk \(type) of \(length) bytes")
         }
         guard length <= reader.remaining - 4 else {
-            throw .truncated(.png, "ends inside its chunk \(type)")
+            throw .truncated(.png, "ends inside chunk \(type)")
         }
         let content = try reader.part(length, "a chunk")
         let covered = UnsafeRawBufferPointer(rebasing: reader.bytes[start..<reader.offset])
         guard try reader.big(4) == Int(CRC32.checksum(of: covered)) || isExpendable(type) else {
-            throw reader.damaged("has a wrong checksum in its chunk \(type)")
+            throw reader.damaged("has a wrong checksum in chunk \(type)")
         }
         return (type, content)
     }
 
-    /// Whether the picture is whole without a chunk of this type. An animation's chunks have
-    /// ancillary names, although they hold its frames. The type of a critical chunk in other
-    /// letters, as a flipped bit leaves it, is not an ancillary type.
+    /// Whether the image is complete without chunks of this type. The chunks of an animation have
+    /// ancillary names although they contain frames. The type of a critical chunk in a different
+    /// case, for example after a bit flip, does not count as ancillary.
     private static func isExpendable(_ type: FourCC) -> Bool {
         let isAncillary = type.value & ancillaryBit != 0
         return isAncillary && !["acTL", "fcTL", "fdAT"].contains(type)
             && !["IHDR", "PLTE", "IDAT", "IEND"].contains(FourCC(value: type.value & ~letterCase))
     }
 
-    /// A lower-case first letter marks a chunk that a decoder may skip.
+    /// The bit that makes the first letter lower-case. It marks a chunk that decoders may skip.
     private static let ancillaryBit: UInt32 = 0x2000_0000
     private static let letterCase: UInt32 = 0x2020_2020
 }

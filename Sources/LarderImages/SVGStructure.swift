@@ -1,33 +1,33 @@
 import LarderCore
 
 extension MediaType {
-    package static let svg = MediaType("image/svg+xml", name: "SVG")
+    package static let svg = MediaType(rawValue: "image/svg+xml", name: "SVG")
 }
 
 extension ImageFormat {
     static let svg = ImageFormat(
-        .svg, suffixes: ["svg"], isForAssetCatalogs: true, isVector: true,
-        inspect: SVGStructure.inspect, SVGStructure.recognises)
+        mediaType: .svg, suffixes: ["svg"], isForAssetCatalogs: true, isVector: true,
+        inspect: SVGStructure.inspect, recognises: SVGStructure.recognises)
 }
 
-/// Uncompressed SVG: a well-formed XML document whose root is `svg`.
+/// Uncompressed SVG: a well-formed XML document whose root element is `svg`.
 enum SVGStructure {
-    /// Whether the bytes begin like XML. UTF-16's byte order marks and zero bytes are skipped.
+    /// Whether the bytes begin like XML. Byte order marks and the zero bytes of UTF-16 are skipped.
     static func recognises(_ bytes: UnsafeRawBufferPointer) -> Bool {
         bytes.first {
             !$0.isMarkupBlank && ![0x00, 0xEF, 0xBB, 0xBF, 0xFE, 0xFF].contains($0)
         } == UInt8(ascii: "<")
     }
 
-    /// Goes through the document to its end. A root without a namespace is accepted, as native
-    /// decoders do. The size is `width` and `height` if both are in px or without a unit, else that
-    /// of the `viewBox`.
+    /// Checks the whole document. A root element without a namespace is accepted, as in native
+    /// decoders. The size is `width` and `height` if both are in px or without a unit, else the
+    /// size of the `viewBox`.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         guard let isBigEndian = isBigEndianUTF16(bytes) else {
             return try inspect(bytes, of: bytes)
         }
         guard bytes.count <= utf16Limit else {
-            throw .damaged(.svg, "is in UTF-16 and has more than \(utf16Limit) bytes")
+            throw .damaged(.svg, "is in UTF-16 and larger than \(utf16Limit) bytes")
         }
         var text = String.decoding(utf16: bytes, isBigEndian: isBigEndian).text
         return try text.withUTF8 { text in
@@ -57,7 +57,7 @@ enum SVGStructure {
         return ImageInfo(mediaType: .svg, width: size?.width, height: size?.height)
     }
 
-    /// In bytes. The copy in UTF-8 must not take much memory.
+    /// The maximum size of a document in UTF-16, in bytes. It limits the size of the UTF-8 copy.
     private static let utf16Limit = 2 << 20
 
     private static func isBigEndianUTF16(_ bytes: UnsafeRawBufferPointer) -> Bool? {
@@ -66,7 +66,8 @@ enum SVGStructure {
         return bytes[1] == 0 || bytes.starts(with: [0xFF, 0xFE]) ? false : nil
     }
 
-    /// Markup is ASCII in the other encodings, too, so that the shape of the document shows.
+    /// Whether the XML declaration names an encoding other than UTF-8 and UTF-16. The markup of
+    /// such a document is also ASCII, so it can be checked.
     private static func declaresOtherThanUTF8(_ text: UnsafeRawBufferPointer) -> Bool {
         let start = text.prefix(256).lowercasedASCII
         let declaration = start[
@@ -78,7 +79,8 @@ enum SVGStructure {
         return !["utf-8", "utf8", "utf-16"].contains { letters.starts(with: $0.utf8) }
     }
 
-    /// Drawing programs put the namespace into an entity, which is not expanded here.
+    /// Whether the root element is `svg` in the SVG namespace. Some drawing programs declare the
+    /// namespace through an entity, which is not expanded here.
     private static func isSVG(_ root: XMLWellFormedness.Element) -> Bool {
         let parts = root.name.split(separator: UInt8(ascii: ":"))
         guard parts.count <= 2, parts.last?.elementsEqual("svg".utf8) ?? false else { return false }
@@ -88,7 +90,7 @@ enum SVGStructure {
             || namespace.first == UInt8(ascii: "&") && namespace.last == UInt8(ascii: ";")
     }
 
-    /// Whether a document that broke off before its root would have been an SVG.
+    /// Whether a document that ends before its root element is probably a truncated SVG.
     private static func mentionsSVG(_ text: UnsafeRawBufferPointer) -> Bool {
         guard ContentGuess.describe(text) != ContentGuess.page else { return false }
         let start = Array(text.prefix(4096))
@@ -106,11 +108,11 @@ enum SVGStructure {
         return (width, height)
     }
 
-    /// A length in px or without a unit, rounded.
+    /// Returns a length in px or without a unit, rounded to at least 1.
     private static func pixels(_ text: some Collection<UInt8>) -> Int? {
         var digits = text.filter { !$0.isSpace }
         if digits.suffix(2).elementsEqual("px".utf8) { digits.removeLast(2) }
-        // `Double` would also take "0x10", "inf" and "nan".
+        // `Double` also accepts "0x10", "inf" and "nan".
         guard digits.allSatisfy("0123456789.+-eE".utf8.contains),
             let number = Double(String(decoding: digits, as: UTF8.self)), number > 0
         else { return nil }

@@ -1,20 +1,20 @@
 // all text: codes of four bytes
 
 extension MediaType {
-    package static let webp = MediaType("image/webp", name: "WebP")
+    package static let webp = MediaType(rawValue: "image/webp", name: "WebP")
 }
 
 extension ImageFormat {
     static let webp = ImageFormat(
-        .webp, suffixes: ["webp"], inspect: WebPStructure.inspect
+        mediaType: .webp, suffixes: ["webp"], inspect: WebPStructure.inspect
     ) { $0.starts(with: "RIFF".utf8) && $0.dropFirst(8).starts(with: "WEBP".utf8) }
 }
 
-/// WebP (RFC 9649): a RIFF file with one or several VP8 or VP8L pictures.
+/// WebP (RFC 9649): a RIFF file with one or more VP8 or VP8L images.
 enum WebPStructure {
-    /// Walks the chunks of the RIFF file, and those inside animation frames. Bytes after its stated
-    /// length are ignored, as RFC 9649 §2.4 allows. So is metadata behind the picture whose length
-    /// is wrong, as libwebp does.
+    /// Walks the chunks of the RIFF file and of its animation frames. Bytes after the file's
+    /// declared length are ignored, as RFC 9649 §2.4 allows. Metadata of a wrong length after the
+    /// image is ignored, as in libwebp.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .webp)
         try reader.skip(4)
@@ -25,10 +25,10 @@ enum WebPStructure {
         var file = try reader.part(length, "the RIFF file")
         try file.skip(4)
         var canvas: (width: Int, height: Int)?
-        var picture: (width: Int, height: Int)?
+        var image: (width: Int, height: Int)?
         var frames = 0
         var isFirst = true
-        while picture == nil && frames == 0 || !endsInMetadata(file),
+        while image == nil && frames == 0 || !endsInMetadata(file),
             var chunk = try nextChunk(&file)
         {
             switch chunk.type {
@@ -36,8 +36,8 @@ enum WebPStructure {
                 try chunk.content.skip(4)
                 canvas = (try chunk.content.little(3) + 1, try chunk.content.little(3) + 1)
             case "VP8 ", "VP8L":
-                let size = try pictureSize(&chunk.content, chunk.type)
-                picture = picture ?? size
+                let size = try imageSize(&chunk.content, chunk.type)
+                image = image ?? size
             case "ANMF":
                 try inspectFrame(&chunk.content)
                 frames += 1
@@ -47,15 +47,15 @@ enum WebPStructure {
             }
             isFirst = false
         }
-        guard picture != nil || frames > 0 else { throw file.damaged("has no picture") }
-        if let canvas, let picture, canvas != picture {
-            throw file.damaged("has a picture of another size than its canvas")
+        guard image != nil || frames > 0 else { throw file.damaged("has no image") }
+        if let canvas, let image, canvas != image {
+            throw file.damaged("has an image whose size differs from its canvas")
         }
-        let size = canvas ?? picture
+        let size = canvas ?? image
         return ImageInfo(mediaType: .webp, width: size?.width, height: size?.height)
     }
 
-    /// Whether what remains is a chunk that is cut short and has no part of a picture.
+    /// Whether the remaining bytes are a truncated chunk that contains no part of an image.
     private static func endsInMetadata(_ file: ByteReader) -> Bool {
         var rest = file
         guard let type = try? rest.fourCC(), let length = try? rest.little(4) else {
@@ -71,29 +71,28 @@ enum WebPStructure {
         let type = try reader.fourCC()
         let length = try reader.little(4)
         let content = try reader.part(length, "a chunk")
-        // Chunks are padded to an even length; some writers forget it at the very end.
+        // Chunks are padded to an even length. Some writers omit the padding of the last chunk.
         if length % 2 == 1, reader.remaining > 0 { try reader.skip(1) }
         return (type, content)
     }
 
-    /// An animation frame: 16 bytes of place and timing, then the chunks of one picture.
+    /// Checks an animation frame: 16 bytes of position and timing, then the chunks of one image.
     private static func inspectFrame(_ frame: inout ByteReader) throws(ImageError) {
         try frame.skip(16)
         while var chunk = try nextChunk(&frame) {
             if chunk.type == "VP8 " || chunk.type == "VP8L" {
-                _ = try pictureSize(&chunk.content, chunk.type)
+                _ = try imageSize(&chunk.content, chunk.type)
                 return
             }
         }
-        throw frame.damaged("has an animation frame without a picture")
+        throw frame.damaged("has an animation frame without an image")
     }
 
-    private static func pictureSize(
+    private static func imageSize(
         _ content: inout ByteReader, _ type: FourCC
     ) throws(ImageError) -> (width: Int, height: Int) {
         if type == "VP8L" {
-            // A signature, 14 bits each of width - 1 and height - 1, alpha, and a version (RFC 9649
-            // §3.4).
+            // RFC 9649 §3.4: a signature, 14 bits each of width - 1 and height - 1, alpha, version.
             guard try content.big(1) == 0x2F else {
                 throw content.damaged("has a wrong lossless signature")
             }
@@ -101,7 +100,7 @@ enum WebPStructure {
             guard bits >> 29 == 0 else { throw content.damaged("has an unknown lossless version") }
             return (bits & 0x3FFF + 1, bits >> 14 & 0x3FFF + 1)
         }
-        // A frame tag with the first partition's length, a start code, the size (RFC 6386 §9.1).
+        // RFC 6386 §9.1: a frame tag with the length of the first partition, a start code, the size.
         let tag = try content.little(3)
         guard tag & 1 == 0, try content.big(3) == 0x9D012A else {
             throw content.damaged("has no key frame")
@@ -109,10 +108,10 @@ enum WebPStructure {
         let width = try content.little(2) & 0x3FFF
         let height = try content.little(2) & 0x3FFF
         guard width > 0, height > 0 else {
-            throw content.damaged("has an impossible size, \(width) × \(height)")
+            throw content.damaged("has an invalid size, \(width) × \(height)")
         }
         guard tag >> 5 <= content.remaining else {
-            throw content.damaged("has a picture that is cut short")
+            throw content.damaged("has a truncated image")
         }
         return (width, height)
     }

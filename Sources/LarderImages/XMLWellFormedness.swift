@@ -1,15 +1,15 @@
 import LarderCore
 
-/// A pass over an XML document that checks its shape (XML 1.0, without what entities stand for) and
-/// keeps its root's attributes. Nothing is loaded from elsewhere and no entity is expanded.
+/// A check that an XML 1.0 document is well-formed. It keeps the attributes of the root element. It
+/// loads nothing and expands no entities.
 ///
-/// Why not libxml2: the bytes come from anyone. Its time grows with the square of a tag's
-/// attributes, of a declaration's names and of the document's different names, so that 16 MB can
-/// keep it busy for many minutes; here every byte is looked at a fixed number of times.
+/// libxml2 is not used because the bytes are untrusted. Its time grows with the square of the
+/// number of attributes of a tag, of names in a declaration, and of distinct names in the document,
+/// so 16 MB can keep it busy for many minutes. Here, every byte is read a fixed number of times.
 struct XMLWellFormedness {
     struct Element {
         let name: [UInt8]
-        /// The attributes' values as they are written, but for overlong ones.
+        /// Raw attribute values by name. Overlong attributes are omitted.
         let attributes: [[UInt8]: [UInt8]]
     }
 
@@ -18,16 +18,17 @@ struct XMLWellFormedness {
     private var open: [Range<Int>] = []
     private var hasDocumentType = false
 
-    /// More than drawings have; libxml2 has the same limit.
+    /// The same limit as in libxml2.
     private static let depthLimit = 256
-    /// Each attribute is compared with all others of its tag.
+    /// Attributes of a tag. Each is compared with all earlier ones.
     private static let attributeLimit = 256
-    /// In bytes: pictures within a drawing have millions. libxml2 has the same limit.
+    /// In bytes, as in libxml2. Embedded images have millions of bytes.
     private static let valueLimit = 10_000_000
-    /// What is kept of the root is looked at again: a size, a namespace.
+    /// In bytes, for the name and each attribute of the root element. A size and a namespace are
+    /// shorter.
     private static let keptLimit = 1024
 
-    /// A document in UTF-8 or in another encoding that writes markup as ASCII does.
+    /// - Parameter bytes: A document in UTF-8 or in another encoding whose markup is ASCII.
     init(_ bytes: UnsafeRawBufferPointer) {
         reader = ByteReader(bytes, of: .svg)
         reader.place = "its text"
@@ -49,13 +50,15 @@ struct XMLWellFormedness {
     }
 
     private mutating func readMarkup() throws(ImageError) {
-        guard reader.next == UInt8(ascii: "<") else { throw damaged("has text outside its root") }
+        guard reader.next == UInt8(ascii: "<") else {
+            throw damaged("has text outside its root element")
+        }
         if try accept("</") {
             try closeElement()
         } else if try accept("<?") {
             let name = try takeName()
             guard !reader.bytes[name].isWord("xml") else {
-                throw damaged("has its XML declaration out of place")
+                throw damaged("has a misplaced XML declaration")
             }
             try skip(past: "?>")
         } else if try accept("<!--") {
@@ -74,7 +77,7 @@ struct XMLWellFormedness {
         }
     }
 
-    /// `<?xml version="1.0" …?>`, which only the start may have.
+    /// Skips `<?xml version="1.0" …?>`, which is allowed only at the start.
     private mutating func skipDeclaration() throws(ImageError) {
         guard reader.rest.starts(with: "<?xml".utf8), reader.remaining > 5,
             reader.rest[5].isMarkupBlank
@@ -85,35 +88,33 @@ struct XMLWellFormedness {
             quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'")
         else { throw damaged("has a damaged XML declaration") }
         try reader.skip(1)
-        guard try accept("1.") else { throw damaged("is in an unknown version of XML") }
+        guard try accept("1.") else { throw damaged("has an unknown XML version") }
         try skip(past: "?>")
     }
 
-    /// Skips the document type, in which quotes and comments may hold any other mark.
+    /// Skips the document type. Delimiters inside quotes and comments do not count.
     private mutating func skipDocumentType() throws(ImageError) {
         var isInside = false
         while true {
             if try accept("<!--") {
                 try skip(past: "-->")
-                continue
-            }
-            if try accept("<?") {
+            } else if try accept("<?") {
                 try skip(past: "?>")
-                continue
-            }
-            switch UInt8(truncatingIfNeeded: try reader.big(1)) {
-            case UInt8(ascii: "\""): try skip(past: "\"")
-            case UInt8(ascii: "'"): try skip(past: "'")
-            case UInt8(ascii: "["): isInside = true
-            case UInt8(ascii: "]"): isInside = false
-            case UInt8(ascii: ">") where !isInside: return
-            default: continue
+            } else {
+                switch UInt8(truncatingIfNeeded: try reader.big(1)) {
+                case UInt8(ascii: "\""): try skip(past: "\"")
+                case UInt8(ascii: "'"): try skip(past: "'")
+                case UInt8(ascii: "["): isInside = true
+                case UInt8(ascii: "]"): isInside = false
+                case UInt8(ascii: ">") where !isInside: return
+                default: continue
+                }
             }
         }
     }
 
     private mutating func openElement() throws(ImageError) {
-        guard root == nil || !open.isEmpty else { throw damaged("has a second root") }
+        guard root == nil || !open.isEmpty else { throw damaged("has a second root element") }
         let name = try takeName()
         var names: [Range<Int>] = []
         var attributes: [[UInt8]: [UInt8]] = [:]
@@ -129,7 +130,7 @@ struct XMLWellFormedness {
             }
             let attribute = try takeName()
             guard !names.contains(where: { reader.isSame($0, attribute) }) else {
-                throw damaged("has an attribute twice in one tag")
+                throw damaged("has a duplicate attribute")
             }
             names.append(attribute)
             guard try skipEquals() else { throw damaged("has an attribute without a value") }
@@ -159,7 +160,7 @@ struct XMLWellFormedness {
     private mutating func takeValue() throws(ImageError) -> Range<Int> {
         guard let quote = reader.next else { throw isCut }
         guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {
-            throw damaged("has an attribute without quotes")
+            throw damaged("has an attribute value without quotes")
         }
         try reader.skip(1)
         let start = reader.offset
@@ -171,7 +172,7 @@ struct XMLWellFormedness {
                 try reader.skip(1)
                 return start..<reader.offset - 1
             case UInt8(ascii: "&"): try skipReference()
-            default: throw damaged("has a tag inside an attribute")
+            default: throw damaged("has a tag inside an attribute value")
             }
         }
     }
@@ -193,7 +194,7 @@ struct XMLWellFormedness {
         }
     }
 
-    /// `&name;`, `&#1;` or `&#x1;`. Without a document type, only five names are declared.
+    /// Skips `&name;`, `&#1;` or `&#x1;`. Without a document type, only five names are declared.
     private mutating func skipReference() throws(ImageError) {
         try reader.skip(1)
         if try accept("#") {
@@ -206,15 +207,15 @@ struct XMLWellFormedness {
             let code = UInt32(digits, radix: isHexadecimal ? 16 : 10)
             if reader.remaining == 0 { throw isCut }
             guard let code, code >= 0x20 || [9, 10, 13].contains(code), Unicode.Scalar(code) != nil
-            else { throw damaged("has a reference to an impossible character") }
+            else { throw damaged("has a reference to an invalid character") }
         } else {
             let name = reader.bytes[try takeName()]
             guard hasDocumentType || Self.declared.contains(where: name.elementsEqual) else {
-                throw damaged("has a reference to nothing that is declared")
+                throw damaged("has a reference to an undeclared entity")
             }
         }
         guard try reader.big(1) == UInt8(ascii: ";") else {
-            throw damaged("has a reference without an end")
+            throw damaged("has an unterminated reference")
         }
     }
 
@@ -252,7 +253,7 @@ struct XMLWellFormedness {
         throw isCut
     }
 
-    /// Moves behind `mark` if it is next; a document that ends inside the mark was cut.
+    /// Skips `mark` if it is next. A document that ends inside the mark is truncated.
     private mutating func accept(_ mark: StaticString) throws(ImageError) -> Bool {
         let count = mark.utf8CodeUnitCount
         for index in 0..<count {
@@ -263,7 +264,7 @@ struct XMLWellFormedness {
         return true
     }
 
-    /// Checks that every character may be in a document, and, in UTF-8, is whole.
+    /// Checks that every character is allowed in XML and, in UTF-8, is well-formed.
     func checkCharacters(isUTF8: Bool) throws(ImageError) {
         var reader = reader
         reader.rewind()
@@ -273,13 +274,13 @@ struct XMLWellFormedness {
             }
             if reader.remaining == 0 { return }
             guard let length = Self.characterLength(reader.rest) else {
-                throw damaged("has an impossible character", at: reader.offset)
+                throw damaged("has an invalid character", at: reader.offset)
             }
             try reader.skip(length)
         }
     }
 
-    /// The length of the UTF-8 character beyond ASCII that comes first; nil if there is none.
+    /// Returns the length of the non-ASCII UTF-8 character at the start; nil if it is invalid.
     private static func characterLength(_ bytes: UnsafeRawBufferPointer) -> Int? {
         var bytes = bytes.prefix(4).makeIterator()
         var decoder = UTF8()
@@ -290,7 +291,7 @@ struct XMLWellFormedness {
     }
 
     private static let declared = ["amp", "lt", "gt", "quot", "apos"].map { Array($0.utf8) }
-    private var isCut: ImageError { .truncated(.svg, "ends before its root is closed") }
+    private var isCut: ImageError { .truncated(.svg, "ends before its root element is closed") }
 
     private func damaged(_ message: String, at offset: Int? = nil) -> ImageError {
         let line = reader.bytes[..<(offset ?? reader.offset)].count { $0 == 0x0A } + 1

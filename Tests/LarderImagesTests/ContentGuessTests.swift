@@ -7,7 +7,7 @@ struct ContentGuessTests: ImageTests {
         ("<!-- hello --><html>", "an HTML page"), ("<?xml version='1.0'?><html/>", "an HTML page"),
         ("<?xml version='1.0'?>", "an XML document"),
         ("<p>unclosed", "markup"), ("{\"error\": 404}", "JSON"), ("[]", "JSON"),
-        ("Not found", "plain text"), ("Über uns", "plain text"), (" \n", "white space only"),
+        ("Not found", "plain text"), ("Über uns", "plain text"), (" \n", "only white space"),
         ("HTTP/1.1 200 OK", "an HTTP message"), ("%PDF-1.7", "a PDF document"),
         ("icnsxxxx", "an Apple icon family (icns), which is not supported"),
         ("PK\u{3}\u{4}", "a ZIP archive"), ("\u{7F}ELF", "an ELF program"),
@@ -21,7 +21,7 @@ struct ContentGuessTests: ImageTests {
 
     @Test(
         arguments: [
-            ([0x1F, 0x8B, 8, 0], "gzip data"), ([0, 0, 0, 0], "zero bytes only"),
+            ([0x1F, 0x8B, 8, 0], "gzip data"), ([0, 0, 0, 0], "only zero bytes"),
             ([0x61, 0x7F], "unknown binary data"), ([0x28, 0xB5, 0x2F, 0xFD], "Zstandard data"),
             ([1, 2, 3, 200], "unknown binary data"),
             ([0x49, 0x49, 0x2A, 0], "a TIFF picture, which is not supported"),

@@ -64,9 +64,9 @@ struct GIFStructureTests: ImageTests {
 
     @Test func brokenRules() {
         expectDamage(screen("GIF88a", 9, 8) + picture + [0x3B], "version")
-        expectDamage(screen("GIF89a", 9, 8) + [0x3B], "no picture")
+        expectDamage(screen("GIF89a", 9, 8) + [0x3B], "no image")
         expectDamage(screen("GIF89a", 9, 8) + picture + [0x77], "0x77")
-        expectDamage(screen("GIF89a", 9, 8) + picture.prefix(11) + [0, 0x3B], "empty picture")
+        expectDamage(screen("GIF89a", 9, 8) + picture.prefix(11) + [0, 0x3B], "empty image")
         expectDamage(
             screen("GIF89a", 9, 8) + picture.prefix(10) + [12, 1, 1, 0, 0x3B], "code size")
         let flat = [0x2C, 0, 0, 0, 0, 7, 0, 0, 0, 0, 2, 1, 1, 0, 0x3B] as [UInt8]

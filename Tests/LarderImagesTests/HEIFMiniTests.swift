@@ -50,7 +50,7 @@ struct HEIFMiniTests: ImageTests {
     }
 
     @Test func brokenRules() {
-        expectDamage(MiniFile(version: 1).bytes, "unknown mini box")
+        expectDamage(MiniFile(version: 1).bytes, "unknown version")
         let head = Bytes.big(16, 4) + Array("ftypmif3avif".utf8)
         expectDamage(head + Bytes.big(10, 4) + Array("mini".utf8) + [0, 0], "too few bytes")
         #expect(fault(head)?.code == .truncated)

@@ -86,10 +86,10 @@ struct HEIFStructureTests: ImageTests {
 
     @Test func brokenRules() {
         expectDamage(HEIFFile(meta: false, data: HEIFFile.box("moov", [])), "no meta box")
-        expectDamage(HEIFFile(primary: 2), "where its picture is")
-        expectDamage(HEIFFile(size: nil), "how large")
-        expectDamage(HEIFFile(size: (0, 20)), "how large")
-        expectDamage(HEIFFile(coding: "Exif"), "no coded picture")
+        expectDamage(HEIFFile(primary: 2), "no location")
+        expectDamage(HEIFFile(size: nil), "no image size")
+        expectDamage(HEIFFile(size: (0, 20)), "no image size")
+        expectDamage(HEIFFile(coding: "Exif"), "no coded image")
     }
 
     @Test func filmsAreNotPictures() {

@@ -33,7 +33,7 @@ struct ICOStructureTests: ImageTests {
         damaged[60] ^= 1
         let fault = fault(ico([bitmap(16), damaged]))
         #expect(fault?.code == .damaged && fault?.mediaType == .ico)
-        #expect(fault?.message.contains("not whole: PNG") == true)
+        #expect(fault?.message.contains("damaged image: PNG") == true)
     }
 
     @Test func brokenRules() {
@@ -41,7 +41,7 @@ struct ICOStructureTests: ImageTests {
         #expect(fault(ico([Array("neither a bitmap nor a PNG".utf8)]))?.code == .damaged)
         var inside = ico([png])
         inside.replaceSubrange(18..<22, with: Bytes.little(4, 4))
-        #expect(fault(inside)?.message == "ICO has a picture inside its directory")
+        #expect(fault(inside)?.message == "ICO has an image inside its directory")
     }
 
     @Test func entriesMayShareAPicture() throws {
@@ -57,7 +57,7 @@ struct ICOStructureTests: ImageTests {
     @Test func sharedPicturesCannotAskForEndlessWork() {
         let padded = png + [UInt8](repeating: 0, count: 50)
         let file = shared(padded, lengths: (0..<50).map { png.count + $0 })
-        #expect(fault(file)?.message == "ICO has overlapping pictures")
+        #expect(fault(file)?.message == "ICO has overlapping images")
     }
 
     /// One picture, and an entry for each length that it is said to have.

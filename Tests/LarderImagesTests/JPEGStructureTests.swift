@@ -75,8 +75,8 @@ struct JPEGStructureTests: ImageTests {
     }
 
     @Test func brokenRules() {
-        expectDamage(start + end, "no picture")
-        expectDamage(start + [0xFF] + frame + end, "no picture")
+        expectDamage(start + end, "no image")
+        expectDamage(start + [0xFF] + frame + end, "no image")
         expectDamage(start + scan + [1] + frame + end, "before its frame")
         expectDamage(start + frame + frame + scan + [1] + end, "two frame")
         expectDamage(start + frame + scan + end, "empty scan")

@@ -69,7 +69,7 @@ struct PNGStructureTests: ImageTests {
         let text = Self.chunk("tEXt", [65, 0, 66])
         #expect(fault(png([header, text, pixels, pixels, text, end])) == nil)
         expectDamage([pixels, header, end], "IHDR")
-        expectDamage([header, pixels, text, pixels, end], "apart")
+        expectDamage([header, pixels, text, pixels, end], "not consecutive")
         expectDamage([header, text, end], "no pixels")
         expectDamage([header, Self.chunk("IDAT", []), end], "no pixels")
         expectDamage([header, header, pixels, end], "'IHDR'")
@@ -90,12 +90,12 @@ struct PNGStructureTests: ImageTests {
         for place in whole.indices {
             var chunks = whole
             chunks[place] = Self.damaged(chunks[place])
-            expectDamage(chunks, "checksum in its chunk")
+            expectDamage(chunks, "checksum in chunk")
         }
         // Of the second of two, a flipped bit makes an ancillary chunk: it still has pixels.
         var flipped = pixels
         flipped[4] ^= 0x20
-        expectDamage([header, pixels, flipped, end], "checksum in its chunk 'iDAT'")
+        expectDamage([header, pixels, flipped, end], "checksum in chunk 'iDAT'")
     }
 
     @Test func anAncillaryChunkBeyondTheEndIsACut() {
@@ -106,7 +106,7 @@ struct PNGStructureTests: ImageTests {
     @Test func impossibleChunks() {
         expectDamage(
             [header, Bytes.big(0, 4) + [1, 2, 3, 4] + Bytes.big(0, 4), end],
-            "impossible chunk 0x1020")
+            "invalid chunk 0x1020")
         let endless = png([header, Bytes.big(0x7FFF_FFFF, 4) + Array("IDAT".utf8)])
         #expect(fault(endless)?.code == .truncated)
         #expect(fault(png([header, pixels]))?.message == "PNG ends before IEND")

@@ -46,19 +46,19 @@ struct WebPStructureTests: ImageTests {
     }
 
     @Test func brokenRules() {
-        expectDamage(riff([]), "no picture")
-        expectDamage(riff(canvas(30, 20)), "no picture")
+        expectDamage(riff([]), "no image")
+        expectDamage(riff(canvas(30, 20)), "no image")
         expectDamage(riff(canvas(30, 21) + lossy), "canvas")
         expectDamage(riff(Self.chunk("EXIF", []) + lossy), "'EXIF'")
         expectDamage(riff(Self.chunk("VP8 ", [1, 0, 0, 0x9D, 1, 0x2A, 1, 0, 1, 0])), "key frame")
         expectDamage(riff(Self.chunk("VP8 ", [0, 0, 0, 0x9D, 1, 0x2B, 1, 0, 1, 0])), "key frame")
         expectDamage(riff(Self.chunk("VP8 ", [0, 0, 0, 0x9D, 1, 0x2A, 0, 0, 1, 0])), "size")
-        expectDamage(riff(Self.chunk("VP8 ", [0, 1, 0, 0x9D, 1, 0x2A, 1, 0, 1, 0])), "cut short")
+        expectDamage(riff(Self.chunk("VP8 ", [0, 1, 0, 0x9D, 1, 0x2A, 1, 0, 1, 0])), "truncated")
         expectDamage(riff(Self.chunk("VP8L", [0x2E, 0, 0, 0, 0])), "signature")
         expectDamage(riff(Self.chunk("VP8L", [0x2F, 0, 0, 0, 0x20])), "version")
         expectDamage(
             riff(canvas(9, 9) + Self.chunk("ANMF", [UInt8](repeating: 0, count: 16))),
-            "without a picture")
+            "without an image")
     }
 
     private func riff(_ chunks: [UInt8], length: Int? = nil) -> [UInt8] {

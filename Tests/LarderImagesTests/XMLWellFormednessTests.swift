@@ -22,18 +22,18 @@ struct XMLWellFormednessTests: ImageTests {
         ("<svg><g></svg>", "not open"), ("<svg></svg></svg>", "not open"),
         ("<svg></SVG>", "not open"), ("<svg/><svg/>", "second root"), ("<svg/>text", "outside"),
         ("<svg/>\0", "outside"), ("<svg a=1/>", "without quotes"), ("<svg a/>", "without a value"),
-        ("<svg a='1'b='2'/>", "damaged tag"), ("<svg a='1' a='2'/>", "twice"),
+        ("<svg a='1'b='2'/>", "damaged tag"), ("<svg a='1' a='2'/>", "duplicate attribute"),
         ("<svg a='<'/>", "inside an attribute"), ("<svg>< g/></svg>", "damaged name"),
         ("<svg><1g/></svg>", "damaged name"), ("<svg><-g/></svg>", "damaged name"),
-        ("<svg>&nbsp;</svg>", "nothing that is declared"), ("<svg>&amp </svg>", "without an end"),
-        ("<svg>& </svg>", "damaged name"), ("<svg>&#0;</svg>", "impossible character"),
-        ("<svg>&#xD800;</svg>", "impossible character"),
-        ("<svg>&#1a;</svg>", "impossible character"),
-        ("<svg>&#99999999999;</svg>", "impossible character"), ("<svg>]]></svg>", "CDATA"),
+        ("<svg>&nbsp;</svg>", "undeclared entity"), ("<svg>&amp </svg>", "unterminated"),
+        ("<svg>& </svg>", "damaged name"), ("<svg>&#0;</svg>", "invalid character"),
+        ("<svg>&#xD800;</svg>", "invalid character"),
+        ("<svg>&#1a;</svg>", "invalid character"),
+        ("<svg>&#99999999999;</svg>", "invalid character"), ("<svg>]]></svg>", "CDATA"),
         ("<svg><!-- a -- b --></svg>", "hyphens"), ("<svg><?xml version='1.0'?></svg>", "XML decl"),
         ("<?xml version='1'?><svg/>", "version"), ("<?xml encoding='x'?><svg/>", "XML declaration"),
-        ("<svg><!DOCTYPE svg></svg>", "damaged name"), ("<svg>\u{1}</svg>", "impossible character"),
-        ("<svg>\u{FFFE}</svg>", "impossible character"),
+        ("<svg><!DOCTYPE svg></svg>", "damaged name"), ("<svg>\u{1}</svg>", "invalid character"),
+        ("<svg>\u{FFFE}</svg>", "invalid character"),
     ])
     func damaged(text: String, word: String) {
         expectDamage(Array(text.utf8), word)
@@ -46,8 +46,8 @@ struct XMLWellFormednessTests: ImageTests {
 
     @Test func brokenUTF8IsFoundUnlessAnotherEncodingIsDeclared() {
         let text = [UInt8]("<svg>".utf8) + [0xE9] + "</svg>".utf8
-        expectDamage(text, "impossible character")
-        expectDamage(Array("<?xml version='1.0' encoding='UTF-8'?>".utf8) + text, "impossible")
+        expectDamage(text, "invalid character")
+        expectDamage(Array("<?xml version='1.0' encoding='UTF-8'?>".utf8) + text, "invalid")
         #expect(fault(Array("<?xml version='1.0' encoding='latin1'?>".utf8) + text) == nil)
     }
 
