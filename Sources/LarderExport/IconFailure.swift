@@ -1,20 +1,20 @@
 import LarderManifest
 
-/// The reason for which an icon was skipped, or failed, in the words of a report.
+/// A reason code, as in reports, for an icon that was skipped or failed.
 package protocol FailureCode: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
     static var noIcon: Self { get }
     static var badEntry: Self { get }
-    /// Whether the icon is skipped, and has not failed.
+    /// Whether the icon counts as skipped, not as failed.
     var isSkip: Bool { get }
 }
 
 package struct IconFailure<Code: FailureCode>: Sendable, Equatable {
     package let code: Code
-    /// The entry's name; text from outside.
+    /// The name in the manifest. Untrusted text.
     package let name: String
-    /// Its URL, or another key; nil if there is none. Text from outside.
+    /// The URL or the resource key. Untrusted text.
     package let url: String?
-    /// The reason in words; text from outside may be in it.
+    /// May contain untrusted text.
     package let message: String
 
     init(_ code: Code, name: String = "", url: String? = nil, _ message: String) {
@@ -25,10 +25,10 @@ package struct IconFailure<Code: FailureCode>: Sendable, Equatable {
     }
 }
 
-/// The icons of a report that were skipped or have failed: all are counted, the first are kept.
+/// The number of skipped and failed icons by reason, and the first failures.
 package struct IconFailures<Code: FailureCode>: Sendable {
     package private(set) var counts: [Code: Int] = [:]
-    /// The first 100 that failed.
+    /// The first 100 failures.
     package private(set) var failures: [IconFailure<Code>] = []
 
     package var skipped: Int { counts.reduce(0) { $1.key.isSkip ? $0 + $1.value : $0 } }
@@ -52,26 +52,26 @@ package struct IconFailures<Code: FailureCode>: Sendable {
 package typealias ExportFailure = IconFailure<ExportCode>
 
 package enum ExportCode: String, FailureCode {
-    // Skipped: nothing is wrong.
+    // Skipped.
     case noIcon = "no-icon"
-    /// The manifest has the icon itself, and there is no URL that an app would ask for.
+    /// The manifest contains the icon inline, so it has no URL that an app could request.
     case noURL = "no-url"
     case notAnImage = "not-an-image"
-    /// Xcode does not accept images of that type.
+    /// Xcode does not accept the media type.
     case unsupportedType = "unsupported-type"
     case notShown = "not-shown"
 
     // Failed.
     case badEntry = "bad-entry"
     case missing
-    /// Its object is gone, or has other bytes.
+    /// The object is missing or damaged.
     case corrupt
     case integrityMismatch = "integrity-mismatch"
     case sizeMismatch = "size-mismatch"
     case unreadable
-    /// Something that is not a file is in its place, or its name is too long.
+    /// The file cannot be created, for example because a directory has its name.
     case obstructed
-    /// Another icon has the same name, and other bytes.
+    /// Another icon has the same file name but different bytes.
     case ambiguous
 
     package var isSkip: Bool {
@@ -81,23 +81,22 @@ package enum ExportCode: String, FailureCode {
 
 package typealias ImportFailure = IconFailure<ImportCode>
 
-/// The reason for which an icon was not imported, though a file may exist.
 package enum ImportCode: String, FailureCode {
-    // Skipped: nothing is wrong.
+    // Skipped.
     case noIcon = "no-icon"
-    /// The manifest has the icon itself: prefetch stores it.
+    /// The manifest contains the icon inline. `larder prefetch` stores it.
     case noURL = "no-url"
 
     // Failed.
     case badEntry = "bad-entry"
-    /// A link, a directory or a pipe is in the place of the file.
+    /// A link, a directory or a pipe has the file's name.
     case notAFile = "not-a-file"
     case unreadable
-    /// The library has stored the body of an error.
+    /// The library stored the body of an error response.
     case errorResponse = "error-response"
     case tooLarge = "too-large"
     case notAnImage = "not-an-image"
-    /// The manifest or the directory's list demands other bytes.
+    /// The bytes do not match the manifest or the directory's `index.json`.
     case integrityMismatch = "integrity-mismatch"
     case sizeMismatch = "size-mismatch"
     case unstored

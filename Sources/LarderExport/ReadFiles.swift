@@ -2,14 +2,14 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// The contents of files in a foreign directory. Each file is read once, even if it has many names
-/// or many lines in a list: both cost their owner nothing.
+/// The contents of files in an untrusted directory. Each file is read only once, even if it has
+/// many hard links or is listed many times.
 struct ReadFiles {
     struct Content {
         let digest: Digest
         let size: Int64
         var attributes = ObjectAttributes()
-        /// Why the bytes are not an image; nil if they are, or were not inspected.
+        /// The reason that the bytes are not an image; nil if they are, or were not inspected.
         var fault: String?
     }
 
@@ -40,7 +40,7 @@ struct ReadFiles {
         }
     }
 
-    /// Returns the content of a file; nil if it was not read, or has changed.
+    /// Returns the content of a file that was read before and has not changed since.
     func content(of file: FileIdentity) throws -> Content? {
         try database.read { db in
             try PreparedStatement(
@@ -57,7 +57,7 @@ struct ReadFiles {
         }
     }
 
-    /// Returns the digest of a regular file that has not been read yet; nil if it was cancelled.
+    /// Returns the digest of a regular file, which must be open at its start; nil if cancelled.
     func digest(of file: FileDescriptor, isCancelled: () -> Bool) throws -> Digest? {
         let identity = FileIdentity(try file.status())
         if let known = try content(of: identity) { return known.digest }

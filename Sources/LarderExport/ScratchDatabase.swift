@@ -1,7 +1,7 @@
 import GRDB
 import LarderCache
 
-// Temporary databases: they keep memory within bounds, however many icons there are.
+// Temporary databases, which limit memory for any number of icons.
 
 extension DatabaseQueue {
     static let pageLimit = 500
@@ -29,8 +29,8 @@ extension DatabaseQueue {
         try read { try PreparedStatement($0, sql).firstInteger(value) != nil }
     }
 
-    /// Calls `body` with one page after the other. `page` reads the rows that follow the given one.
-    /// `body` can use the database.
+    /// Calls `body` with each page of rows. `page` reads the rows after the given row. `body` can
+    /// use the database.
     func forEachPage<Row>(
         _ page: (Database, Row?) throws -> [Row], _ body: ([Row]) throws -> Void
     ) throws {

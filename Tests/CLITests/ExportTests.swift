@@ -87,7 +87,7 @@ import Testing
             #expect(finished.status == 2)
             #expect(
                 finished.standardOutput.contains(
-                    "\(urls[1]): is not in the cache; larder prefetch fetches it\n"))
+                    "\(urls[1]): not in the cache; run larder prefetch to download it\n"))
             #expect(finished.standardOutput.contains("1 failed (1 missing)"))
             let quiet = try larder.run(arguments: arguments + ["--quiet"])
             #expect(quiet.status == 2 && quiet.standardOutput.isEmpty)
@@ -166,7 +166,7 @@ import Testing
             #expect(try larder.prefetch(manifest).status == 0)
             let inside = try larder.run("export", larder.cache + "/seed", "--layout", "nuke")
             #expect(inside.status == 1)
-            #expect(inside.standardError.contains("lies in the cache"), "\(inside)")
+            #expect(inside.standardError.contains("is inside the cache"), "\(inside)")
             // Of another layout.
             #expect(try larder.run("export", seed, "--layout", "nuke").status == 0)
             let other = try larder.run("import", seed, "--layout", "coil", "--manifest", manifest)

@@ -3,21 +3,20 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// Looks up the icons of an export: those of manifests, or all of the cache.
+/// The icons of an export, from manifests or the whole cache.
 struct ExportCollection {
     let cache: Cache
     let layout: ExportLayout
-    /// The library that files are named for; nil: they are named for people.
+    /// Nil if files get readable names.
     let library: (any KeyedLayout)?
     let list: ExportList
     let isCancelled: () -> Bool
     var report: ExportReport
     var icons: [ExportedIcon] = []
 
-    /// Without the bytes that an item may have.
     private typealias Wanted = (name: String, url: String?, key: String, expectation: Expectation)
 
-    /// Adds the icons of manifests, under their URLs exactly as those spell them.
+    /// Adds the icons of manifests, with URLs as spelled in the manifest.
     mutating func add(_ manifests: [ManifestSource], rules: ManifestRules) throws {
         var page: [Wanted] = []
         for source in manifests {
@@ -61,30 +60,31 @@ struct ExportCollection {
             ExportFailure(code, name: wanted.name, url: wanted.url ?? wanted.key, message)
         }
         if library != nil, wanted.url == nil {
-            return failure(
-                .noURL, "the manifest has the icon itself: there is no URL to look it up by")
+            return failure(.noURL, Self.noURL)
         }
         guard var object else {
-            return failure(.missing, "is not in the cache; larder prefetch fetches it")
+            return failure(.missing, "not in the cache; run larder prefetch to download it")
         }
         let expectation = wanted.expectation
         if expectation.size != nil { object = cache.sized(object) }
         if let mismatch = expectation.mismatch(digest: object.digest, size: object.size),
             let code = ExportCode(rawValue: mismatch.code)
         {
-            return failure(code, "other bytes are cached: \(mismatch.message)")
+            return failure(code, "the cache has different bytes: \(mismatch.message)")
         }
         return unsupported(object).map { failure(.unsupportedType, $0) }
     }
 
+    private static let noURL =
+        "the icon is inline in the manifest, so it has no URL for the library to look up"
+
     private func unsupported(_ object: StoredObject) -> String? {
-        guard layout == .assetCatalog, !ImageFile.isForAssetCatalog(object.mediaType) else {
-            return nil
-        }
-        return "Xcode takes no \(object.mediaType ?? "unknown type")"
+        layout == .assetCatalog && !ImageFile.isForAssetCatalog(object.mediaType)
+            ? "Xcode does not accept \(object.mediaType ?? "an unknown media type")" : nil
     }
 
-    /// Adds all images of the cache; for a library, also under each spelling that a manifest had.
+    /// Adds all images of the cache. For a library, also adds them under each URL spelling that a
+    /// manifest used.
     mutating func addAll() throws {
         try cache.forEachResource { resource in
             if isCancelled() { throw CancellationError() }
@@ -108,7 +108,7 @@ struct ExportCollection {
     private mutating func add(_ spellings: [Spelling]) throws {
         let resources = try cache.resources(spellings.map(\.key))
         for (spelling, resource) in zip(spellings, resources) {
-            // An icon that was evicted meanwhile is not exported.
+            // The icon may have been evicted since.
             if let resource { try add(resource, url: spelling.text) }
         }
     }
@@ -117,10 +117,10 @@ struct ExportCollection {
         report.icons += 1
         let problem: (ExportCode, String)? =
             if resource.object.mediaType == nil {
-                // The cache also has manifests.
-                (.notAnImage, "is not an image")
+                // The cache also stores manifests.
+                (.notAnImage, "not an image")
             } else if library != nil, url == nil {
-                (.noURL, "a manifest has the icon itself: there is no URL to look it up by")
+                (.noURL, Self.noURL)
             } else {
                 unsupported(resource.object).map { (.unsupportedType, $0) }
             }

@@ -3,18 +3,17 @@ import GRDB
 import LarderCache
 
 struct ExportedIcon {
-    /// Its place in the list, from 1; 0 until it has one.
     var id: Int64 = 0
-    /// The entry's name; text from outside.
+    /// The name in the manifest. Untrusted text.
     let name: String
-    /// The URL as an app has it; nil if there is none.
+    /// The URL as spelled by an app.
     let url: String?
     let key: String
-    /// The beginning of its files' names; nil if that is not known yet.
+    /// The common prefix of the icon's file names; nil until ``ExportList/nameAll()``.
     let stem: String?
-    /// The readable name that a stem is made of; nil if a library names the files.
+    /// The readable name from which the stem is made; nil if a library defines the file names.
     var base: String?
-    /// Nil if it has failed already.
+    /// Nil if the icon has failed.
     let object: StoredObject?
 
     func failure(_ code: ExportCode, _ message: String) -> ExportFailure {
@@ -33,7 +32,7 @@ extension ExportedIcon {
     }
 }
 
-/// All icons of an export, in a temporary database. It is written once, then sorted, then read.
+/// All icons of an export, in a temporary database that is written once, then sorted, then read.
 final class ExportList {
     private let database: DatabaseQueue
 
@@ -42,7 +41,7 @@ final class ExportList {
             """
             CREATE TABLE main.o (
                 id INTEGER PRIMARY KEY, name TEXT NOT NULL, url TEXT, key TEXT NOT NULL,
-                stem TEXT, base TEXT, folded TEXT, alike TEXT,
+                stem TEXT, base TEXT, folded_base TEXT, folded_stem TEXT,
                 digest BLOB, size INTEGER, media_type TEXT, width INTEGER, height INTEGER,
                 stored_at REAL, used_at REAL
             );
@@ -69,18 +68,19 @@ final class ExportList {
         }
     }
 
-    /// Names each icon. The first of a name has it plainly, others with a digest of their URL.
+    /// Names each icon. The first icon with a name keeps it. Others get a digest of their URL
+    /// appended.
     func nameAll() throws {
         try database.writeWithoutTransaction {
-            try $0.execute(sql: "CREATE INDEX main.by_base ON o (folded, id)")
+            try $0.execute(sql: "CREATE INDEX main.by_base ON o (folded_base, id)")
         }
         var first: (folded: String, identity: String, stem: String)?
         try database.forEachPage { db, last in
             try PreparedStatement(
                 db,
                 """
-                SELECT folded, id, base, coalesce(url, key) FROM o
-                WHERE (folded, id) > (?, ?) ORDER BY folded, id LIMIT 256
+                SELECT folded_base, id, base, coalesce(url, key) FROM o
+                WHERE (folded_base, id) > (?, ?) ORDER BY folded_base, id LIMIT 256
                 """
             ).rows(last?.folded ?? "", last?.id ?? 0) {
                 (
@@ -90,18 +90,18 @@ final class ExportList {
             }
         } _: { page in
             let stems = page.map { icon in
-                var stem = SafeName.told(apart: icon.base, by: icon.identity)
+                var stem = SafeName.disambiguated(icon.base, by: icon.identity)
                 if let first, first.folded.isSame(as: icon.folded) {
-                    // The same icon of the same name once more.
+                    // The same icon can be listed several times.
                     if first.identity.isSame(as: icon.identity) { stem = first.stem }
                 } else {
-                    if !SafeName.isTold(icon.base) { stem = icon.base }
+                    if !SafeName.isDisambiguated(icon.base) { stem = icon.base }
                     first = (icon.folded, icon.identity, stem)
                 }
                 return stem
             }
             try database.run(
-                "UPDATE o SET stem = ?, alike = ? WHERE id = ?", for: zip(stems, page)
+                "UPDATE o SET stem = ?, folded_stem = ? WHERE id = ?", for: zip(stems, page)
             ) {
                 $1.bind($0.0)
                 $1.bind(SafeName.folded($0.0))
@@ -115,12 +115,13 @@ final class ExportList {
             try $0.execute(
                 sql: """
                     CREATE INDEX main.by_stem ON o (stem, id);
-                    CREATE INDEX main.by_likeness ON o (alike) WHERE alike IS NOT NULL;
+                    CREATE INDEX main.by_folded_stem ON o (folded_stem)
+                    WHERE folded_stem IS NOT NULL;
                     """)
         }
     }
 
-    /// Calls `body` with pages of the icons that have a stem, sorted by stem and place.
+    /// Calls `body` with pages of the icons that have a stem, sorted by stem and insertion order.
     func forEachPage(_ body: ([ExportedIcon]) throws -> Void) throws {
         try database.forEachPage(
             { db, last in
@@ -138,13 +139,13 @@ final class ExportList {
         try forEachPage { try $0.forEach(body) }
     }
 
-    /// Whether an icon has that name, failed ones included.
+    /// Whether an icon has that stem, including failed icons.
     func has(_ stem: String) throws -> Bool {
         try database.hasRow("SELECT 1 FROM o WHERE stem = ? LIMIT 1", stem)
     }
 
-    /// Whether an icon has a readable name that a file system may take for that one.
-    func hasLike(_ stem: String) throws -> Bool {
-        try database.hasRow("SELECT 1 FROM o WHERE alike = ? LIMIT 1", SafeName.folded(stem))
+    /// Whether an icon has a readable stem that differs at most in case or normalisation.
+    func hasEquivalent(_ stem: String) throws -> Bool {
+        try database.hasRow("SELECT 1 FROM o WHERE folded_stem = ? LIMIT 1", SafeName.folded(stem))
     }
 }

@@ -2,16 +2,16 @@ import LarderCache
 
 package struct ExportReport: Sendable {
     package var layout: ExportLayout
-    /// The directory that has the layout's files.
+    /// The directory with the layout's files.
     package let directory: String
     package internal(set) var icons = 0
     package internal(set) var linked = 0
     package internal(set) var cloned = 0
     package internal(set) var copied = 0
     package internal(set) var unchanged = 0
-    /// Icons with the name and the bytes of another.
+    /// The number of icons with the same file name and bytes as another icon.
     package internal(set) var duplicates = 0
-    /// The sum of the sizes of linked, cloned and copied files.
+    /// The total size of linked, cloned and copied files.
     package internal(set) var bytes: Int64 = 0
     package internal(set) var pruned = 0
     package internal(set) var problems = IconFailures<ExportCode>()
@@ -29,21 +29,19 @@ package struct ExportReport: Sendable {
         case .linked: linked += 1
         case .cloned: cloned += 1
         case .copied: copied += 1
-        case .unchanged:
-            unchanged += 1
-            return
+        case .unchanged: unchanged += 1
         }
-        self.bytes += bytes
+        if placement != .unchanged { self.bytes += bytes }
     }
 }
 
 enum Placement {
-    /// It is another name of the cache's own file.
+    /// A hard link to the cache's file.
     case linked
-    /// It shares the blocks of the cache's file, until one of them is written.
+    /// A copy-on-write clone of the cache's file.
     case cloned
     case copied
-    /// It existed, with the right bytes.
+    /// An existing file with the correct bytes.
     case unchanged
 }
 
@@ -51,11 +49,7 @@ protocol ExportedFiles {
     func begin(_ list: ExportList) throws
     func place(_ object: StoredObject, _ stem: String) throws -> Placement
 
-    /// Writes the file that lists the others. With `prune`, also removes the files of icons that
-    /// are not in the list.
+    /// Writes the layout's index file. With `prune`, also removes the files of icons that are not
+    /// in the list.
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws
-}
-
-extension ExportedFiles {
-    func begin(_ list: ExportList) throws {}
 }

@@ -2,10 +2,11 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// Puts files into a tree, each in one step. A file that has the right bytes stays as it is.
+/// Writes files atomically into an export's directory. A file with the correct bytes is not written
+/// again.
 final class ExportWriter {
-    /// The age in seconds at which the date of the last access is renewed if the library has dates.
-    private static let longestAccess = 86_400
+    /// The age in seconds at which access dates are renewed, for layouts with dates.
+    private static let accessDateAge = 86_400
 
     let tree: ExportTree
     let cache: Cache
@@ -18,7 +19,7 @@ final class ExportWriter {
     private var mayClone: Bool
     private var isDirty = false
 
-    /// - Parameter modified: The date of last modification of all files; nil: any.
+    /// - Parameter modified: The modification date of all files; nil for any date.
     init(
         _ tree: ExportTree, cache: Cache, mayLink: Bool, mayClone: Bool, modified: Date?,
         isCancelled: @escaping () -> Bool
@@ -34,13 +35,13 @@ final class ExportWriter {
     }
 
     /// - Throws: `CancellationError` if the export was cancelled.
-    func goOn() throws {
+    func checkCancellation() throws {
         if isCancelled() { throw CancellationError() }
     }
 
-    /// Puts an object's bytes into a file, compared with its digest before it gets its name. Calls
-    /// `body` before it replaces a file. Throws `.corrupt` if the cache has other bytes,
-    /// `.obstructed` if the place is not free for a file.
+    /// Creates a file with an object's bytes, which are compared with their digest before the file
+    /// gets its name. Calls `body` before it replaces a file. Throws `.corrupt` if the object is
+    /// damaged, `.obstructed` if a directory has the file's name.
     func place(
         _ object: StoredObject, as name: String, in directory: FileDescriptor? = nil,
         before body: () throws -> Void = {}
@@ -48,7 +49,8 @@ final class ExportWriter {
         let directory = directory ?? tree.folder
         if try isInPlace(object, name, directory) { return .unchanged }
         let (file, identity) = try cache.open(object)
-        // The cheapest way comes first. A way that the file system refuses is not tried again.
+        // Cloning is cheapest, then linking. A method that the file system refuses is not tried
+        // again.
         if mayClone, let temporary = try clone(file) {
             let copy = try tree.folder.file(temporary)
             try publish(temporary, copy, as: name, in: directory, before: body) {
@@ -75,7 +77,8 @@ final class ExportWriter {
         return .copied
     }
 
-    /// Compares an object's own file with its digest, unless the file in a directory is the same.
+    /// Compares an object's file in the cache with its digest, unless the exported file is the same
+    /// file.
     func confirm(
         _ object: StoredObject, unlessIn directory: FileDescriptor, _ name: String
     ) throws {
@@ -85,20 +88,20 @@ final class ExportWriter {
         try confirm(file, is: object)
     }
 
-    /// Whether the file has those bytes already, and is not a hard link if it must not be one.
+    /// Whether the file has the correct bytes, and is not a hard link if links are not allowed.
     private func isInPlace(
         _ object: StoredObject, _ name: String, _ directory: FileDescriptor
     ) throws -> Bool {
-        // A file that may not be read is replaced, and so is one whose dates may not be set.
+        // A file that cannot be read, or whose dates cannot be set, is replaced.
         guard let status = try directory.statusOfFile(name), status.isRegularFile,
             status.st_size == object.size, mayLink || status.st_nlink == 1,
             let file = try? directory.file(name), try file.status().isRegularFile,
             try digest(of: file) == object.digest
         else { return false }
-        // The library may also count from the last access, which an export renews.
+        // Libraries can expire files by their access date, so an export renews it.
         if let modified,
             status.modified.tv_sec != Int(modified.timeIntervalSince1970)
-                || status.accessed.tv_sec < time(nil) - Self.longestAccess
+                || status.accessed.tv_sec < time(nil) - Self.accessDateAge
         {
             guard try file.setDates(modified: modified) else { return false }
             isDirty = true
@@ -120,7 +123,7 @@ final class ExportWriter {
         }
     }
 
-    /// Returns the digest of an existing file, or nil if it is sparse and not read.
+    /// Returns the digest of an existing file, or nil if it is sparse.
     func digest(of file: FileDescriptor) throws -> Digest? {
         // Swift 6.3 crashes if this is a catch clause.
         let read = Result { try readFiles.digest(of: file, isCancelled: isCancelled) }
@@ -158,25 +161,23 @@ final class ExportWriter {
 
     func remove(_ name: String, in directory: FileDescriptor? = nil) throws(CacheError) -> Bool {
         let directory = directory ?? tree.folder
-        guard unlinkat(directory.raw, name, 0) == 0 else {
-            guard errno == ENOENT else {
-                throw CacheError("unlink", subject: directory.path(of: name), errno: errno)
-            }
-            return false
+        if unlinkat(directory.raw, name, 0) != 0 {
+            if errno == ENOENT { return false }
+            throw CacheError("unlink", subject: directory.path(of: name), errno: errno)
         }
         isDirty = true
         return true
     }
 
-    /// Removes a file. A directory, or a file of another user, stays.
-    func removeOrLeave(_ name: String, in directory: FileDescriptor? = nil) throws(CacheError) {
+    /// Removes a file. Keeps a directory or a file of another user.
+    func removeIfPermitted(_ name: String, in directory: FileDescriptor? = nil) throws(CacheError) {
         do throws(CacheError) {
             _ = try remove(name, in: directory)
         } catch  where [EISDIR, EPERM, EACCES].contains(error.errno) {}
     }
 
-    /// Makes everything durable that was written. It is called once, at the end: the next export
-    /// writes files again that a power cut has taken.
+    /// Makes all written files durable. Call this once, at the end: the next export writes files
+    /// again that were lost in a power cut.
     func flush() throws(CacheError) {
         guard isDirty else { return }
         try Durability.add(tree.folder)
@@ -190,16 +191,22 @@ final class ExportWriter {
     }
 
     private func newFile() throws(CacheError) -> (name: String, file: FileDescriptor) {
-        try tree.newFile(after: &serial)
+        while true {
+            let name = newName()
+            do throws(CacheError) {
+                return (name, try tree.folder.create(name))
+            } catch  where error.errno == EEXIST {}
+        }
     }
 
-    /// Fills an unfinished file and gives it its name, unless `fill` returns false. If that fails,
-    /// removes it. A hard link has no `file`: it has the dates of the cache's, and is durable.
+    /// Fills a temporary file and renames it to `name`. Removes it instead if `fill` returns false
+    /// or throws. `file` is nil for a hard link, which shares the dates of the cache's file and is
+    /// durable.
     private func publish(
         _ temporary: String, _ file: FileDescriptor?, as name: String, in directory: FileDescriptor,
         before body: () throws -> Void = {}, filling fill: () throws -> Bool
     ) throws {
-        // If both are names of one file, nothing is renamed (rename(2)).
+        // rename(2) does nothing if both names are links to the same file.
         defer { unlinkat(tree.folder.raw, temporary, 0) }
         guard try fill() else { return }
         if let file {
@@ -214,7 +221,7 @@ final class ExportWriter {
     }
 }
 
-/// A file that is written piece by piece, and digested at the same time.
+/// A buffered writer of a file that also computes the file's digest.
 final class GeneratedFile {
     private let file: FileDescriptor
     private var hasher = RunningDigest()
@@ -248,7 +255,8 @@ final class GeneratedFile {
 #endif
 
 extension ExportWriter {
-    /// Returns the name of a new file that shares the blocks of another, or nil if that fails.
+    /// Returns the name of a new copy-on-write clone, or nil if the file system does not support
+    /// it.
     private func clone(_ file: FileDescriptor) throws -> String? {
         #if canImport(Darwin)
             var temporary: String
@@ -258,13 +266,13 @@ extension ExportWriter {
                 result = fclonefileat(file.raw, tree.folder.raw, temporary, 0)
             } while result != 0 && errno == EEXIST
             if result == 0 {
-                // A clone has the permissions of its original, which is read-only.
+                // A clone has the permissions of the cache's file, which is read-only.
                 try tree.folder.file(temporary).setMode(0o644)
                 return temporary
             }
         #else
             let (temporary, copy) = try newFile()
-            // FICLONE, ioctl_ficlone(2): _IOW(0x94, 9, int), which Glibc's module lacks.
+            // FICLONE, ioctl_ficlone(2): _IOW(0x94, 9, int). The Glibc module does not import it.
             if ioctl(copy.raw, 0x4004_9409, file.raw) == 0 { return temporary }
             unlinkat(tree.folder.raw, temporary, 0)
         #endif
@@ -272,7 +280,7 @@ extension ExportWriter {
         return nil
     }
 
-    /// Returns a new hard link to the file that was read, or nil if that is not possible.
+    /// Returns the name of a new hard link to the file that was read, or nil if that fails.
     private func link(_ object: StoredObject, _ read: FileIdentity) throws -> String? {
         var temporary: String
         var number: Int32?
@@ -281,8 +289,8 @@ extension ExportWriter {
             number = try cache.link(object.digest, to: tree.folder, as: temporary)
         } while number == EEXIST
         if let number {
-            // Other reasons may be those of this file alone: the maximum number of names, or
-            // another owner (proc(5), protected_hardlinks).
+            // Other errors may affect only this file: it has the maximum number of links or a
+            // different owner (proc(5), protected_hardlinks).
             if [EXDEV, ENOTSUP, ENOSYS].contains(number) { mayLink = false }
             return nil
         }

@@ -4,16 +4,18 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// Writes a cache, or the icons that manifests name, in the layout that another program reads. Each
-/// object is compared with its digest before its file gets its name. If you run it again, it
-/// changes only what has changed. Files whose names are not of the layout are left alone.
+/// Writes a cache, or the icons of manifests, in the layout of another program.
+///
+/// Each object is compared with its digest before its file gets its name. A repeated export writes
+/// only files that have changed. Files whose names do not belong to the layout are not touched.
 package struct Exporter {
     private let cache: Cache
     private let configuration: ExportConfiguration
     private let isCancelled: () -> Bool
     private let onProgress: (ObjectProgress) -> Void
 
-    /// - Parameter isCancelled: Is asked often: true ends the export. Finished files stay.
+    /// - Parameter isCancelled: Polled regularly. If it returns true, the export ends and keeps the
+    ///   finished files.
     package init(
         _ cache: Cache, _ configuration: ExportConfiguration,
         isCancelled: @escaping () -> Bool = { false },
@@ -25,8 +27,8 @@ package struct Exporter {
         self.onProgress = onProgress
     }
 
-    /// Exports the icons of manifests, or all of the cache. Throws ``CacheError`` and
-    /// `ManifestError`. Then nothing more is written.
+    /// Exports the icons of manifests, or the whole cache if `manifests` is nil. Throws
+    /// ``CacheError`` and `ManifestError`.
     package func export(_ manifests: [ManifestSource]?) throws -> ExportReport {
         let start = ContinuousClock.now
         let library = configuration.layout.library(in: configuration.folder)
@@ -47,7 +49,7 @@ package struct Exporter {
             report.seconds = (ContinuousClock.now - start) / .seconds(1)
             return report
         } catch let error as DatabaseError {
-            throw CacheError(index: "the list of what is exported", error)
+            throw CacheError(index: "the list of exported icons", error)
         }
     }
 
@@ -87,7 +89,7 @@ package struct Exporter {
         }
     }
 
-    /// Nothing is pruned if an entry cannot be read, because it may name any file.
+    /// Whether pruning is safe. An unreadable entry may refer to any file.
     private func mayPrune(_ report: ExportReport) -> Bool {
         configuration.isPruning && report.problems.counts[.badEntry] == nil
     }
@@ -127,7 +129,8 @@ package struct Exporter {
             if let last, last.stem.isSame(as: stem) {
                 if last.digest != object.digest {
                     report.problems.note(
-                        icon.failure(.ambiguous, "another icon has the same name, and other bytes"))
+                        icon.failure(
+                            .ambiguous, "another icon has the same file name but different bytes"))
                 } else if let (code, message) = failure {
                     report.problems.note(icon.failure(code, message))
                 } else {
@@ -147,15 +150,15 @@ package struct Exporter {
         }
     }
 
-    /// Returns why one icon has failed. An error that would fail the others, too, is thrown again.
+    /// Returns the reason that one icon failed. Rethrows an error that affects all icons.
     private func code(of error: CacheError, _ object: StoredObject) throws -> ExportCode {
         switch error.code {
         case .corrupt: try cache.object(object.digest) == nil ? .missing : .corrupt
         case .obstructed where error.isSparse: .unreadable
         case .obstructed: .obstructed
-        // A file of another user is in its place.
+        // A directory or a file of another user has the file's name.
         case _ where [EISDIR, ENOTEMPTY, ENOTDIR, EPERM].contains(error.errno): .obstructed
-        // Of the cache's own file; one that cannot be written stops everything.
+        // The cache's file is unreadable. An exported file that cannot be written ends the export.
         case _ where error.isOfObject: .unreadable
         default: throw error
         }
@@ -164,13 +167,14 @@ package struct Exporter {
 
 package struct ExportConfiguration: Sendable {
     package var layout: ExportLayout
-    /// The directory that gets the layout's own one. It is made if it does not exist.
+    /// The directory for the layout's directories. It is created if it does not exist.
     package var directory: String
-    /// The name of the library's directory (``ExportLayout/isFolder(_:)``). Default: nil, its own.
+    /// The name of the library's directory (``ExportLayout/isFolder(_:)``). The default is nil: the
+    /// library's default name.
     package var folder: String?
-    /// Whether files of icons that are no longer exported are removed. Default: false.
+    /// Whether to remove files of icons that are no longer exported. The default is false.
     package var isPruning = false
-    /// Whether every file is a copy, even if it could be a clone or a hard link. Default: false.
+    /// Whether to copy every file instead of cloning or linking. The default is false.
     package var copiesAll = false
     package var manifestRules = ManifestRules()
 

@@ -2,15 +2,15 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// `index.json` of the layout `files`: a JSON array with a file a line, sorted by name.
+/// The `index.json` of the layout `files`: a JSON array with one file per line, sorted by name.
 struct FileIndex {
     static let file = "index.json"
-    /// A second list, of the lines that the first does not have during an export.
+    /// A second list, with lines that are missing from the first during an export.
     static let pendingFile = ".larder-pending.json"
-    /// The longest line that is read, in bytes. An entry's name and URL are shorter, even escaped.
+    /// In bytes. Names and URLs of entries are shorter, even escaped.
     private static let longestLine = 128 << 10
     private static let mostLines = 4_000_000
-    /// The maximum number of bytes that are read, besides ``stat/plausibleBytes``.
+    /// The maximum number of bytes to read. ``stat/plausibleBytes`` is a further limit.
     private static let mostBytes: Int64 = 2 << 30
 
     struct Line {
@@ -25,7 +25,7 @@ struct FileIndex {
 
         init(_ icon: ExportedIcon, _ object: StoredObject, file: String) {
             name = icon.name
-            // The list may be published with the files. Import does not find masked URLs.
+            // The list may be published with the files. An import cannot find masked URLs.
             let hasOwnKey = ResourceKey.name(in: icon.key) != nil
             url = hasOwnKey ? icon.url?.maskingQuery : icon.url?.maskingSecretsInQuery
             self.file = file
@@ -59,13 +59,13 @@ struct FileIndex {
                 let digest = Digest(hex: String(decoding: hex.utf8.dropFirst(7), as: UTF8.self))
             else { return nil }
             self.name = name
-            self.url = url.text
+            self.url = url
             self.file = file
             self.size = size
             self.digest = digest
         }
 
-        /// Whether a name is that of a file in the directory itself, and not of the list.
+        /// Whether a name can only refer to a visible file in the directory, other than the list.
         private static func isPlain(_ file: String) -> Bool {
             !file.utf8.isEmpty && file.utf8.count <= 255 && file.utf8.first != UInt8(ascii: ".")
                 && !file.utf8.contains { $0 == UInt8(ascii: "/") || $0 == 0 }
@@ -81,10 +81,11 @@ struct FileIndex {
         self.name = name
     }
 
-    /// Calls `body` with pages of the lines that can be read. Returns whether the list exists.
+    /// Calls `body` with pages of the valid lines. Returns whether the list exists.
     @discardableResult
     func forEachPage(
-        _ goOn: () throws -> Void, _ body: ([(line: Line, text: String)]) throws -> Void
+        _ checkCancellation: () throws -> Void,
+        _ body: ([(line: Line, text: String)]) throws -> Void
     ) throws -> Bool {
         guard try directory.status(of: name)?.isRegularFile == true else { return false }
         let file = try directory.file(name)
@@ -94,7 +95,7 @@ struct FileIndex {
         var isTooLong = false
         var (lines, bytesLeft) = (0, min(Self.mostBytes, status.plausibleBytes))
         while lines < Self.mostLines, bytesLeft > 0 {
-            try goOn()
+            try checkCancellation()
             let bytes = try file.read(atMost: 64 << 10)
             if bytes.isEmpty { break }
             bytesLeft -= Int64(bytes.count)
@@ -124,7 +125,8 @@ struct FileIndex {
     }
 }
 
-/// Reads the members of an object in order. Comparing hostile keys may take minutes.
+/// A reader of the members of a JSON object in a fixed order. It builds no dictionary, because
+/// comparing hostile keys can take minutes.
 private struct MemberReader {
     private var rest: ArraySlice<UInt8>
 
@@ -140,10 +142,10 @@ private struct MemberReader {
 
     mutating func text(_ key: StaticString) -> String? { skip(key: key) ? text() : nil }
 
-    mutating func textOrNull(_ key: StaticString) -> (text: String?, Void)? {
+    /// Returns `.some(nil)` for null, nil if the member is missing or malformed.
+    mutating func textOrNull(_ key: StaticString) -> String?? {
         guard skip(key: key) else { return nil }
-        if skip("null") { return (nil, ()) }
-        return text().map { ($0, ()) }
+        return skip("null") ? .some(nil) : text().map(Optional.some)
     }
 
     mutating func integer(_ key: StaticString) -> Int64? {
@@ -160,7 +162,7 @@ private struct MemberReader {
             end += rest[end] == UInt8(ascii: "\\") ? 2 : 1
         }
         guard end < rest.endIndex else { return nil }
-        // An array, because not every Foundation reads a text alone.
+        // In an array, because some versions of Foundation reject a top-level string.
         let json = Data("[".utf8 + rest[...end] + "]".utf8)
         rest = rest[(end + 1)...]
         return (try? JSONSerialization.jsonObject(with: json) as? [Any])?.first as? String

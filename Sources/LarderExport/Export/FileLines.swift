@@ -2,7 +2,7 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// The lines of lists of files: of the last export, and of this one, in a temporary database.
+/// The index lines of the last export and of the current export, in a temporary database.
 struct FileLines {
     private let database: DatabaseQueue
 
@@ -11,21 +11,21 @@ struct FileLines {
             """
             CREATE TABLE main.earlier (
                 file TEXT NOT NULL, digest BLOB NOT NULL, size INTEGER NOT NULL,
-                stem TEXT NOT NULL, stem_alike TEXT NOT NULL,
-                alike TEXT NOT NULL, line TEXT NOT NULL, is_pending INTEGER NOT NULL,
+                stem TEXT NOT NULL, folded_stem TEXT NOT NULL,
+                folded_file TEXT NOT NULL, line TEXT NOT NULL, is_pending INTEGER NOT NULL,
                 PRIMARY KEY (file, digest)
             ) WITHOUT ROWID;
             CREATE INDEX main.pending ON earlier (file, digest) WHERE is_pending;
             CREATE TABLE main.current (
-                file TEXT PRIMARY KEY, alike TEXT NOT NULL, stem_alike TEXT NOT NULL,
+                file TEXT PRIMARY KEY, folded_file TEXT NOT NULL, folded_stem TEXT NOT NULL,
                 line TEXT NOT NULL
             ) WITHOUT ROWID;
-            CREATE INDEX main.by_likeness ON current (alike);
-            CREATE INDEX main.by_stem ON current (stem_alike);
+            CREATE INDEX main.by_file ON current (folded_file);
+            CREATE INDEX main.by_stem ON current (folded_stem);
             """)
     }
 
-    /// Adds lines of the last export. Of several for the same bytes of one file, the first stays.
+    /// Adds lines of the last export. The first line for a file and a digest takes precedence.
     func addEarlier(_ lines: [(line: FileIndex.Line, text: String)], arePending: Bool) throws {
         try database.run(
             "INSERT OR IGNORE INTO earlier VALUES (?, ?, ?, ?, ?, ?, ?, ?)", for: lines
@@ -52,15 +52,16 @@ struct FileLines {
     }
 
     func keep(_ earlier: Earlier) throws {
-        // No file of this export has that stem: it would replace the earlier one.
+        // The stem is empty: no file of this export has the same stem, as that would replace the
+        // earlier file.
         try update(
             """
             INSERT OR IGNORE INTO current
-            SELECT file, alike, '', line FROM earlier WHERE file = ? AND digest = ?
+            SELECT file, folded_file, '', line FROM earlier WHERE file = ? AND digest = ?
             """, earlier)
     }
 
-    /// Notes that the list of this export does not have that line.
+    /// Marks a line as missing from this export's list.
     func makePending(_ earlier: Earlier) throws {
         try update("UPDATE earlier SET is_pending = 1 WHERE file = ? AND digest = ?", earlier)
     }
@@ -72,21 +73,21 @@ struct FileLines {
         }
     }
 
-    /// A file of the last export that this one has not written.
+    /// A file of the last export that the current export has not written.
     struct Earlier {
         let file: String
         let stem: String
         let digest: Digest
         let size: Int64
-        /// Whether this export has a file of its name with another extension.
+        /// Whether the current export has a file with the same stem.
         let isReplaced: Bool
-        /// Whether this export has a file whose name differs only in case or normalisation.
+        /// Whether the current export has a file whose name differs only in case or normalisation.
         let isRespelled: Bool
-        /// Whether it is known which bytes it should have.
-        let isSure: Bool
+        /// Whether only one digest is known for the file.
+        let hasOneDigest: Bool
     }
 
-    /// Calls `body` with these files, once for each of the bytes that they may have.
+    /// Calls `body` with each combination of a file and a known digest.
     func forEachEarlier(_ body: (Earlier) throws -> Void) throws {
         try database.forEachRow(
             { db, last in
@@ -94,8 +95,8 @@ struct FileLines {
                     db,
                     """
                     SELECT file, stem, digest, size,
-                        stem_alike IN (SELECT stem_alike FROM current WHERE stem_alike <> ''),
-                        alike IN (SELECT alike FROM current),
+                        folded_stem IN (SELECT folded_stem FROM current WHERE folded_stem <> ''),
+                        folded_file IN (SELECT folded_file FROM current),
                         NOT EXISTS (
                             SELECT * FROM earlier o
                             WHERE o.file = e.file AND o.digest IS NOT e.digest
@@ -108,7 +109,7 @@ struct FileLines {
                     Earlier(
                         file: try $0.requireText(), stem: try $0.requireText(),
                         digest: try $0.requireDigest(), size: $0.integer(),
-                        isReplaced: $0.bool(), isRespelled: $0.bool(), isSure: $0.bool())
+                        isReplaced: $0.bool(), isRespelled: $0.bool(), hasOneDigest: $0.bool())
                 }
             }, body)
     }
@@ -117,7 +118,7 @@ struct FileLines {
         try database.hasRow("SELECT 1 FROM earlier WHERE is_pending AND ? LIMIT 1", true)
     }
 
-    /// Calls `body` with the lines that no list has yet, sorted by file.
+    /// Calls `body` with the pending lines, sorted by file.
     func forEachPending(_ body: (String) throws -> Void) throws {
         try database.forEachRow { db, last in
             try PreparedStatement(

@@ -1,22 +1,23 @@
 import LarderCache
 import LarderCore
 
-/// A gallery as static files: the page, the descriptions, and the icons in `objects/` by digest.
+/// A gallery as static files: the page, the descriptions, and `objects/` with the icons by digest.
 final class GalleryFiles: GalleryPlace {
     let objects = "objects/"
     var report: ExportReport
     private let writer: ExportWriter
-    private let pictures: FileDescriptor
+    private let images: FileDescriptor
     private let parts: FileDescriptor
     private let reason: (CacheError, StoredObject) throws -> ExportCode
-    /// Limited by the number of icons of a gallery.
+    /// At most ``GalleryLimits/icons``.
     private var placed: Set<Digest> = []
     private var failure: (reason: ExportCode, message: String)?
-    /// Objects that have failed. Their files stay.
+    /// Failed objects, whose existing files are kept.
     private var failed: Set<Digest> = []
     private var written: Set<String> = []  // text: ASCII
 
-    /// - Parameter reason: Throws an error that other objects would have, too.
+    /// - Parameter reason: Returns the code of an error, or throws if the error affects all
+    ///   objects.
     init(
         _ writer: ExportWriter, report: ExportReport,
         reason: @escaping (CacheError, StoredObject) throws -> ExportCode
@@ -24,7 +25,7 @@ final class GalleryFiles: GalleryPlace {
         self.writer = writer
         self.report = report
         self.reason = reason
-        pictures = try writer.tree.folder.folder("objects")
+        images = try writer.tree.folder.folder("objects")
         parts = try writer.tree.folder.folder(Self.partsFolder)
     }
 
@@ -35,7 +36,7 @@ final class GalleryFiles: GalleryPlace {
         let start = ContinuousClock.now
         var progress = ObjectProgress()
         try gallery.write(to: self) { item in
-            try writer.goOn()
+            try writer.checkCancellation()
             note(item)
             guard case .icon(let icon) = item else { return }
             progress.objects += 1
@@ -54,7 +55,7 @@ final class GalleryFiles: GalleryPlace {
             report.problems.note(ExportFailure(.noIcon, name: name, reason))
         case .excess:
             report.problems.note(
-                ExportFailure(.notShown, "a gallery shows \(GalleryLimits.icons) icons"))
+                ExportFailure(.notShown, "a gallery shows at most \(GalleryLimits.icons) icons"))
         }
     }
 
@@ -81,9 +82,9 @@ final class GalleryFiles: GalleryPlace {
         failure = nil
         let object = writer.cache.sized(object)
         do {
-            let placement = try writer.place(object, as: name, in: pictures)
-            // The page shows the state of the cache's own bytes.
-            if placement == .unchanged { try writer.confirm(object, unlessIn: pictures, name) }
+            let placement = try writer.place(object, as: name, in: images)
+            // The page shows the state of the bytes in the cache.
+            if placement == .unchanged { try writer.confirm(object, unlessIn: images, name) }
             report.note(placement, bytes: object.size)
         } catch let error as CacheError {
             failure = (try reason(error, object), error.message)
@@ -99,22 +100,22 @@ final class GalleryFiles: GalleryPlace {
         if names.count == 1 {
             try writer.write(file.bytes, as: names[0])
         } else {
-            precondition(names.count == 2 && names[0] == Self.partsFolder, "a folder of no gallery")
+            precondition(names.count == 2 && names[0] == Self.partsFolder, "unknown folder")
             try writer.write(file.bytes, as: names[1], in: parts)
             written.insert(names[1])
         }
     }
 
     func removeOthers() throws {
-        try pictures.forEachEntry { name in
-            try writer.goOn()
+        try images.forEachEntry { name in
+            try writer.checkCancellation()
             guard let digest = Self.digest(ofFile: name), !placed.contains(digest),
                 !failed.contains(digest)
             else { return }
-            if try remove(name, in: pictures) { report.pruned += 1 }
+            if try remove(name, in: images) { report.pruned += 1 }
         }
         try parts.forEachEntry { name in
-            try writer.goOn()
+            try writer.checkCancellation()
             guard GalleryFile.isPart(name), !written.contains(name) else { return }
             _ = try remove(name, in: parts)
         }

@@ -1,10 +1,12 @@
 import Foundation
 import LarderCache
 
-/// An asset catalog: the directory itself, with an image set for each icon.
+/// An asset catalog with an image set for each icon.
 struct ImageSets: ExportedFiles {
     let writer: ExportWriter
     private var folder: FileDescriptor { writer.tree.folder }
+
+    func begin(_ list: ExportList) {}
 
     func place(_ object: StoredObject, _ stem: String) throws -> Placement {
         let name = stem + ImageSet.suffix
@@ -12,16 +14,19 @@ struct ImageSets: ExportedFiles {
         let isOld = try holdsImage(set)
         guard try isOld || isUnfinished(set, stem) else {
             throw CacheError(
-                .obstructed, subject: name, message: "is an image set that larder has not made")
+                .obstructed, subject: name, message: "is an image set not created by larder")
         }
         let file = "\(stem).\(ImageFile.suffix(of: object.mediaType))"
-        // A new set's description comes first: it says who made the set. An old set's comes after
-        // the image that it names.
+        // In a new set, the description is written first because it identifies the set as Larder's.
+        // In an old set, the image must exist before the description refers to it.
         if !isOld { try describe(file, object, in: set) }
         let placement = try writer.place(object, as: file, in: set)
         if isOld { try describe(file, object, in: set) }
         for other in try set.names() where ImageSet.isImage(other, of: stem) {
-            if try !set.mayHave(other, for: file) { try writer.removeOrLeave(other, in: set) }
+            // On a file system that ignores case, another spelling can be the same file.
+            let isSame = SafeName.folded(other).isSame(as: SafeName.folded(file))
+            if isSame, try other.isSame(as: file) || set.ignoresCase(of: other) { continue }
+            try writer.removeIfPermitted(other, in: set)
         }
         return placement
     }
@@ -37,38 +42,38 @@ struct ImageSets: ExportedFiles {
             return try folder.directory(name, create: true)
         } catch  where [ENOTDIR, ELOOP, EACCES].contains(error.errno) {
             throw CacheError(
-                .obstructed, subject: name, message: "is not a directory, or may not be read")
+                .obstructed, subject: name, message: "is not a readable directory")
         }
     }
 
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws {
-        // The description that Xcode has written stays.
+        // A description written by Xcode is kept.
         if try folder.status(of: ImageSet.contentsFile) == nil {
             try writer.write(Array(ImageSet.catalogContents.utf8), as: ImageSet.contentsFile)
         }
         guard prune else { return }
         try folder.forEachEntry {
-            try writer.goOn()
+            try writer.checkCancellation()
             if try remove($0, unlessIn: list) { report.pruned += 1 }
         }
     }
 
-    /// Removes an image set of no icon in the list, if an export has made it.
+    /// Removes an image set that was created by an export and has no icon in the list.
     private func remove(_ name: String, unlessIn list: ExportList) throws -> Bool {
         let stem = String(decoding: name.utf8.dropLast(ImageSet.suffix.utf8.count), as: UTF8.self)
         guard name.isSame(as: stem + ImageSet.suffix), try !list.has(stem),
             try folder.status(of: name)?.isDirectory == true
         else { return false }
-        if try list.hasLike(stem), try folder.mindsNoCase(of: name) { return false }
-        // A set that only another user may read stays.
+        if try list.hasEquivalent(stem), try folder.ignoresCase(of: name) { return false }
+        // Unreadable sets of other users are kept.
         guard let set = try? folder.directory(name), try holdsImage(set) || isUnfinished(set, stem)
         else { return false }
-        // A set with foreign files in it stays.
+        // Sets with foreign files are kept.
         let names = try set.names().filter { !$0.isSame(as: ImageSet.contentsFile) }
         guard try names.allSatisfy({ try isFile($0, of: stem, in: set) }) else { return false }
-        // The description is removed last: it says who made the set.
-        for file in names { try writer.removeOrLeave(file, in: set) }
-        try writer.removeOrLeave(ImageSet.contentsFile, in: set)
+        // The description is removed last because it identifies the set as Larder's.
+        for file in names { try writer.removeIfPermitted(file, in: set) }
+        try writer.removeIfPermitted(ImageSet.contentsFile, in: set)
         return unlinkat(folder.raw, name, AT_REMOVEDIR) == 0
     }
 
@@ -80,7 +85,8 @@ struct ImageSets: ExportedFiles {
         return ImageSet.isOwn(try contents.read(atMost: ImageSet.longestContents))
     }
 
-    /// Whether a set has no other files than images of an export. A killed export may leave it so.
+    /// Whether a set contains only exported images, or nothing. A killed export can leave such a
+    /// set.
     private func isUnfinished(_ set: FileDescriptor, _ stem: String) throws -> Bool {
         try set.names().allSatisfy { try isFile($0, of: stem, in: set) }
     }

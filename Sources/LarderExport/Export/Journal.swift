@@ -2,16 +2,17 @@ import Foundation
 import GRDB
 import LarderCache
 
-/// The journal of a DiskLruCache, read by its own rules: entries in the order of their use.
+/// The journal of a DiskLruCache: entries from least to most recently used. It is parsed by the
+/// library's rules.
 final class Journal {
-    /// The longest line that is read, in bytes. A key has at most 120.
+    /// In bytes. A key has at most 120 bytes.
     private static let longestLine = 1024
-    /// The maximum number of lines. The library compacts a journal after 2,000 redundant lines.
+    /// The library compacts a journal after 2,000 redundant lines.
     private static let mostLines: Int64 = 4_000_000
 
     private let form: JournalForm
     private let database: DatabaseQueue
-    /// The place of the entry that was used last.
+    /// The place of the most recently used entry.
     private var last: Int64 = 0
 
     init(_ form: JournalForm) throws {
@@ -27,8 +28,8 @@ final class Journal {
             """)
     }
 
-    /// Reads the journal. One that the library would refuse counts as empty.
-    func read(in directory: FileDescriptor, _ goOn: () throws -> Void) throws {
+    /// Reads the journal. A journal that the library would reject counts as empty.
+    func read(in directory: FileDescriptor, _ checkCancellation: () throws -> Void) throws {
         var name = JournalForm.file
         if try directory.status(of: name) == nil { name = JournalForm.backup }
         guard try directory.status(of: name)?.isRegularFile == true,
@@ -38,9 +39,9 @@ final class Journal {
         guard try file.read(atMost: header.count) == header else { return }
         var rest: [UInt8] = []
         while true {
-            try goOn()
+            try checkCancellation()
             let bytes = try file.read(atMost: 64 << 10)
-            // A last line without an end is not finished.
+            // The library ignores a last line without a line feed.
             if bytes.isEmpty { return }
             var lines = (rest + bytes).split(
                 separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -53,7 +54,7 @@ final class Journal {
         }
     }
 
-    /// Returns whether the library would accept all lines.
+    /// Adds lines. Returns whether the library would accept all of them.
     private func take(_ lines: [ArraySlice<UInt8>]) throws -> Bool {
         var areGood = true
         try database.inTransaction { db in
@@ -81,7 +82,7 @@ final class Journal {
             isState("CLEAN", sizes: form.valueCount) && words[2...].allSatisfy(Self.isSize)
         let isDirty = isState("DIRTY")
         guard isClean || isDirty || isState("READ") else { return false }
-        // READ changes only the place. DIRTY keeps the sizes of the files that are still there.
+        // READ changes only the place. DIRTY keeps the sizes, because the old files still exist.
         try PreparedStatement(
             db,
             """
@@ -96,7 +97,7 @@ final class Journal {
         return true
     }
 
-    /// The keys that the library takes: names of files that lead to no other directory.
+    /// Whether the library accepts a key. Such a key cannot lead to another directory.
     private static func isKey(_ word: ArraySlice<UInt8>) -> Bool {
         (1...120).contains(word.count)
             && word.allSatisfy { byte in
@@ -108,7 +109,7 @@ final class Journal {
         (1...18).contains(word.count) && word.allSatisfy(\.isDigit)
     }
 
-    /// Removes entries that were being written when the app ended. `body` removes their files.
+    /// Removes entries that were being written when the app ended. `body` must remove their files.
     func dropDirty(_ body: (_ stem: String) throws -> Void) throws {
         try database.forEachRow(
             { db, last in
@@ -121,8 +122,8 @@ final class Journal {
         }
     }
 
-    /// Adds entries whose files are complete: behind all others, or where they are. Each size is
-    /// that of the last file, and the others are empty.
+    /// Adds entries with complete files. New entries are added at the end, and existing entries
+    /// keep their place. The size is that of the entry's last file. Its other files are empty.
     func add(_ entries: [(stem: String, size: Int64)]) throws {
         let empty = String(repeating: " 0", count: form.valueCount - 1)
         try database.run(

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import LarderCache
 
-/// The files of a library's cache: all in one directory, each named by its URL.
+/// The files of a library's cache: one directory with file names derived from URLs.
 final class KeyedFiles: ExportedFiles {
     private let layout: any KeyedLayout
     private let writer: ExportWriter
@@ -17,14 +17,15 @@ final class KeyedFiles: ExportedFiles {
     }
 
     /// Removes entries that the app was writing when it ended, with their files. The library would
-    /// do so when it opens the directory, and could remove entries of this export then.
+    /// do the same when it opens the directory, and could then remove entries of this export.
     func begin(_ list: ExportList) throws {
         guard let journal, let form = layout.journal else { return }
-        try journal.read(in: tree.folder, writer.goOn)
+        try journal.read(in: tree.folder, writer.checkCancellation)
         try journal.dropDirty { stem in
-            try writer.goOn()
+            try writer.checkCancellation()
             for file in form.files(stem) {
-                for name in [file, JournalForm.unfinished(file)] { try writer.removeOrLeave(name) }
+                // The library writes to a `.tmp` file first.
+                for name in [file, file + ".tmp"] { try writer.removeIfPermitted(name) }
             }
         }
     }
@@ -33,7 +34,7 @@ final class KeyedFiles: ExportedFiles {
         func writeEmptyFiles() throws {
             for name in layout.journal?.emptyFiles(stem) ?? [] { try writer.write([], as: name) }
         }
-        // Before the bytes: an app's notes about the old bytes must not count for the new ones.
+        // Metadata of the old bytes must not apply to the new bytes, so it is emptied first.
         let placement = try writer.place(object, as: layout.file(stem), before: writeEmptyFiles)
         if placement == .unchanged { try writeEmptyFiles() }
         placed.append((stem, object.size))
@@ -51,37 +52,37 @@ final class KeyedFiles: ExportedFiles {
         if let journal, let form = layout.journal {
             try write(journal, form, of: list, leavingOutOthers: prune)
         }
-        // After the journal: the old one may name these files.
+        // The old journal may list these files, so it is replaced first.
         if prune { report.pruned = try removeOthers(than: list) }
     }
 
     private func removeOthers(than list: ExportList) throws -> Int {
         var removed = 0
         try tree.folder.forEachEntry { name in
-            try writer.goOn()
+            try writer.checkCancellation()
             guard let stem = layout.stem(ofFile: name), try !list.has(stem),
                 try tree.folder.status(of: name)?.isDirectory == false, try writer.remove(name)
             else { return }
-            // One of the files of an icon counts.
+            // Counts one file per icon.
             if name.isSame(as: layout.file(stem)) { removed += 1 }
         }
         return removed
     }
 
     /// Writes the entries of the old journal and of this export, if their files exist. The library
-    /// does not use files that its journal does not list.
+    /// ignores files that are not in its journal.
     private func write(
         _ journal: Journal, _ form: JournalForm, of list: ExportList, leavingOutOthers: Bool
     ) throws {
         try writer.write(as: JournalForm.file) { file in
             try file.write(form.header)
             try journal.forEach { stem, sizes in
-                try writer.goOn()
+                try writer.checkCancellation()
                 for name in form.files(stem) {
                     guard try tree.folder.sizeOfFile(name) != nil else { return }
                 }
                 let isOther = try leavingOutOthers && !list.has(stem)
-                // Pruning removes only files with names of the layout.
+                // Pruning removes only files whose names belong to the layout.
                 if isOther, layout.stem(ofFile: form.dataFile(stem)) != nil { return }
                 try file.write("CLEAN \(stem)\(sizes)\n")
             }

@@ -1,9 +1,10 @@
 import LarderCache
 
-/// Files with readable names, and `index.json`, which lists them. During the export, a second list
-/// has the other files, so that the next export knows the files of a killed one.
+/// Files with readable names, and the `index.json` that lists them. During an export, a second list
+/// contains the files that are not yet in `index.json`, so that the next export knows the files of
+/// a killed export.
 struct NamedFiles: ExportedFiles {
-    /// The largest file that is compared with its digest, in bytes. No icon is larger.
+    /// The largest file that is compared with its digest, in bytes. Icons are smaller.
     private static let largestFile: Int64 = 1 << 30
 
     private let writer: ExportWriter
@@ -25,21 +26,21 @@ struct NamedFiles: ExportedFiles {
 
     func begin(_ list: ExportList) throws {
         for (name, arePending) in [(FileIndex.file, false), (FileIndex.pendingFile, true)] {
-            try FileIndex(in: folder, name).forEachPage(writer.goOn) {
+            try FileIndex(in: folder, name).forEachPage(writer.checkCancellation) {
                 try lines.addEarlier($0, arePending: arePending)
             }
         }
-        try forEachPage(of: list, areThere: false) {
+        try forEachPage(of: list, onlyExisting: false) {
             try lines.addEarlier($0.map { ($0, $0.json) }, arePending: true)
         }
         try writePending()
     }
 
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws {
-        try forEachPage(of: list, areThere: true) { try lines.add($0) }
+        try forEachPage(of: list, onlyExisting: true) { try lines.add($0) }
         try lines.forEachEarlier { earlier in
-            try writer.goOn()
-            // An icon that has failed keeps its file.
+            try writer.checkCancellation()
+            // The files of failed icons are kept.
             if try !prune || isWanted(earlier, list), try isKept(earlier) {
                 try lines.keep(earlier)
             }
@@ -50,9 +51,9 @@ struct NamedFiles: ExportedFiles {
         }
         try write(FileIndex.file, lines.forEachLine)
         if prune {
-            // After the list, which no longer names these files.
+            // The new list no longer contains these files.
             try lines.forEachEarlier { earlier in
-                try writer.goOn()
+                try writer.checkCancellation()
                 if try remove(earlier) { report.pruned += 1 }
             }
         }
@@ -71,7 +72,7 @@ struct NamedFiles: ExportedFiles {
         try writer.write(as: name) { file in
             var isEmpty = true
             try forEachLine { line in
-                try writer.goOn()
+                try writer.checkCancellation()
                 try file.write((isEmpty ? "[\n" : ",\n") + line)
                 isEmpty = false
             }
@@ -79,17 +80,16 @@ struct NamedFiles: ExportedFiles {
         }
     }
 
-    /// - Parameter areThere: Whether icons without a file are left out.
     private func forEachPage(
-        of list: ExportList, areThere: Bool, _ body: ([FileIndex.Line]) throws -> Void
+        of list: ExportList, onlyExisting: Bool, _ body: ([FileIndex.Line]) throws -> Void
     ) throws {
         try list.forEachPage { page in
-            try writer.goOn()
+            try writer.checkCancellation()
             try body(
                 page.compactMap { icon in
                     guard let stem = icon.stem, let object = icon.object else { return nil }
                     let file = Self.file(stem, object)
-                    if areThere, try !isThere(file, object.size) { return nil }
+                    if onlyExisting, try !exists(file, object.size) { return nil }
                     return FileIndex.Line(icon, object, file: file)
                 })
         }
@@ -98,32 +98,30 @@ struct NamedFiles: ExportedFiles {
     private func isWanted(_ earlier: FileLines.Earlier, _ list: ExportList) throws -> Bool {
         guard !earlier.isReplaced else { return false }
         return try list.has(earlier.stem)
-            || list.hasLike(earlier.stem) && folder.mindsNoCase(of: earlier.file)
+            || list.hasEquivalent(earlier.stem) && folder.ignoresCase(of: earlier.file)
     }
 
-    private func isThere(_ file: String, _ size: Int64) throws -> Bool {
+    private func exists(_ file: String, _ size: Int64) throws -> Bool {
         try folder.sizeOfFile(file) == size
     }
 
-    /// Whether a file that only the last export has written stays in the list.
+    /// Whether a file of the last export stays in the list.
     private func isKept(_ earlier: FileLines.Earlier) throws -> Bool {
-        guard try isThere(earlier.file, earlier.size), try !isCurrent(earlier) else { return false }
-        return try earlier.isSure || has(earlier)
+        try isDistinct(earlier) && (earlier.hasOneDigest || hasBytes(earlier))
     }
 
-    /// Whether it is the file of an icon of this export, in other letters.
-    private func isCurrent(_ earlier: FileLines.Earlier) throws -> Bool {
-        try earlier.isRespelled && folder.mindsNoCase(of: earlier.file)
+    /// Whether the file exists and is not a file of this export under another spelling.
+    private func isDistinct(_ earlier: FileLines.Earlier) throws -> Bool {
+        try exists(earlier.file, earlier.size)
+            && !(earlier.isRespelled && folder.ignoresCase(of: earlier.file))
     }
 
-    /// Removes a file if it still has the bytes that an export has written.
+    /// Removes a file if it still has the exported bytes.
     private func remove(_ earlier: FileLines.Earlier) throws -> Bool {
-        guard try isThere(earlier.file, earlier.size), try !isCurrent(earlier), try has(earlier)
-        else { return false }
-        return try writer.remove(earlier.file)
+        try isDistinct(earlier) && hasBytes(earlier) && writer.remove(earlier.file)
     }
 
-    private func has(_ earlier: FileLines.Earlier) throws -> Bool {
+    private func hasBytes(_ earlier: FileLines.Earlier) throws -> Bool {
         guard earlier.size <= Self.largestFile, let file = try? folder.file(earlier.file)
         else { return false }
         let status = try file.status()

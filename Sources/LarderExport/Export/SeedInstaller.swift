@@ -2,21 +2,21 @@ import Foundation
 import LarderCache
 import LarderCore
 
-// all text: the app compares it with its own.
+// all text: it is generated source code, for an app that reads its own files.
 
-/// A Swift source file for an app that installs an exported directory for its library at launch.
+/// A Swift source file that installs an exported directory for an app's image library at launch.
 ///
-/// The app writes the files anew, because neither dates nor permissions survive every way into a
-/// bundle, and the library cannot replace a copy of a read-only file.
+/// The app rewrites the files instead of copying them. Their dates and permissions may be lost when
+/// the bundle is made, and the library cannot replace a read-only file.
 package struct SeedInstaller: Sendable {
     private let seed: AppSeed
     private let folders: [String]
     private let directory: String
     private let fingerprint: Digest
 
-    /// Reads all files of an export. Nil if the layout has no ``ExportLayout/hasInstaller``, or if
-    /// it was cancelled. The app's bundle has a folder with the name of `directory`, which was
-    /// exported to.
+    /// Reads all files of an export. Returns nil if the layout has no installer
+    /// (``ExportLayout/hasInstaller``) or if cancelled. `directory` is the export's DIR. The app's
+    /// bundle must contain it under the same name.
     package init?(
         _ report: ExportReport, directory: String, folder: String? = nil,
         isCancelled: () -> Bool = { false }
@@ -30,8 +30,8 @@ package struct SeedInstaller: Sendable {
         self.fingerprint = fingerprint
     }
 
-    /// Returns a digest of the names and bytes of the files in a directory, in any order and
-    /// without hidden ones; nil if it was cancelled. Refuses sparse files, which take too long.
+    /// Returns a digest of the names and bytes of the visible files in a directory, independent of
+    /// their order; nil if cancelled. Throws for sparse files, which can take too long to read.
     private static func fingerprint(
         of directory: String, isCancelled: () -> Bool
     ) throws -> Digest? {
@@ -46,7 +46,7 @@ package struct SeedInstaller: Sendable {
             guard status.st_size <= status.plausibleBytes else {
                 throw CacheError(
                     .unusable, subject: directory.path(of: name),
-                    message: "is a sparse file, which no export has made; remove it")
+                    message: "is a sparse file, so it is not from an export; remove it")
             }
             let digest = try readFiles.digest(of: directory.file(name), isCancelled: isCancelled)
             isEnded = digest == nil || isCancelled()
@@ -54,18 +54,17 @@ package struct SeedInstaller: Sendable {
             let file = Digest(of: Array("\(digest.hex) \(name)".utf8))
             for (index, byte) in file.bytes.enumerated() { sum[index] ^= byte }
         }
-        if isEnded { return nil }
-        return Digest(of: sum)
+        return isEnded ? nil : Digest(of: sum)
     }
 
-    /// The code that sets the dates of the file at `temporary` before it gets its name.
+    /// The code that sets the dates of the file at `temporary` before it is renamed.
     private var stamp: String {
         let dates: String
         switch seed.dates {
         case .expiry:
             dates = """
-                                    // \(seed.library) takes these for the last access and for the
-                                    // expiry.
+                                    // \(seed.library) interprets these as the last access and the
+                                    // expiration date.
                                     let dates: [FileAttributeKey: Any] = [
                                         .creationDate: Date(),
                                         .modificationDate: Date(timeIntervalSinceNow: lifetime),
@@ -89,10 +88,10 @@ package struct SeedInstaller: Sendable {
 
     private var lifetime: String {
         guard seed.dates != .any else { return "" }
-        let use = seed.dates == .expiry ? ", and as long again after\n    /// each use" : ""
+        let use = seed.dates == .expiry ? "\n    /// Each use renews it." : ""
         return """
 
-                /// How long the icons are kept, in seconds: ten years\(use).
+                /// The lifetime of the icons in seconds: ten years.\(use)
                 static let lifetime: TimeInterval = 10 * 365 * 86_400
             """
     }
@@ -111,34 +110,35 @@ package struct SeedInstaller: Sendable {
 
     package var source: String {
         let library = seed.library
-        // A condition: the library would still use the file at `file`.
+        // The condition that the library would still use the file at `file`.
         let isUsable = seed.dates == .expiry ? " try modified(file) > Date()," : ""
         let folder = folders.joined(separator: "/").swiftLiteral
         return """
-            // Made by larder export --installer. Do not edit it: make it anew with each export.
+            // Generated by larder export --installer. Do not edit this file. Generate it again
+            // after each export.
             import Foundation
 
-            /// Puts the icons that come with the app to where \(library) looks for them.
+            /// Installs the app's bundled icons into the cache directory of \(library).
             enum Larder\(library)Seed {
                 /// Identifies this export.
                 static let fingerprint = "\(fingerprint.hex)"
-                /// The directory of \(library)'s cache, beneath Library/Caches.
+                /// The directory of \(library)'s cache, relative to Library/Caches.
                 static let folder = \(folder)
-                /// Where the seed is: add the exported directory to the app as a folder reference.
+                /// The bundled seed. Add the exported directory to the app as a folder reference.
                 static var bundled: URL? {
                     Bundle.main.resourceURL?.appendingPathComponent(\(directory.swiftLiteral))
                 }\(lifetime)
 
-                /// Copies what is not there yet, and replaces what an earlier seed has put there:
-                /// once for each seed, unless the system has emptied the directory. What the app
-                /// has loaded itself stays. Call it at launch,
+                /// Copies missing icons and replaces icons of an earlier seed. It does so once for
+                /// each seed, and again if the system has emptied the directory. It keeps icons
+                /// that the app has loaded. Call it at launch,
                 /// \(seed.moment).
                 ///
                 /// - Parameters:
-                ///   - seed: the exported directory.
-                ///   - caches: the app's Library/Caches.
-                /// - Returns: how many files were copied, and how many could not be: those are
-                ///   tried again the next time.
+                ///   - seed: The exported directory.
+                ///   - caches: The app's Library/Caches.
+                /// - Returns: The number of copied files, and of files that could not be copied.
+                ///   The next call tries to copy these again.
                 @discardableResult
                 static func install(
                     from seed: URL? = bundled, into caches: URL? = nil
@@ -150,8 +150,8 @@ package struct SeedInstaller: Sendable {
                             for: .cachesDirectory, in: .userDomainMask, appropriateFor: nil,
                             create: true)
                     let target = caches.appendingPathComponent(folder)
-                    // The seed that was installed, and a line for each of its files. \(library)
-                    // leaves hidden files alone.
+                    // The installed seed, and a line for each of its files. \(library) ignores
+                    // hidden files.
                     let mark = target.appendingPathComponent(".larder-seed")
                     let lines = ((try? String(contentsOf: mark, encoding: .utf8)) ?? "")
                         .split(separator: "\\n")
@@ -169,7 +169,8 @@ package struct SeedInstaller: Sendable {
                             .resourceValues(forKeys: [.isRegularFileKey])
                         return !name.hasPrefix(".") && values?.isRegularFile == true
                     }
-                    // The mark comes first: the app may end before the last file is there.
+                    // The mark is written first because the app may end before the last file is
+                    // copied.
                     var planned = earlier
                     for name in names {
                         let original = source.appendingPathComponent(name)
@@ -191,7 +192,7 @@ package struct SeedInstaller: Sendable {
                                     if old == bytes { current.insert(line(name, bytes)) }
                                     return
                                 }
-                                // Written, and not copied: with rights and dates of its own.
+                                // Written instead of copied, for new permissions and dates.
                                 let temporary = target.appendingPathComponent(".larder-partial")
                                 try bytes.write(to: temporary)\(stamp)
                                 guard rename(temporary.path, file.path) == 0 else {
@@ -205,7 +206,8 @@ package struct SeedInstaller: Sendable {
                             failed += 1
                         }
                     }
-                    // What earlier seeds have left: a later one may replace it.
+                    // Lines of files of earlier seeds are kept, so that later seeds can replace
+                    // the files.
                     current.formUnion(earlier.filter { entry in
                         let name = String(entry.prefix { $0 != " " })
                         guard !settled.contains(name), let file = name.removingPercentEncoding
@@ -223,14 +225,14 @@ package struct SeedInstaller: Sendable {
                     try text.write(to: mark, atomically: true, encoding: .utf8)
                 }
             \(modified)
-                /// Tells a file from others: its name and a digest of its bytes (FNV-1a).
+                /// Identifies a file by its name and a digest of its bytes (FNV-1a).
                 private static func line(_ name: String, _ bytes: Data) -> String {
                     var digest: UInt64 = 0xcbf2_9ce4_8422_2325
                     for byte in bytes { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
                     return "\\(escaped(name)) \\(digest) \\(bytes.count)"
                 }
 
-                /// The name without spaces and ends of lines.
+                /// Escapes spaces and line feeds.
                 private static func escaped(_ name: String) -> String {
                     name.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? ""
                 }

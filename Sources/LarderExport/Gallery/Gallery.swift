@@ -3,8 +3,8 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// A web page with every icon that manifests name or a cache has, and its files. The data are
-/// scripts, because a page that a browser opens from a disk cannot load JSON.
+/// A web page with the icons of manifests and of a cache, and its files. The data files are scripts
+/// because a page that is opened from a disk cannot load JSON.
 package struct Gallery {
     private static let iconsPerFile = 1000
     private static let format = 1
@@ -14,8 +14,8 @@ package struct Gallery {
     let rules: ManifestRules
     let hasOthers: Bool
 
-    /// Manifests name icons, and say which are missing. Those at URLs are read as the cache has
-    /// them. `hasOthers` is whether icons that no manifest names are shown, too.
+    /// Manifests provide names, and show which icons are missing. Manifests at URLs are read from
+    /// the cache. `hasOthers` is whether to also show cached icons that are in no manifest.
     package init(
         of cache: Cache, manifests: [ManifestSource] = [], rules: ManifestRules = .init(),
         hasOthers: Bool = true
@@ -26,9 +26,9 @@ package struct Gallery {
         self.hasOthers = hasOthers
     }
 
-    /// Writes the icons, a thousand at a time, and then the description that names their files. The
-    /// same icons give the same files. With `isNamedByContent`, the name of each file of icons has
-    /// a digest of its bytes, so that the file never changes.
+    /// Writes files of 1,000 icons each, and then the description that lists them. The output is
+    /// deterministic. With `isNamedByContent`, the name of each file of icons contains a digest of
+    /// its bytes, so that the file never changes.
     @discardableResult
     package func write(
         to place: some GalleryPlace, isNamedByContent: Bool = false,
@@ -69,7 +69,12 @@ package struct Gallery {
         description.set("files", files)
         description.set("shown", report.shown)
         description.set("total", report.total)
-        description.set("manifests", manifests.map(\.name.lastPathComponent))
+        description.set(
+            "manifests",
+            manifests.map { source in
+                source.name.utf8.split(separator: UInt8(ascii: "/")).last
+                    .map { String(Substring($0)) } ?? source.name
+            })
         try place.write(script(GalleryFile.catalogue, "larder.begin(\(description.text))"))
         return report
     }
@@ -101,18 +106,12 @@ extension GalleryIcon {
     }
 }
 
-extension String {
-    fileprivate var lastPathComponent: String {
-        utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? self
-    }
-}
-
 package struct GalleryFile: Sendable {
     package let path: String
     package let mediaType: String
     package let bytes: [UInt8]
 
-    /// The page, its style and its script. They are the same for every cache.
+    /// The page, its style sheet and its script. They are the same for every cache.
     package static let page: [GalleryFile] = [
         GalleryFile(
             path: "index.html", mediaType: "text/html; charset=utf-8",
@@ -128,11 +127,11 @@ package struct GalleryFile: Sendable {
 
     package static let catalogue = "gallery/icons.js"
 
-    /// The answer while the description is being made: the page asks again.
+    /// The response while the description is being created. The page requests it again.
     package static let notYet = GalleryFile(
         path: catalogue, mediaType: script, bytes: Array("larder.later()\n".utf8))
 
-    /// The answer if the description cannot be made: the page shows the message.
+    /// Returns the response if the description cannot be created. The page shows the message.
     package static func description(ofProblem message: String) -> GalleryFile {
         var description = JSONObject()
         description.set("problem", message)
@@ -141,32 +140,30 @@ package struct GalleryFile: Sendable {
             bytes: Array("larder.begin(\(description.text))\n".utf8))
     }
 
-    /// Whether a file of this name could be a file of icons, without a digest in its name.
+    /// Whether a file name is that of a file of icons without a digest.
     static func isPart(_ name: String) -> Bool {
         let (start, end) = ("icons-".utf8, ".js".utf8)
         let text = name.utf8
-        guard text.starts(with: start), text.suffix(end.count).elementsEqual(end) else {
-            return false
-        }
         let number = text.dropFirst(start.count).dropLast(end.count)
-        return !number.isEmpty && number.allSatisfy { 0x30...0x39 ~= $0 }
+        return text.starts(with: start) && text.suffix(end.count).elementsEqual(end)
+            && !number.isEmpty && number.allSatisfy(\.isDigit)
     }
 }
 
 package struct GalleryReport: Sendable {
-    /// The number of icons, also of those that are not shown.
+    /// The number of icons, including icons that are not shown.
     package internal(set) var total = 0
     package internal(set) var counts: [GalleryState: Int] = [:]
 
     package var shown: Int { counts.values.reduce(0, +) }
 }
 
-/// The place of a gallery's files: a directory, or a server.
+/// The destination of a gallery's files: a directory or a server.
 package protocol GalleryPlace {
-    /// The beginning of the addresses of all objects, relative to the page.
+    /// The common prefix of the addresses of all objects, relative to the page.
     var objects: String { get }
 
-    /// Returns the rest of an object's address; nil if its bytes are not those of its digest.
+    /// Returns an object's address without the prefix, or nil if the object is damaged.
     func address(of object: StoredObject) throws -> String?
 
     func write(_ file: GalleryFile) throws

@@ -3,18 +3,18 @@ import LarderCache
 import LarderManifest
 
 extension Gallery {
-    /// The maximum number of entries that are looked up at once, and of the bytes of their
-    /// keys and inline icons.
+    /// The maximum number of entries to look up at once.
     private static let batch = 500
+    /// The maximum size of their keys and inline icons.
     private static let batchBytes = 1 << 20
 
-    /// Calls `body` with the icons of manifests, in their order, then with the cache's others.
-    /// Returns their number. `isWhole` is whether an object's bytes are those of its digest.
+    /// Calls `body` with the icons of manifests in order, then with the other icons of the cache.
+    /// Returns the number of icons. `isIntact` is whether an object's bytes match its digest.
     func forEachItem(
-        isWhole: (StoredObject) throws -> Bool, _ body: (GalleryItem) throws -> Void
+        isIntact: (StoredObject) throws -> Bool, _ body: (GalleryItem) throws -> Void
     ) throws -> Int {
         var count = 0
-        /// Keys of shown icons, and of cached ones beyond the limit. Other cached icons follow.
+        // The keys of shown icons, and of cached icons beyond the limit.
         let named = hasOthers && !manifests.isEmpty ? try ScratchKeys() : nil
         func show(_ icon: @autoclosure () throws -> GalleryIcon) throws {
             count += 1
@@ -31,7 +31,7 @@ extension Gallery {
                         return isListed ? waiting.key : nil
                     })
                 for ((item, _), found) in zip(waiting, found) {
-                    try show(icon(of: item, in: number, found, isWhole: isWhole))
+                    try show(icon(of: item, in: number, found, isIntact: isIntact))
                 }
                 waiting.removeAll(keepingCapacity: true)
                 waitingBytes = 0
@@ -54,7 +54,7 @@ extension Gallery {
         guard hasOthers else { return count }
         try cache.forEachResource { resource in
             if try named?.contains(resource.key) == true { return }
-            try show(icon(of: resource, isWhole: isWhole))
+            try show(icon(of: resource, isIntact: isIntact))
         }
         return count
     }
@@ -75,7 +75,7 @@ extension Gallery {
 
     private func icon(
         of item: ManifestItem, in manifest: Int, _ found: Found,
-        isWhole: (StoredObject) throws -> Bool
+        isIntact: (StoredObject) throws -> Bool
     ) throws -> GalleryIcon {
         func icon(
             _ url: String?, _ state: GalleryState, _ note: String?, _ mismatch: String? = nil
@@ -91,10 +91,11 @@ extension Gallery {
             let mismatch = item.result.expectation.mismatch(
                 digest: object.digest, size: object.size)
         {
-            return icon(url, .missing, "other bytes are cached: \(mismatch.message)", mismatch.code)
+            return icon(
+                url, .missing, "the cache has different bytes: \(mismatch.message)", mismatch.code)
         }
         if let resource = found.resource {
-            let (state, note) = try state(of: resource, isWhole: isWhole)
+            let (state, note) = try state(of: resource, isIntact: isIntact)
             return icon(url, state, note)
         }
         if let failure = found.failure {
@@ -104,37 +105,38 @@ extension Gallery {
     }
 
     private func icon(
-        of resource: Resource, isWhole: (StoredObject) throws -> Bool
+        of resource: Resource, isIntact: (StoredObject) throws -> Bool
     ) throws -> GalleryIcon {
-        let (state, note) = try state(of: resource, isWhole: isWhole)
+        let (state, note) = try state(of: resource, isIntact: isIntact)
         return GalleryIcon(
             name: nil, url: resource.shownURL, manifest: nil, resource: resource, state: state,
             note: note)
     }
 
     private func state(
-        of resource: Resource, isWhole: (StoredObject) throws -> Bool
+        of resource: Resource, isIntact: (StoredObject) throws -> Bool
     ) throws -> (GalleryState, String?) {
-        guard try isWhole(resource.object) else {
-            return (.corrupt, "its bytes are gone or damaged; larder verify --repair fetches them")
+        guard try isIntact(resource.object) else {
+            return (.corrupt, "missing or damaged; run larder verify --repair to download it again")
         }
         return (resource.isFresh() ? .fresh : .stale, nil)
     }
 }
 
 package struct GalleryIcon: Sendable {
-    /// The app's name in its manifest, else the last part of the URL's path. Text from outside, at
+    /// The app's name in its manifest, else the last part of the URL's path. Untrusted text of at
     /// most ``GalleryLimits/nameBytes``.
     let name: String
-    /// The URL with masked secrets, at most ``GalleryLimits/urlBytes``; nil if none could be read.
+    /// The URL with masked secrets, of at most ``GalleryLimits/urlBytes``; nil for inline icons
+    /// and bad entries.
     let url: String?
     let host: String?
     let manifest: Int?
     let resource: Resource?
     let state: GalleryState
-    /// The reason of its state, for people; nil if nothing is wrong.
+    /// The reason for a state other than fresh and stale, as shown on the page.
     let note: String?
-    /// The reason that a prefetch would report if the cached bytes are not as the manifest demands.
+    /// The error code of a prefetch if the cached bytes do not match the manifest.
     let mismatch: String?
 
     init(
@@ -161,16 +163,16 @@ package struct GalleryIcon: Sendable {
     }
 }
 
-/// The limits of a gallery: a browser holds all of it.
+/// The limits of a gallery, which a browser keeps in memory as a whole.
 package enum GalleryLimits {
     package static let icons = 100_000
-    /// The maximum number of bytes of a name, or of a reason.
+    /// The maximum length of a name, host or note.
     package static let nameBytes = 256
     package static let urlBytes = 2048
 }
 
 extension String {
-    /// Returns its beginning, in whole characters, if it is longer than `limit` bytes.
+    /// Returns the string, or its first `limit` bytes with an ellipsis. Scalars are not split.
     fileprivate func cut(to limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var end = utf8.index(utf8.startIndex, offsetBy: limit)
@@ -180,19 +182,19 @@ extension String {
 }
 
 package enum GalleryState: String, CaseIterable, Sendable {
-    /// It may be used without asking its origin.
+    /// Cached, and usable without revalidation.
     case fresh
-    /// It is cached, and its origin would be asked whether it changed.
+    /// Cached, but a prefetch would revalidate it.
     case stale
-    /// A manifest names it, and it is not cached.
+    /// In a manifest, but not cached.
     case missing
-    /// It is not cached, and its last download failed.
+    /// Not cached, and the last download failed.
     case failed
-    /// Its bytes are gone, or are not those of its digest.
+    /// The object is missing or damaged.
     case corrupt
 }
 
-/// An icon that a gallery shows, or does not show.
+/// An icon or entry, whether the gallery shows it or not.
 package enum GalleryItem: Sendable {
     case icon(GalleryIcon)
     case withoutIcon(name: String, reason: String)

@@ -4,21 +4,22 @@ import LarderCore
 import LarderImages
 import LarderManifest
 
-/// Reads one file of another program's cache, which may be anything, into the store.
+/// A reader that stages untrusted files of another program's cache.
 struct ImportFile {
     let directory: FileDescriptor
     let store: Store
     let maximumBytes: Int64
     let acceptsAnyContent: Bool
     let readFiles: ReadFiles
-    /// One budget for all files: the cache would store the holes of sparse files as bytes.
+    /// The budget of all files together, because the cache stores the holes of sparse files as
+    /// bytes.
     let sparse = SparseBudget()
 
-    /// Stages the bytes of a file, if they are as expected. Nil if it does not exist. Throws
-    /// ``ImportError``, or ``CacheError`` if the cache fails.
+    /// Stages a file's bytes if they match the expectation. Returns nil if the file does not exist.
+    /// Throws ``ImportError``, or ``CacheError`` if the cache fails.
     func stage(_ place: ImportPlace, _ expectation: Expectation) throws -> StagedObject? {
         guard let file = try open(place.name) else { return nil }
-        if let answer = place.answer, try !isThere(answer, hasStatus: place.hasStatus) {
+        if let metadata = place.metadata, try !hasMetadata(metadata, hasStatus: place.hasStatus) {
             return nil
         }
         let identity = FileIdentity(try file.status())
@@ -28,22 +29,22 @@ struct ImportFile {
         if known == nil { try readFiles.add(identity, content) }
         if !place.digests.isEmpty, !place.digests.contains(content.digest) {
             throw ImportError(
-                .integrityMismatch, "\(place.name) is not what the directory's list says")
+                .integrityMismatch, "\(place.name) does not match its digest in index.json")
         }
         if let mismatch = expectation.mismatch(digest: content.digest, size: content.size),
             let code = ImportCode(rawValue: mismatch.code)
         {
-            throw ImportError(code, "the file has other bytes: \(mismatch.message)")
+            throw ImportError(code, "the file has different bytes: \(mismatch.message)")
         }
         if let fault = content.fault { throw ImportError(.notAnImage, fault) }
         if read == nil {
             let stored = try store.stored(
                 content.digest, size: content.size, attributes: content.attributes)
             if let stored { return stored }
-            // It was not needed when it was read first.
+            // The first read did not stage the body.
             read = try self.read(file)
             guard read?.content.digest == content.digest else {
-                throw ImportError(.unreadable, "\(place.name) has changed")
+                throw ImportError(.unreadable, "\(place.name) changed during the import")
             }
         }
         return try read.map {
@@ -71,52 +72,50 @@ struct ImportFile {
     }
 
     private func open(_ name: String) throws -> FileDescriptor? {
-        do throws(CacheError) {
+        let notAFile = ImportError(.notAFile, "\(name) is not a regular file")
+        do {
             let file = try file(name)
             let status = try file.status()
-            guard status.isRegularFile else {
-                throw CacheError(.obstructed, subject: name, message: "is not a file")
-            }
-            guard status.st_size <= maximumBytes else {
-                throw CacheError(.unusable, subject: name, message: "too large")
-            }
+            guard status.isRegularFile else { throw notAFile }
+            guard status.st_size <= maximumBytes else { throw tooLarge }
             return file
-        } catch {
+        } catch let error as CacheError {
             switch error.errno {
             case ENOENT, ENAMETOOLONG: return nil
             case ELOOP: throw ImportError(.notAFile, "\(name) is a link")
-            case nil where error.code == .unusable: throw tooLarge
-            case nil, ENXIO: throw ImportError(.notAFile, "\(name) is not a file")
+            case nil, ENXIO: throw notAFile
             default: throw ImportError(.unreadable, error.description)
             }
         }
     }
 
-    /// Opens a file without changing its date of last access, if that is allowed: libraries remove
-    /// the files that were not read for the longest time.
+    /// Opens a file without changing its access date if permitted, because libraries remove the
+    /// least recently used files.
     private func file(_ name: String) throws(CacheError) -> FileDescriptor {
         #if os(Linux)
             do throws(CacheError) {
-                // O_NOATIME, which Glibc's module lacks: for the owner alone (open(2)).
+                // O_NOATIME, which only the owner can use (open(2)). The Glibc module does not
+                // import it.
                 return try directory.open(name, flags: O_RDONLY | O_NONBLOCK | 0o1000000)
             } catch  where error.errno == EPERM {}
         #endif
         return try directory.file(name)
     }
 
-    /// Whether the origin's answer is there and had the image. Coil 3 also stores bodies of errors.
-    /// The file is empty if there was no answer, else its first line is the status: Coil 3.5.0,
-    /// CacheNetworkResponse.kt. That of 304 is stored behind the body that it confirms
-    /// (DefaultCacheStrategy.kt).
-    private func isThere(_ name: String, hasStatus: Bool) throws -> Bool {
+    /// Whether the metadata file exists. Throws if its status is an error, because Coil 3 also
+    /// stores the bodies of errors.
+    ///
+    /// The first line is the status, or the file is empty (Coil 3.5.0, CacheNetworkResponse.kt). A
+    /// status of 304 is stored with the body that it confirms (DefaultCacheStrategy.kt).
+    private func hasMetadata(_ name: String, hasStatus: Bool) throws -> Bool {
         guard let file = try open(name) else { return false }
         guard hasStatus else { return true }
         let head = try readable { try file.read(atMost: 32) }
         let line = head.prefix { $0 != UInt8(ascii: "\n") }
         let status = Int(String(decoding: line, as: UTF8.self))
         guard head.isEmpty || status.map({ 200..<300 ~= $0 || $0 == 304 }) == true else {
-            let words = status.map { "of status \($0)" } ?? "of an unknown status"
-            throw ImportError(.errorResponse, "it is the body of an answer \(words)")
+            let words = status.map { "status \($0)" } ?? "an unknown status"
+            throw ImportError(.errorResponse, "the file is the body of a response with \(words)")
         }
         return true
     }
@@ -125,7 +124,9 @@ struct ImportFile {
         do { return try read() } catch { throw ImportError(.unreadable, "\(error)") }
     }
 
-    private var tooLarge: ImportError { ImportError(.tooLarge, "more than \(maximumBytes) bytes") }
+    private var tooLarge: ImportError {
+        ImportError(.tooLarge, "the file has more than \(maximumBytes) bytes")
+    }
 
     private func body(of file: FileDescriptor) throws -> StagedBody {
         _ = try readable { try sparse.take(file.status(), of: file.subject) }

@@ -5,7 +5,7 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// Imports entries, a page at a time: each page finds in the cache what earlier ones stored.
+/// The import of entries in pages. Each page is committed before the next page is looked up.
 struct ImportPages {
     private let cache: Cache
     private let store: Store
@@ -15,7 +15,7 @@ struct ImportPages {
     var report: ImportReport
     private var page: [Entry] = []
     private var spellings: [Spelling] = []
-    /// Uncommitted objects, by number, and the entries that want them. The first has staged it.
+    /// Uncommitted objects with their entries, by number. The first entry staged the object.
     private var staged: [Int: (size: Int64, entries: [Entry])] = [:]
     private var lastNumber = 0
 
@@ -50,7 +50,7 @@ struct ImportPages {
         let arePresent = try cache.presence.arePresent(
             resources.compactMap { $0.map { ($0.object.digest, $0.object.size) } })
         var isPresent = arePresent.makeIterator()
-        // Of this page: the cache finds them only once they are committed.
+        // Objects of this page. The cache cannot find them before they are committed.
         var known: [[UInt8]: (digest: Digest, size: Int64, number: Int)] = [:]
         for (entry, resource) in zip(entries, resources) {
             let object = resource != nil && isPresent.next() == true ? resource?.object : nil
@@ -68,8 +68,8 @@ struct ImportPages {
         try settle()
     }
 
-    /// Stages the first file of an entry that can be used: under its URL as the manifest spells it,
-    /// or else as the cache does.
+    /// Stages the first usable file of an entry. Looks it up by the URL as spelled in the manifest,
+    /// then by the canonical URL.
     private mutating func stage(_ entry: Entry) throws -> StagedObject? {
         let url = entry.writtenURL
         let canonical = entry.icon.string
@@ -97,8 +97,8 @@ struct ImportPages {
         return nil
     }
 
-    /// Adds a resource to the store's batch. It is stale from the beginning, because the origin's
-    /// validators are unknown: the next prefetch asks the origin.
+    /// Adds a resource to the store's batch. It is stale because its validators are unknown, so the
+    /// next prefetch revalidates it.
     private func add(_ object: StagedObject, key: String, url: String) {
         let now = Date()
         let accepted = DispatchSemaphore(value: 0)
@@ -117,7 +117,7 @@ struct ImportPages {
         }
     }
 
-    /// Commits the staged objects, and counts those that are durable.
+    /// Commits the staged objects and counts the durable ones.
     mutating func settle() throws {
         store.flush()
         for outcome in outcomes.take() {
@@ -138,7 +138,7 @@ struct ImportPages {
             case .failure(let error): throw error
             }
         }
-        // An app looks up its icons by the text that it has.
+        // Apps look up icons by the URL as they spell it.
         if !spellings.isEmpty { try cache.record(spellings) }
         spellings.removeAll(keepingCapacity: true)
     }

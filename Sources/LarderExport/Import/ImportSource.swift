@@ -2,58 +2,58 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// A file that may have the bytes of a URL.
+/// A file that may contain the bytes of a URL.
 struct ImportPlace {
     let name: String
-    /// The digests that the directory says it may have; none if it says nothing.
+    /// The digests in the directory's list; empty if the directory has no list.
     var digests: [Digest] = []
-    /// The file with the origin's answer, if the library has one. Without it, there is no entry.
-    var answer: String?
-    /// Whether that file begins with a status, because the library also stores bodies of errors.
+    /// The file with response metadata, for libraries that require one.
+    var metadata: String?
+    /// Whether the metadata begins with a status, because the library also stores bodies of errors.
     var hasStatus = false
 }
 
-/// Where a directory has the bytes of URLs.
+/// The mapping from URLs to files of a directory.
 enum ImportSource {
-    /// The names of files tell their URLs.
+    /// File names are derived from URLs.
     case library(any KeyedLayout)
     case list(ListedFiles)
 
-    /// Returns the files that may have the bytes of a URL, the likeliest first.
+    /// Returns the files that may contain the bytes of a URL, the most likely first.
     func places(of url: String) throws -> [ImportPlace] {
         switch self {
         case .list(let files): return try files.places(of: url)
         case .library(let layout):
-            let answer = layout.journal?.emptyFiles(layout.stem(of: url)).first
+            let metadata = layout.journal?.emptyFiles(layout.stem(of: url)).first
             return layout.names(of: url).map {
-                ImportPlace(name: $0, answer: answer, hasStatus: layout.storesErrors)
+                ImportPlace(name: $0, metadata: metadata, hasStatus: layout.storesErrors)
             }
         }
     }
 }
 
-/// The files of ``FileIndex``, by URL.
+/// The files in a ``FileIndex``, by URL.
 struct ListedFiles {
     private let database: DatabaseQueue
 
-    init(in directory: FileDescriptor, _ goOn: () throws -> Void) throws {
+    init(in directory: FileDescriptor, _ checkCancellation: () throws -> Void) throws {
         database = try .scratch(
             """
             CREATE TABLE main.files (
                 url TEXT, file TEXT, digest BLOB, PRIMARY KEY (url, file, digest)
             ) WITHOUT ROWID;
             """)
-        guard try add(FileIndex(in: directory), goOn) else {
+        guard try add(FileIndex(in: directory), checkCancellation) else {
             throw CacheError(
                 .missing, subject: directory.subject,
-                message: "there is no \(FileIndex.file), which says whose the files are")
+                message: "has no \(FileIndex.file) that lists the URLs of its files")
         }
-        // An unfinished export has left files that the list does not have.
-        _ = try add(FileIndex(in: directory, FileIndex.pendingFile), goOn)
+        // An interrupted export leaves files that are only in the pending list.
+        _ = try add(FileIndex(in: directory, FileIndex.pendingFile), checkCancellation)
     }
 
-    private func add(_ index: FileIndex, _ goOn: () throws -> Void) throws -> Bool {
-        try index.forEachPage(goOn) { lines in
+    private func add(_ index: FileIndex, _ checkCancellation: () throws -> Void) throws -> Bool {
+        try index.forEachPage(checkCancellation) { lines in
             try database.run(
                 "INSERT OR IGNORE INTO files VALUES (?, ?, ?)",
                 for: lines.map(\.line).filter { $0.url != nil }

@@ -3,16 +3,18 @@ import GRDB
 import LarderCache
 import LarderManifest
 
-/// Imports the icons that manifests name from another program's cache, by the names of files. It
-/// changes nothing there, and follows no link. A file counts only if its bytes are a complete
-/// image, and as its entry demands.
+/// Imports the icons of manifests from another program's cache.
+///
+/// The other cache is not changed, and links in it are not followed. A file is imported only if it
+/// is a complete image and matches its entry.
 package struct Importer {
     private let cache: Cache
     private let configuration: ImportConfiguration
     private let isCancelled: () -> Bool
     private let onProgress: (ObjectProgress) -> Void
 
-    /// - Parameter isCancelled: Is asked for each icon: true ends the import. Stored icons stay.
+    /// - Parameter isCancelled: Polled for each icon. If it returns true, the import ends and keeps
+    ///   the stored icons.
     package init(
         _ cache: Cache, _ configuration: ImportConfiguration,
         isCancelled: @escaping () -> Bool = { false },
@@ -24,11 +26,11 @@ package struct Importer {
         self.onProgress = onProgress
     }
 
-    /// - Precondition: the layout ``ExportLayout/isImportable``.
-    /// - Throws: ``CacheError``: also as ``ImportConfiguration/check(besideCacheAt:)``, and
-    ///   `.missing` if the directory has no list; `ManifestError`.
+    /// - Precondition: The layout is importable (``ExportLayout/isImportable``).
+    /// - Throws: `ManifestError`, and ``CacheError``: `.missing` if the directory has no
+    ///   `index.json`, and the errors of ``ImportConfiguration/check(besideCacheAt:)``.
     package func run(_ manifests: [ManifestSource]) throws -> ImportReport {
-        precondition(configuration.layout.isImportable, "a layout that cannot be imported")
+        precondition(configuration.layout.isImportable, "layout cannot be imported")
         let start = ContinuousClock.now
         let root = URL(fileURLWithPath: configuration.directory).standardizedFileURL.path
         let folders = configuration.library?.folders ?? []
@@ -51,13 +53,13 @@ package struct Importer {
                 directory: folder, store: store, maximumBytes: configuration.maximumBytes,
                 acceptsAnyContent: configuration.acceptsAnyContent, readFiles: try ReadFiles())
             var pages = ImportPages(cache, store, source: source, file: file, report: report)
-            // Also if it is cancelled.
+            // Needed also after a cancellation.
             defer { report = pages.report }
             try read(manifests, into: &pages, since: start)
         } catch is CancellationError {
             report.isInterrupted = true
         } catch let error as DatabaseError {
-            throw CacheError(index: "the directory's list", error)
+            throw CacheError(index: "the list of imported files", error)
         }
         report.seconds = (ContinuousClock.now - start) / .seconds(1)
         return report
@@ -90,15 +92,16 @@ package struct Importer {
 }
 
 package struct ImportConfiguration: Sendable {
-    /// A layout that ``ExportLayout/isImportable``.
+    /// An importable layout (``ExportLayout/isImportable``).
     package var layout: ExportLayout
-    /// The directory that has the layout's own one.
+    /// The directory with the layout's directories.
     package var directory: String
-    /// The name of the library's directory (``ExportLayout/isFolder(_:)``). Default: nil, its own.
+    /// The name of the library's directory (``ExportLayout/isFolder(_:)``). The default is nil: the
+    /// library's default name.
     package var folder: String?
-    /// The maximum size of a file in bytes. Default: 16 MiB.
+    /// The maximum size of a file in bytes. The default is 16 MiB.
     package var maximumBytes: Int64 = 16 << 20
-    /// Whether files are imported that are not images. Default: false.
+    /// Whether to import files that are not images. The default is false.
     package var acceptsAnyContent = false
     package var manifestRules = ManifestRules()
 
@@ -109,13 +112,13 @@ package struct ImportConfiguration: Sendable {
         self.directory = directory
     }
 
-    /// Checks that the directory exists, before a cache is made for its icons. Throws `.missing` if
-    /// it does not, `.unusable` if it is the cache, or has it among the library's files.
+    /// Checks the directory, before a cache is created for its icons. Throws `.missing` if it does
+    /// not exist, `.unusable` if it is the cache or contains the cache among the library's files.
     package func check(besideCacheAt path: String) throws(CacheError) {
         _ = try folder(besideCacheAt: path)
     }
 
-    /// Opens the layout's directory. Links beneath the user's own one are not followed.
+    /// Opens the layout's directory. Links inside `directory` are not followed.
     func folder(besideCacheAt path: String) throws(CacheError) -> FileDescriptor {
         let names = library?.folders ?? []
         let root = try Cache.usersDirectory(directory)
@@ -127,17 +130,17 @@ package struct ImportConfiguration: Sendable {
                 throw CacheError(
                     .missing, subject: directory,
                     message: """
-                        there is no directory \(names.joined(separator: "/")) in it; name the one \
-                        that has it
+                        has no subdirectory \(names.joined(separator: "/")); specify the directory \
+                        that contains it
                         """)
             }
         }
         let place = try Cache.nearestDirectory(to: path)
         let isCache =
             try FileIdentity(path: path)?.isSameFile(as: FileIdentity(root.status())) ?? false
-        // On macOS, the default cache lies beside those of the libraries, in Library/Caches.
+        // On macOS, the default cache is in Library/Caches, like the caches of the libraries.
         guard !isCache, try !place.lies(in: folder) else {
-            throw CacheError(.unusable, subject: directory, message: "has the cache in it")
+            throw CacheError(.unusable, subject: directory, message: "contains the cache")
         }
         return folder
     }
@@ -145,13 +148,13 @@ package struct ImportConfiguration: Sendable {
 
 package struct ImportReport: Sendable {
     package var layout: ExportLayout
-    /// The directory that has the layout's files.
+    /// The directory with the layout's files.
     package let directory: String
     package internal(set) var icons = 0
-    /// Icons that were stored, and are durable.
+    /// The number of icons that were stored durably.
     package internal(set) var imported = 0
     package internal(set) var present = 0
-    /// Icons that the directory has no file for.
+    /// The number of icons without a file in the directory.
     package internal(set) var missing = 0
     package internal(set) var bytes: Int64 = 0
     package internal(set) var problems = IconFailures<ImportCode>()

@@ -1,8 +1,8 @@
 import Foundation
 import LarderCore
 
-/// A date that never expires: the end of 2037, the last year whose seconds fit into 32 bits, as in
-/// some archives. It is constant, so that the same cache gives the same files.
+/// An expiration date that is never reached: the end of 2037, the last year that fits into 32-bit
+/// seconds, as in some archives. It is constant so that exports are deterministic.
 private let lastDate = Date(timeIntervalSince1970: 2_145_830_400)
 
 /// Nuke's `DataCache` with the name that `.withDataCache` gives it.
@@ -14,7 +14,7 @@ struct NukeLayout: KeyedLayout {
     var folders = ["com.github.kean.Nuke.DataCache"]
 
     var seed: AppSeed? {
-        AppSeed(library: "Nuke", moment: "before a pipeline with this `DataCache` is made")
+        AppSeed(library: "Nuke", moment: "before a pipeline with this `DataCache` is created")
     }
 
     func stem(of url: String) -> String { url.sha1Hex }
@@ -27,17 +27,17 @@ struct NukeLayout: KeyedLayout {
 /// `FileMeta`), Sources/Utility/String+SHA256.swift and String+MD5.swift; the key of an unprocessed
 /// image is its URL's `absoluteString`.
 struct KingfisherLayout: KeyedLayout {
-    /// 8 and later name files by SHA-256, 7 and earlier by MD5.
+    /// Version 8 and later name files by SHA-256, version 7 and earlier by MD5.
     let version: Int
     var folders = ["com.onevcat.Kingfisher.ImageCache.default"]
 
-    /// The date at which a file expires.
+    /// Kingfisher's expiration date.
     var modified: Date? { lastDate }
 
     var seed: AppSeed? {
         AppSeed(
             library: "Kingfisher",
-            moment: "before its `ImageCache` is made, which remembers the files that it finds",
+            moment: "before its `ImageCache` is created, which remembers the files that it finds",
             dates: .expiry)
     }
 
@@ -51,12 +51,12 @@ struct KingfisherLayout: KeyedLayout {
 /// SDImageCache.m (`defaultDiskCacheDirectory`); SDWebImage 5.19.7, SDDiskCache.m
 /// (`removeExpiredData`).
 struct SDWebImageLayout: KeyedLayout {
-    /// `NAME_MAX` of Darwin, less the digest and the dot: in UTF-16, as `NSString` counts.
+    /// Darwin's `NAME_MAX` less the digest and the dot, in UTF-16 as `NSString` counts.
     private static let longestExtension = 255 - 32 - 1
 
     var folders = ["com.hackemist.SDImageCache", "default"]
 
-    /// Files expire 7 days after this date before 5.20, since then 7 days after the last access.
+    /// Before 5.20, files expire 7 days after this date. Since then, 7 days after the last access.
     var modified: Date? { lastDate }
 
     var seed: AppSeed? {
@@ -74,7 +74,7 @@ struct SDWebImageLayout: KeyedLayout {
         return "\(url.md5Hex).\(suffix)"
     }
 
-    /// It also looks for a name without an extension, as its version 3 had it (`dataForKey:`).
+    /// SDWebImage also looks up a name without an extension, as in its version 3 (`dataForKey:`).
     func names(of url: String) -> [String] {
         let (name, old) = (stem(of: url), url.md5Hex)
         return name.isSame(as: old) ? [name] : [name, old]

@@ -1,15 +1,15 @@
 import Foundation
 import LarderCore
 
-/// The directory structure that another program reads.
+/// A directory layout of another program.
 package enum ExportLayout: String, CaseIterable, Sendable {
     case nuke, sdwebimage, kingfisher, kingfisher7, coil, coil2, glide
-    /// Files with readable names, and a list of them.
+    /// Files with readable names, and an `index.json`.
     case files
     case assetCatalog = "asset-catalog"
     case gallery
 
-    /// The rules of the library that reads the directory; nil if none does.
+    /// The rules of the image library that owns the layout.
     var library: (any KeyedLayout)? {
         switch self {
         case .nuke: NukeLayout()
@@ -23,27 +23,27 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         }
     }
 
-    /// The same, with the name that an app has given the library's directory; nil is its own.
+    /// Returns the rules with an app's name for the library's directory. Nil is the default name.
     func library(in folder: String?) -> (any KeyedLayout)? {
         var library = library
         if let folder {
-            precondition(Self.isFolder(folder), "not the name of a directory")
+            precondition(Self.isFolder(folder), "invalid directory name")
             library?.folders.removeLast()
             library?.folders.append(folder)
         }
         return library
     }
 
-    /// Whether it is a directory in DIR whose name an app can choose.
+    /// Whether the layout is a subdirectory of DIR whose name an app can choose.
     package var hasFolder: Bool { library != nil }
 
-    /// Whether ``SeedInstaller`` makes a source file for it.
+    /// Whether ``SeedInstaller`` supports the layout.
     package var hasInstaller: Bool { library?.seed != nil }
 
-    /// Whether something in it says which URL a file is of.
+    /// Whether the file of a URL can be found.
     package var isImportable: Bool { library != nil || self == .files }
 
-    /// Whether text names a directory, and leads to no other place.
+    /// Whether text is a valid directory name, which cannot lead to another directory.
     package static func isFolder(_ name: String) -> Bool {
         (1...255).contains(name.utf8.count) && !name.isSame(as: ".") && !name.isSame(as: "..")
             && name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") }
@@ -54,27 +54,28 @@ package enum ExportLayout: String, CaseIterable, Sendable {
     }
 }
 
-/// The disk cache of a library: its place, and the names of the files of a URL.
+/// The disk cache of an image library: its directory, and the file names for a URL.
 protocol KeyedLayout: Sendable {
-    /// The directories from the outermost. An app can choose the name of the last.
+    /// The path components of the directory. An app can choose the last component.
     var folders: [String] { get set }
 
-    /// Returns the beginning of the names of a URL's files. It differs for each URL.
+    /// Returns the common prefix of the names of a URL's files. It is unique for each URL.
     func stem(of url: String) -> String
-    /// Returns the stem of a file's name; nil if the library would give no file that name.
+    /// Returns the stem of a file name, or nil if the library never creates such a name.
     func stem(ofFile name: String) -> String?
 
-    /// The names under which the library looks for a URL's bytes, in its order. Default: the stem.
+    /// Returns the names under which the library looks up a URL's bytes, in order. The default is
+    /// the file of the stem.
     func names(of url: String) -> [String]
-    /// The date of last modification that files must have. With one, no file may be a hard link to
-    /// the cache's, which has a date of its own. Default: nil, any.
+    /// The required modification date of files. With a date, files cannot be hard links to the
+    /// cache's files. The default is nil: any date.
     var modified: Date? { get }
-    /// The form in which the directory lists its files. Default: nil, it does not.
+    /// The format of the directory's list of files. The default is nil: no list.
     var journal: JournalForm? { get }
-    /// Whether the library stores the bodies of errors, and the status in the first other file.
-    /// Default: false.
+    /// Whether the library stores the bodies of error responses, with the status in the first of
+    /// the metadata files. The default is false.
     var storesErrors: Bool { get }
-    /// How an app installs the files at launch. Default: nil, no source file is made for it.
+    /// The parameters of ``SeedInstaller``. The default is nil: not supported.
     var seed: AppSeed? { get }
 }
 
@@ -86,28 +87,29 @@ extension KeyedLayout {
 
     func names(of url: String) -> [String] { [file(stem(of: url))] }
 
-    /// The name of the file that has the bytes.
+    /// Returns the name of the file with the bytes.
     func file(_ stem: String) -> String { journal?.dataFile(stem) ?? stem }
 }
 
-/// What ``SeedInstaller`` has to know of a library.
+/// The parameters of ``SeedInstaller`` for an image library.
 struct AppSeed {
+    /// The library's use of file dates.
     enum Dates {
         case any
-        /// Files are removed some days after the date of their last modification.
+        /// Files expire some days after their modification date.
         case modification
-        /// That date is the expiry, and the date of creation is the last access.
+        /// The modification date is the expiration date, and the creation date is the last access.
         case expiry
     }
 
     let library: String
-    /// When an app must have called the installer.
+    /// The time by which an app must call the installer, as a clause.
     let moment: String
     var dates = Dates.any
 }
 
 extension String {
-    /// Whether it is that many hexadecimal digits in lower case.
+    /// Whether the string consists of `count` lower-case hexadecimal digits.
     func isHex(_ count: Int) -> Bool {
         utf8.count == count && utf8.allSatisfy { $0.isDigit || 0x61...0x66 ~= $0 }
     }

@@ -9,9 +9,9 @@ enum ImageSet {
     static let suffix = ".imageset"
     static let contentsFile = "Contents.json"
 
-    /// The author of the sets that an export has made, and may remove.
+    /// Marks image sets that an export created and may remove.
     private static let author = "larder"
-    /// The largest description that is read, in bytes. An export's are smaller.
+    /// The maximum size of a description to read, in bytes. Exported descriptions are smaller.
     static let longestContents = 4096
 
     static var catalogContents: String {
@@ -36,7 +36,7 @@ enum ImageSet {
                   }
                 """
         }
-        // A safe name has nothing that JSON escapes.
+        // Safe names need no escapes in JSON.
         return """
             {
               "images" : [
@@ -57,7 +57,7 @@ enum ImageSet {
     static func isOwn(_ contents: [UInt8]) -> Bool {
         guard contents.count <= longestContents,
             let json = try? JSONSerialization.jsonObject(with: Data(contents))
-                as? [String: Any],  // text: of 4 kB at most
+                as? [String: Any],  // text: at most 4 kB
             let info = json["info"] as? [String: Any],  // text: likewise
             (info["author"] as? String)?.isSame(as: author) == true,
             let images = json["images"] as? [[String: Any]],  // text: likewise
@@ -67,7 +67,7 @@ enum ImageSet {
         return true
     }
 
-    /// The beginning of an image's name; nil if no export gives an image that name.
+    /// Returns an image's name without its extension, or nil if exports never create such a name.
     static func stem(ofImage file: String) -> String? {
         guard ImageFile.isSuffix(PathExtension.ofText(file)),
             file.utf8.first != UInt8(ascii: "."), !file.utf8.contains(UInt8(ascii: "/"))
@@ -75,14 +75,14 @@ enum ImageSet {
         return PathExtension.without(file)
     }
 
-    /// Whether a file in the set of a stem is one that an export has made.
+    /// Whether a file name in a set can be from an export with the set's stem.
     static func isImage(_ file: String, of stem: String) -> Bool {
         self.stem(ofImage: file).map(SafeName.folded)?.isSame(as: SafeName.folded(stem)) == true
     }
 }
 
 enum ImageFile {
-    /// The usual extension of a media type; `bin` if it is not an image.
+    /// Returns the usual extension of an image's media type, or `bin`.
     static func suffix(of mediaType: String?) -> String {
         ImageFormat.of(mediaType: mediaType)?.suffixes[0] ?? "bin"
     }

@@ -1,7 +1,7 @@
 import LarderCore
 
-/// Coil's default `DiskCache`: for each URL an empty file of metadata, which Coil takes for an
-/// entry made by hand and always uses, and one with the bytes.
+/// Coil's default `DiskCache`: an empty metadata file and a file with the bytes for each URL. Coil
+/// treats empty metadata as a manually written entry and always uses it.
 ///
 /// Source: Coil 3.5.0, coil-core/src/commonMain/kotlin/coil3/disk/RealDiskCache.kt and
 /// DiskLruCache.kt, coil-network-core/src/commonMain/kotlin/coil3/network/NetworkFetcher.kt
@@ -19,7 +19,7 @@ struct CoilLayout: KeyedLayout {
         journal = JournalForm(appVersion: version == 2 ? 1 : 3, valueCount: 2)
     }
 
-    /// Coil 2 stores the bodies of successful answers alone, and no status.
+    /// Coil 2 stores only the bodies of successful responses, and no status.
     var storesErrors: Bool { version > 2 }
 
     func stem(of url: String) -> String { url.sha256Hex }
@@ -40,30 +40,28 @@ struct GlideLayout: KeyedLayout {
     func stem(ofFile name: String) -> String? { journal?.stem(ofFile: name) }
 }
 
-/// The list of files of Jake Wharton's DiskLruCache, version 1. Coil and Glide have copies of it.
+/// The journal format of Jake Wharton's DiskLruCache, version 1. Coil and Glide contain copies of
+/// it.
 struct JournalForm: Sendable {
     static let file = "journal"
-    /// The journal's name while the library replaces it. It is read if there is no other.
+    /// The journal's name while the library replaces it. It is read if the journal is missing.
     static let backup = "journal.bkp"
 
-    /// The application's version, as the library has it; another one makes it delete everything.
+    /// The app version in the library's constructor. For another version, the library deletes
+    /// everything.
     let appVersion: Int
-    /// How many files there are for a key. The last has the bytes, the others are empty.
+    /// The number of files for each key. The last file contains the bytes. The others are empty.
     let valueCount: Int
 
     var header: String { "libcore.io.DiskLruCache\n1\n\(appVersion)\n\(valueCount)\n\n" }
 
     func files(_ stem: String) -> [String] { (0..<valueCount).map { "\(stem).\($0)" } }
-
-    /// The name of a file until the library has written it to its end.
-    static func unfinished(_ file: String) -> String { file + ".tmp" }
     func dataFile(_ stem: String) -> String { "\(stem).\(valueCount - 1)" }
     func emptyFiles(_ stem: String) -> [String] { (0..<valueCount - 1).map { "\(stem).\($0)" } }
 
-    /// The key of a file's name; nil if it is none of a key's files.
+    /// Returns the key of a file name, or nil if the file does not belong to a key.
     func stem(ofFile name: String) -> String? {
         let stem = String(decoding: name.utf8.prefix(64), as: UTF8.self)
-        let isOwn = stem.isHex(64) && (0..<valueCount).contains { name.isSame(as: "\(stem).\($0)") }
-        return isOwn ? stem : nil
+        return stem.isHex(64) && files(stem).contains { name.isSame(as: $0) } ? stem : nil
     }
 }

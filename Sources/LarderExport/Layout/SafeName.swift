@@ -1,14 +1,14 @@
 import Foundation
 import LarderCore
 
-/// A readable file name, made of text from outside, that every usual file system accepts. In a
-/// shell, it is quoted because of parentheses.
+/// Readable file names made from untrusted text. Common file systems accept them. Shells require
+/// quotes if they contain parentheses.
 enum SafeName {
-    /// The maximum number of bytes. The rest is for a suffix that tells it apart, and an extension.
+    /// In bytes. A disambiguating suffix and an extension are added.
     private static let longest = 100
 
-    /// Returns the name, without an extension. If nothing is left of the entry's name, it is that
-    /// of the end of the URL, or of its host, or `icon`.
+    /// Returns a name without an extension, made from the entry's name, else from the last path
+    /// component of the URL, else from its host, else `icon`.
     static func of(_ name: String, url: String?) -> String {
         let safe = clean(name)
         guard safe.isEmpty, let url else { return safe.isEmpty ? "icon" : safe }
@@ -18,7 +18,7 @@ enum SafeName {
     }
 
     private static func clean(_ text: String) -> String {
-        // The cut comes first: the time to normalise grows with the square of a run of marks.
+        // Truncated first because normalisation takes quadratic time for a run of combining marks.
         let head = String(decoding: text.utf8.prefix(4 * longest), as: UTF8.self)
         var name = ""
         var isBlank = false
@@ -34,14 +34,15 @@ enum SafeName {
         }
         name = withoutEdges(name)
         guard isReserved(name) else { return name }
-        // Windows looks at what is before the first dot.
+        // Windows checks the part before the first dot.
         let stem = name.utf8.prefix { $0 != UInt8(ascii: ".") }
         name = String(Substring(stem)) + "_" + String(Substring(name.utf8.dropFirst(stem.count)))
         while name.utf8.count > longest { name.unicodeScalars.removeLast() }
         return withoutEdges(name)
     }
 
-    /// Windows drops dots at the end, and other systems hide names that begin with one.
+    /// Removes dots and hyphens at both ends. Windows drops trailing dots, and other systems hide
+    /// names with a leading dot.
     private static func withoutEdges(_ name: String) -> String {
         let bytes = name.utf8.drop { isEdge($0) }
         let last = bytes.lastIndex { !isEdge($0) }
@@ -52,56 +53,52 @@ enum SafeName {
         byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
     }
 
-    /// Letters, marks and digits of any script, and a few signs.
+    /// Whether a scalar is a letter, mark or digit of any script, or one of a few symbols.
     private static func isKept(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter,
             .nonspacingMark, .spacingMark, .decimalNumber:
-            // U+FFFD has another category.
             true
         default: "._-+()".unicodeScalars.contains(scalar)
         }
     }
 
-    /// Whether it names a device on Windows, whatever its extension.
+    /// Whether the name, without its extension, is a device name on Windows.
     private static func isReserved(_ name: String) -> Bool {
         let stem = Array(name.utf8.prefix { $0 != UInt8(ascii: ".") }).lowercasedASCII
-        if ["con", "prn", "aux", "nul"].contains(where: { stem.elementsEqual($0.utf8) }) {
-            return true
-        }
-        return stem.count == 4 && stem[3].isDigit
-            && ["com", "lpt"].contains { stem.starts(with: $0.utf8) }
+        return ["con", "prn", "aux", "nul"].contains { stem.elementsEqual($0.utf8) }
+            || stem.count == 4 && stem[3].isDigit
+                && ["com", "lpt"].contains { stem.starts(with: $0.utf8) }
     }
 
-    /// Returns the same text for names that differ only in case or normalisation.
+    /// Returns a text that is equal for names that differ only in case or normalisation.
     static func folded(_ name: String) -> String {
         name.uppercased().lowercased().decomposedStringWithCanonicalMapping
     }
 
-    /// Whether it looks like a name of ``told(apart:by:)``.
-    static func isTold(_ name: String) -> Bool {
+    /// Whether the name looks like a result of ``disambiguated(_:by:)``.
+    static func isDisambiguated(_ name: String) -> Bool {
         let tail = Array(name.utf8.suffix(17))
         return tail.count == 17 && tail[0] == UInt8(ascii: "-")
             && String(decoding: tail.dropFirst(), as: UTF8.self).lowercased().isHex(16)
     }
 
-    /// Returns the name of an icon whose plain name another has. It is the same in every export.
-    static func told(apart name: String, by identity: String) -> String {
+    /// Returns a name for an icon whose plain name is taken. It is the same in every export.
+    static func disambiguated(_ name: String, by identity: String) -> String {
         "\(name)-\(identity.sha256Hex.prefix(16))"
     }
 }
 
-/// The extension of a URL's path and of a file's name, as Foundation has it.
+/// The extensions of URL paths and file names, with the same results as Foundation.
 enum PathExtension {
-    /// As `NSURL.pathExtension`: of the path with its percent-escapes decoded; "" if it has none.
-    /// Nil if the decoded path is no UTF-8, and `NSURL` has none either.
+    /// Returns `NSURL.pathExtension`: the extension of the percent-decoded path, or "". Returns nil
+    /// if the decoded path is not UTF-8, like `NSURL`.
     static func ofURL(_ text: String) -> String? {
         ofPath(decodedPath(of: text)).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// As `NSString.pathExtension`; "" if there is none.
+    /// Returns `NSString.pathExtension`: the extension, or "".
     static func ofText(_ text: String) -> String {
-        // Cut between bytes of ASCII, it is UTF-8 again.
         ofPath(Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
@@ -111,7 +108,8 @@ enum PathExtension {
         return String(decoding: file.utf8.dropLast(suffix.utf8.count + 1), as: UTF8.self)
     }
 
-    /// The last component of a URL's path, decoded; empty if there is none, or it is no UTF-8.
+    /// Returns the decoded last component of a URL's path. It is empty if the path has no
+    /// components or is not UTF-8.
     static func lastComponent(ofURL text: String) -> String {
         decodedPath(of: text).flatMap { path in
             let end = path.lastIndex { $0 != UInt8(ascii: "/") } ?? path.startIndex
@@ -128,15 +126,14 @@ enum PathExtension {
         return Array(last[(dot + 1)...])
     }
 
-    /// The path of a URL, percent-decoded; nil if it is not UTF-8.
+    /// Returns the percent-decoded path of a URL, or nil if it is not UTF-8.
     private static func decodedPath(of text: String) -> [UInt8]? {
         let bytes = Array(text.utf8)
         var start = 0
         if let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
             bytes[colon...].starts(with: "://".utf8)
         {
-            let isEnd = { (byte: UInt8) in "/?#".utf8.contains(byte) }
-            start = bytes[(colon + 3)...].firstIndex(where: isEnd) ?? bytes.endIndex
+            start = bytes[(colon + 3)...].firstIndex(where: "/?#".utf8.contains) ?? bytes.endIndex
         }
         let path = bytes[start...].prefix { $0 != 0x3F && $0 != 0x23 }.percentDecoded
         return String(validating: path, as: UTF8.self) == nil ? nil : path
