@@ -404,9 +404,7 @@ private struct BitReader {
 
     mutating func flag() throws(ImageError) -> Bool { try next(1) == 1 }
 
-    mutating func skip(_ width: Int) throws(ImageError) {
-        for _ in 0..<width { _ = try next(1) }
-    }
+    mutating func skip(_ width: Int) throws(ImageError) { for _ in 0..<width { _ = try next(1) } }
 
     /// Skips the chroma sample positions. Subsampling 1 is 4:2:0, and 2 is 4:2:2.
     mutating func skipSampling(_ subsampling: Int) throws(ImageError) {

@@ -110,9 +110,7 @@ enum WebPStructure {
         guard width > 0, height > 0 else {
             throw content.damaged("has an invalid size, \(width) × \(height)")
         }
-        guard tag >> 5 <= content.remaining else {
-            throw content.damaged("has a truncated image")
-        }
+        guard tag >> 5 <= content.remaining else { throw content.damaged("has a truncated image") }
         return (width, height)
     }
 }

@@ -59,9 +59,7 @@ struct ExportCollection {
         func failure(_ code: ExportCode, _ message: String) -> ExportFailure {
             ExportFailure(code, name: wanted.name, url: wanted.url ?? wanted.key, message)
         }
-        if library != nil, wanted.url == nil {
-            return failure(.noURL, Self.noURL)
-        }
+        if library != nil, wanted.url == nil { return failure(.noURL, Self.noURL) }
         guard var object else {
             return failure(.missing, "not in the cache; run larder prefetch to download it")
         }

@@ -35,9 +35,7 @@ final class ExportWriter {
     }
 
     /// - Throws: `CancellationError` if the export was cancelled.
-    func checkCancellation() throws {
-        if isCancelled() { throw CancellationError() }
-    }
+    func checkCancellation() throws { if isCancelled() { throw CancellationError() } }
 
     /// Creates a file with an object's bytes, which are compared with their digest before the file
     /// gets its name. Calls `body` before it replaces a file. Throws `.corrupt` if the object is

@@ -41,8 +41,7 @@ struct ImageSets: ExportedFiles {
         do throws(CacheError) {
             return try folder.directory(name, create: true)
         } catch  where [ENOTDIR, ELOOP, EACCES].contains(error.errno) {
-            throw CacheError(
-                .obstructed, subject: name, message: "is not a readable directory")
+            throw CacheError(.obstructed, subject: name, message: "is not a readable directory")
         }
     }
 
