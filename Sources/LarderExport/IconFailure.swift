@@ -1,20 +1,18 @@
 import LarderManifest
 
-/// A reason code, as in reports, for an icon that was skipped or failed.
+/// The reason code of a skipped or failed icon in reports.
 package protocol FailureCode: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
     static var noIcon: Self { get }
     static var badEntry: Self { get }
-    /// Whether the icon counts as skipped, not as failed.
     var isSkip: Bool { get }
 }
 
+/// A skipped or failed icon. All text is untrusted.
 package struct IconFailure<Code: FailureCode>: Sendable, Equatable {
     package let code: Code
-    /// The name in the manifest. Untrusted text.
     package let name: String
-    /// The URL or the resource key. Untrusted text.
+    /// The URL or the resource key.
     package let url: String?
-    /// May contain untrusted text.
     package let message: String
 
     init(_ code: Code, name: String = "", url: String? = nil, _ message: String) {
@@ -57,19 +55,17 @@ package enum ExportCode: String, FailureCode {
     /// The manifest contains the icon inline, so it has no URL that an app could request.
     case noURL = "no-url"
     case notAnImage = "not-an-image"
-    /// Xcode does not accept the media type.
     case unsupportedType = "unsupported-type"
     case notShown = "not-shown"
 
     // Failed.
     case badEntry = "bad-entry"
     case missing
-    /// The object is missing or damaged.
     case corrupt
     case integrityMismatch = "integrity-mismatch"
     case sizeMismatch = "size-mismatch"
     case unreadable
-    /// The file cannot be created, for example because a directory has its name.
+    /// The file cannot be created, for example because it is a directory.
     case obstructed
     /// Another icon has the same file name but different bytes.
     case ambiguous
@@ -89,7 +85,6 @@ package enum ImportCode: String, FailureCode {
 
     // Failed.
     case badEntry = "bad-entry"
-    /// A link, a directory or a pipe has the file's name.
     case notAFile = "not-a-file"
     case unreadable
     /// The library stored the body of an error response.

@@ -9,8 +9,7 @@ struct ReadFiles {
         let digest: Digest
         let size: Int64
         var attributes = ObjectAttributes()
-        /// The reason that the bytes are not an image; nil if they are, or were not inspected.
-        var fault: String?
+        var imageFault: String?
     }
 
     private let database: DatabaseQueue
@@ -36,7 +35,7 @@ struct ReadFiles {
             $1.bind($0.attributes.mediaType)
             $1.bind($0.attributes.width)
             $1.bind($0.attributes.height)
-            $1.bind($0.fault)
+            $1.bind($0.imageFault)
         }
     }
 
@@ -52,7 +51,7 @@ struct ReadFiles {
                     attributes: ObjectAttributes(
                         mediaType: row.text(), width: row.optionalInteger().map(Int.init),
                         height: row.optionalInteger().map(Int.init)),
-                    fault: row.text())
+                    imageFault: row.text())
             }.first
         }
     }

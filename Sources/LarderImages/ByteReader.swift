@@ -34,7 +34,6 @@ struct ByteReader {
         return try fitting(value)
     }
 
-    /// Reads a little-endian number of up to 8 bytes.
     @inline(__always)
     mutating func little(_ width: Int) throws(ImageError) -> Int {
         var value: UInt64 = 0

@@ -249,7 +249,6 @@ struct HEIFItems {
         guard hasPrimary else { throw reader.damaged("has no location for its primary image") }
     }
 
-    /// Returns the primary item's size, from its `ispe` and `irot` properties.
     func primarySize() throws(ImageError) -> (width: Int, height: Int) {
         let wanted = try primaryProperties()
         var reader = properties
@@ -303,7 +302,7 @@ struct HEIFMini {
     private let height: Int
     private let isTurned: Bool
 
-    /// The size after the orientation is applied.
+    /// Respects the orientation.
     var size: (width: Int, height: Int) { isTurned ? (height, width) : (width, height) }
 
     /// Checks the length of the data. The box may specify a format other than `claimed`.

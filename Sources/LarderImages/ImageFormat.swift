@@ -30,6 +30,5 @@ package struct ImageFormat: Sendable {
 
 package struct MediaType: Equatable, Sendable {
     package let rawValue: String
-    /// The format's name in messages.
     package let name: String
 }

@@ -30,11 +30,8 @@ package struct ImageInfo: Sendable, Equatable {
 package struct ImageError: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
         case empty
-        /// The content is not of a format in ``ImageFormat/all``.
         case notAnImage = "not-an-image"
-        /// The image is valid up to a premature end.
         case truncated
-        /// The image contradicts itself or violates its format's specification.
         case damaged
     }
 

@@ -1,13 +1,13 @@
 import GRDB
 import LarderCache
 import LarderCore
+import LarderImages
 import LarderManifest
 
 /// The icons of an export, from manifests or the whole cache.
 struct ExportCollection {
     let cache: Cache
     let layout: ExportLayout
-    /// Nil if files get readable names.
     let library: (any KeyedLayout)?
     let list: ExportList
     let isCancelled: () -> Bool
@@ -77,7 +77,8 @@ struct ExportCollection {
         "the icon is inline in the manifest, so it has no URL for the library to look up"
 
     private func unsupported(_ object: StoredObject) -> String? {
-        layout == .assetCatalog && !ImageFile.isForAssetCatalog(object.mediaType)
+        layout == .assetCatalog
+            && ImageFormat.of(mediaType: object.mediaType)?.isForAssetCatalogs != true
             ? "Xcode does not accept \(object.mediaType ?? "an unknown media type")" : nil
     }
 

@@ -4,7 +4,6 @@ import LarderCache
 
 struct ExportedIcon {
     var id: Int64 = 0
-    /// The name in the manifest. Untrusted text.
     let name: String
     /// The URL as spelled by an app.
     let url: String?
@@ -13,7 +12,6 @@ struct ExportedIcon {
     let stem: String?
     /// The readable name from which the stem is made; nil if a library defines the file names.
     var base: String?
-    /// Nil if the icon has failed.
     let object: StoredObject?
 
     func failure(_ code: ExportCode, _ message: String) -> ExportFailure {
@@ -139,7 +137,7 @@ final class ExportList {
         try forEachPage { try $0.forEach(body) }
     }
 
-    /// Whether an icon has that stem, including failed icons.
+    /// Failed icons count.
     func has(_ stem: String) throws -> Bool {
         try database.hasRow("SELECT 1 FROM o WHERE stem = ? LIMIT 1", stem)
     }

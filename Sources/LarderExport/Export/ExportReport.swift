@@ -2,7 +2,6 @@ import LarderCache
 
 package struct ExportReport: Sendable {
     package var layout: ExportLayout
-    /// The directory with the layout's files.
     package let directory: String
     package internal(set) var icons = 0
     package internal(set) var linked = 0
@@ -11,7 +10,6 @@ package struct ExportReport: Sendable {
     package internal(set) var unchanged = 0
     /// The number of icons with the same file name and bytes as another icon.
     package internal(set) var duplicates = 0
-    /// The total size of linked, cloned and copied files.
     package internal(set) var bytes: Int64 = 0
     package internal(set) var pruned = 0
     package internal(set) var problems = IconFailures<ExportCode>()
@@ -36,12 +34,9 @@ package struct ExportReport: Sendable {
 }
 
 enum Placement {
-    /// A hard link to the cache's file.
     case linked
-    /// A copy-on-write clone of the cache's file.
     case cloned
     case copied
-    /// An existing file with the correct bytes.
     case unchanged
 }
 

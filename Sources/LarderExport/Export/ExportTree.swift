@@ -39,12 +39,10 @@ final class ExportTree: Sendable {
 
     deinit { flock(folder.raw, LOCK_UN) }
 
-    static func isTemporary(_ name: String) -> Bool {
-        guard name.utf8.starts(with: temporaryStart.utf8) else { return false }
-        let rest = name.utf8.dropFirst(temporaryStart.utf8.count)
-        let serial = rest.prefix { $0 != UInt8(ascii: ".") }
-        return !serial.isEmpty && serial.allSatisfy(\.isDigit)
-            && rest.dropFirst(serial.count).elementsEqual(temporaryEnd.utf8)
+    private static func isTemporary(_ name: String) -> Bool {
+        let serial = name.utf8.dropFirst(temporaryStart.utf8.count).prefix(while: \.isDigit)
+        return !serial.isEmpty
+            && name.isSame(as: "\(temporaryStart)\(Substring(serial))\(temporaryEnd)")
     }
 
     static func temporary(_ serial: Int) -> String { "\(temporaryStart)\(serial)\(temporaryEnd)" }
@@ -55,7 +53,6 @@ final class ExportTree: Sendable {
 #endif
 
 extension FileDescriptor {
-    /// Calls `body` with each name in this directory until it throws.
     func forEachEntry(_ body: (String) throws -> Void) throws {
         var failure: (any Error)?
         try forEachName { name in
@@ -75,8 +72,7 @@ extension FileDescriptor {
         }
     }
 
-    /// Returns the status of a file, or nil if it does not exist. Throws `.obstructed` for a
-    /// directory and for a name that is too long.
+    /// Throws `.obstructed` for a directory and for a name that is too long.
     func statusOfFile(_ name: String) throws(CacheError) -> stat? {
         do throws(CacheError) {
             guard let status = try status(of: name) else { return nil }

@@ -34,7 +34,6 @@ final class ExportWriter {
         readFiles = try ReadFiles()
     }
 
-    /// - Throws: `CancellationError` if the export was cancelled.
     func checkCancellation() throws { if isCancelled() { throw CancellationError() } }
 
     /// Creates a file with an object's bytes, which are compared with their digest before the file

@@ -167,14 +167,12 @@ package struct Exporter {
 
 package struct ExportConfiguration: Sendable {
     package var layout: ExportLayout
-    /// The directory for the layout's directories. It is created if it does not exist.
     package var directory: String
-    /// The name of the library's directory (``ExportLayout/isFolder(_:)``). The default is nil: the
-    /// library's default name.
+    /// The name of the library's directory; nil for the library's default.
     package var folder: String?
-    /// Whether to remove files of icons that are no longer exported. The default is false.
+    /// Whether to remove files of icons that are no longer exported.
     package var isPruning = false
-    /// Whether to copy every file instead of cloning or linking. The default is false.
+    /// Whether to copy every file instead of cloning or linking.
     package var copiesAll = false
     package var manifestRules = ManifestRules()
 

@@ -9,7 +9,6 @@ final class GalleryFiles: GalleryPlace {
     private let images: FileDescriptor
     private let parts: FileDescriptor
     private let reason: (CacheError, StoredObject) throws -> ExportCode
-    /// At most ``GalleryLimits/icons``.
     private var placed: Set<Digest> = []
     private var failure: (reason: ExportCode, message: String)?
     /// Failed objects, whose existing files are kept.

@@ -151,7 +151,7 @@ package struct GalleryFile: Sendable {
 }
 
 package struct GalleryReport: Sendable {
-    /// The number of icons, including icons that are not shown.
+    /// Includes icons that are not shown.
     package internal(set) var total = 0
     package internal(set) var counts: [GalleryState: Int] = [:]
 

@@ -3,9 +3,8 @@ import LarderCache
 import LarderManifest
 
 extension Gallery {
-    /// The maximum number of entries to look up at once.
     private static let batch = 500
-    /// The maximum size of their keys and inline icons.
+    /// The maximum size of the keys and inline icons of a batch.
     private static let batchBytes = 1 << 20
 
     /// Calls `body` with the icons of manifests in order, then with the other icons of the cache.
@@ -134,7 +133,6 @@ package struct GalleryIcon: Sendable {
     let manifest: Int?
     let resource: Resource?
     let state: GalleryState
-    /// The reason for a state other than fresh and stale, as shown on the page.
     let note: String?
     /// The error code of a prefetch if the cached bytes do not match the manifest.
     let mismatch: String?
@@ -166,7 +164,6 @@ package struct GalleryIcon: Sendable {
 /// The limits of a gallery, which a browser keeps in memory as a whole.
 package enum GalleryLimits {
     package static let icons = 100_000
-    /// The maximum length of a name, host or note.
     package static let nameBytes = 256
     package static let urlBytes = 2048
 }
@@ -182,19 +179,13 @@ extension String {
 }
 
 package enum GalleryState: String, CaseIterable, Sendable {
-    /// Cached, and usable without revalidation.
-    case fresh
-    /// Cached, but a prefetch would revalidate it.
-    case stale
-    /// In a manifest, but not cached.
+    case fresh, stale
     case missing
     /// Not cached, and the last download failed.
     case failed
-    /// The object is missing or damaged.
     case corrupt
 }
 
-/// An icon or entry, whether the gallery shows it or not.
 package enum GalleryItem: Sendable {
     case icon(GalleryIcon)
     case withoutIcon(name: String, reason: String)

@@ -36,7 +36,7 @@ struct ImportFile {
         {
             throw ImportError(code, "the file has different bytes: \(mismatch.message)")
         }
-        if let fault = content.fault { throw ImportError(.notAnImage, fault) }
+        if let fault = content.imageFault { throw ImportError(.notAnImage, fault) }
         if read == nil {
             let stored = try store.stored(
                 content.digest, size: content.size, attributes: content.attributes)
@@ -58,7 +58,7 @@ struct ImportFile {
         let body = try body(of: file)
         var content = ReadFiles.Content(digest: try body.finish(), size: body.count)
         if body.count == 0 {
-            content.fault = "the file is empty"
+            content.imageFault = "the file is empty"
             return (body, content)
         }
         do {
@@ -66,7 +66,7 @@ struct ImportFile {
             content.attributes = ObjectAttributes(
                 mediaType: image.mediaType.rawValue, width: image.width, height: image.height)
         } catch let fault as ImageError {
-            if !acceptsAnyContent { content.fault = fault.message }
+            if !acceptsAnyContent { content.imageFault = fault.message }
         }
         return (body, content)
     }

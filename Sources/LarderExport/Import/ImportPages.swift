@@ -117,7 +117,6 @@ struct ImportPages {
         }
     }
 
-    /// Commits the staged objects and counts the durable ones.
     mutating func settle() throws {
         store.flush()
         for outcome in outcomes.take() {

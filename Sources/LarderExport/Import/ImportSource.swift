@@ -2,7 +2,6 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// A file that may contain the bytes of a URL.
 struct ImportPlace {
     let name: String
     /// The digests in the directory's list; empty if the directory has no list.

@@ -53,7 +53,6 @@ package struct Importer {
                 directory: folder, store: store, maximumBytes: configuration.maximumBytes,
                 acceptsAnyContent: configuration.acceptsAnyContent, readFiles: try ReadFiles())
             var pages = ImportPages(cache, store, source: source, file: file, report: report)
-            // Needed also after a cancellation.
             defer { report = pages.report }
             try read(manifests, into: &pages, since: start)
         } catch is CancellationError {
@@ -92,16 +91,11 @@ package struct Importer {
 }
 
 package struct ImportConfiguration: Sendable {
-    /// An importable layout (``ExportLayout/isImportable``).
     package var layout: ExportLayout
-    /// The directory with the layout's directories.
     package var directory: String
-    /// The name of the library's directory (``ExportLayout/isFolder(_:)``). The default is nil: the
-    /// library's default name.
+    /// The name of the library's directory; nil for the library's default.
     package var folder: String?
-    /// The maximum size of a file in bytes. The default is 16 MiB.
     package var maximumBytes: Int64 = 16 << 20
-    /// Whether to import files that are not images. The default is false.
     package var acceptsAnyContent = false
     package var manifestRules = ManifestRules()
 
@@ -148,13 +142,10 @@ package struct ImportConfiguration: Sendable {
 
 package struct ImportReport: Sendable {
     package var layout: ExportLayout
-    /// The directory with the layout's files.
     package let directory: String
     package internal(set) var icons = 0
-    /// The number of icons that were stored durably.
     package internal(set) var imported = 0
     package internal(set) var present = 0
-    /// The number of icons without a file in the directory.
     package internal(set) var missing = 0
     package internal(set) var bytes: Int64 = 0
     package internal(set) var problems = IconFailures<ImportCode>()

@@ -27,7 +27,6 @@ struct NukeLayout: KeyedLayout {
 /// `FileMeta`), Sources/Utility/String+SHA256.swift and String+MD5.swift; the key of an unprocessed
 /// image is its URL's `absoluteString`.
 struct KingfisherLayout: KeyedLayout {
-    /// Version 8 and later name files by SHA-256, version 7 and earlier by MD5.
     let version: Int
     var folders = ["com.onevcat.Kingfisher.ImageCache.default"]
 

@@ -4,7 +4,6 @@ import LarderCore
 /// A directory layout of another program.
 package enum ExportLayout: String, CaseIterable, Sendable {
     case nuke, sdwebimage, kingfisher, kingfisher7, coil, coil2, glide
-    /// Files with readable names, and an `index.json`.
     case files
     case assetCatalog = "asset-catalog"
     case gallery
@@ -37,10 +36,9 @@ package enum ExportLayout: String, CaseIterable, Sendable {
     /// Whether the layout is a subdirectory of DIR whose name an app can choose.
     package var hasFolder: Bool { library != nil }
 
-    /// Whether ``SeedInstaller`` supports the layout.
     package var hasInstaller: Bool { library?.seed != nil }
 
-    /// Whether the file of a URL can be found.
+    /// Whether the layout maps URLs to files.
     package var isImportable: Bool { library != nil || self == .files }
 
     /// Whether text is a valid directory name, which cannot lead to another directory.
@@ -87,7 +85,7 @@ extension KeyedLayout {
 
     func names(of url: String) -> [String] { [file(stem(of: url))] }
 
-    /// Returns the name of the file with the bytes.
+    /// Returns the name of the file with the icon's bytes.
     func file(_ stem: String) -> String { journal?.dataFile(stem) ?? stem }
 }
 

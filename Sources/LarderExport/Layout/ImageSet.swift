@@ -82,16 +82,11 @@ enum ImageSet {
 }
 
 enum ImageFile {
-    /// Returns the usual extension of an image's media type, or `bin`.
     static func suffix(of mediaType: String?) -> String {
         ImageFormat.of(mediaType: mediaType)?.suffixes[0] ?? "bin"
     }
 
     static func isSuffix(_ text: String) -> Bool {
         text.isSame(as: "bin") || ImageFormat.all.contains { text.isSame(as: $0.suffixes[0]) }
-    }
-
-    static func isForAssetCatalog(_ mediaType: String?) -> Bool {
-        ImageFormat.of(mediaType: mediaType)?.isForAssetCatalogs ?? false
     }
 }

@@ -8,19 +8,16 @@ import LarderCore
 /// (`doFetch`). Coil 2.7.0, coil-base/src/main/java/coil/disk/RealDiskCache.kt and DiskLruCache.kt,
 /// coil/fetch/HttpUriFetcher.kt, coil/util/Utils.kt (`SingletonDiskCache`).
 struct CoilLayout: KeyedLayout {
-    /// 2 or 3.
     let version: Int
     var folders: [String]
-    let journal: JournalForm?
+    var journal: JournalForm? { JournalForm(appVersion: version == 2 ? 1 : 3, valueCount: 2) }
+    /// Coil 2 stores only the bodies of successful responses, and no status.
+    var storesErrors: Bool { version > 2 }
 
     init(version: Int) {
         self.version = version
         folders = [version == 2 ? "image_cache" : "coil3_disk_cache"]
-        journal = JournalForm(appVersion: version == 2 ? 1 : 3, valueCount: 2)
     }
-
-    /// Coil 2 stores only the bodies of successful responses, and no status.
-    var storesErrors: Bool { version > 2 }
 
     func stem(of url: String) -> String { url.sha256Hex }
     func stem(ofFile name: String) -> String? { journal?.stem(ofFile: name) }

@@ -53,7 +53,6 @@ enum SafeName {
         byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
     }
 
-    /// Whether a scalar is a letter, mark or digit of any script, or one of a few symbols.
     private static func isKept(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter,
