@@ -1,11 +1,11 @@
 // A contact sheet of a cache. The description (gallery/icons.js) calls larder.begin, or
-// larder.later while it is made, and each file of icons larder.add. All text comes from manifests
-// and servers: it is only ever set as text.
+// larder.later while it is being created. Each file of icons calls larder.add. All text comes from
+// manifests and servers, so it is never inserted as HTML.
 "use strict";
 
 globalThis.larder = (() => {
   const perPage = 240;
-  // A longer list would take a browser seconds.
+  // Browsers take seconds to show longer lists.
   const longestList = 300;
   const states = ["fresh", "stale", "missing", "failed", "corrupt"];
   const find = (id) => document.getElementById(id);
@@ -18,18 +18,18 @@ globalThis.larder = (() => {
 
   let about = null;
   let icons = [];
-  // By what icons were sorted: all of them in that order, and the rank of each by its place.
+  // For each sort key: all icons in that order, and the rank of each icon by its place.
   let sorted = new Map();
   let shown = [];
   let page = 0;
-  // Where the icons on the page are in the manifests' order.
+  // The places of the icons on the page in manifest order.
   let drawn = [];
   let isBroken = false;
   let isLoaded = false;
-  // What the address asks for that is not there yet: values of filters, and the page.
+  // Filter values and page from the address that are not loaded yet.
   let awaited = {};
 
-  // Loading: one file after the other, each shown as it comes.
+  // Loads one file after another and shows each one immediately.
 
   function load(path) {
     const script = document.createElement("script");
@@ -51,24 +51,24 @@ globalThis.larder = (() => {
 
   function begin(description) {
     if (description.problem) return fail(description.problem);
-    if (description.version !== 1) return fail("This page is too old. Reload it.");
+    if (description.version !== 1) return fail("This page is outdated. Reload it.");
     about = description;
     const all = about.total > about.shown
       ? `the first ${count.format(about.shown)} of ${count.format(about.total)}`
       : count.format(about.total);
-    const last = about.received === null ? "" : `, the last received ${time(about.received)}`;
+    const last = about.received === null ? "" : `, last received ${time(about.received)}`;
     find("about").textContent = all + last;
     fill("manifest", about.manifests.map((name, number) => [String(number), name]));
     find("manifest-control").hidden = about.manifests.length === 0;
     if (about.manifests.length > 0) {
       find("manifest").append(new Option("In no manifest", "none"));
     }
-    // Once: what is typed while the rest comes is to stay.
+    // Only once, to keep what the user types during loading.
     restore();
     next(0);
   }
 
-  /// A server is still reading the cache.
+  /// Called while a server is still reading the cache.
   function later() {
     say("Reading the cache …");
     setTimeout(() => load("gallery/icons.js"), 500);
@@ -87,7 +87,7 @@ globalThis.larder = (() => {
   function next(number) {
     if (number < about.files.length) {
       load(about.files[number]);
-      // What there is already can be looked at meanwhile.
+      // Show the first icons before the rest is loaded.
       if (number === 1) show();
       return;
     }
@@ -130,7 +130,7 @@ globalThis.larder = (() => {
     for (const id of filters) if (awaited[id] && !find(id).value) choose(id, awaited[id]);
   }
 
-  /// Sets a filter. A rare value gets its option now; one that no icon has is refused.
+  /// Sets a filter. Adds an option for a rare value. Ignores a value that no icon has.
   function choose(id, value) {
     const control = find(id);
     control.value = value;
@@ -144,13 +144,13 @@ globalThis.larder = (() => {
     name: (a, b) => order.compare(a.name, b.name),
     host: (a, b) => order.compare(a.host ?? "", b.host ?? ""),
     size: (a, b) => (a.size ?? -1) - (b.size ?? -1),
-    // The youngest first, what was never received last.
+    // By age. Icons that were never received are last.
     received: (a, b) => (b.received ?? 0) - (a.received ?? 0),
     state: (a, b) => states.indexOf(b.state) - states.indexOf(a.state),
   };
 
-  /// Some icons, sorted. To compare names as people do takes a second for all: that is done once,
-  /// and ranks are compared after that.
+  /// Returns icons sorted. Comparing all names with a collator takes a second, so it is done once.
+  /// Later sorts compare ranks.
   function inOrder(some, sort) {
     const compare = comparisons[sort];
     if (!compare) return some;
@@ -176,7 +176,7 @@ globalThis.larder = (() => {
     if (find("direction").getAttribute("aria-pressed") === "true") shown.reverse();
   }
 
-  /// The beginning of a digest, as it is abbreviated; less would match anything.
+  /// Whether a word is the start of an icon's digest, of at least 7 digits.
   function isDigest(word, icon) {
     return word.length >= 7 && icon.digest !== undefined && icon.digest.startsWith(word);
   }
@@ -197,15 +197,15 @@ globalThis.larder = (() => {
     find("page").value = page + 1;
     find("page").max = pageCount();
     find("page-count").textContent = count.format(pageCount());
-    // A button that is disabled would lose the focus.
+    // A disabled button would lose the focus.
     find("previous").setAttribute("aria-disabled", String(page === 0));
     find("next").setAttribute("aria-disabled", String(page === pageCount() - 1));
     if (!isBroken) say(summary(first, some.length));
     remember();
   }
 
-  /// Puts icons on the page. The one that has the focus keeps it, or its place gives it to the
-  /// first; those that are there already stay.
+  /// Replaces the icons on the page if they have changed. The focused icon keeps the focus if it is
+  /// still there, otherwise the first icon gets it.
   function lay(some, first) {
     const places = some.map((icon) => icon.place);
     const sheet = find("sheet");
@@ -246,7 +246,7 @@ globalThis.larder = (() => {
     const item = element("li");
     const button = element("button", undefined, "card");
     button.type = "button";
-    // One of them is a stop of the tabulator; arrows lead to the others.
+    // Only one card is a tab stop. Arrow keys move to the others.
     button.tabIndex = -1;
     const frame = element("span", undefined, "picture");
     frame.append(picture(icon, "lazy"));
@@ -324,7 +324,7 @@ globalThis.larder = (() => {
     return seconds === undefined ? undefined : instant.format(new Date(seconds * 1000));
   }
 
-  // What is selected is in the address, so that it can be sent to somebody.
+  // The address contains the selection, so that it can be shared.
 
   const members = ["search", ...filters, "sort"];
 
@@ -359,7 +359,7 @@ globalThis.larder = (() => {
     delete awaited.page;
     page = Number.isInteger(to) ? Math.min(Math.max(0, to), pageCount() - 1) : 0;
     draw();
-    // Nobody begins a page at its end.
+    // Start each page at its top.
     if (find("sheet").getBoundingClientRect().top < 0) find("sheet").scrollIntoView();
   }
 
@@ -419,7 +419,7 @@ globalThis.larder = (() => {
     find("controls").addEventListener("reset", () => {
       find("direction").setAttribute("aria-pressed", "false");
       awaited = {};
-      // The controls are reset after this.
+      // The controls are reset after this event.
       setTimeout(changed);
     });
     for (const [id, step] of [["previous", -1], ["next", 1]]) {
@@ -428,7 +428,7 @@ globalThis.larder = (() => {
       });
     }
     find("skip").addEventListener("click", (event) => {
-      // The address is for what is selected.
+      // The address contains the selection, so keep it.
       event.preventDefault();
       (document.querySelector('.card[tabindex="0"]') ?? find("sheet")).focus();
     });
@@ -449,7 +449,7 @@ globalThis.larder = (() => {
   }
 
   listen();
-  // Once this is there to be called.
+  // Deferred until `larder` is defined.
   setTimeout(() => load("gallery/icons.js"));
   return { begin, add, later };
 })();
