@@ -1,7 +1,7 @@
 import GRDB
 import LarderCache
 
-// Temporary databases, which limit memory for any number of icons.
+// Temporary databases, which bound memory use for any number of icons.
 
 extension DatabaseQueue {
     static let pageLimit = 500

@@ -69,12 +69,11 @@ package struct Gallery {
         description.set("files", files)
         description.set("shown", report.shown)
         description.set("total", report.total)
-        description.set(
-            "manifests",
-            manifests.map { source in
-                source.name.utf8.split(separator: UInt8(ascii: "/")).last
-                    .map { String(Substring($0)) } ?? source.name
-            })
+        let names = manifests.map { source -> String in
+            source.name.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) }
+                ?? source.name
+        }
+        description.set("manifests", names)
         try place.write(script(GalleryFile.catalogue, "larder.begin(\(description.text))"))
         return report
     }

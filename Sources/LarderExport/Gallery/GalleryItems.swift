@@ -100,7 +100,7 @@ extension Gallery {
         if let failure = found.failure {
             return icon(url, .failed, "\(failure.reason) \(failure.age) ago")
         }
-        return icon(url, .missing, "not cached yet")
+        return icon(url, .missing, "not cached")
     }
 
     private func icon(

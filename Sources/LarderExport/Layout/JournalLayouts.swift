@@ -37,8 +37,7 @@ struct GlideLayout: KeyedLayout {
     func stem(ofFile name: String) -> String? { journal?.stem(ofFile: name) }
 }
 
-/// The journal format of Jake Wharton's DiskLruCache, version 1. Coil and Glide contain copies of
-/// it.
+/// The journal format of Jake Wharton's DiskLruCache, version 1, which Coil and Glide copied.
 struct JournalForm: Sendable {
     static let file = "journal"
     /// The journal's name while the library replaces it. It is read if the journal is missing.
