@@ -1,9 +1,9 @@
 import Foundation
 
-/// A bounded channel to one consumer, a task or a thread. Producers block while it is full, so only
-/// the run's own threads may send, never tasks.
+/// A bounded channel to one consumer, which is a task or a thread. `send` blocks while the channel
+/// is full, so tasks must not call it.
 final class Channel<Element: Sendable>: @unchecked Sendable {
-    // Unchecked because the state is variables; every access holds `condition`.
+    // Unchecked because the state is mutable. Every access holds `condition`.
     private let capacity: Int
     private let condition = NSCondition()
     private var elements: [Element] = []
@@ -13,7 +13,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
 
     init(capacity: Int) { self.capacity = capacity }
 
-    /// Waits for room, then sends. Returns false if the channel is abandoned and nothing was sent.
+    /// Waits until the channel is not full, then sends. Returns false if the channel is abandoned.
     @discardableResult
     func send(_ more: [Element]) -> Bool {
         condition.lock()
@@ -24,7 +24,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         return isSent
     }
 
-    /// Sends if there is room, else drops the element, which a later one replaces.
+    /// Sends the element, or drops it if the channel is full.
     func offer(_ element: Element) {
         condition.lock()
         if elements.count < capacity, !isAbandoned, end == nil { elements.append(element) }
@@ -37,7 +37,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         deliver()
     }
 
-    /// Stops receiving: producers no longer wait.
+    /// Drops all elements. Producers no longer wait.
     func abandon() {
         condition.lock()
         isAbandoned = true
@@ -47,7 +47,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
 
     var hasConsumer: Bool { condition.withLock { !isAbandoned } }
 
-    /// Returns the waiting elements, at least one, or none at the end.
+    /// Waits for elements and returns all of them. Returns an empty array at the end.
     func next() async throws -> [Element] {
         try await withCheckedThrowingContinuation { continuation in
             condition.lock()
@@ -56,7 +56,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Blocks until there are elements, and returns them; at the end none, or throws its error.
+    /// Blocks until there are elements and returns all of them. Returns an empty array at the end.
     func take(unless isCancelled: () -> Bool) throws -> [Element] {
         condition.lock()
         defer { condition.unlock() }
@@ -70,7 +70,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         return elements
     }
 
-    /// Delivers elements to a waiting consumer. Called with the lock held, which it releases.
+    /// Resumes a waiting consumer. Must be called with the lock held, and releases the lock.
     private func deliver() {
         defer { condition.broadcast() }
         guard let waiting = consumer, !elements.isEmpty || end != nil || isAbandoned else {
@@ -81,10 +81,6 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         elements = []
         let end = batch.isEmpty ? self.end : nil
         condition.unlock()
-        if case .failure(let error)? = end {
-            waiting.resume(throwing: error)
-        } else {
-            waiting.resume(returning: batch)
-        }
+        waiting.resume(with: end?.map { _ in batch } ?? .success(batch))
     }
 }

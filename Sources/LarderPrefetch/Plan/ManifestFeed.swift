@@ -2,7 +2,7 @@ import Foundation
 import LarderCache
 import LarderManifest
 
-/// Reads manifests on a thread of its own, ahead of the planner.
+/// Reads manifests on its own thread, ahead of the planner.
 final class ManifestFeed: Sendable {
     enum Message: Sendable {
         case begin(Int)
@@ -16,19 +16,19 @@ final class ManifestFeed: Sendable {
     private let channel = Channel<Message>(capacity: 4)
 
     init(_ manifests: [ManifestSource], rules: ManifestRules) {
-        // Parsers call themselves for each level of nesting.
+        // The parsers are recursive, so nested manifests need a large stack.
         let hasThread = HelperThread.start(stackSize: 4 << 20) { [self] in
             channel.finish(Result { try read(manifests, rules) })
         }
         if !hasThread { channel.finish(.failure(HelperThread.shortage)) }
     }
 
-    /// Returns the next messages, or none at the end.
+    /// Returns the next messages, or an empty array at the end.
     func next(unless isCancelled: () -> Bool = { false }) throws -> [Message] {
         try channel.take(unless: isCancelled)
     }
 
-    /// Ends the reading soon. Does not wait: a pipe that is being read may be silent.
+    /// Tells the thread to stop. Does not wait, because the thread may be blocked on a pipe.
     func close() { channel.abandon() }
 
     private func read(_ manifests: [ManifestSource], _ rules: ManifestRules) throws {
@@ -49,7 +49,7 @@ final class ManifestFeed: Sendable {
                 opened.isCancelled = { [channel] in !channel.hasConsumer }
             }) { item in
                 batch.append(item)
-                batchBytes += item.weight
+                batchBytes += item.approximateBytes
                 if batch.count >= Self.batchLimit || batchBytes >= Self.batchByteLimit {
                     try sendBatch()
                 }
@@ -65,7 +65,7 @@ final class ManifestFeed: Sendable {
 }
 
 extension ManifestItem {
-    fileprivate var weight: Int {
+    fileprivate var approximateBytes: Int {
         switch result {
         case .entry(let entry):
             entry.name.utf8.count + entry.icon.string.utf8.count + (entry.key?.utf8.count ?? 0)

@@ -5,11 +5,9 @@ import LarderCore
 import LarderManifest
 
 extension Plan {
-    /// Calls `body` with the entries of each resource, in pages, the leading one first. Its first
-    /// argument is the resource's index in `fetches`.
-    func forEachEntry(
-        of fetches: [Int64], _ body: (Int, [PlannedEntry]) throws -> Void
-    ) throws {
+    /// Calls `body` with pages of the entries of each resource, the leader first. The first
+    /// argument of `body` is the resource's index in `fetches`.
+    func forEachEntry(of fetches: [Int64], _ body: (Int, [PlannedEntry]) throws -> Void) throws {
         guard !fetches.isEmpty else { return }
         let leaders = try database.unsafeRead { db in
             let select = try PreparedStatement(db, Self.selectLeader)
@@ -28,19 +26,17 @@ extension Plan {
         }
     }
 
-    /// Calls `body` with every entry that needs no transfer (cached, skipped or failed), in pages,
-    /// in the order of the manifests. Must be called before ``releaseIndex()``, and before a fetch
-    /// is done.
-    ///
-    /// - Parameter areCached: Whether cached entries are included.
+    /// Calls `body` with pages of the entries that need no transfer (skipped, failed, and, if
+    /// `includesCached`, cached), in the order of the manifests. Must be called before
+    /// ``releaseIndex()``, and before a fetch is done.
     func forEachSettledEntry(
-        areCached: Bool = true, _ body: ([PlannedEntry]) throws -> Void
+        includesCached: Bool = true, _ body: ([PlannedEntry]) throws -> Void
     ) throws {
-        let cachedURLs = areCached ? summary.urls - summary.missing - summary.stale : 0
+        let cachedURLs = includesCached ? summary.urls - summary.missing - summary.stale : 0
         guard cachedURLs + summary.failed + summary.skipped > 0 else { return }
         try forEachEntry(
-            areCached && hasIndex ? Self.selectEntryWithObject : Self.selectEntry,
-            where: areCached ? "TRUE" : "(e.key IS NULL OR s.fetch IS NOT NULL)",
+            includesCached && hasIndex ? Self.selectEntryWithObject : Self.selectEntry,
+            where: includesCached ? "TRUE" : "(e.key IS NULL OR s.fetch IS NOT NULL)",
             arePending: false, body)
     }
 
@@ -49,8 +45,8 @@ extension Plan {
         try forEachEntry(Self.selectEntry, arePending: true, body)
     }
 
-    /// Calls `body` with the pending entries in the order of fetching, those of one URL together.
-    func forEachEntryInTurn(_ body: ([PlannedEntry]) throws -> Void) throws {
+    /// Calls `body` with the pending entries in fetch order, grouped by resource.
+    func forEachEntryInFetchOrder(_ body: ([PlannedEntry]) throws -> Void) throws {
         var last: PlannedResource.Place?
         while case let page = try places(after: last), !page.isEmpty {
             last = page.last
@@ -73,7 +69,7 @@ extension Plan {
                 let pending = row.optionalInteger().flatMap { pendingStatus(of: $0) }
                 guard (pending != nil) == arePending else { continue }
                 var entry = try entry(id, pending, &row)
-                // NULL, too, if no columns of an object are selected.
+                // The columns read as NULL if `select` does not have them.
                 entry.object = try row.optional { try StoredObject(&$0) }
                 page.append(entry)
             }
@@ -83,8 +79,8 @@ extension Plan {
 
     static let pageLimit = 512
 
-    /// Calls `body` with each page that `next` reads, which ends with the first that is not full.
-    /// `body` may use the database.
+    /// Calls `body` with each page that `next` returns. A page that is not full is the last. `body`
+    /// may use the database.
     func forEachPage<Row>(
         _ body: ([Row]) throws -> Void, reading next: (Database, _ last: Row?) throws -> [Row]
     ) throws {
@@ -106,7 +102,7 @@ extension Plan {
     private static func select(_ columns: String = "", _ more: String = "") -> String {
         """
         SELECT e.id, f.id, iif(f.id, coalesce(s.status, \(PlanStatus.cached.rawValue)), NULL),
-            x.code, x.failed_at, x.count, x.status,
+            x.code, x.status, x.failed_at, x.count,
             e.message, e.code, f.url, f.key, f.credentials IS NOT NULL, e.manifest, e.position,
             e.icon, e.name, e.leader IS NOT NULL, f.priority,
             \(Expectation.columns)\(columns)
@@ -128,13 +124,9 @@ extension Plan {
     ) throws -> PlannedEntry {
         let settled = row.optionalInteger().flatMap { PlanStatus(rawValue: Int($0)) }
         let status = pending ?? settled
-        let failureCode = row.text()
-        let failedAt = Date(timeIntervalSince1970: row.double())
-        let failures = Int(row.integer())
-        let failureStatus = row.optionalInteger().map(Int.init)
-        let lastFailure = failureCode.map {
-            PastFailure(code: $0, status: failureStatus, failedAt: failedAt, count: failures)
-        }
+        let hasFailed = !row.isNull
+        let pastFailure = PastFailure(&row)
+        let lastFailure = hasFailed ? pastFailure : nil
         let (message, code) = (row.text(), row.text())
         return PlannedEntry(
             url: ResourceKey.shownURL(row.text(), key: row.text(), hasCredentials: row.bool()),
@@ -160,30 +152,30 @@ extension Plan {
     }
 }
 
-/// One icon of an entry of a manifest, or an entry without any, as the plan sees it.
+/// The plan for one icon of a manifest entry, or for an entry without an icon.
 public struct PlannedEntry: Sendable {
-    /// The icon's URL, credentials masked; nil if the entry has none.
+    /// The icon's URL with masked credentials, or nil if the entry has none.
     public let url: String?
-    /// The manifest's name, as it was given.
+    /// The name of the manifest, as given by the caller.
     public let manifest: String
-    /// Its place among the manifest's elements; the first is 1.
+    /// The position in the manifest, starting at 1.
     public let position: Int
-    /// The icon's place among those of its entry; the first is 1, also if there is none.
+    /// The position of the icon in its entry, starting at 1. An entry without an icon has 1.
     public let icon: Int
-    /// The app's name; text from outside.
+    /// The app's name. Untrusted text.
     public let name: String
-    /// What has to be done for the URL; nil if the entry has none.
+    /// The work for the URL, or nil if the entry has none.
     public let status: PlanStatus?
-    /// Whether an earlier entry asks for the same resource.
+    /// Whether an earlier entry names the same resource.
     public let isDuplicate: Bool
-    /// The priority that its URL is fetched with.
+    /// The priority of the fetch, which is the highest of all entries that name the resource.
     public let priority: Int
-    /// Why there is nothing to do for the entry: it is skipped, or has failed.
+    /// The reason if the entry was skipped or has failed.
     public let failure: EntryFailure?
-    /// How its resource failed when it was last asked for; nil if it did not.
+    /// The resource's last failure, if its last fetch failed.
     public let lastFailure: PastFailure?
 
-    /// The cached object, if the plan looked it up.
+    /// The cached object, if the query reads it.
     var object: StoredObject?
     let id: Int64
     let expectation: Expectation
@@ -194,13 +186,13 @@ public struct PlannedEntry: Sendable {
     }
 }
 
-/// Why an entry failed or was skipped.
+/// The reason for a failed or skipped entry.
 public struct EntryFailure: Sendable, Equatable {
-    /// Whether the entry was skipped: it has no icon, or is not to be fetched in this run.
+    /// Whether the entry was skipped: it has no icon, or this run does not fetch it.
     public let isSkip: Bool
-    /// The reason's name, such as `unsupported-scheme`.
+    /// The name of the reason, for example `unsupported-scheme`.
     public let code: String
-    /// The reason in words; safe to print.
+    /// A description that is safe to print to a terminal.
     public let message: String
 }
 
@@ -208,8 +200,7 @@ extension EntryFailure {
     init(remembered failure: PastFailure) {
         self.init(
             isSkip: false, code: failure.code,
-            message: "\(failure.reason) \(failure.age) ago, which is remembered; "
-                + "--force asks again")
+            message: "\(failure.reason) \(failure.age) ago; use --force to ask again")
     }
 
     init(_ failure: ResourceFailure) {
@@ -218,9 +209,9 @@ extension EntryFailure {
 
     static let offline = EntryFailure(
         isSkip: false, code: "offline",
-        message: "not in the cache, or not as the entry demands, and nothing is to be downloaded")
+        message: "not in the cache, or not with the required bytes; downloads are turned off")
 
     static let notFailedBefore = EntryFailure(
         isSkip: true, code: "not-failed-before",
-        message: "did not fail before, and --retry-failed was given")
+        message: "has not failed before; --retry-failed fetches only failed icons")
 }

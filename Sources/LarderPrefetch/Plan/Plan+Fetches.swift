@@ -4,14 +4,15 @@ import LarderCache
 import LarderCore
 import Synchronization
 
-/// The pending resources, in the order of fetching.
+/// Access to the pending resources in fetch order.
 extension Plan {
-    /// Lists the pending resources in an order. On demand, since sorting a million takes half a
-    /// second. The index has all columns that are read: the table's rows are in another order.
+    /// Creates the table of pending resources and an index with the columns of `order`, on demand,
+    /// since sorting a million rows takes half a second. The index covers every column that is
+    /// read, because the rows of the table are in another order.
     private func list(by order: String) throws {
         try database.writeWithoutTransaction { db in
             try db.inTransaction {
-                // The turn is ~priority: lower comes first, and none overflows.
+                // `turn` sorts ascending, and ~priority cannot overflow as -priority can.
                 try db.execute(
                     sql: """
                         DROP TABLE IF EXISTS main.pending;
@@ -32,12 +33,12 @@ extension Plan {
         }
     }
 
-    /// Sorts the pending resources by origin. Returns the origins, in the order of their first
-    /// resources, and their numbers of resources.
+    /// Sorts the pending resources by origin. Returns each origin and its number of resources, in
+    /// the order of the origins' first resources.
     func orderFetches() throws -> [(origin: Int, urls: Int)] {
         let (areInOrder, count) = pending.withLock { ($0.areInOrder, $0.count) }
         guard count > 0 else { return [] }
-        guard !areInOrder else { return [(origin: 0, urls: count)] }
+        if areInOrder { return [(origin: 0, urls: count)] }
         try list(by: "origin, turn, fetch")
         return try database.unsafeRead { db in
             try PreparedStatement(
@@ -52,8 +53,8 @@ extension Plan {
         }
     }
 
-    /// Returns the next pending resources of an origin, in order, and what a cache knows of stale
-    /// ones. Requires ``orderFetches()``.
+    /// Returns the next pending resources of an origin in fetch order. Stale ones have their cached
+    /// state from `cache`. Requires ``orderFetches()``.
     func fetches(
         ofOrigin origin: Int, after place: PlannedResource.Place?, limit: Int, knownTo cache: Cache
     ) throws -> [PlannedResource] {
@@ -79,8 +80,8 @@ extension Plan {
         return page
     }
 
-    /// Returns the places of the next resources in the order of fetching, pending or finished since
-    /// the first were returned.
+    /// Returns the places of the next resources in fetch order. Some may have finished since the
+    /// first call.
     func places(after last: PlannedResource.Place?) throws -> [PlannedResource.Place] {
         if let next = nextInOrder(after: last, limit: Self.pageLimit) {
             return next.map { PlannedResource.Place(turn: 0, fetch: $0) }
@@ -99,7 +100,7 @@ extension Plan {
         }
     }
 
-    /// Nil if the fetches are not in the order of their numbers.
+    /// Returns nil if fetch order is not the order of the numbers of the fetches.
     private func nextInOrder(after place: PlannedResource.Place?, limit: Int) -> [Int64]? {
         let last = place?.fetch ?? 0
         return pending.withLock { $0.areInOrder ? $0.next(after: last, limit: limit) : nil }
@@ -141,7 +142,6 @@ extension Plan {
         }
     }
 
-    /// Nil if a fetch is not pending.
     func pendingStatus(of fetch: Int64) -> PlanStatus? {
         pending.withLock { $0.status(of: fetch) }
     }
@@ -152,32 +152,29 @@ extension Plan {
         pending.withLock { $0.next(after: last, limit: Self.pageLimit) }
     }
 
-    /// Marks pending resources as stale: the cache has them now, and their origins are asked.
+    /// Marks pending resources as stale, because the cache now has them. Their fetch revalidates.
     func markStale(_ fetches: [Int64]) {
         pending.withLock { for fetch in fetches { $0.markStale(fetch) } }
     }
 
-    /// Removes reported resources from the pending ones.
     func markDone(_ fetches: [Int64]) {
         pending.withLock { for fetch in fetches { $0.remove(fetch) } }
     }
 }
 
-/// The resources that are still to be fetched: a bit for each entry of the plan, so that neither
-/// planning nor reporting a fetch writes a row. A run with stale resources has four more bytes for
-/// each.
+/// The resources that remain to be fetched. Each entry of the plan takes one bit, or one bit and
+/// four bytes if any resource is stale, so that planning and reporting a fetch writes no row.
 struct PendingFetches: Sendable {
-    /// Whether all of them have one origin and one priority: they are fetched in the order of their
-    /// numbers, and the plan's table does not list them.
+    /// Whether all resources have the same origin and priority. Fetch order is then the order of
+    /// their numbers, and the table of pending resources is not needed.
     let areInOrder: Bool
     private var fetches: BitSet
-    /// The rows of stale resources in the cache's index, by fetch; 0 for those that are missing.
-    /// Empty if none is stale.
+    /// The rows of stale resources in the cache's index, by fetch; 0 for missing resources. Empty
+    /// if none is stale.
     private var rows: [UInt32] = []
     private let last: Int64
 
-    /// A stale resource of an unknown row.
-    private static let unknown = UInt32.max
+    private static let unknownRow = UInt32.max
 
     /// - Parameter last: The number of the plan's last entry.
     init(upTo last: Int64, areInOrder: Bool) {
@@ -188,19 +185,18 @@ struct PendingFetches: Sendable {
 
     var count: Int { fetches.count }
 
-    /// Nil if the fetch is not pending.
+    /// Returns nil if the fetch is not pending.
     func status(of fetch: Int64) -> PlanStatus? {
         guard fetches.contains(Int(fetch)) else { return nil }
         return rows.isEmpty || rows[Int(fetch)] == 0 ? .missing : .stale
     }
 
-    /// Returns where a stale resource was when the plan was made; nil if that is not known.
+    /// Returns the row of a stale resource when the plan was made, or nil if it is unknown.
     func row(of fetch: Int64) -> Int64? {
-        guard !rows.isEmpty, rows[Int(fetch)] != Self.unknown else { return nil }
+        guard !rows.isEmpty, rows[Int(fetch)] != Self.unknownRow else { return nil }
         return Int64(rows[Int(fetch)])
     }
 
-    /// Returns the next fetches in the order of their numbers.
     func next(after last: Int64, limit: Int) -> [Int64] {
         fetches[members: (Int(last) + 1)...].prefix(limit).map { Int64($0) }
     }
@@ -209,7 +205,7 @@ struct PendingFetches: Sendable {
 
     mutating func markStale(_ fetch: Int64, row: Int64? = nil) {
         if rows.isEmpty { rows = Array(repeating: 0, count: Int(last) + 1) }
-        rows[Int(fetch)] = row.flatMap { $0 > 0 ? UInt32(exactly: $0) : nil } ?? Self.unknown
+        rows[Int(fetch)] = row.flatMap { $0 > 0 ? UInt32(exactly: $0) : nil } ?? Self.unknownRow
     }
 
     mutating func remove(_ fetch: Int64) { fetches.remove(Int(fetch)) }

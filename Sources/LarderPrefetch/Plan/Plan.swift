@@ -5,29 +5,30 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// The work for manifests, given a cache, in a temporary database: memory does not grow with the
-/// number of entries.
+/// The work for manifests, given a cache. The plan is a temporary database, so that memory does not
+/// grow with the number of entries.
 ///
-/// Each icon of an entry is a row. The first row that names a resource leads the others, and its
-/// number is the resource's. Rows are numbered in the order of the manifests.
+/// Each icon of an entry is a row, numbered in the order of the manifests. The first row that names
+/// a resource is the leader of the others, and its number is also the number of the fetch.
 final class Plan: Sendable {
-    /// The manifests' names, in order.
+    /// The names of the manifests.
     let manifests: [String]
     let summary: PlanSummary
-    /// Scheme, host and port of the pending URLs, indexed by ``PlannedResource``'s origin.
+    /// Scheme, host and port of the URLs, indexed by the number in the column `origin`.
     let origins: [String]
     let hasIndex: Bool
     let seal = CredentialSeal()
     let pending: Mutex<PendingFetches>
     /// Whether any resource has several entries.
     let hasFollowers: Bool
-    /// Read without transactions: it has one user, and GRDB's transactions would make SQLite
+    /// Read without transactions, because it has one user, and a GRDB transaction makes SQLite
     /// compile every statement again.
     let database: DatabaseQueue
 
-    /// Reads all `manifests`, folds duplicates, and compares the rest with the planner's cache.
+    /// Reads all `manifests`, merges entries of the same resource, and compares the resources with
+    /// the planner's cache.
     ///
-    /// - Parameter path: The temporary database's; nil leaves the place to SQLite.
+    /// - Parameter path: The path of the temporary database. If nil, SQLite chooses one.
     init(
         of manifests: [ManifestSource], by planner: Planner, at path: String? = nil,
         isCancelled: () -> Bool = { false },
@@ -78,43 +79,43 @@ final class Plan: Sendable {
         pending = Mutex(toFetch)
     }
 
-    /// Tables are written in their own order. Updating an index for every entry would take most of
-    /// the time.
+    /// Rows are inserted in primary key order. A secondary index that every insertion updates would
+    /// take most of the time.
     private static let tables = """
-        PRAGMA main.cache_size = -1536; -- KiB for pages, and as much again for what is being sorted
+        PRAGMA main.cache_size = -1536; -- KiB for pages, and the same again for a sort
         CREATE TABLE main.entries (
             id INTEGER PRIMARY KEY, manifest INTEGER NOT NULL, position INTEGER NOT NULL,
-            icon INTEGER NOT NULL,     -- its place among its entry's; a row is one icon
+            icon INTEGER NOT NULL,     -- position in its entry, from 1
             name TEXT,
-            key TEXT,                  -- of its resource; NULL where there is nothing to fetch
-            url TEXT,                  -- NULL where it is the key, or the manifest has the bytes
-            credentials BLOB,          -- sealed; NULL where there are none
+            key TEXT,                  -- of the resource; NULL if there is nothing to fetch
+            url TEXT,                  -- NULL if it equals the key, or for inline bytes
+            credentials BLOB,          -- sealed
             origin INTEGER,
-            priority INTEGER NOT NULL DEFAULT 0,  -- a leader's: its resource's highest
+            priority INTEGER NOT NULL DEFAULT 0,  -- of a leader: the highest of its resource
             digest BLOB, size INTEGER,
-            leader INTEGER,            -- the resource's first entry; NULL for that itself
-            code TEXT,                 -- the failure's name, NULL for an entry without an icon
+            leader INTEGER,            -- NULL for a leader
+            code TEXT,                 -- of the failure; NULL for an entry without an icon
             message TEXT
         );
         CREATE INDEX main.followers ON entries (leader) WHERE leader IS NOT NULL;
-        CREATE TABLE main.failures (   -- how fetches of the plan failed before
+        CREATE TABLE main.failures (   -- from previous runs
             fetch INTEGER PRIMARY KEY, code TEXT NOT NULL, status INTEGER, failed_at REAL NOT NULL,
             count INTEGER NOT NULL);
-        CREATE TABLE main.inline (     -- bytes that the manifest itself has for a fetch
+        CREATE TABLE main.inline (     -- icons that manifests contain as data: URLs
             fetch INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, bytes BLOB NOT NULL);
-        CREATE TABLE main.locked (     -- the bytes that entries came to, where a lock is wanted
+        CREATE TABLE main.locked (     -- objects of entries, for a lock file
             entry INTEGER PRIMARY KEY, digest BLOB NOT NULL, size INTEGER NOT NULL,
             media_type TEXT);
-        CREATE TABLE main.settled (    -- what is not asked for because of how it went before
+        CREATE TABLE main.settled (    -- resources that are not cached and not fetched
             fetch INTEGER PRIMARY KEY, status INTEGER NOT NULL);
-        CREATE TABLE main.spellings (  -- of URLs, where they are not the canonical ones
+        CREATE TABLE main.spellings (  -- URLs as written, if that is not the canonical form
             entry INTEGER PRIMARY KEY, text TEXT NOT NULL);
-        CREATE TABLE main.uses (       -- what is cached, and used for the first time in a while
+        CREATE TABLE main.uses (       -- cached objects whose use is to be recorded
             object INTEGER NOT NULL, digest BLOB NOT NULL);
         """
 
-    /// Frees memory, and detaches the cache's index: the last connection to an index checkpoints
-    /// its log, which this read-only one cannot do.
+    /// Frees memory and detaches the cache's index. Detach it before other connections close: the
+    /// last connection checkpoints the log, and this one is read-only.
     func releaseIndex() throws {
         try database.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA main.cache_size = -1024; PRAGMA shrink_memory")
@@ -122,7 +123,7 @@ final class Plan: Sendable {
         }
     }
 
-    /// Calls `body` with the manifests' bytes of pending fetches, one at a time: they can be large.
+    /// Calls `body` with each pending inline icon. Reads one at a time, since they can be large.
     func forEachInline(_ body: (_ fetch: Int64, _ key: String, _ bytes: Data) throws -> Void) throws
     {
         try forEachPage { (page: [Int64]) in
@@ -140,23 +141,21 @@ final class Plan: Sendable {
         }
     }
 
-    /// Maximum number of different demands read of a fetch. Its bytes can meet only a few.
-    private static let demandLimit = 1_000
-
+    /// Returns the first 1,000 different expectations of a fetch.
     func expectations(of fetch: Int64) throws -> [Expectation] {
         try database.unsafeRead { db in
             try PreparedStatement(
                 db,
                 """
                 SELECT \(Expectation.columns) FROM entries e WHERE id = ?1 OR leader = ?1
-                GROUP BY digest, size ORDER BY min(id) LIMIT \(Self.demandLimit)
+                GROUP BY digest, size ORDER BY min(id) LIMIT 1000
                 """
             ).rows(fetch) { Expectation(&$0) }
         }
     }
 
-    /// Returns why all entries of a fetch refuse these bytes, or nil if one accepts them. Reads one
-    /// demand at a time, since a manifest may make a million of one URL.
+    /// Returns the leader's mismatch if no entry of the fetch accepts these bytes, else nil. Loads
+    /// no list of expectations, since a manifest may have a million for one URL.
     func mismatch(of digest: Digest, size: Int64, by fetch: Int64) throws -> ResourceFailure? {
         try database.unsafeRead { db in
             let accepting = try PreparedStatement(
@@ -183,15 +182,15 @@ final class Plan: Sendable {
         }
     }
 
-    /// Calls `body` with the cached objects whose use is to be recorded, in the index's order.
+    /// Calls `body` with the cached objects whose use is to be recorded, in the order of the index.
     func forEachUse(_ body: ([IndexedObject]) throws -> Void) throws {
         try forEachStep("SELECT object, digest FROM uses ORDER BY object", body) { row in
             IndexedObject(row: row.integer(), digest: try row.requireDigest())
         }
     }
 
-    /// Calls `body` with the spellings of URLs that differ from their resources' keys, in pages.
-    /// Leaves out those of entries with a key of their own, which are not looked up by URL.
+    /// Calls `body` with pages of URLs that are not written in canonical form. Omits entries with
+    /// an explicit key, because those are not looked up by URL.
     func forEachSpelling(_ body: ([Spelling]) throws -> Void) throws {
         let select = """
             SELECT s.text, f.key FROM main.spellings s JOIN entries e ON e.id = s.entry
@@ -218,7 +217,7 @@ final class Plan: Sendable {
         }
     }
 
-    /// Turns SQLite errors of the plan's file into ``CacheError``, so that a full disk is named.
+    /// Turns SQLite errors of the plan's file into ``CacheError``, so that a full disk is reported.
     static func translatingErrors<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()
@@ -228,28 +227,30 @@ final class Plan: Sendable {
     }
 }
 
-/// What is asked for of what is cached or has failed before.
+/// The rules that decide which resources a run fetches.
 public struct PlanPolicy: Sendable, Equatable {
-    /// Which cached resources are asked for again. Default: stale ones.
+    /// The cached resources to revalidate. Default: stale ones.
     public var revalidation = Revalidation.stale
-    /// How long a permanent failure (404, 410) prevents another request.
-    /// Zero asks every time. Default: an hour.
+    /// The time for which a permanent failure (404, 410) prevents another request. Zero retries in
+    /// every run. Default: one hour.
     public var failureLifetime: Duration = .seconds(3600)
-    /// Whether only what failed before is fetched, permanent failures included. Default: false.
+    /// Whether to fetch only resources whose last fetch failed, including permanent failures.
+    /// Default: false.
     public var retriesOnlyFailed = false
-    /// Whether no request is made. Cached resources count as fresh, missing ones fail. Default: no.
+    /// Whether to make no requests. Every cached resource then counts as fresh, and missing
+    /// resources fail. Default: false.
     public var isOffline = false
 
-    /// The defaults.
+    /// Creates a policy with the default values.
     public init() {}
 }
 
-/// Which cached resources are asked for again.
+/// The cached resources that a run revalidates.
 public enum Revalidation: String, Sendable, CaseIterable {
-    /// Those that are no longer fresh (RFC 9111, section 4.2).
+    /// Resources that are not fresh (RFC 9111, section 4.2).
     case stale
-    /// All except fresh `immutable` ones (RFC 8246). Intermediate caches must ask, too.
+    /// All resources except fresh `immutable` ones (RFC 8246). Intermediate caches revalidate, too.
     case always
-    /// None. Overrides `must-revalidate`, `no-cache` and `Vary`.
+    /// No resources. Overrides `must-revalidate`, `no-cache` and `Vary`.
     case never
 }

@@ -4,10 +4,11 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
+/// Writes manifest items into the tables of a plan.
 struct PlanBuilder {
     var summary = PlanSummary()
     private(set) var origins = OriginNames([])
-    /// Equals SQLite's own numbering, which is faster than checking a given number.
+    /// The number that SQLite assigned to the last row. Inserting explicit numbers is slower.
     private(set) var lastID: Int64 = 0
     private var priorities: (lowest: Int, highest: Int) = (.max, .min)
     private var last: (url: HTTPURL, number: Int)?
@@ -49,8 +50,7 @@ struct PlanBuilder {
             summary.unusedSplits.remove(entry.icon.host.withoutFinalDot)
         }
         if let shard, !shard.owns(item) {
-            summary.otherShards += 1
-            return
+            return summary.otherShards += 1
         }
         lastID += 1
         if item.icon == 1 { summary.entries += 1 }
@@ -114,8 +114,8 @@ struct PlanBuilder {
         priorities = (min(priorities.lowest, priority), max(priorities.highest, priority))
     }
 
-    /// Most URLs have the same origin as the one before.
     private mutating func number(ofOrigin url: HTTPURL) -> Int {
+        // Most URLs have the same origin as the previous one.
         if let last, last.url.hasOrigin(of: url) { return last.number }
         let number = origins.number(of: url.origin)
         last = (url, number)

@@ -5,10 +5,10 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// Folds the entries that name the same resource, and compares it with a cache's index.
+/// Merges the entries that name the same resource, and compares the resources with a cache's index.
 ///
-/// One pass over all entries in the order of their keys, side by side with the index, which has the
-/// same order. This costs a fraction of looking up keys at random.
+/// Entries and index are both read once in key order. This takes a fraction of the time of looking
+/// up keys at random.
 final class PlanClassification {
     private let cache: Cache?
     private let presence: ObjectPresence?
@@ -17,10 +17,9 @@ final class PlanClassification {
     private let db: Database
     private(set) var summary: PlanSummary
     private(set) var pending: PendingFetches
-    /// Whether any resource has several entries.
     private(set) var hasFollowers = false
     private var recall: ResourceRecall?
-    /// Nil if the index has no failures, as usual.
+    /// Nil if the index has no failures, which is the usual case.
     private let recallFailure: PreparedStatement?
     private let setLeader: PreparedStatement
     private let raise: PreparedStatement
@@ -29,8 +28,8 @@ final class PlanClassification {
     private let insertUse: PreparedStatement
     private let insertFailure: PreparedStatement
 
-    /// Objects are looked up in pages, on another thread. The allocator would map the memory of a
-    /// larger page anew each time.
+    /// The number of resources whose objects are looked up together. The allocator would map and
+    /// unmap the memory of a larger page each time.
     static let pageLimit = 512
 
     init(
@@ -58,12 +57,8 @@ final class PlanClassification {
         let hasFailures =
             try cache != nil
             && PreparedStatement(db, "SELECT 1 FROM cache.failures LIMIT 1").firstInteger() != nil
-        recallFailure =
-            hasFailures
-            ? try PreparedStatement(
-                db,
-                "SELECT code, status, failed_at, count, url FROM cache.failures WHERE key = ?")
-            : nil
+        let failure = "SELECT code, status, failed_at, count, url FROM cache.failures WHERE key = ?"
+        recallFailure = hasFailures ? try PreparedStatement(db, failure) : nil
     }
 
     func apply() throws {
@@ -75,7 +70,7 @@ final class PlanClassification {
                     """)
         }
         defer { recall?.close() }
-        // While the objects of one page are looked for in the tree, the next one is read.
+        // The next page is read while another thread looks up the objects of this one.
         var settleLast: (() throws -> Void)?
         var page: [NamedResource] = []
         var current: NamedResource?
@@ -89,7 +84,7 @@ final class PlanClassification {
         ).forEach { row in
             let keyColumn = row.value()
             let isNext = keyColumn.withBytes { bytes in
-                // As bytes, since that is how SQLite has them in order.
+                // Compare bytes, because SQLite sorts by bytes.
                 let isSame =
                     bytes.count == key.count
                     && (bytes.baseAddress.map { memcmp($0, key, key.count) == 0 } ?? true)
@@ -129,15 +124,15 @@ final class PlanClassification {
             resource.lastFailure =
                 try recallFailure.rows(keyColumn, as: NamedResource.Failure.init).first
         }
-        // Most resources do not need it.
+        // A copy that most resources do not need.
         if resource.known?.variant != nil || resource.lastFailure != nil {
             resource.key = keyColumn.text
         }
         return resource
     }
 
-    /// An entry that is not the first to name its resource raises its priority at most, and lends
-    /// its credentials if they are for the same URL and there were none.
+    /// Adds a further entry to a resource. The resource gets the entry's priority if that is
+    /// higher, and its credentials if it has none and the URLs are equal.
     private func follow(_ current: inout NamedResource?, _ row: inout RowReader) throws {
         guard let leader = current else { return }
         let (id, url, hasCredentials) = (row.integer(), row.text(), row.bool())
@@ -155,20 +150,19 @@ final class PlanClassification {
     }
 
     private func demand(_ current: inout NamedResource?, _ expectation: Expectation) {
-        guard expectation.digest != nil || expectation.size != nil else { return }
-        guard let known = current?.known,
-            expectation.failure(digest: known.digest, size: known.size) != nil
+        guard expectation.digest != nil || expectation.size != nil, let known = current?.known,
+            expectation.mismatch(digest: known.digest, size: known.size) != nil
         else { return }
         current?.known?.isAsDemanded = false
     }
 
     private static let lookups = DispatchQueue(label: "larder.presence")
 
-    /// Looks for the objects of a page in the cache directory, on another thread. Returns a
-    /// function that waits for the result and settles the page. It must be called once.
+    /// Looks up the objects of a page in the cache directory on another thread. Returns a function
+    /// that waits for the result and settles the page. It must be called once.
     private func look(for page: [NamedResource]) -> () throws -> Void {
-        // Content that is not an image counts only for a run that accepts any. A deleted object
-        // counts as missing: deleting costs downloads, never correctness.
+        // An object that is not an image counts only if any content is accepted. An object whose
+        // file was deleted counts as missing.
         let wanted = page.indices.filter { place in
             guard let known = page[place].known else { return false }
             return known.isAsDemanded && (planner.acceptsAnyContent || known.isImage)
@@ -189,7 +183,7 @@ final class PlanClassification {
             isDone.wait()
             let present = try arePresent.withLock { $0 }.get()
             var isPresent = [Bool](repeating: false, count: page.count)
-            for (place, isThere) in zip(wanted, present) { isPresent[place] = isThere }
+            for (place, found) in zip(wanted, present) { isPresent[place] = found }
             for (place, resource) in page.enumerated() {
                 try settle(resource, isPresent[place] ? resource.known : nil)
             }
@@ -208,7 +202,7 @@ final class PlanClassification {
             summary.cached += 1
             summary.cachedIcons += resource.icons
             summary.cachedEntries += resource.entries
-            // The use of a stale object is recorded with the response.
+            // The use of a stale object is recorded when its response arrives.
             if known.isUseDue { try insertUse.run(known.object, known.digest) }
         } else if policy.isOffline {
             try settleOffline(resource)
@@ -235,12 +229,10 @@ final class PlanClassification {
         }
     }
 
-    /// Icons that the manifest contains need no request.
     private func settleOffline(_ resource: NamedResource) throws {
+        // Inline icons need no request.
         let inline = try PreparedStatement(db, "SELECT 1 FROM inline WHERE fetch = ?")
-        if try inline.firstInteger(resource.id) != nil {
-            return want(resource, nil)
-        }
+        if try inline.firstInteger(resource.id) != nil { return want(resource, nil) }
         try insertSettled.run(resource.id, PlanStatus.unavailable.rawValue)
         summary.unavailable += 1
         summary.failed += resource.icons

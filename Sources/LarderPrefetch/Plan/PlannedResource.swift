@@ -5,11 +5,11 @@ import LarderManifest
 
 /// A resource to fetch. A class, because its attempts share it until their batch is committed.
 final class PlannedResource: Sendable {
-    /// The plan's number, in the order of the manifests.
+    /// The number of the fetch: the number of the leading entry in the plan.
     let id: Int64
     /// A `ResourceKey`.
     let key: String
-    /// Canonical, without credentials.
+    /// The canonical URL without credentials.
     let url: String
     let credentials: Credentials?
     let priority: Int
@@ -17,8 +17,9 @@ final class PlannedResource: Sendable {
     let status: PlanStatus
     /// The stale resource in the cache, to be revalidated.
     let known: Resource?
-    /// The number of entries whose first icon waits for it, and of icons.
+    /// The number of entries whose first icon is this resource.
     let entries: Int
+    /// The number of icons that are this resource.
     let icons: Int
 
     init(
@@ -37,9 +38,9 @@ final class PlannedResource: Sendable {
         self.icons = icons
     }
 
-    /// A place in the order of the plan: by priority, then in the order of the manifests.
+    /// A position in fetch order: by priority, then in the order of the manifests.
     struct Place: Comparable {
-        /// `~priority`: lower comes first.
+        /// `~priority`, so that ascending order is fetch order.
         let turn: Int
         let fetch: Int64
 
@@ -62,13 +63,13 @@ final class PlannedResource: Sendable {
     }
 }
 
-/// A resource of a manifest, and its row in the cache's index.
+/// A resource of a manifest, with its row in the cache's index.
 struct NamedResource {
-    /// The number of its leading entry.
+    /// The number of the leading entry.
     let id: Int64
-    /// Set if a variant or a failure is compared with it.
+    /// Set only if the resource has a variant or a failure.
     var key: String?
-    /// Nil if it is the key.
+    /// Nil if it equals the key.
     let url: String?
     var hasCredentials: Bool
     var priority: Int64
@@ -78,7 +79,7 @@ struct NamedResource {
     var lastFailure: Failure?
 
     struct Known {
-        /// The resource's row in the index; 0 if it is not from there.
+        /// The row in the index, or 0 for a resource from a remote.
         let row: Int64
         let object: Int64
         let digest: Digest
@@ -88,12 +89,12 @@ struct NamedResource {
         let isImmutable: Bool
         let isUseDue: Bool
         let redirectedTo: String?
-        /// Nil unless header fields selected the response.
+        /// The variant, if the response has a `Vary` field.
         let variant: Variant?
         var isAsDemanded = true
     }
 
-    // Classes, because most resources of a page have neither.
+    // Variant and Failure are classes, because most resources have neither and a pointer is small.
 
     final class Variant: Sendable {
         let digest: Digest?
@@ -107,15 +108,11 @@ struct NamedResource {
 
     final class Failure: Sendable {
         let failure: PastFailure
-        /// Nil if it is the key.
+        /// Nil if it equals the key.
         let url: String?
 
         init(_ row: inout RowReader) {
-            failure = PastFailure(
-                code: row.text(), status: row.optionalInteger().map(Int.init),
-                failedAt: Date(
-                    timeIntervalSince1970: min(max(row.double(), 0), RowReader.longestTime)),
-                count: Int(row.integer()))
+            failure = PastFailure(&row)
             url = row.text()
         }
     }
@@ -125,14 +122,14 @@ struct NamedResource {
         return switch policy.revalidation {
         case .never: true
         case .stale: known.isFresh && isWantedVariant(known, headers)
-        // A redirect is not immutable because its target is.
+        // An immutable target does not make the redirect to it immutable.
         case .always:
             known.isFresh && known.redirectedTo == nil && known.isImmutable
                 && isWantedVariant(known, headers)
         }
     }
 
-    /// Whether a request would select the variant that is cached (RFC 9111, section 4.1).
+    /// Whether a request would select the cached variant (RFC 9111, section 4.1).
     private func isWantedVariant(_ known: Known, _ headers: RequestHeaders) -> Bool {
         guard let variant = known.variant else { return true }
         guard let digest = variant.digest, let vary = variant.vary,
@@ -144,8 +141,8 @@ struct NamedResource {
         return Vary(vary).variant(for: fields) == digest
     }
 
-    /// Whether its remembered failure prevents a request. A failure of another URL of the same key
-    /// does not, nor does one in the future, from a clock that was set back.
+    /// Whether a recorded permanent failure prevents a request. A failure of another URL with the
+    /// same key does not, nor one in the future, which is from a clock that was set back.
     func isGivenUp(at now: Date, policy: PlanPolicy) -> Bool {
         guard let last = lastFailure, let status = last.failure.status,
             PastFailure.permanentStatuses.contains(status)
@@ -157,7 +154,7 @@ struct NamedResource {
 }
 
 extension NamedResource.Known {
-    /// The columns that ``init(_:)`` reads, of `resources r` and `objects o`.
+    /// The columns of `resources r` and `objects o` that ``init(_:)`` reads.
     static func columns(at now: Date, directives: String) -> String {
         """
         o.digest, r.id, o.id, o.size, o.media_type IS NOT NULL, \(Resource.isFresh(at: now)),
@@ -166,7 +163,7 @@ extension NamedResource.Known {
         """
     }
 
-    /// Nil if the row is damaged: what it is of is fetched again.
+    /// Returns nil if the row is damaged, so that the resource is fetched again.
     init?(_ row: inout RowReader) {
         guard let digest = row.digest() else { return nil }
         self.init(
@@ -185,10 +182,20 @@ extension Expectation {
         }
     }
 
-    /// The columns that ``init(_:)`` reads, of `entries e`.
+    /// The columns of `entries e` that ``init(_:)`` reads.
     static let columns = "e.digest, e.size"
 
     init(_ row: inout RowReader) {
         self.init(digest: row.digest(), size: row.optionalInteger())
+    }
+}
+
+extension PastFailure {
+    /// Reads the columns code, status, failed_at and count of a table of failures.
+    init(_ row: inout RowReader) {
+        self.init(
+            code: row.text(), status: row.optionalInteger().map(Int.init),
+            failedAt: Date(timeIntervalSince1970: min(max(row.double(), 0), RowReader.longestTime)),
+            count: Int(row.integer()))
     }
 }

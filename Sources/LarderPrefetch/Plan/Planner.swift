@@ -1,7 +1,8 @@
 import LarderCache
 import LarderManifest
 
-/// Plans without the network and without changes. Manifests at URLs are read from the cache.
+/// Plans a prefetch without network requests and without changing the cache. Manifests at URLs are
+/// read from the cache.
 public struct Planner: Sendable {
     let cache: Cache?
     let rules: ManifestRules
@@ -10,14 +11,15 @@ public struct Planner: Sendable {
     let headers: RequestHeaders
     let shard: Shard?
 
+    /// Creates a planner.
+    ///
     /// - Parameters:
-    ///   - cache: The cache. Nil reads as an empty one.
-    ///   - rules: How manifests are read. Default: as their content tells.
-    ///   - acceptsAnyContent: Whether objects that are no images count as cached. Default: false.
-    ///   - policy: What is asked for again. Default: what is stale, and what failed permanently
-    ///     more than an hour ago.
-    ///   - headers: The header fields of the requests. Default: larder's own.
-    ///   - shard: The worker whose icons are planned. Default: nil, all icons.
+    ///   - cache: The cache. If nil, nothing is cached.
+    ///   - rules: The rules for reading manifests. Default: detect formats from content.
+    ///   - acceptsAnyContent: Whether objects that are not images count as cached. Default: false.
+    ///   - policy: The rules that decide which resources to fetch. Default: missing and stale ones.
+    ///   - headers: The header fields of requests. Default: no additional fields.
+    ///   - shard: The worker whose icons to plan. Default: nil, which plans all icons.
     public init(
         cache: Cache?, rules: ManifestRules = .init(), acceptsAnyContent: Bool = false,
         policy: PlanPolicy = PlanPolicy(), headers: RequestHeaders = RequestHeaders(),
@@ -31,11 +33,11 @@ public struct Planner: Sendable {
         self.shard = shard
     }
 
-    /// Calls `body` with every entry: first those to be fetched, in the order of the fetch and with
-    /// the entries of one URL together; then the others, in the order of the manifests.
+    /// Calls `body` with every entry: first the entries to fetch, in fetch order and grouped by
+    /// resource, then the other entries in the order of the manifests. Returns the counts.
     ///
-    /// - Parameter onProgress: Called a few times a second while manifests are read.
-    /// - Throws: `ManifestError`, `CacheError`, or what `body` throws.
+    /// - Parameter onProgress: Called up to five times a second while manifests are read.
+    /// - Throws: `ManifestError`, `CacheError`, or an error of `body`.
     public func plan(
         _ manifests: [ManifestSource], _ body: ((PlannedEntry) throws -> Void)? = nil,
         onProgress: @escaping (PlanProgress) -> Void = { _ in }
@@ -45,7 +47,7 @@ public struct Planner: Sendable {
                 of: manifests.map { $0.cached { try cache?.manifest($0)?.file } }, by: self,
                 onProgress: onProgress)
             if let body {
-                try plan.forEachEntryInTurn { try $0.forEach(body) }
+                try plan.forEachEntryInFetchOrder { try $0.forEach(body) }
                 try plan.forEachSettledEntry { try $0.forEach(body) }
             }
             try plan.releaseIndex()
@@ -57,19 +59,19 @@ public struct Planner: Sendable {
 struct PlanMeter {
     private static let interval: Duration = .milliseconds(200)
 
-    private let tell: (PlanProgress) -> Void
+    private let onProgress: (PlanProgress) -> Void
     private let start = ContinuousClock.now
-    private var startOfThis = ContinuousClock.now
+    private var manifestStart = ContinuousClock.now
     private var last: ContinuousClock.Instant?
     private var progress = PlanProgress()
 
-    init(_ tell: @escaping (PlanProgress) -> Void) { self.tell = tell }
+    init(_ onProgress: @escaping (PlanProgress) -> Void) { self.onProgress = onProgress }
 
-    /// - Parameter manifest: Nil once all are read.
+    /// - Parameter manifest: Nil after the last manifest.
     mutating func begin(_ manifest: String?) {
-        startOfThis = .now
+        manifestStart = .now
         (progress.manifest, progress.share) = (manifest, nil)
-        show(startOfThis)
+        show(manifestStart)
     }
 
     mutating func count(_ items: Int, share: Double?) {
@@ -82,102 +84,108 @@ struct PlanMeter {
     private mutating func show(_ now: ContinuousClock.Instant) {
         last = now
         progress.seconds = (now - start) / .seconds(1)
-        progress.secondsOfThis = (now - startOfThis) / .seconds(1)
-        tell(progress)
+        progress.secondsOfManifest = (now - manifestStart) / .seconds(1)
+        onProgress(progress)
     }
 }
 
-/// How far the reading of manifests is.
+/// The progress of reading manifests.
 public struct PlanProgress: Sendable, Equatable {
-    /// The name of the manifest that is being read; nil once all are compared with the cache.
+    /// The name of the current manifest, or nil while entries are compared with the cache.
     public var manifest: String?
-    /// Icons of all manifests so far, an entry without one counting as one.
+    /// The number of icons read so far. An entry without an icon counts as one.
     public var icons = 0
-    /// How much of this manifest was read, from 0 to 1; nil if unknown.
+    /// The share of the current manifest that was read, from 0 to 1, or nil if unknown.
     public var share: Double?
-    /// Seconds since the first manifest.
+    /// The seconds since the start of the first manifest.
     public var seconds: Double = 0
-    var secondsOfThis: Double = 0
+    var secondsOfManifest: Double = 0
 
-    /// Icons read per second.
+    /// The number of icons read per second.
     public var iconsPerSecond: Double { seconds > 0 ? Double(icons) / seconds : 0 }
 
-    /// The estimated time in seconds until this manifest is read; nil if unknown.
+    /// The estimated seconds until the current manifest is read, or nil if unknown.
     public var secondsLeft: Double? {
-        share.flatMap { $0 > 0 ? secondsOfThis / $0 * (1 - $0) : nil }
+        share.flatMap { $0 > 0 ? secondsOfManifest / $0 * (1 - $0) : nil }
     }
 }
 
-/// What a plan counts.
+/// The counts of a plan.
 public struct PlanSummary: Sendable, Equatable {
-    /// Elements in all manifests. With a shard, those whose first icon is its own.
+    /// The number of entries in all manifests. A shard counts entries whose first icon it owns.
     public var entries = 0
-    /// Icons of all entries; an entry without one counts as one. With a shard, its own.
+    /// The number of icons of all entries. An entry without an icon counts as one. A shard counts
+    /// its own icons.
     public var icons = 0
-    /// Distinct URLs among the entries that have one.
+    /// The number of distinct resources.
     public var urls = 0
-    /// URLs that are cached and fresh.
+    /// The number of resources that are cached and fresh.
     public var cached = 0
-    /// URLs that are cached and stale.
+    /// The number of resources that are cached and stale.
     public var stale = 0
-    /// URLs that are to be fetched.
+    /// The number of resources that are not cached and will be fetched.
     public var missing = 0
-    /// Of ``icons``, those that are not there, or that are left alone.
+    /// The number of ``icons`` that are skipped: the entry has no icon, or its URL is one of
+    /// ``leftAlone``.
     public var skipped = 0
-    /// Of ``icons``, those that cannot be used, or whose failure is remembered.
+    /// The number of ``icons`` that fail without a request: the entry is invalid, or its URL is one
+    /// of ``remembered`` or ``unavailable``.
     public var failed = 0
-    /// URLs whose permanent failure is remembered: they are not asked for.
+    /// The number of resources that are not fetched because of a recorded permanent failure.
     public var remembered = 0
-    /// URLs that are left alone because only what failed before is fetched.
+    /// The number of resources that are not fetched because of ``PlanPolicy/retriesOnlyFailed``.
     public var leftAlone = 0
-    /// URLs that are not cached, or not as demanded: see ``PlanPolicy/isOffline``.
+    /// The number of resources that are not cached as required, if ``PlanPolicy/isOffline`` is set.
     public var unavailable = 0
 
-    /// Of ``icons``, those of plain http.
+    /// The number of ``icons`` with an http URL.
     public var insecure = 0
-    /// Of ``icons``, those that have failed because nobody here fetches their scheme.
+    /// The number of ``icons`` that fail because their URL scheme is not supported.
     public private(set) var unsupported = 0
-    /// The same for each scheme, as far as there are few; text from outside.
+    /// ``unsupported`` by scheme. Untrusted text. Further schemes after the first 32 are counted as
+    /// `others`.
     public private(set) var unsupportedSchemes: [String: Int] = [:]
-    /// Icons that are left to other shards; with ``icons``, all that the manifests have.
+    /// The number of icons that other shards own.
     public var otherShards = 0
-    /// Values that look like icons and were not read. Of all shards, only one counts them.
+    /// The number of values that look like icons but were not read. Only the first shard counts
+    /// them.
     public internal(set) var unread = 0
-    /// Split hosts that no icon of any shard is on: misspelled, or only redirects lead there.
+    /// The split hosts that have no icon in any shard.
     public internal(set) var unusedSplits: Set<String> = []
-    /// Icons that are cached and fresh, and entries whose first icon is.
+    /// The number of icons whose resource is cached and fresh.
     var cachedIcons = 0
+    /// The number of entries whose first icon is cached and fresh.
     var cachedEntries = 0
-    /// How each manifest was read, in their order.
+    /// The summary of each manifest, in order.
     public var manifests: [ManifestSummary] = []
 
-    /// Nothing planned.
+    /// Creates a summary of an empty plan.
     public init() {}
 
     mutating func countUnsupported(_ scheme: String) {
         unsupported += 1
-        // A list of nothing but different schemes is not to fill the memory.
+        // Bounded, because a manifest may have a different scheme in each entry.
         let isKnown = unsupportedSchemes[scheme] != nil || unsupportedSchemes.count < 32
         unsupportedSchemes[isKnown ? scheme : "others", default: 0] += 1
     }
 }
 
-/// What has to be done for one URL of a plan.
+/// The work that a plan requires for one resource.
 public enum PlanStatus: Int, Sendable {
-    /// It is not in the cache, or not as the manifest demands: fetch it.
+    /// Not in the cache, or not with the required bytes. The run fetches it.
     case missing = 0
-    /// It is in the cache and no longer fresh: ask its origin whether it changed.
+    /// In the cache and not fresh. The run revalidates it.
     case stale = 1
-    /// It is in the cache and fresh: nothing.
+    /// In the cache and fresh.
     case cached = 2
-    /// A permanent failure is remembered: it is not asked for again so soon.
+    /// Not fetched, because a recent permanent failure is recorded.
     case failed = 3
-    /// Only what failed before is fetched, and it did not.
+    /// Not fetched, because it has not failed before (``PlanPolicy/retriesOnlyFailed``).
     case skipped = 4
-    /// It is not in the cache, or not as the manifest demands, and nothing is to be asked for.
+    /// Not in the cache with the required bytes, and not fetched (``PlanPolicy/isOffline``).
     case unavailable = 5
 
-    /// The word that output uses.
+    /// The word in outputs.
     public var name: String {
         switch self {
         case .missing: "missing"

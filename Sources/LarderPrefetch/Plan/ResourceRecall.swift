@@ -3,20 +3,21 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// Looks up ascending keys in a cache's index. Steps from one row to the next, since most keys are
-/// in the index: this takes half the time of looking each up.
+/// Looks up ascending keys in a cache's index. Steps from row to row, because most keys are in the
+/// index. This takes half the time of a lookup for each key.
 struct ResourceRecall {
-    /// After this many unwanted rows, the next key is looked up.
-    private static let mostPassed = 2
+    /// The maximum number of rows to step over before a lookup of the next key.
+    private static let stepLimit = 2
 
     private let rows: PreparedStatement
-    /// The columns of the current row, the key first; nil before the first and after the last.
+    /// The current row, with the key in the first column. Nil before the first lookup and after the
+    /// last row.
     private var row: RowReader?
-    /// Whether all rows come before the wanted keys, as in an empty cache.
+    /// Whether the index has no row at or after the last key.
     private var isAtEnd = false
 
     init(_ db: Database, at now: Date, policy: PlanPolicy) throws {
-        // Directives are needed only to find immutable responses.
+        // Only `always` needs the directives, to find immutable responses.
         let directives = policy.revalidation == .always ? "r.cache_control" : "NULL"
         rows = try PreparedStatement(
             db,
@@ -27,7 +28,7 @@ struct ResourceRecall {
             """)
     }
 
-    /// Returns a key's row, or nil if there is none or it is damaged. Keys must ascend.
+    /// Returns the row of a key, or nil if it is missing or damaged. Keys must ascend.
     mutating func known(
         for key: [UInt8], _ column: RowReader.Column
     ) throws -> NamedResource.Known? {
@@ -35,8 +36,8 @@ struct ResourceRecall {
         while let row {
             let order = Self.order(of: row, key)
             if order == 0 { return Self.known(row, as: key) }
-            // A damaged row may seem to come after all that is wanted: it is not waited at.
-            guard order < 0, passed < Self.mostPassed else { break }
+            // The key of a damaged row may be greater than all others, so do not wait for it.
+            guard order < 0, passed < Self.stepLimit else { break }
             passed += 1
             self.row = try rows.next()
         }
@@ -56,7 +57,7 @@ struct ResourceRecall {
 
     func close() { rows.reset() }
 
-    /// Below 0 if the row's key comes before `key`, above if it comes after.
+    /// Returns a negative number if the row's key is less than `key`, 0 if they are equal.
     private static func order(of row: RowReader, _ key: [UInt8]) -> Int {
         var row = row
         return row.value().withBytes { bytes in

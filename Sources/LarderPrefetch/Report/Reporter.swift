@@ -36,7 +36,7 @@ final class Reporter: Sendable {
 
     func reportSettled() throws {
         if !namesSuccesses { state.withLock { $0.report.addCached(plan.summary) } }
-        try plan.forEachSettledEntry(areCached: namesSuccesses) { page in
+        try plan.forEachSettledEntry(includesCached: namesSuccesses) { page in
             try emit(
                 page.map { entry in
                     if let failure = entry.failure { return EntryResult(entry, failure) }
