@@ -5,7 +5,7 @@ import LarderIcons
 import LarderImages
 import Synchronization
 
-/// Fetches whole icons for an `IconLoader`, in one attempt: the loader remembers failures.
+/// Fetches complete icons for an `IconLoader`. Does not retry, because the loader records failures.
 public final class TransferFetcher: IconFetcher {
     private static let freshnessFields = [
         "ETag", "Last-Modified", "Date", "Age", "Cache-Control", "Expires", "Vary",
@@ -17,15 +17,14 @@ public final class TransferFetcher: IconFetcher {
 
     package var cancelledBytes: Int64 { cancelled.withLock { $0 } }
 
-    /// A fetcher with connections of its own.
+    /// Creates a fetcher with its own connections.
     ///
     /// - Parameters:
-    ///   - transfer: The settings of connections. Default: its defaults.
-    ///   - headers: Further header fields of requests. Default: none.
-    ///   - maximumBodyBytes: The maximum size of a body. Default: 16 MiB.
-    ///   - allowsDowngrade: Whether redirects from https to http are followed. Default: false.
-    ///   - acceptsAnyContent: Whether bodies that are not whole images are accepted. Default:
-    ///     false.
+    ///   - transfer: The settings of connections.
+    ///   - headers: Additional header fields of requests. Default: none.
+    ///   - maximumBodyBytes: The maximum size of a body in bytes. Default: 16 MiB.
+    ///   - allowsDowngrade: Whether to follow redirects from https to http. Default: false.
+    ///   - acceptsAnyContent: Whether to accept bodies that are not complete images. Default: false.
     /// - Throws: `TransferError` if the configuration cannot be used.
     public init(
         _ transfer: TransferConfiguration = .init(), headers: [HeaderRule] = [],
@@ -44,13 +43,13 @@ public final class TransferFetcher: IconFetcher {
     }
 
     deinit {
-        // Not waited for: the last user may be the app's main thread.
+        // Asynchronous, because the main thread may release the fetcher.
         DispatchQueue.global(qos: .utility).async { [client] in client.loop.shutdown() }
     }
 
-    /// Fetches one icon, in one attempt.
+    /// Fetches an icon in one attempt.
     ///
-    /// - Throws: `IconFailure`; `CancellationError`.
+    /// - Throws: `IconFailure` or `CancellationError`.
     public func fetch(_ request: IconRequest) async throws -> FetchedIcon {
         let body = CollectedBytes()
         do {

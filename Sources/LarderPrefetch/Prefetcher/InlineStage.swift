@@ -3,7 +3,7 @@ import LarderCache
 import LarderCore
 import Synchronization
 
-/// Stores the icons that manifests contain as `data:` URLs, before the queue runs.
+/// Stores icons that manifests contain as `data:` URLs, before the queue runs.
 final class InlineStage: Depositor, Sendable {
     private let reporter: Reporter
     private let check: BodyCheck
@@ -25,7 +25,7 @@ final class InlineStage: Depositor, Sendable {
                 do {
                     try deposit(fetch, key, bytes)
                 } catch let failure as ResourceFailure {
-                    // After earlier batches: the reporter must not be called during a commit.
+                    // The reporter must not be called during a commit.
                     store.afterCommits { [reporter] in
                         reporter.report([ResourceResult(id: fetch, result: .failure(failure))])
                     }
@@ -57,7 +57,7 @@ final class InlineStage: Depositor, Sendable {
         let body = try store.newBody { append in try bytes.withUnsafeBytes(append) }
         let (content, success) = try check.stage(
             body, of: fetch, hasExpectation: true, mayStore: true)
-        // The bytes are the manifest's, and do not age.
+        // Inline icons never become stale.
         var validators = Validators()
         validators.cacheControl = "max-age=31536000, immutable"
         let accepted = DispatchSemaphore(value: 0)

@@ -4,51 +4,53 @@ import LarderHTTP
 import LarderManifest
 import Logging
 
-/// How a run goes about its work.
+/// The settings of a ``Prefetcher``.
 public struct PrefetchConfiguration: Sendable {
-    /// The cache directory; made if it is not there.
+    /// The path of the cache directory, which is created if it is missing.
     public var cache: String
-    /// How manifests are read. Default: as their content tells.
+    /// The rules for reading manifests. Default: detect formats from content.
     public var manifestRules = ManifestRules()
-    /// Transfers under way at once. Default: 16.
+    /// The maximum number of concurrent transfers. Default: 16.
     public var maximumConcurrent = 16
-    /// Requests in flight to one scheme, host and port. Default: 6. If several of them wait, at
-    /// most one less than ``maximumConcurrent``, so that none holds every place.
+    /// The maximum number of requests in flight to a scheme, host and port. If the manifests name
+    /// several, the limit is at most ``maximumConcurrent`` - 1, so that none can use every slot.
+    /// Default: 6.
     public var maximumPerHost = 6
-    /// Requests a second to one scheme, host and port. Default: nil, no limit.
+    /// The maximum number of requests a second to a scheme, host and port. Default: nil, no limit.
     public var ratePerHost: Double?
-    /// Which failures are tried again, how often and when.
+    /// The rules for retries.
     public var retry = RetryPolicy()
-    /// Larger bodies are refused. Default: 16 MiB.
+    /// The maximum size of an icon in bytes. Default: 16 MiB.
     public var maximumObjectBytes: Int64 = 16 << 20
-    /// Whether bodies that are not images are stored, too. Default: false.
+    /// Whether to store bodies that are not images. Default: false.
     public var acceptsAnyContent = false
-    /// Whether `no-store` responses are stored, as always stale, and not only checked. Default: no.
+    /// Whether to store `no-store` responses, as always stale. If false, they are only checked.
+    /// Default: false.
     public var storesUnstorable = false
-    /// What is asked for of what is cached or has failed before.
+    /// The rules that decide which resources to fetch.
     public var policy = PlanPolicy()
-    /// The worker of a fleet that this run is. Default: nil, there is no other.
+    /// The share of this run, if several workers read the same manifests. Default: nil.
     public var shard: Shard?
     /// Whether each successful icon has an event. If false, most are only counted. Default: true.
     public var namesSuccesses = true
     var remembersFailures = true
-    /// Called at the end for every icon, in the order of the manifests, if no icon failed and
-    /// `policy` and `shard` left none alone (``Report/isLocked``). Default: nil.
+    /// Called at the end for each icon, in the order of the manifests, if no icon failed and neither
+    /// `policy` nor `shard` left any out (see ``Report/isLocked``). Default: nil.
     public var onLocked: (@Sendable (LockedEntry) -> Void)?
-    /// Header fields to be sent. Default: none but those that larder itself needs.
+    /// Additional header fields of requests. Default: none.
     public var headers: [HeaderRule] = []
-    /// Whether redirects from https to http are followed. Default: false.
+    /// Whether to follow redirects from https to http. Default: false.
     public var allowsDowngrade = false
-    /// How connections are made: time-outs, certificates, proxies, refused addresses, User-Agent.
+    /// The settings of connections: timeouts, certificates, proxies, addresses, User-Agent.
     public var transfer = TransferConfiguration()
-    /// A store that several machines share, asked before the origins. Default: nil, none.
+    /// An object store that shares icons, which is asked before the origins. Default: nil.
     public var remote: Remote?
-    /// How long to wait for another process that rebuilds the cache's index. Default: not at all.
+    /// How long to wait while another process rebuilds the cache's index. Default: no wait.
     public var lockWait = LockWait.none
-    /// How long an interrupted run lets what is in flight finish. Default: 2 s.
+    /// The time that transfers in flight have to finish when a run is interrupted. Default: 2 s.
     public var grace: Duration = .seconds(2)
-    /// Receives messages of the run, and of connections unless ``transfer`` has its own logger.
-    /// URLs are logged without credentials and queries. Default: nil, nothing is logged.
+    /// The logger of the run, and of connections unless ``transfer`` has its own. Logged URLs have
+    /// no credentials and queries. Default: nil.
     public var logger: Logger?
 
     var loggedTransfer: TransferConfiguration {
@@ -57,7 +59,7 @@ public struct PrefetchConfiguration: Sendable {
         return transfer
     }
 
-    /// What every request for an icon carries.
+    /// The header fields of requests for icons.
     public var requestHeaders: RequestHeaders {
         RequestHeaders(
             rules: headers, userAgent: transfer.userAgent, usesNetrc: transfer.netrcFile != nil)
@@ -78,12 +80,12 @@ public struct PrefetchConfiguration: Sendable {
         return manifest
     }
 
-    /// The defaults, for a cache directory.
+    /// Creates a configuration with the default values.
     public init(cache: String) { self.cache = cache }
 }
 
 extension CacheLog {
-    /// Writes to a logger of swift-log. None, if there is no logger.
+    /// Creates a log that writes to a logger of swift-log, or ``none`` if `logger` is nil.
     public init(_ logger: Logger?) {
         guard let logger else {
             self = .none

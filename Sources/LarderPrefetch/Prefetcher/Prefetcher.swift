@@ -18,23 +18,23 @@ public final class Prefetcher: Sendable {
 
     private struct Control {
         var isCancelled = false
-        /// Whether fetching ended because a worker's remote failed.
+        /// Whether the remote of a worker failed, which ends the run.
         var isGivenUp = false
         var queue: FetchQueue?
         var remoteStage: RemoteStage?
     }
 
-    /// Installs libcurl's conversion of international host names (`CurlHosts`), unless this process
-    /// has another one. Nothing else happens until events are asked for.
+    /// Creates a prefetcher. Installs libcurl's conversion of international host names
+    /// (`CurlHosts`), unless this process has already installed another conversion.
     public init(_ configuration: PrefetchConfiguration) {
         CurlHosts.install()
         self.configuration = configuration
     }
 
-    /// The events of a run over `manifests`.
+    /// Returns the events of a run over `manifests`. The run starts when the sequence is iterated.
     ///
-    /// All manifests are read before the first request. What fails for one entry is data in its
-    /// ``EntryResult``; the sequence throws only if the run cannot begin.
+    /// All manifests are read before the first request. An ``EntryResult`` has the failure of its
+    /// entry. The sequence throws only if the run cannot start.
     public func prefetch(_ manifests: [ManifestSource]) -> PrefetchEvents {
         PrefetchEvents { [self] in
             let channel = EventChannel(capacity: 1024)
@@ -47,8 +47,9 @@ public final class Prefetcher: Sendable {
         }
     }
 
-    /// Stops feeding, lets what is in flight finish for a moment, commits and reports. From any
-    /// thread; a run that has not begun yet stops as soon as it has.
+    /// Starts no more requests, cancels those in flight after ``PrefetchConfiguration/grace``,
+    /// commits and reports. A run that has not started stops as soon as it does. Can be called on
+    /// any thread.
     public func cancel() {
         let (queue, remoteStage) = control.withLock { control in
             control.isCancelled = true
@@ -60,8 +61,9 @@ public final class Prefetcher: Sendable {
 
     private var isCancelled: Bool { control.withLock { $0.isCancelled } }
 
-    /// Opens the cache and runs over it. Leaves word of an index that turns out to be damaged, so
-    /// that whoever opens it next rebuilds it: this run itself if it is still planning.
+    /// Opens the cache and runs. If the index turns out to be damaged, notes that in the cache, so
+    /// that the index is rebuilt when the cache is next opened. While it is still planning, the run
+    /// starts over.
     private func openAndRun(
         _ manifests: [ManifestSource], _ channel: EventChannel, isLastTry: Bool = false
     ) throws -> Report {
@@ -88,11 +90,11 @@ public final class Prefetcher: Sendable {
         }
     }
 
-    /// Returns nil if the run is cancelled while it waits for another process.
+    /// Returns nil if the run is cancelled while another process has the lock.
     private func openCache() throws -> Cache? {
         var wait = configuration.lockWait
-        let isGivenUp = wait.isCancelled
-        wait.isCancelled = { [self] in isCancelled || isGivenUp() }
+        let isWaitCancelled = wait.isCancelled
+        wait.isCancelled = { [self] in isCancelled || isWaitCancelled() }
         do {
             return try Cache.create(
                 at: configuration.cache, wait: wait, log: CacheLog(configuration.logger))
@@ -144,24 +146,23 @@ public final class Prefetcher: Sendable {
         try recordUse(of: plan, in: cache)
         try plan.releaseIndex()
 
-        // Icons in the manifests need no transfer.
+        // Inline icons need no transfer.
         let check = BodyCheck(
             plan: plan, store: store, acceptsAnyContent: configuration.acceptsAnyContent)
         let inlineFailure = try InlineStage(
             reporter: reporter, check: check, isCancelled: { self.isCancelled }
         ).run()
 
-        // Icons that other machines have stored need no request to the origin.
+        // Icons in the remote need no request to the origin.
         let remoteStage = try remoteStage(cache, reporter, check, channel)
         defer { remoteStage?.close() }
         let pullFailure = try inlineFailure ?? remoteStage?.pull()
 
         // Queue → Transfer → Store → Index
-        let limits = limits(for: plan)
         var transfer = configuration.loggedTransfer
-        transfer.maximumConnections = limits.concurrent
-        // The schedule keeps this limit. libcurl would count all hosts behind a proxy, or that lead
-        // to one address by `--connect-to`, as one.
+        transfer.maximumConnections = configuration.maximumConcurrent
+        // The schedule enforces the limit for a host. libcurl would count all hosts behind a proxy,
+        // and all hosts that `--connect-to` maps to the same address, as one.
         transfer.maximumConnectionsPerHost = 1_000_000
         let loop = try TransferLoop(configuration: transfer)
         defer { loop.shutdown() }
@@ -169,7 +170,8 @@ public final class Prefetcher: Sendable {
             loop: loop, policy: configuration.requestPolicy, check: check,
             logger: configuration.logger)
         let queue = try FetchQueue(
-            plan: plan, cache: cache, stage: stage, limits: limits
+            plan: plan, cache: cache, stage: stage, configuration: configuration,
+            hosts: hostLimits(for: plan)
         ) { results in
             reporter.report(results)
             remoteStage?.add(results)
@@ -184,7 +186,7 @@ public final class Prefetcher: Sendable {
         // Report
         var report = try reporter.finish(
             failure: failure, isInterrupted: isCancelled,
-            receivedBytes: stage.received.load(ordering: .relaxed),
+            receivedBytes: stage.receivedBytes.load(ordering: .relaxed),
             seconds: (ContinuousClock.now - start) / .seconds(1))
         report.remote = remoteStage?.report
         report.isLocked = try report.isComplete && lock(plan)
@@ -228,12 +230,8 @@ public final class Prefetcher: Sendable {
             "resources": "\(summary.urls)", "missing": "\(summary.missing)",
             "stale": "\(summary.stale)",
         ]
-        if let shard = configuration.shard {
-            metadata["shard"] = "\(shard.index) of \(shard.count)"
-        }
-        if let remote = configuration.remote {
-            metadata["remote"] = "\(remote.settings.location)"
-        }
+        metadata["shard"] = configuration.shard.map { "\($0.index) of \($0.count)" }
+        metadata["remote"] = configuration.remote.map { "\($0.settings.location)" }
         return metadata
     }
 
@@ -245,7 +243,7 @@ public final class Prefetcher: Sendable {
         return true
     }
 
-    /// Records the use of fresh objects. If that fails, the run fails only if it has to store.
+    /// Records the use of fresh objects. Ignores failures: the run fails later if it stores objects.
     private func recordUse(of plan: Plan, in cache: Cache) throws {
         do {
             try plan.forEachUse { objects in
@@ -255,7 +253,7 @@ public final class Prefetcher: Sendable {
         } catch is CacheError, is CancellationError {}
     }
 
-    /// Records the manifests' spellings of cached URLs. After a failure, the next run does it.
+    /// Records the spellings of cached URLs in the manifests. The next run repeats this if it fails.
     private func recordSpellings(of plan: Plan, in cache: Cache) {
         try? plan.forEachSpelling { spellings in
             if isCancelled { throw CancellationError() }
@@ -278,22 +276,16 @@ public final class Prefetcher: Sendable {
         }
     }
 
-    private func limits(for plan: Plan) -> QueueLimits {
-        // One of several origins that does not answer must not use every slot, unless there is one.
-        let concurrent = configuration.maximumConcurrent
-        let most =
-            plan.origins.count > 1 && concurrent > 1
-            ? min(configuration.maximumPerHost, concurrent - 1) : configuration.maximumPerHost
-        return QueueLimits(
-            concurrent: concurrent,
-            hosts: HostLimits(
-                perHost: configuration.maximumPerHost, most: most,
-                ratePerHost: configuration.ratePerHost, shard: configuration.shard),
-            retry: configuration.retry, allowsDowngrade: configuration.allowsDowngrade,
-            remembersFailures: configuration.remembersFailures, grace: configuration.grace)
+    private func hostLimits(for plan: Plan) -> HostLimits {
+        // Of several origins, one that does not answer must not occupy every slot.
+        let (perHost, concurrent) = (configuration.maximumPerHost, configuration.maximumConcurrent)
+        let isShared = plan.origins.count > 1 && concurrent > 1
+        return HostLimits(
+            perHost: perHost, most: isShared ? min(perHost, concurrent - 1) : perHost,
+            ratePerHost: configuration.ratePerHost, shard: configuration.shard)
     }
 
-    /// Sends progress a few times a second while `body` runs, and nothing after it.
+    /// Sends progress five times a second while `body` runs, and none afterwards.
     private func sendingProgress<Value>(
         of queue: FetchQueue, _ reporter: Reporter, _ channel: EventChannel,
         _ body: () throws -> Value

@@ -6,87 +6,84 @@ import Synchronization
 
 /// Feeds two operation queues from a plan, in the order of the ``HostSchedule``.
 ///
-/// `requests` has one operation for each slot (`--max-concurrent`), and a few that wait for one by
+/// `requests` has an operation for each slot (`--max-concurrent`) and a few that wait for a slot, by
 /// priority. `connections` opens the first connection to a host, so that slow handshakes take no
-/// slot. The loop's queue is the underlying queue of both: an operation starts, ends and makes room
-/// for the next on the thread that runs libcurl.
+/// slot. The loop's queue is the underlying queue of both, so that operations start and end on the
+/// thread that runs libcurl.
 final class FetchQueue: Depositor, @unchecked Sendable {
-    // Unchecked because the state is variables. They belong to the loop's queue, except the atomic
-    // ones.
+    // Unchecked because the state is mutable. All of it belongs to the loop's queue, except the
+    // atomic properties.
 
-    /// Maximum number of failures of origins that were given up and are not reported yet.
-    private static let failuresAhead = 1024
+    /// With this many unreported failures, no more URLs of unavailable origins fail.
+    private static let unreportedFailureLimit = 1024
     /// Maximum number of operations that wait for a slot.
-    private static let mostAhead = 4
-    /// No fetch is taken from the schedule while more responses, or more of their bytes, are to be
-    /// checked and staged.
-    private static let backlog: (responses: Int, bytes: Int) = (256, 2 << 20)
-    /// So many responses are handed over together, …
-    private static let handover = 32
-    /// … or after this time, since waking a thread takes longer than checking an icon.
-    private static let handoverDelay = Duration.milliseconds(2)
+    private static let waitingOperationLimit = 4
+    /// With more responses or bytes than this to check and stage, no fetch starts.
+    private static let backlogLimit: (responses: Int, bytes: Int) = (256, 2 << 20)
+    // Small responses go to a lane in groups, because waking a thread takes longer than checking an
+    // icon.
+    private static let outboxLimit = 32
+    private static let outboxDelay = Duration.milliseconds(2)
 
     private let stage: OperationContext
     private let loop: TransferLoop
-    private let limits: QueueLimits
+    private let configuration: PrefetchConfiguration
     private let report: @Sendable ([ResourceResult]) -> Void
     private let requests = OperationQueue()
     private let connections = OperationQueue()
     private let idle = DispatchSemaphore(value: 0)
 
     private var schedule: HostSchedule
-    /// Operations that have not ended.
+    /// The number of operations that have not ended.
     private var operations = 0
     private var executing = 0
-    private var failuresUnderWay = 0
-    /// Fetches that have come to their end, except those that were sent back since.
+    private var unreportedFailures = 0
+    /// The number of fetches that were answered or failed, minus those that were put back.
     private var arrived = 0
-    /// Small responses that were not handed over yet.
+    /// Small responses that wait for a lane.
     private var outbox: [StagingLanes.Work] = []
     private var outboxDue = ContinuousClock.now
     private var isStopping = false
     private var failure: (any Error)?
 
-    /// Whether responses that were handed over are not worth the time to check them.
+    /// Whether to discard responses without checking them.
     private let isCancelled = Atomic<Bool>(false)
-    /// Responses that were not handed to the store yet.
+    /// The number of responses that were not handed to the store.
     private let unstaged = Atomic<Int>(0)
     private let unstagedBytes = Atomic<Int>(0)
-    /// Whether to feed again once there are fewer of them.
-    private let wantsRoom = Atomic<Bool>(false)
-    /// Bodies handed to the store and not committed.
-    private let depositsUnderWay = Atomic<Int>(0)
+    private let isFeedRequested = Atomic<Bool>(false)
+    /// The number of bodies that were handed to the store and are not committed.
+    private let uncommitted = Atomic<Int>(0)
 
-    /// - Parameter report: Called with results, batch by batch, never during a commit.
+    /// - Parameter report: Called with batches of results, never during a commit.
     init(
-        plan: Plan, cache: Cache, stage: OperationContext, limits: QueueLimits,
-        report: @escaping @Sendable ([ResourceResult]) -> Void
+        plan: Plan, cache: Cache, stage: OperationContext, configuration: PrefetchConfiguration,
+        hosts: HostLimits, report: @escaping @Sendable ([ResourceResult]) -> Void
     ) throws {
         self.stage = stage
-        self.limits = limits
+        self.configuration = configuration
         self.report = report
         loop = stage.loop
-        requests.maxConcurrentOperationCount = limits.concurrent
+        requests.maxConcurrentOperationCount = configuration.maximumConcurrent
         connections.maxConcurrentOperationCount = max(1, loop.connectionsAhead)
         for queue in [requests, connections] { queue.underlyingQueue = loop.queue }
         schedule = try HostSchedule(
-            plan: plan, cache: cache, slots: limits.concurrent,
-            // Requests waiting in the queue would leave it in bursts and exceed a rate.
-            ahead: limits.hosts.ratePerHost == nil ? Self.mostAhead : 0,
-            connections: loop.connectionsAhead, limits: limits.hosts, retry: limits.retry,
+            plan: plan, cache: cache, slots: configuration.maximumConcurrent,
+            // Requests that wait in the queue would start in bursts and exceed a rate.
+            ahead: hosts.ratePerHost == nil ? Self.waitingOperationLimit : 0,
+            connections: loop.connectionsAhead, limits: hosts, retry: configuration.retry,
             isConnected: { [loop] in loop.isConnected(to: $0) })
     }
 
-    /// Fetches all pending resources. Returns when everything is committed and reported.
+    /// Fetches all pending resources. Returns when all results are committed and reported.
     func run() throws {
         loop.perform { [self] in
-            loop.onRound = { [unowned self] in turn() }
+            loop.onRound = { [unowned self] in endOfRound() }
             attempt { try schedule.begin() }
             feed()
         }
-        // A commit can return fetches to the queue (their object was evicted) or leave failures to
-        // report. Deposits after the flush wait for the next one. So the run ends only when nothing
-        // is in progress anywhere.
+        // A commit can put fetches back (if their object was evicted) or leave failures to report,
+        // and deposits can arrive after a flush. Repeat until nothing is in progress.
         repeat {
             idle.wait()
             stage.store.flush()
@@ -98,15 +95,15 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         if let failure { throw failure }
     }
 
-    /// Starts nothing more, and cancels what is in flight after the grace period.
+    /// Starts no more fetches, and cancels those in flight after the grace period.
     func stop() {
         loop.perform { [self] in
             stopFeeding()
-            // A connection would be of no use.
+            // No request would follow a new connection.
             connections.cancelAllOperations()
             for operation in requests.operations where !operation.isExecuting { operation.cancel() }
         }
-        let end = DispatchTime.now() + limits.grace / .seconds(1)
+        let end = DispatchTime.now() + configuration.grace / .seconds(1)
         DispatchQueue.global().asyncAfter(deadline: end) { [self] in
             loop.perform { [self] in cancelAll() }
         }
@@ -128,29 +125,29 @@ final class FetchQueue: Depositor, @unchecked Sendable {
                     refused.append((fetch, failure))
                     continue
                 }
-                // The failure stands, whether it was remembered or not.
+                // Report the failed fetch, although the failure could not be recorded.
                 if case .failure = result.result { results.append(result) }
                 broken = error
             }
         }
         stage.logger?.debug("batch committed", metadata: ["resources": "\(outcomes.count)"])
-        if !results.isEmpty { hand(over: results) }
+        if !results.isEmpty { deliver(results) }
         loop.perform { [self, refused, broken, deposits] in
             if let broken { breakOff(broken) }
             arrived -= refused.count
             for (fetch, failure) in refused { retry(fetch, after: failure) }
-            // Only after the returned fetches were counted, or the queue would seem idle.
-            depositsUnderWay.subtract(deposits, ordering: .relaxed)
+            // Last, because the queue would seem idle before the refused fetches are put back.
+            uncommitted.subtract(deposits, ordering: .relaxed)
             feed()
         }
     }
 
-    private func hand(over results: [ResourceResult]) {
+    private func deliver(_ results: [ResourceResult]) {
         report(results)
         let failures = results.count { if case .failure = $0.result { true } else { false } }
         guard failures > 0 else { return }
         loop.perform { [self] in
-            failuresUnderWay -= failures
+            unreportedFailures -= failures
             feed()
         }
     }
@@ -163,12 +160,12 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             progress.underWay = executing
             progress.waiting = delayed.count
             progress.secondsToAttempt = delayed.min.map { ($0.instant - .now) / .seconds(1) }
-            progress.receivedBytes = stage.received.load(ordering: .relaxed)
+            progress.receivedBytes = stage.receivedBytes.load(ordering: .relaxed)
             body(progress)
         }
     }
 
-    // MARK: - On the loop's queue
+    // MARK: - Called on the loop's queue
 
     private var isIdle: Bool {
         operations == 0 && unstaged.load(ordering: .acquiring) == 0
@@ -176,25 +173,27 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     }
 
     private var isDone: Bool {
-        isIdle && failuresUnderWay == 0 && depositsUnderWay.load(ordering: .relaxed) == 0
+        isIdle && unreportedFailures == 0 && uncommitted.load(ordering: .relaxed) == 0
     }
 
     private var isBacklogged: Bool {
-        unstaged.load(ordering: .sequentiallyConsistent) >= Self.backlog.responses
-            || unstagedBytes.load(ordering: .relaxed) >= Self.backlog.bytes
+        unstaged.load(ordering: .sequentiallyConsistent) >= Self.backlogLimit.responses
+            || unstagedBytes.load(ordering: .relaxed) >= Self.backlogLimit.bytes
     }
 
-    /// At the end of a round of the loop. Returns when the next one is due.
-    private func turn() -> ContinuousClock.Instant? {
+    /// Returns when the loop's next round is due.
+    private func endOfRound() -> ContinuousClock.Instant? {
         if loop.hasEnded, !isStopping {
             breakOff(TransferError(code: .other, message: "libcurl cannot continue"))
         }
         feed()
-        if !outbox.isEmpty, operations == 0 || outbox.count >= Self.handover || outboxDue <= .now {
+        if !outbox.isEmpty,
+            operations == 0 || outbox.count >= Self.outboxLimit || outboxDue <= .now
+        {
             stage.lanes.add(outbox)
             outbox.removeAll(keepingCapacity: true)
         }
-        // While responses are to be staged, nothing is taken, however long it has been due.
+        // With a backlog no fetch starts, even if its instant has passed.
         let next = isStopping || isBacklogged ? nil : schedule.nextInstant
         return [outbox.isEmpty ? nil : outboxDue, next].compactMap(\.self).min()
     }
@@ -205,10 +204,10 @@ final class FetchQueue: Depositor, @unchecked Sendable {
                 let operation = TransferOperation(next, stage: stage, queue: self)
                 operations += 1
                 (next.onlyConnects ? connections : requests).addOperation(operation)
-                // It starts by another block of the queue.
+                // The operation starts in a later block of the loop's queue.
                 loop.goOn()
             }
-            while !isStopping, failuresUnderWay < Self.failuresAhead,
+            while !isStopping, unreportedFailures < Self.unreportedFailureLimit,
                 let (fetch, failure) = try schedule.nextGivenUp()
             {
                 fail(fetch, failure, attempts: fetch.attemptsBegun)
@@ -216,11 +215,11 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         }
         if isIdle {
             idle.signal()
-        } else {
-            awaitRoom()
-            if operations == 0, !isStopping, !isBacklogged, schedule.nextInstant != nil {
-                loop.goOn()
-            }
+            return
+        }
+        feedAfterStaging()
+        if operations == 0, !isStopping, !isBacklogged, schedule.nextInstant != nil {
+            loop.goOn()
         }
     }
 
@@ -228,10 +227,10 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         do { try body() } catch { breakOff(error) }
     }
 
-    /// Called when an operation starts. If it returns false, the operation ends as held.
+    /// Whether a starting operation may send its request. If not, the operation ends as held.
     func mayStart(_ operation: TransferOperation) -> Bool {
         guard !isStopping, schedule.mayStart(operation.cursor),
-            schedule.isLate(operation.fetch) == nil
+            schedule.failureIfLate(operation.fetch) == nil
         else { return false }
         executing += 1
         return true
@@ -253,32 +252,34 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             } else {
                 try schedule.ended(cursor)
             }
-            if case .held? = response.verdict, let failure = schedule.isLate(fetch) {
+            if case .held? = response.verdict, let failure = schedule.failureIfLate(fetch) {
                 fail(fetch, failure, attempts: fetch.attemptsBegun)
             } else if let verdict = response.verdict {
                 try settle(fetch, verdict, cursor: cursor)
             } else {
-                hand(over: operation, response)
+                stageResponse(response, of: operation)
             }
         }
         loop.goOn()
     }
 
-    /// Has a response checked and staged, on another thread if it has bytes.
-    private func hand(over operation: TransferOperation, _ response: TransferOperation.Response) {
+    /// Checks and stages a response, on another thread if it has a body.
+    private func stageResponse(
+        _ response: TransferOperation.Response, of operation: TransferOperation
+    ) {
         let bytes = response.body?.count ?? 0
         let weight = Int(min(bytes, Int64(StagedBody.memoryLimit)))
         arrived += 1
         unstaged.add(1, ordering: .relaxed)
         unstagedBytes.add(weight, ordering: .relaxed)
         let work: StagingLanes.Work = { [self] in
-            depositsUnderWay.add(1, ordering: .relaxed)
+            uncommitted.add(1, ordering: .relaxed)
             let outcome = stage.settle(
                 operation.fetch, response,
                 isCancelled: operation.isCancelled || isCancelled.load(ordering: .relaxed),
                 for: self, accepted: { [self] in staged(weight) })
             guard let outcome else { return }
-            depositsUnderWay.subtract(1, ordering: .relaxed)
+            uncommitted.subtract(1, ordering: .relaxed)
             loop.perform { [self] in
                 arrived -= 1
                 attempt { try settle(operation.fetch, outcome, cursor: operation.cursor) }
@@ -286,35 +287,38 @@ final class FetchQueue: Depositor, @unchecked Sendable {
                 feed()
             }
         }
-        // Without a body it takes too little time for another thread.
+        // Without a body, the work takes less time than waking a thread.
         guard response.body != nil else { return work() }
         let load = StagingLanes.Load(bytes: bytes)
         guard load == .small else { return stage.lanes.add(work, load) }
-        if outbox.isEmpty { outboxDue = .now + Self.handoverDelay }
+        if outbox.isEmpty { outboxDue = .now + Self.outboxDelay }
         outbox.append(work)
     }
 
-    /// Feeds again when responses were staged, if no operation will end before.
-    private func awaitRoom() {
+    /// Requests a feed once responses are staged, if the end of an operation would not feed.
+    private func feedAfterStaging() {
         let isFull = isBacklogged
         guard isFull || operations == 0 && unstaged.load(ordering: .acquiring) > 0 else { return }
-        wantsRoom.store(true, ordering: .sequentiallyConsistent)
-        // Those that were staged meanwhile did not see it.
-        if isFull ? !isBacklogged : unstaged.load(ordering: .sequentiallyConsistent) == 0 { room() }
-    }
-
-    /// From any thread.
-    private func staged(_ bytes: Int) {
-        let bytesLeft = unstagedBytes.subtract(bytes, ordering: .relaxed).newValue
-        let left = unstaged.subtract(1, ordering: .sequentiallyConsistent).newValue
-        if left == 0 || left == Self.backlog.responses / 2 || bytesLeft < Self.backlog.bytes / 2 {
-            room()
+        isFeedRequested.store(true, ordering: .sequentiallyConsistent)
+        // Responses that were staged just before the store did not see the request.
+        if isFull ? !isBacklogged : unstaged.load(ordering: .sequentiallyConsistent) == 0 {
+            feedIfRequested()
         }
     }
 
-    private func room() {
-        guard wantsRoom.load(ordering: .sequentiallyConsistent),
-            wantsRoom.exchange(false, ordering: .sequentiallyConsistent)
+    /// Called on any thread.
+    private func staged(_ bytes: Int) {
+        let bytesLeft = unstagedBytes.subtract(bytes, ordering: .relaxed).newValue
+        let left = unstaged.subtract(1, ordering: .sequentiallyConsistent).newValue
+        let limit = Self.backlogLimit
+        if left == 0 || left == limit.responses / 2 || bytesLeft < limit.bytes / 2 {
+            feedIfRequested()
+        }
+    }
+
+    private func feedIfRequested() {
+        guard isFeedRequested.load(ordering: .sequentiallyConsistent),
+            isFeedRequested.exchange(false, ordering: .sequentiallyConsistent)
         else { return }
         loop.perform { [self] in feed() }
     }
@@ -342,7 +346,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             do throws(ResourceFailure) {
                 try next.target.follow(
                     location, freshUntil: freshUntil, cookies: cookies,
-                    allowsDowngrade: limits.allowsDowngrade)
+                    allowsDowngrade: configuration.allowsDowngrade)
             } catch {
                 return fail(fetch, error)
             }
@@ -356,14 +360,11 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         }
     }
 
-    /// - Parameter cursor: of the origin that the failure came from, if it came from one.
+    /// - Parameter cursor: The origin that caused the failure, if one did.
     private func retry(_ fetch: Attempt, after failure: ResourceFailure, cursor: Int? = nil) {
         // An interrupted fetch is unfinished, not failed.
-        if isStopping,
-            failure.isTransient || failure.code == ResourceFailure.Reason.cancelled.rawValue
-        {
-            return
-        }
+        let wasCancelled = failure.code == ResourceFailure.Reason.cancelled.rawValue
+        if isStopping, failure.isTransient || wasCancelled { return }
         switch schedule.retry(fetch, after: failure, cursor: cursor) {
         case .success(let instant):
             stage.logger?.info(
@@ -376,16 +377,15 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         }
     }
 
-    /// - Parameter attempts: how many were begun, if the last one was not.
+    /// - Parameter attempts: The number of attempts that began. Default: all scheduled ones.
     private func fail(_ fetch: Attempt, _ failure: ResourceFailure, attempts: Int? = nil) {
         let result = ResourceResult(
             id: fetch.planned.id, result: .failure(failure), attempts: attempts ?? fetch.attempt,
             seconds: fetch.elapsed)
         arrived += 1
-        failuresUnderWay += 1
-        // A resource that was never requested has not failed itself.
-        if limits.remembersFailures, failure.isRemembered, attempts != 0 {
-            // Reported in turn with the store's commits.
+        unreportedFailures += 1
+        // The failure of an origin is not recorded for URLs that were never requested.
+        if configuration.remembersFailures, failure.isRemembered, attempts != 0 {
             stage.store.add(
                 Deposit(
                     context: OperationContext.Deposited(fetch: fetch, result: result),
@@ -393,8 +393,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
                     content: .failed(code: failure.code, status: failure.status)),
                 for: self)
         } else {
-            // Must not be reported during a commit.
-            stage.store.afterCommits { [self] in hand(over: [result]) }
+            // `report` must not be called during a commit.
+            stage.store.afterCommits { [self] in deliver([result]) }
         }
     }
 

@@ -1,46 +1,45 @@
 import HeapModule
 import LarderCore
 
-/// The waiting URLs of one origin (scheme, host and port), read from the plan in small pages. With
-/// a cursor for each origin, a slow origin at the head of the manifest does not delay others.
+/// The waiting URLs of one origin (scheme, host and port), read from the plan in small pages. Each
+/// origin has a cursor, so that a slow origin at the head of the manifest does not delay others.
 final class HostCursor {
-    /// With this many failed attempts waiting for their time, or fetches where redirects led to, no
-    /// planned URL starts, since all of these are in memory.
-    private static let mostWaiting = 1024
+    /// With this many retries and redirected fetches in memory, no planned URL starts.
+    private static let waitingLimit = 1024
 
     let origin: Int
     let limit: HostLimits.Limit
-    /// Its fetches in the schedule's ``HostSchedule/delayed``.
+    /// The number of fetches in ``HostSchedule/delayed``.
     var waiting = 0
-    /// Fetches that redirects led to other origins, where they wait.
+    /// The number of redirected fetches that wait at other origins.
     var sentAway = 0
-    /// Fetches that were started, connecting ones included.
+    /// The number of started fetches, including those that only connect.
     var inFlight = 0
-    /// Fetches that only connect.
+    /// The number of fetches that only connect.
     var connecting = 0
-    /// The priority of the fetch that the host's new connection waits for; nil without such a
-    /// connection.
+    /// If a new connection waits for its first request: the priority of that request.
     var prepared: Int?
-    /// The schedule's serial number at its last request.
+    /// The serial number of the schedule at the last request.
     var lastUse = 0
     /// Entries of the schedule with another version are outdated.
     var version = 0
     private(set) var taken = 0
-    /// URLs of the plan that were not taken out yet; those that came back count as others.
+    /// An estimate of the planned URLs that were not taken. A fetch that is taken again counts
+    /// twice.
     var remaining: Int { max(0, planned - taken) }
     private(set) var heldUntil: ContinuousClock.Instant?
-    /// The rate limit allows nothing before this instant.
+    /// The instant at which the rate limit allows the next request.
     var nextStart: ContinuousClock.Instant?
     var notBefore: ContinuousClock.Instant? { [heldUntil, nextStart].compactMap(\.self).max() }
     private(set) var isSilent = false
-    /// Whether the last request was answered, without a request to wait.
+    /// Whether the last request was answered without a request to wait.
     private(set) var isAnswering = false
     private(set) var failure: ResourceFailure?
     private var troubleBegan: ContinuousClock.Instant?
-    /// Further attempts, and redirects that lead here. They precede planned ones of equal priority.
+    /// Retries, and redirects from other origins. They precede planned URLs of the same priority.
     private var returned = Heap<Returned>()
     private var page: ArraySlice<PlannedResource> = []
-    /// The place of the last resource taken from the page.
+    /// The place of the last resource that was taken from a page.
     private var place: PlannedResource.Place?
     private let planned: Int
     private var isExhausted: Bool
@@ -61,11 +60,11 @@ final class HostCursor {
         static func < (left: Returned, right: Returned) -> Bool { left.place < right.place }
     }
 
-    /// Reads the next planned resources of an origin, after a place and up to a number.
+    /// Reads the next planned resources of an origin after a place, up to a limit.
     typealias Source = (Int, PlannedResource.Place?, Int) throws -> [PlannedResource]
 
-    /// Notes a request's result, and gives the origin up if it has been in trouble, or asks to
-    /// wait, for longer than `patience`: a run must end.
+    /// Notes the result of a request. Gives the origin up if it has been silent, or has asked to
+    /// wait, for longer than `patience`, so that the run ends.
     func note(_ sign: HostSign, patience: Duration) {
         let now = ContinuousClock.now
         switch sign {
@@ -75,18 +74,16 @@ final class HostCursor {
             (isSilent, isAnswering) = (true, false)
             let began = troubleBegan ?? now
             troubleBegan = began
-            if now - began > patience { giveUp("does not answer, for \(text(now - began)) now") }
+            if now - began > patience { giveUp("has not answered for \(text(now - began))") }
         case .held(let delay, let since, let status):
             (isSilent, isAnswering) = (false, false)
             let (began, until) = (troubleBegan ?? since, since + delay)
             troubleBegan = began
             heldUntil = max(until, heldUntil ?? until)
-            if delay > patience {
-                giveUp("asks to be left alone for \(text(delay)) (Retry-After)", status)
-            } else if until - began > patience {
-                giveUp(
-                    "has asked to be left alone for \(text(until - began)) (Retry-After)", status)
-            }
+            let total = until - began
+            guard max(delay, total) > patience else { break }
+            let wait = delay > patience ? text(delay) : "\(text(total)) in total"
+            giveUp("answered with status \(status) and asked to wait \(wait) (Retry-After)", status)
         }
 
         func text(_ duration: Duration) -> String { DurationText.describe(duration / .seconds(1)) }
@@ -96,13 +93,11 @@ final class HostCursor {
         guard failure == nil else { return }
         failure = ResourceFailure(
             code: ResourceFailure.Reason.hostUnavailable.rawValue,
-            message: "the host "
-                + (status.map { "answered with status \($0) and " } ?? "")
-                + "\(reason), longer than --retry-max-time allows",
+            message: "the host \(reason), which is longer than --retry-max-time",
             isTransient: false, status: status)
     }
 
-    /// Returns the resource of the next fetch without removing it, or nil.
+    /// Returns the resource of the next fetch without taking it.
     func head(from source: Source) throws -> PlannedResource? {
         if page.isEmpty, !isExhausted {
             page = try source(origin, place, pageSize)[...]
@@ -112,7 +107,7 @@ final class HostCursor {
         return isFull ? nil : page.first
     }
 
-    /// Removes the next fetch, right after a look for the ``head(from:)``, which there must be.
+    /// Takes the next fetch. Must directly follow a ``head(from:)`` that did not return nil.
     func removeHead() throws -> Attempt {
         taken += 1
         if isReturnedFirst { return returned.removeMin().fetch }
@@ -121,16 +116,16 @@ final class HostCursor {
         return Attempt(planned, url: try planned.target)
     }
 
-    /// A fetch that has only connected has not been taken.
+    /// Subtracts a fetch that has only connected, and will be taken again.
     func untake() { taken -= 1 }
 
-    /// Whether nothing of the origin is left. Unknown for an origin that only redirects lead to.
-    /// Must directly follow ``head(from:)``.
+    /// Whether no URL of the origin is left. Always false for an origin that is only a redirect
+    /// target. Must directly follow ``head(from:)``.
     var isLast: Bool {
         planned > 0 && isExhausted && page.isEmpty && returned.isEmpty && waiting == 0
     }
 
-    /// Discards the page, which is read again later.
+    /// Frees the page. It is read again when it is needed.
     func forgetPage() { page = [] }
 
     var isDone: Bool {
@@ -147,10 +142,10 @@ final class HostCursor {
         return page.first.map { fetch.planned.priority >= $0.priority } ?? true
     }
 
-    var isFull: Bool { failure == nil && waiting + sentAway >= Self.mostWaiting }
+    var isFull: Bool { failure == nil && waiting + sentAway >= Self.waitingLimit }
 }
 
-/// An origin that can start a fetch. Origins are served in this order.
+/// An origin that can start a fetch, ordered by which fetch comes first.
 struct ReadyHost: Comparable {
     let cursor: Int
     let version: Int

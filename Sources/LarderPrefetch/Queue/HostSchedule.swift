@@ -3,40 +3,40 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// Chooses the next fetch of all origins: the URL with the highest priority; among equals
-/// - an origin that answers before one that last did not,
-/// - one that has less in flight than its share of what is left (``isBehind(_:)``),
-/// - the one with the fewest requests in flight, so that one at the head of the manifest never
-///   starves the others,
-/// - one that has had fewer turns, of ``turn`` requests each, so that every origin has its first
-///   before any its next,
-/// - one that a connection is open to: another takes longer to make than a request; of those the
-///   one used last, since libcurl closes the one used longest ago for another,
-/// - then manifest order.
+/// Chooses the next fetch of all origins. A URL of higher priority comes first. For the same
+/// priority, these rules apply in order (see ``ReadyHost``):
+/// 1. An origin that answers comes before an origin that was silent last time.
+/// 2. An origin with less in flight than its share of the remaining URLs comes first (see
+///    ``isBehind(_:)``).
+/// 3. The origin with the fewest requests in flight comes first, so that the origin at the head of
+///    the manifest does not starve the rest.
+/// 4. The origin with the fewest turns, of ``requestsPerTurn`` each, comes first.
+/// 5. An origin with an open connection comes first, because connecting takes longer than a
+///    request. Of several, the last used one comes first, because libcurl closes the least recently
+///    used connection to make room.
+/// 6. Then manifest order.
 ///
-/// A fetch to an origin without a connection is first started to connect, which takes no slot
-/// (unless `connections` is 0). It comes back when the connection is open.
+/// A fetch to an origin without a connection first starts only to connect, which takes no slot
+/// (unless `connections` is 0). It is put back when the connection is open.
 ///
-/// A URL has not been requested because its origin, in this order,
-/// - has no cursor and had no turn: `newcomers`;
-/// - was given up, so that its URLs fail without a request: ``HostCursor/failure``, `givenUp`;
-/// - is at its limit: `inFlight` of its cursor, `limit(of:)`;
-/// - has too many attempts and redirects in memory: ``HostCursor/isFull``;
-/// - is being connected to, and did answer before: ``HostCursor/connecting``;
-/// - asked to wait, or its rate is used up: `held`, until ``HostCursor/notBefore``;
-/// - has no connection, and enough others are being opened: `unconnected`, `reserved`;
-/// - waits for a slot (`hasSlot(for:)`) or for other origins (``ReadyHost``): `ready`.
+/// To find out why a URL waits, look for the first of these reasons. The origin
+/// - has no cursor and has had no turn: `newcomers`
+/// - was given up, so that its URLs fail without a request: ``HostCursor/failure``, `givenUp`
+/// - is at its limit: `inFlight` of the cursor, `limit(of:)`
+/// - has too many retries and redirects in memory: ``HostCursor/isFull``
+/// - is not silent, and a connection to it is being opened: ``HostCursor/connecting``
+/// - asked to wait, or has reached its rate limit: `held`, until ``HostCursor/notBefore``
+/// - has no connection, and enough others are being opened: `unconnected`, `reserved`
+/// - waits for a slot (`hasSlot(for:)`) or comes after another origin (``ReadyHost``): `ready`
 ///
-/// Otherwise it is not the first of its origin (``HostCursor/head(from:)``), or it was taken out
-/// and is an operation. If its attempt has failed, it is in `delayed`.
+/// Otherwise, another URL of the origin comes first (``HostCursor/head(from:)``), or the URL was
+/// taken and is an operation, or its attempt failed and it is in `delayed`.
 struct HostSchedule {
     typealias Instant = ContinuousClock.Instant
 
-    /// Planned fetches in memory for all origins together, about.
+    /// The approximate number of planned fetches in memory, for all origins together.
     static let readAhead = 4096
-    /// An origin is asked for so many URLs before another one that has had fewer turns and has no
-    /// connection.
-    private static let turn = 16
+    private static let requestsPerTurn = 16
 
     private let source: HostCursor.Source
     private let isConnected: (String) -> Bool
@@ -45,39 +45,39 @@ struct HostSchedule {
     private let connections: Int
     private let limits: HostLimits
     private let retry: RetryPolicy
-    /// Of origins that had their turn or are about to, and not of those that are done with: an icon
-    /// each from a hundred thousand hosts is no more to remember than all from one.
+    /// The cursors of the newcomer and of origins with work in progress. Cursors that are done are
+    /// removed, so that one icon from each of 100,000 hosts takes no more memory than one host.
     private(set) var cursors: [Int: HostCursor] = [:]
     private var names: OriginNames
-    /// The plan's origins without a cursor, the next one last. Until their first turn they differ
-    /// only by their first resource, so the next one stands for all of them.
+    /// The planned origins without a cursor, the next one last. Before their first turn, origins
+    /// differ only by their first resource, so only the next one needs an entry in a heap.
     private var newcomers: [Int] = []
-    /// The number of URLs of each origin, until it has a cursor.
+    /// The number of URLs of each origin without a cursor.
     private var planned: [Int32]
-    /// The origin that has a cursor and had no turn yet.
+    /// The origin with a cursor that has had no turn.
     private var newcomer: Int?
     private let pageSize: Int
     private let readAhead: Int
-    /// Origins with an open connection, or all if none are opened ahead.
+    /// Origins with an open connection, or all origins if `connections` is 0.
     private(set) var ready = Heap<ReadyHost>()
     private var unconnected = Heap<ReadyHost>()
     private var held = Heap<Delayed<ReadyHost>>()
     private(set) var delayed = Heap<Delayed<Attempt>>()
     private var givenUp: Set<Int> = []
     /// With more cursors than this, finished ones are removed.
-    private var mostCursors: Int
+    private var cursorLimit: Int
     private var serial = 0
     private var remaining = 0
-    /// The number of started fetches that do not only connect.
+    /// The number of started fetches, without those that only connect.
     private var inFlight = 0
-    /// The priorities of fetches that connect, or whose connection waits for them.
+    /// The priorities of fetches that are connecting, or have a new connection for their request.
     private var reserved: [Int] = []
 
     /// - Parameters:
     ///   - slots: Maximum number of fetches in flight.
-    ///   - ahead: Maximum number of further fetches that wait for a slot elsewhere.
-    ///   - connections: Maximum number of connections that are opened without a slot and wait for
-    ///     their first request. With 0, connecting takes a slot.
+    ///   - ahead: Maximum number of further fetches that the operation queue holds.
+    ///   - connections: Maximum number of connections that are being opened or wait for their first
+    ///     request, without a slot. If 0, connecting takes a slot.
     init(
         plan: Plan, cache: Cache, slots: Int, ahead: Int = 0, connections: Int = 0,
         limits: HostLimits, retry: RetryPolicy = RetryPolicy(),
@@ -92,7 +92,7 @@ struct HostSchedule {
         names = OriginNames(plan.origins)
         self.limits = limits
         self.readAhead = readAhead
-        mostCursors = readAhead
+        cursorLimit = readAhead
         pageSize = max(1, min(64, readAhead / max(1, plan.origins.count)))
         planned = Array(repeating: 0, count: plan.origins.count)
         let origins = try plan.orderFetches()
@@ -104,9 +104,9 @@ struct HostSchedule {
     }
 
     /// Must be called once, before ``next()``.
-    mutating func begin() throws { try welcome() }
+    mutating func begin() throws { try admitNewcomer() }
 
-    private mutating func welcome() throws {
+    private mutating func admitNewcomer() throws {
         newcomer = nil
         while let number = newcomers.popLast() {
             guard planned[number] > 0 else { continue }
@@ -116,10 +116,9 @@ struct HostSchedule {
         }
     }
 
-    /// Whether nothing waits. Origins at their limit do not count.
+    /// Whether no fetch waits. Fetches of origins at their limit do not count.
     var isEmpty: Bool {
         mutating get {
-            // Outdated entries would hide that nothing is left.
             removeOutdated()
             while let next = held.min, isOutdated(next.value) { held.removeMin() }
             return ready.isEmpty && unconnected.isEmpty && held.isEmpty && delayed.isEmpty
@@ -127,6 +126,7 @@ struct HostSchedule {
         }
     }
 
+    /// The instant at which the next held or delayed fetch can start.
     var nextInstant: Instant? {
         [held.min?.instant, delayed.min?.instant].compactMap(\.self).min()
     }
@@ -139,21 +139,21 @@ struct HostSchedule {
         let sharesConnection: Bool
     }
 
-    /// Takes out the next fetch. It counts as in flight until ``ended(_:)`` or
-    /// ``endedConnecting(_:of:isOpen:)``.
+    /// Takes the next fetch, which is in flight until ``ended(_:)`` or
+    /// ``endedConnecting(_:of:isOpen:)`` is called.
     mutating func next() throws -> Next? {
         try wakeUp()
         while let (host, onlyConnects) = nextHost() {
             let number = host.cursor
             guard let cursor = cursors[number] else { continue }
             if !onlyConnects, host.isOpen, !isConnected(names[number]) {
-                // The connection was closed: others may come first now.
+                // The connection has closed, so other origins may come first now.
                 release(cursor)
                 try place(number)
                 continue
             }
             guard let head = try cursor.head(from: source) else { continue }
-            // Before the take, which could otherwise remove the cursor.
+            // Count before the take, which could otherwise remove the cursor as done.
             cursor.inFlight += 1
             if onlyConnects {
                 cursor.connecting += 1
@@ -167,10 +167,10 @@ struct HostSchedule {
             if !onlyConnects, let interval = cursor.limit.interval {
                 cursor.nextStart = .now + interval
             }
-            // Even at its limit, so that its last request is recognised.
+            // `place` reads no page at the limit, but `isLast` needs it.
             _ = try cursor.head(from: source)
             try place(number)
-            if number == newcomer { try welcome() }
+            if number == newcomer { try admitNewcomer() }
             return Next(
                 fetch: fetch, cursor: number, isLast: cursor.isLast, onlyConnects: onlyConnects,
                 sharesConnection: !cursor.isSilent)
@@ -195,13 +195,13 @@ struct HostSchedule {
         while let next = unconnected.min, isOutdated(next) { unconnected.removeMin() }
     }
 
-    /// A fetch of a higher priority keeps its slot while it connects.
+    /// Whether a slot is free. While a fetch of higher priority connects, a slot is kept for it.
     private func hasSlot(for priority: Int) -> Bool {
         let higher = reserved.count { $0 > priority }
         return inFlight + higher < (higher == 0 ? slots + ahead : slots)
     }
 
-    /// Frees the slot that is reserved for the first request of a new connection.
+    /// Releases the slot reserved for the first request of a new connection.
     private mutating func release(_ cursor: HostCursor) {
         guard let priority = cursor.prepared else { return }
         cursor.prepared = nil
@@ -212,14 +212,13 @@ struct HostSchedule {
         if let place = reserved.firstIndex(of: priority) { reserved.remove(at: place) }
     }
 
-    /// Whether a fetch that was taken out may send its request now: its origin may have asked to
-    /// wait meanwhile.
+    /// Whether a fetch that was taken may send its request. The origin may have asked to wait since.
     func mayStart(_ cursor: Int) -> Bool {
         guard let cursor = cursors[cursor] else { return true }
         return cursor.failure == nil && cursor.heldUntil.map { $0 <= .now } ?? true
     }
 
-    /// Takes out a fetch of an origin that was given up, with the reason.
+    /// Takes a fetch of an origin that was given up. Returns the reason with the fetch.
     mutating func nextGivenUp() throws -> (fetch: Attempt, failure: ResourceFailure)? {
         while let number = givenUp.first {
             if let cursor = cursors[number], let failure = cursor.failure,
@@ -239,14 +238,14 @@ struct HostSchedule {
         return fetch
     }
 
-    /// A fetch with a slot has ended, or never began.
+    /// Notes that a fetch with a slot has ended, whether or not its request was sent.
     mutating func ended(_ number: Int) throws {
         inFlight -= 1
         cursors[number]?.inFlight -= 1
         try announce(number)
     }
 
-    /// A fetch has ended that only connects. If it has connected, it is put back.
+    /// Notes that a fetch that only connects has ended. Puts it back if the connection is open.
     mutating func endedConnecting(_ fetch: Attempt, of number: Int, isOpen: Bool) throws {
         let (priority, cursor) = (fetch.planned.priority, cursors[number])
         cursor?.inFlight -= 1
@@ -262,22 +261,22 @@ struct HostSchedule {
         try put(back: fetch)
     }
 
-    /// Removes a finished cursor, and now and then all others that finished since.
+    /// Removes the cursor if it is done. Removes all cursors that are done once there are many.
     private mutating func forget(_ number: Int) {
         if cursors[number]?.isDone ?? false { cursors[number] = nil }
-        guard cursors.count > mostCursors else { return }
+        guard cursors.count > cursorLimit else { return }
         cursors = cursors.filter { !$0.value.isDone }
-        mostCursors = max(readAhead, 2 * cursors.count)
+        cursorLimit = max(readAhead, 2 * cursors.count)
     }
 
-    /// Notes a request's result. Returns the failure of an origin that is given up for it.
+    /// Notes the result of a request. Returns the failure if the origin is given up because of it.
     @discardableResult
     mutating func note(_ sign: HostSign, of number: Int) throws -> ResourceFailure? {
         guard let cursor = cursors[number], cursor.failure == nil else { return nil }
         cursor.note(sign, patience: retry.maximumTime)
         guard let failure = cursor.failure else { return nil }
         release(cursor)
-        // Its waiting attempts fail now.
+        // Retries that wait fail now.
         let (origin, waiting) = (names[number], delayed.unordered)
         delayed = Heap(waiting.filter { $0.value.target.url.origin != origin })
         cursor.waiting = 0
@@ -291,7 +290,7 @@ struct HostSchedule {
 
     /// Schedules another attempt. Returns its instant, or the final failure.
     ///
-    /// - Parameter cursor: of the origin that the failure came from, if it came from one.
+    /// - Parameter cursor: The origin that caused the failure, if one did.
     mutating func retry(
         _ fetch: Attempt, after failure: ResourceFailure, cursor: Int?
     ) -> Result<ContinuousClock.Instant, ResourceFailure> {
@@ -308,16 +307,16 @@ struct HostSchedule {
         return next
     }
 
-    /// Whether the time for another attempt has passed, since its origin was held after the attempt
-    /// was scheduled. Returns the final failure.
-    func isLate(_ fetch: Attempt) -> ResourceFailure? {
+    /// Returns the final failure of a retry if no time is left for it, because its origin was held
+    /// after the retry was scheduled.
+    func failureIfLate(_ fetch: Attempt) -> ResourceFailure? {
         guard let failure = fetch.lastFailure, fetch.target.redirects == 0,
             ContinuousClock.now - fetch.start > retry.maximumTime
         else { return nil }
         return failure.outOfTime
     }
 
-    /// Returns a fetch to the origin of its next request.
+    /// Puts a fetch back at the origin of its next request.
     mutating func put(back fetch: Attempt) throws {
         let number = names.number(of: fetch.target.url.origin)
         enter(number).put(back: fetch)
@@ -325,8 +324,9 @@ struct HostSchedule {
         try announce(number)
     }
 
-    /// Counts a fetch that waits (1), or no longer waits (-1), at an origin that a redirect led to.
-    /// Such fetches are in memory, and limit the origin that they came from, which is returned.
+    /// Counts a fetch that waits (1), or no longer waits (-1), at another origin after a redirect.
+    /// Returns the origin that it came from. Its ``HostCursor/sentAway`` limits these fetches,
+    /// because they are in memory.
     @discardableResult
     private mutating func countAway(_ fetch: Attempt, at number: Int, _ change: Int) -> Int? {
         guard !fetch.target.isAtOwnOrigin else { return nil }
@@ -362,33 +362,33 @@ struct HostSchedule {
         }
     }
 
-    /// With a rate, an origin has one request at a time until it has answered, and after it was
-    /// silent or asked to wait.
+    /// Returns the maximum number of requests in flight. With a rate limit, this is 1 until the
+    /// origin has answered, and after it was silent or asked to wait.
     private func limit(of cursor: HostCursor) -> Int {
         cursor.limit.interval != nil && !cursor.isAnswering ? 1 : cursor.limit.requests
     }
 
-    /// Whether an origin has less in flight than its share of the remaining URLs. Without it, the
-    /// largest origin would be left alone at the end. At most half of all slots are given this way.
+    /// Whether an origin has less in flight than its share of the remaining URLs. Otherwise, most of
+    /// the largest origin would remain at the end. This rule gives an origin half of the slots at
+    /// most.
     private func isBehind(_ cursor: HostCursor) -> Bool {
         guard cursor.isAnswering, remaining > 0 else { return false }
-        let places = slots + ahead
-        let share = places * cursor.remaining / remaining
-        return cursor.inFlight < min(share, places / 2)
+        let total = slots + ahead
+        return cursor.inFlight < min(total * cursor.remaining / remaining, total / 2)
     }
 
     private func isOutdated(_ host: ReadyHost) -> Bool {
         host.version != cursors[host.cursor]?.version
     }
 
-    /// Puts an origin in its place among the others after a change, or forgets it if it is done.
+    /// Updates the place of an origin after a change, or removes the cursor if it is done.
     private mutating func announce(_ number: Int) throws {
-        // A waiting origin cannot stand for the other newcomers.
-        if try !place(number), number == newcomer { try welcome() }
+        // If the newcomer cannot start, the next one can.
+        if try !place(number), number == newcomer { try admitNewcomer() }
         forget(number)
     }
 
-    /// - Returns: Whether it can start a fetch now.
+    /// Adds an origin to the heap of its state. Returns whether it can start a fetch now.
     @discardableResult
     private mutating func place(_ number: Int) throws -> Bool {
         let cursor = enter(number)
@@ -404,12 +404,12 @@ struct HostSchedule {
         }
         let isOpen =
             cursor.prepared != nil || cursor.connecting == 0 && isConnected(names[number])
-        // The host's other fetches wait for the connection in progress.
+        // Further fetches wait for the connection in progress.
         guard isOpen || cursor.connecting == 0 || cursor.isSilent else { return false }
         let host = ReadyHost(
             cursor: number, version: cursor.version, isSilent: cursor.isSilent,
             isBehind: isBehind(cursor), inFlight: cursor.inFlight,
-            turns: cursor.taken / Self.turn, isOpen: isOpen, lastUse: cursor.lastUse,
+            turns: cursor.taken / Self.requestsPerTurn, isOpen: isOpen, lastUse: cursor.lastUse,
             place: head.place)
         if let instant = cursor.notBefore, instant > .now {
             release(cursor)
@@ -418,25 +418,22 @@ struct HostSchedule {
         }
         if isOpen || connections == 0 {
             ready.insert(host)
-            if hasTooMany(ready) { ready = withoutOutdated(ready) }
+            ready = trimmed(ready)
         } else {
             unconnected.insert(host)
-            if hasTooMany(unconnected) { unconnected = withoutOutdated(unconnected) }
+            unconnected = trimmed(unconnected)
         }
         return true
     }
 
-    /// If so, most entries are outdated.
-    private func hasTooMany(_ heap: Heap<ReadyHost>) -> Bool {
-        heap.count > 2 * cursors.count + Self.readAhead
-    }
-
-    private func withoutOutdated(_ heap: Heap<ReadyHost>) -> Heap<ReadyHost> {
-        Heap(heap.unordered.filter { !isOutdated($0) })
+    /// Removes outdated entries once most entries are outdated.
+    private func trimmed(_ heap: Heap<ReadyHost>) -> Heap<ReadyHost> {
+        guard heap.count > 2 * cursors.count + Self.readAhead else { return heap }
+        return Heap(heap.unordered.filter { !isOutdated($0) })
     }
 }
 
-/// A value that waits until an instant. Among equal instants, the first inserted comes first.
+/// A value that waits until an instant. For equal instants, the first inserted value comes first.
 struct Delayed<Value>: Comparable {
     let instant: ContinuousClock.Instant
     let serial: Int
@@ -448,7 +445,7 @@ struct Delayed<Value>: Comparable {
     }
 }
 
-/// Numbers of origins, in the order of their first use.
+/// Numbers origins in the order of their first use.
 struct OriginNames {
     private(set) var all: [String]
     private var numbers: [String: Int] = [:]
@@ -470,13 +467,13 @@ struct OriginNames {
     subscript(number: Int) -> String { all[number] }
 }
 
-/// The result of a request, as far as it concerns the origin.
+/// What the result of a request tells about its origin.
 enum HostSign: Sendable {
     case answered
-    /// It asked for no request for a while, from an instant on, with a status.
+    /// The origin asked to wait (Retry-After).
     case held(Duration, since: ContinuousClock.Instant, status: Int)
     case silent
-    /// The request was not made, or was cancelled.
+    /// The request was not sent, or was cancelled.
     case none
 
     init(_ response: TransferOperation.Response) {
@@ -501,11 +498,11 @@ enum HostSign: Sendable {
 }
 
 struct HostLimits: Sendable {
-    /// Maximum number of requests in flight of all workers together.
+    /// Maximum number of requests in flight to a host, of all workers together.
     let perHost: Int
-    /// Maximum number of requests in flight of this run.
+    /// Maximum number of requests in flight to a host, of this run.
     let most: Int
-    /// Maximum number of requests a second of all workers together; nil for no limit.
+    /// Maximum number of requests a second to a host, of all workers together. Nil means no limit.
     let ratePerHost: Double?
     var shard: Shard?
 

@@ -6,15 +6,14 @@ import LarderImages
 import Logging
 import Synchronization
 
-/// The parts that all operations of a run share.
+/// Shared state of all operations of a run.
 final class OperationContext: Sendable {
     let loop: TransferLoop
     let lanes: StagingLanes
     let policy: RequestPolicy
     private let check: BodyCheck
     let logger: Logger?
-    /// In bytes.
-    let received = Atomic<Int64>(0)
+    let receivedBytes = Atomic<Int64>(0)
     var store: Store { check.store }
 
     struct Deposited: Sendable {
@@ -25,13 +24,13 @@ final class OperationContext: Sendable {
     init(loop: TransferLoop, policy: RequestPolicy, check: BodyCheck, logger: Logger?) {
         self.logger = logger
         self.loop = loop
-        // Not by `perform`, since it need not end a wait.
+        // `queue.async` does not wake the loop as `perform` does.
         lanes = StagingLanes(release: { [queue = loop.queue] work in queue.async { _ = work } })
         self.policy = policy
         self.check = check
     }
 
-    /// Claims the partial body of an interrupted transfer, if there is one.
+    /// Takes the partial body of an interrupted transfer, if one was kept.
     func partial(of fetch: Attempt) -> PartialBody? {
         guard let partial = store.partials.take(fetch.target.url.string) else { return nil }
         logger?.info(
@@ -56,34 +55,33 @@ final class OperationContext: Sendable {
     }
 
     private func lengthFailure(of body: StagedBody, _ head: ResponseHead) -> ResourceFailure? {
-        // Of an encoded body, the range counts other bytes.
+        // The range of an encoded body counts encoded bytes.
         guard head.status == 206, head.headers.contentCodings.isEmpty,
             let total = Resumption.totalBytes(head), body.count != total
         else { return nil }
-        let message = "\(body.count) of \(total) bytes came"
+        let message = "received \(body.count) of \(total) bytes"
         return body.count < total
             ? ResourceFailure(TransferError(code: .bodyTruncated, message: message))
             : ResourceFailure(.range, message)
     }
 
-    /// Checks and stages the bytes of a response that was not refused, and hands them to the store.
-    /// Returns the outcome of a fetch without a deposit. Otherwise, calls `accepted` once, when the
-    /// store has room for another.
+    /// Checks and stages the body of a response, and adds a deposit to the store. Calls `accepted`
+    /// once the store accepts another deposit. If no deposit was added, returns the outcome instead.
     func settle(
         _ fetch: Attempt, _ response: TransferOperation.Response, isCancelled: Bool,
         for depositor: any Depositor, accepted: @escaping @Sendable () -> Void
     ) -> TransferOperation.Outcome? {
         switch response.result {
         case .failure(let error) where error.code == .outOfFiles:
-            // Nothing else could open a file either.
+            // The cache could not open files either.
             return .broken(CacheError("connect", subject: "\(fetch.target.url)", errno: EMFILE))
         case .failure(let error):
             return interrupted(fetch, response, ResourceFailure(error), isCancelled)
         case .success(let metrics):
-            // Checking a large body takes a while, and an interrupt does not wait for it.
+            // An interrupted run does not wait for the check of a large body.
             guard let head = response.head, !isCancelled else { return .failed(Self.cancellation) }
             if let body = response.body, let failure = lengthFailure(of: body, head) {
-                // Nothing is kept of a body that is too long.
+                // A body that is too long cannot be resumed.
                 if failure.code == ResourceFailure.Reason.range.rawValue {
                     return response.resumed != nil ? .restart : .failed(failure)
                 }
@@ -96,7 +94,7 @@ final class OperationContext: Sendable {
 
     private static let cancellation = ResourceFailure(.cancelled, "interrupted")
 
-    /// Keeps an interrupted body if its rest can be requested later.
+    /// Keeps the partial body if a later request can resume it. Returns the failure as an outcome.
     private func interrupted(
         _ fetch: Attempt, _ response: TransferOperation.Response, _ failure: ResourceFailure,
         _ isCancelled: Bool
@@ -143,7 +141,7 @@ final class OperationContext: Sendable {
                 for: depositor, accepted: accepted)
             return nil
         } catch let failure as ResourceFailure {
-            // The received bytes may not be the rest of the partial body.
+            // The bytes of the second response may not belong to the partial body.
             return response.resumed != nil ? .restart : .failed(failure)
         } catch let error as CacheError {
             return .broken(error)
@@ -169,14 +167,14 @@ final class OperationContext: Sendable {
             body, of: fetch.planned.id, hasExpectation: fetch.planned.hasExpectation,
             mayStore: policy.mayStore(validators),
             unknownCoding: head.headers.unknownContentCoding,
-            // Without a length or chunks, in HTTP/1, a lost connection looks like the end.
+            // In HTTP/1 without a length or chunks, a lost connection looks like the end of a body.
             mayBeCut: head.headers[first: "Content-Length"] == nil
                 && head.headers[first: "Transfer-Encoding"] == nil
                 && head.protocolVersion.utf8.starts(with: "1.".utf8))
     }
 }
 
-/// Validates a response body (its digest, its size, and that it is a whole image) and stages it.
+/// Validates a body (its digest, its size, and that it is a complete image) and stages it.
 struct BodyCheck: Sendable {
     let plan: Plan
     let store: Store
@@ -184,10 +182,16 @@ struct BodyCheck: Sendable {
 
     struct OtherBytes: Error {}
 
-    /// Digests, checks and stages a whole body. Unless `mayStore`, only checks it. With
-    /// `isReplacing`, it replaces a stored object of the same digest, which may be damaged.
+    /// Checks and stages a complete body.
     ///
-    /// - Throws: `ResourceFailure` if the body is refused, ``OtherBytes``, `CacheError`.
+    /// - Parameters:
+    ///   - name: The digest that the body must have, if the caller knows it.
+    ///   - mayStore: If false, only checks the body.
+    ///   - isReplacing: Whether to replace a stored object with the same digest.
+    ///   - unknownCoding: The content coding of the body if it was not decoded.
+    ///   - mayBeCut: Whether a lost connection could look like the end of the body.
+    /// - Throws: `ResourceFailure` if the body is refused, ``OtherBytes`` if it does not have the
+    ///   digest `name`, or `CacheError`.
     func stage(
         _ body: StagedBody, of fetch: Int64, hasExpectation: Bool, mayStore: Bool,
         named name: Digest? = nil, isReplacing: Bool = false, unknownCoding: String? = nil,
@@ -200,9 +204,7 @@ struct BodyCheck: Sendable {
         {
             throw failure
         }
-        let attributes = try attributes(of: body, unknownCoding, mayBeCut) {
-            try plan.names(digest, by: fetch)
-        }
+        let attributes = try attributes(of: body, digest, fetch, unknownCoding, mayBeCut)
         let success = ResourceResult.Success(
             digest: digest, size: body.count, attributes: attributes,
             outcome: mayStore ? outcome : .unstored)
@@ -212,29 +214,23 @@ struct BodyCheck: Sendable {
         return (.staged(staged), success)
     }
 
-    /// - Parameters:
-    ///   - unknownCoding: The content coding of the body if it was not decoded.
-    ///   - mayBeCut: Whether the body's end was not announced.
-    ///   - isDemanded: Whether the manifest names the digest of the bytes.
     private func attributes(
-        of body: StagedBody, _ unknownCoding: String?, _ mayBeCut: () -> Bool,
-        isDemanded: () throws -> Bool
+        of body: StagedBody, _ digest: Digest, _ fetch: Int64, _ unknownCoding: String?,
+        _ mayBeCut: () -> Bool
     ) throws -> ObjectAttributes {
         do {
             let image = try body.withBytes { try ImageInspector.inspect($0) }
             return ObjectAttributes(
                 mediaType: image.mediaType.rawValue, width: image.width, height: image.height)
         } catch let error as ImageError {
-            guard acceptsAnyContent else {
-                guard error.code == .notAnImage, let unknownCoding else {
-                    throw ResourceFailure(error, mayBeCut: mayBeCut())
-                }
+            if let unknownCoding, acceptsAnyContent || error.code == .notAnImage,
+                // Encoded bytes are accepted only if the manifest has their digest.
+                try !acceptsAnyContent || !plan.names(digest, by: fetch)
+            {
                 throw Self.failure(ofUnknownCoding: unknownCoding)
             }
-            if let unknownCoding, try !isDemanded() {
-                throw Self.failure(ofUnknownCoding: unknownCoding)
-            }
-            return ObjectAttributes()
+            if acceptsAnyContent { return ObjectAttributes() }
+            throw ResourceFailure(error, mayBeCut: mayBeCut())
         }
     }
 
@@ -242,6 +238,6 @@ struct BodyCheck: Sendable {
         ResourceFailure(
             TransferError(
                 code: .malformedResponse,
-                message: "the body is encoded as \(coding.quoted(limit: 40)), which is not known"))
+                message: "the content encoding \(coding.quoted(limit: 40)) is not supported"))
     }
 }

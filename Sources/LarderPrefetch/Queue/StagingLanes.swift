@@ -3,25 +3,25 @@ import Foundation
 import LarderCache
 import Synchronization
 
-/// Runs short pieces of work beside the transfer loop, on as few threads as keep up with it: one,
-/// unless pieces pile up because the disk is slow to make files.
+/// Runs short work items outside the transfer loop, on as few threads as keep up with it. One is
+/// usually enough. More threads (lanes) join if the disk is slow to create files.
 final class StagingLanes: Sendable {
-    /// Another lane joins when more than this many pieces wait for each lane.
+    /// Another lane joins when more items than this wait for each lane.
     static let backlogPerLane = 32
     private static let maximumLanes = 8
-    /// So many finished pieces are released together. Each keeps its body, of up to 80 KiB.
-    private static let releasedTogether = 16
+    /// The number of finished items to release together. Each retains a body of up to 80 KiB.
+    private static let releaseCount = 16
 
     private let lanes = DispatchQueue(label: "larder.stage", attributes: .concurrent)
-    /// Serial: a large body is mapped while it is checked, and counts as memory.
+    /// Serial, because a large body is mapped while it is checked, and counts as memory.
     private let large = DispatchQueue(label: "larder.stage.large")
     private let state = Mutex(State())
 
     typealias Work = @Sendable () -> Void
     private let release: @Sendable ([Work]) -> Void
 
-    /// - Parameter release: Releases finished pieces of work where they were made. A lane would
-    ///   take the lock of that thread's allocator for each, and often wait for it.
+    /// - Parameter release: Releases finished items on the thread that allocated them. A lane would
+    ///   contend with that thread for the lock of its allocator.
     init(release: @escaping @Sendable ([Work]) -> Void = { _ in }) { self.release = release }
 
     private struct State {
@@ -31,9 +31,9 @@ final class StagingLanes: Sendable {
 
     enum Load {
         case small
-        /// Would delay the others in a lane.
+        /// Would delay small items in the same lane.
         case long
-        /// Two at once would use too much memory.
+        /// Two at a time would use too much memory.
         case large
 
         init(bytes: Int64) {
@@ -49,7 +49,7 @@ final class StagingLanes: Sendable {
         }
     }
 
-    /// Adds small pieces. Together, they wake a thread once.
+    /// Adds small items. Wakes at most one thread.
     func add(_ works: [Work]) {
         let joins = state.withLock { state in
             state.waiting.append(contentsOf: works)
@@ -70,7 +70,7 @@ final class StagingLanes: Sendable {
         }) {
             work()
             done.append(work)
-            if done.count == Self.releasedTogether {
+            if done.count == Self.releaseCount {
                 release(done)
                 done = []
             }

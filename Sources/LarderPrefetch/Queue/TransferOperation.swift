@@ -3,11 +3,41 @@ import LarderCache
 import LarderHTTP
 import Synchronization
 
-/// One request, in a slot of the operation queue: from ``start()`` to the end of its transfer. Its
-/// bytes are checked and staged after it has finished.
+/// An attempt at a planned resource, passed from one operation (a request) to the next.
+struct Attempt: Sendable {
+    let planned: PlannedResource
+    var target: RequestTarget
+    /// The number of this attempt, from 1. Redirects do not count.
+    private(set) var attempt = 1
+    private(set) var lastFailure: ResourceFailure?
+    var attemptsBegun: Int { target.redirects == 0 ? attempt - 1 : attempt }
+    private var isUnconditional = false
+    /// The stale resource to revalidate.
+    var askedAbout: Resource? { isUnconditional ? nil : target.asked(about: planned.known) }
+    let start = ContinuousClock.now
+
+    init(_ planned: PlannedResource, url: HTTPURL) {
+        self.planned = planned
+        target = RequestTarget(url)
+    }
+
+    func again(from url: HTTPURL, after failure: ResourceFailure) -> Attempt {
+        var next = self
+        next.target = RequestTarget(url)
+        next.attempt += 1
+        next.lastFailure = failure
+        if failure.asksUnconditionally { next.isUnconditional = true }
+        return next
+    }
+
+    var elapsed: Double { (ContinuousClock.now - start) / .seconds(1) }
+}
+
+/// One request in a slot of the operation queue, from ``start()`` to the end of its transfer. The
+/// body is checked and staged after the operation has finished.
 final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable {
-    // Unchecked because the state is variables; all of it belongs to the loop's queue, which is the
-    // underlying queue of the operation queues, but for `phase`, which is atomic.
+    // Unchecked because the state is mutable. It belongs to the loop's queue, which is the
+    // underlying queue of the operation queues, except for `phase`, which is atomic.
 
     let fetch: Attempt
     private let next: HostSchedule.Next
@@ -19,15 +49,14 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
 
     private enum Phase: UInt8, AtomicRepresentable { case waiting, executing, finished }
 
-    /// What has arrived.
     struct Response {
         var head: ResponseHead?
         var body: StagedBody?
-        /// The partial body of an interrupted transfer, until a response decides about it.
+        /// The partial body of an interrupted transfer, until the response continues or replaces it.
         var partial: PartialBody?
-        /// The header fields of the partial body's response, while the rest arrives.
+        /// If the response continues a partial body: the header fields of the first response.
         var resumed: Validators?
-        /// Why the transfer was not begun, or was ended on our side.
+        /// The outcome if the request was not sent, or if this operation ended the transfer.
         var verdict: Outcome?
         var result: Result<TransferMetrics, TransferError>?
     }
@@ -35,11 +64,11 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
     enum Outcome: Sendable {
         case redirect(String, freshUntil: Date, cookies: [String])
         case failed(ResourceFailure)
-        /// A request for the rest of a body got another answer: the body is fetched from its start.
+        /// The server did not send the rest of a partial body, so the body is fetched from the start.
         case restart
-        /// No request was made: the origin asked to wait, or the run ends.
+        /// No request was sent, because the origin asked to wait or the run is ending.
         case held
-        /// The cache failed, and the run cannot continue.
+        /// The cache failed, so the run cannot continue.
         case broken(CacheError)
     }
 
@@ -68,7 +97,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         guard !onlyConnects, stage.store.partials.has(fetch.target.url.string) else {
             return begin(nil)
         }
-        // All of it is read, which would delay every other transfer.
+        // The partial body is read and digested, which would delay all transfers on this thread.
         stage.lanes.add(
             { [self] in
                 let partial = stage.partial(of: fetch)
@@ -141,7 +170,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         case .failed(let failure): response.verdict = .failed(failure)
         case .restart: response.verdict = .restart
         }
-        // A partial body of another version is useless. Other statuses say nothing about it.
+        // These statuses continue or replace the partial body. It remains valid after others.
         if [200, 203, 206, 404, 410, 416].contains(head.status) { response.partial = nil }
         if case .restart = response.verdict { response.partial = nil }
         return response.verdict == nil
@@ -151,7 +180,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         guard let body = response.body else { return .proceed }
         do throws(CacheError) {
             guard try body.append(bytes) == .taken else { return .pause }
-            stage.received.wrappingAdd(Int64(bytes.count), ordering: .relaxed)
+            stage.receivedBytes.wrappingAdd(Int64(bytes.count), ordering: .relaxed)
             return .proceed
         } catch {
             response.verdict = .broken(error)

@@ -4,22 +4,22 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// One icon of a lock: a manifest's entry, and the bytes that it must have.
+/// An entry of a lock file: an icon, and the digest and size that its bytes must have.
 public struct LockedEntry: Sendable, Equatable {
-    /// The app's name; "" if it has none. Text from outside.
+    /// The app's name, or an empty string. Untrusted text.
     public let name: String
-    /// The icon's absolute URL without credentials, in the manifest's spelling, or a `data:` URL.
+    /// The icon's absolute URL as the manifest spells it, without credentials, or a `data:` URL.
     public let icon: String
-    /// The resource's identity if that is not the URL.
+    /// The resource's identity, if that is not the URL.
     public let key: String?
-    /// Higher is fetched first: the highest of all entries of the resource.
+    /// The highest priority of all entries of the resource. A higher priority is fetched first.
     public let priority: Int
-    /// The digest of its bytes.
+    /// The digest of the icon.
     public let digest: Digest
-    /// How many there are.
+    /// The size of the icon in bytes.
     public let size: Int64
 
-    /// The entry as a manifest's JSON object, on one line. What could steer a terminal is escaped.
+    /// The entry as a manifest's JSON object on one line. Terminal control characters are escaped.
     public var json: String {
         var object = JSONObject()
         if !name.isEmpty { object.set("name", exactly: name) }
@@ -48,7 +48,7 @@ extension Plan {
         }
     }
 
-    /// Calls `body` with the icons whose bytes were recorded, in the order of the manifests.
+    /// Calls `body` with the recorded entries in the order of the manifests.
     func forEachLocked(_ body: (LockedEntry) throws -> Void) throws {
         try forEachPage { (page: [Row]) in
             for row in page {
@@ -77,7 +77,7 @@ extension Plan {
         let key: String = row["key"]
         var url: String? = row["url"]
         if let fetch = row["inline"] as Int64? {
-            // Read one at a time, since they can be large.
+            // Inline icons can be large, so read one at a time.
             let bytes: Data = try database.unsafeRead { db in
                 try Data.fetchOne(
                     db.cachedStatement(sql: "SELECT bytes FROM inline WHERE fetch = ?"),
@@ -87,7 +87,7 @@ extension Plan {
             url = "data:\(mediaType);base64,\(bytes.base64EncodedString())"
         }
         return LockedEntry(
-            // Apps use the manifest's spelling.
+            // Apps look icons up by the spelling of the manifest.
             name: row["name"] ?? "", icon: row["spelling"] ?? url ?? key,
             key: ResourceKey.name(in: key),
             priority: row["priority"], digest: digest, size: row["size"])

@@ -1,20 +1,20 @@
 import Foundation
 import LarderCache
 
-/// The events of one run. The run is cancelled when the consumer stops asking.
+/// The events of one run. The run is cancelled when its iterator is released.
 public struct PrefetchEvents: AsyncSequence, Sendable {
-    /// What the sequence consists of.
+    /// The type of the events.
     public typealias Element = PrefetchEvent
 
     let start: @Sendable () -> (EventChannel, cancel: @Sendable () -> Void)
 
-    /// Begins the run.
+    /// Starts the run.
     public func makeAsyncIterator() -> AsyncIterator {
         let (channel, cancel) = start()
         return AsyncIterator(channel: channel, cancel: cancel)
     }
 
-    /// Asks for one event after another.
+    /// The iterator over the events of one run.
     public final class AsyncIterator: AsyncIteratorProtocol {
         private let channel: EventChannel
         private let cancel: @Sendable () -> Void
@@ -32,15 +32,15 @@ public struct PrefetchEvents: AsyncSequence, Sendable {
             channel.abandon()
         }
 
-        /// The next event; nil after the last.
+        /// Returns the next event, or nil after the last.
         ///
-        /// - Throws: `ManifestError` or `CacheError` if the run could not begin.
+        /// - Throws: `ManifestError` or `CacheError` if the run could not start.
         public func next() async throws -> PrefetchEvent? {
             if batch.isEmpty, !isFinished {
                 let (channel, cancel) = (channel, cancel)
-                // An error is the end, too.
+                // In case of an error.
                 isFinished = true
-                // Cancelling the task interrupts the run, which still reports.
+                // If the task is cancelled, the run stops and still reports.
                 batch = try await withTaskCancellationHandler {
                     try await channel.next()
                 } onCancel: {
@@ -49,24 +49,25 @@ public struct PrefetchEvents: AsyncSequence, Sendable {
                 isFinished = batch.isEmpty
             }
             let event = batch.popFirst()
-            // The consumer may stop after the last event.
+            // The consumer may release the iterator after the last event.
             if case .finished? = event { isFinished = true }
             return event
         }
     }
 }
 
-/// What happens during a run, in order.
+/// An event of a run. The cases are in the order of the events.
 public enum PrefetchEvent: Sendable {
-    /// The cache's index was damaged or gone, and was rebuilt. The first event, if it comes.
+    /// The cache's index was damaged or missing, and has been rebuilt. Sent only then.
     case recovered(RecoveryReport)
-    /// How far the reading of manifests is; a few times a second.
+    /// Manifests are being read. Sent up to five times a second.
     case planning(PlanProgress)
-    /// All manifests were read and compared with the cache; requests begin.
+    /// All manifests were read and compared with the cache. Requests follow.
     case planned(PlanSummary)
-    /// An entry is settled. One for each entry of the manifests.
+    /// An icon has its final result. Sent for each icon, except as
+    /// ``PrefetchConfiguration/namesSuccesses`` says.
     case entry(EntryResult)
-    /// How far the run is; a few times a second.
+    /// Resources are being fetched. Sent five times a second.
     case progress(Progress)
     /// The run has ended. The last event.
     case finished(Report)
@@ -74,34 +75,34 @@ public enum PrefetchEvent: Sendable {
 
 typealias EventChannel = Channel<PrefetchEvent>
 
-/// How far a run is.
+/// The progress of fetching. All counts are of URLs unless stated otherwise.
 public struct Progress: Sendable, Equatable {
-    /// URLs that are to be asked for.
+    /// The number of URLs to fetch.
     public var total = 0
-    /// URLs that were answered or failed. Those that are not ``done`` yet are about to be stored.
+    /// The number of URLs that were answered or failed, including those that are being stored.
     public var arrived = 0
-    /// URLs that are settled: stored durably, unchanged or failed.
+    /// The number of URLs that are stored durably, confirmed as unchanged, or failed.
     public var done = 0
-    /// URLs that failed, those included whose failure is remembered.
+    /// The number of failed URLs, including recorded failures from earlier runs.
     public var failed = 0
-    /// Requests that have begun and not ended.
+    /// The number of requests in flight.
     public var underWay = 0
-    /// URLs that wait for another attempt.
+    /// The number of URLs that wait for another attempt.
     public var waiting = 0
-    /// Seconds until the first waiting URL is tried again; nil if none waits.
+    /// The seconds until the first of the ``waiting`` URLs is retried, or nil if none waits.
     public var secondsToAttempt: Double?
-    /// Body bytes received, those of unfinished transfers included.
+    /// The number of body bytes received, including those of transfers in flight.
     public var receivedBytes: Int64 = 0
-    /// Seconds since the first request could be made.
+    /// The seconds since fetching started.
     public var seconds: Double = 0
 
-    /// Nothing has begun.
+    /// Creates the progress at the start of a run.
     public init() {}
 
-    /// Bytes received per second.
+    /// The number of bytes received per second.
     public var bytesPerSecond: Double { seconds > 0 ? Double(receivedBytes) / seconds : 0 }
 
-    /// The time left in seconds if the rest goes on like this; nil before anything has arrived.
+    /// The estimated seconds until all URLs have arrived, or nil before the first.
     public var secondsLeft: Double? {
         arrived > 0 ? seconds / Double(arrived) * Double(max(0, total - arrived)) : nil
     }

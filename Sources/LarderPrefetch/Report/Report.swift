@@ -3,40 +3,41 @@ import LarderCore
 import LarderHTTP
 import LarderManifest
 
-/// What a run did: counted, never estimated, and in agreement with the results of its entries.
+/// The result of a run. All numbers are counted and agree with the results of the entries.
 public struct Report: Sendable {
-    /// Elements in all manifests. With a shard, those whose first icon is its own.
+    /// The number of entries in all manifests. A shard counts entries whose first icon it owns.
     public internal(set) var entries = 0
-    /// Icons of all entries, the sum of all outcomes; an entry without one counts as one.
+    /// The number of icons, which is the sum of all outcomes. An entry without an icon counts as
+    /// one.
     public internal(set) var icons = 0
-    /// Icons that are left to other shards. They have no outcome here.
+    /// The number of icons that other shards own. They have no outcome.
     public internal(set) var otherShards = 0
-    /// Values that look like icons and were not read: see ``PlanSummary/unread``.
+    /// The number of values that look like icons but were not read. See ``PlanSummary/unread``.
     public internal(set) var unread = 0
-    /// Names of manifests whose digests and sizes may be of something else: no icon has them.
+    /// The names of manifests whose digests and sizes match no icon, and may describe other files.
     public internal(set) var foreignDemands: [String] = []
-    /// How many icons had each outcome.
+    /// The number of icons by outcome.
     public internal(set) var outcomes: [EntryResult.Outcome: Int] = [:]
-    /// How many icons failed for each reason.
+    /// The number of failed icons by code.
     public internal(set) var failures: [String: Int] = [:]
-    /// Body bytes received.
+    /// The number of body bytes received.
     public internal(set) var receivedBytes: Int64 = 0
-    /// The run's duration in seconds.
+    /// The duration of the run in seconds.
     public internal(set) var seconds: Double = 0
     /// Whether ``Prefetcher/cancel()`` was called before the end.
     public internal(set) var isInterrupted = false
-    /// Why the cache could not go on: the disk is full or failing, or the directory is not usable.
+    /// The error that ended the run: the disk is full or failing, or the cache is not usable.
     public internal(set) var failure: CacheError?
-    /// What the run had to do with the remote; nil without one.
+    /// The use of the remote, or nil without a remote.
     public internal(set) var remote: RemoteReport?
-    /// Whether ``PrefetchConfiguration/onLocked`` was told of every icon.
+    /// Whether ``PrefetchConfiguration/onLocked`` was called for every icon.
     public internal(set) var isLocked = false
 
     var isComplete: Bool {
         count(.failed) + count(.unfinished) == 0 && failure == nil && !isInterrupted
     }
 
-    /// Whether an icon failed that the same run may get another time.
+    /// Whether a repeated run could fetch an icon that failed.
     package var hasRetriableFailures: Bool {
         let permanent = [EntryFailure.offline.code, TransferError.Code.addressRefused.rawValue]
         return failures.keys.contains { code in
@@ -44,14 +45,14 @@ public struct Report: Sendable {
         }
     }
 
-    /// The report of a run that was interrupted before it had read its manifests.
+    /// The report of a run that was interrupted while it read manifests.
     package static var interrupted: Report {
         var report = Report()
         report.isInterrupted = true
         return report
     }
 
-    /// How many icons had an outcome.
+    /// Returns the number of icons with an outcome.
     public func count(_ outcome: EntryResult.Outcome) -> Int { outcomes[outcome, default: 0] }
 
     mutating func addCached(_ plan: PlanSummary) {
@@ -85,55 +86,55 @@ public struct Report: Sendable {
     }
 }
 
-/// What became of one icon of an entry, or of an entry without any.
+/// The result for one icon of an entry, or for an entry without an icon.
 public struct EntryResult: Sendable {
-    /// The words of a report. They only ever grow.
+    /// The outcome of an icon. New cases may be added.
     public enum Outcome: String, Sendable, CaseIterable {
-        /// Its bytes were downloaded and are stored.
+        /// Downloaded and stored.
         case fetched
-        /// It was stale; its origin answered that nothing changed.
+        /// Stale, and the origin confirmed that it has not changed.
         case revalidated
-        /// It was in the cache and fresh.
+        /// In the cache and fresh.
         case cached
-        /// Another entry of the run asked for the same resource first.
+        /// Stored for another entry of the run with the same resource.
         case coalesced
-        /// There is nothing to fetch for it.
+        /// Not fetched: the entry has no icon, or the run leaves it out.
         case skipped
-        /// It could not be fetched, or is not usable as an entry.
+        /// Not fetched because of an error, or an invalid entry.
         case failed
-        /// The run ended before its turn came.
+        /// Not fetched before the run ended.
         case unfinished
-        /// Its bytes were downloaded and are good, and its origin forbids to store them.
+        /// Downloaded and valid, but the origin does not allow storing it.
         case unstored
-        /// Its bytes came from the remote and are stored.
+        /// Copied from the remote and stored.
         case pulled
-        /// It is in the remote and fresh; as a worker only fills that, its bytes were left there.
+        /// In the remote and fresh. Not copied, because this worker only fills the remote.
         case shared
     }
 
-    /// The manifest's name, as it was given.
+    /// The name of the manifest, as given by the caller.
     public let manifest: String
-    /// Its place among the manifest's elements; the first is 1.
+    /// The position in the manifest, starting at 1.
     public let position: Int
-    /// The icon's place among those of its entry; the first is 1, also if there is none.
+    /// The position of the icon in its entry, starting at 1. An entry without an icon has 1.
     public let icon: Int
-    /// The app's name; text from outside.
+    /// The app's name. Untrusted text.
     public let name: String
-    /// The icon's URL, credentials masked; nil if the entry has none.
+    /// The icon's URL with masked credentials, or nil if there is no URL.
     public let url: String?
-    /// What became of it.
+    /// The outcome.
     public let outcome: Outcome
-    /// The digest of its bytes, which are in the cache unless the outcome says otherwise.
+    /// The digest of the icon. The object is in the cache unless ``outcome`` says otherwise.
     public var digest: Digest?
-    /// How many bytes there are.
+    /// The size of the icon in bytes.
     public var bytes: Int64?
-    /// What a check of the bytes found out.
+    /// The media type and dimensions of the icon.
     public var attributes = ObjectAttributes()
-    /// How many requests were started over for it; 0 if none was made.
+    /// The number of attempts, or 0 if no request was sent.
     public var attempts = 0
-    /// From its first request to its last byte, in seconds.
+    /// The seconds from the start of the first attempt to the end of the last.
     public var seconds: Double = 0
-    /// Why it failed or was skipped.
+    /// The reason if the icon failed or was skipped.
     public var failure: EntryFailure?
 
     let id: Int64
@@ -156,41 +157,42 @@ public struct EntryResult: Sendable {
     }
 }
 
-/// What a run had to do with a remote.
+/// The result of a run's exchange with a remote.
 public struct RemoteReport: Sendable {
-    /// The remote, as `s3://bucket/prefix`.
+    /// The remote's location, for example `s3://bucket/prefix`.
     public let location: String
-    /// URLs that were copied from it.
+    /// The number of URLs copied from the remote.
     public internal(set) var pulled = 0
-    /// The bytes of their objects, without those that the cache had.
+    /// The number of bytes received from the remote. Objects already in the cache add none.
     public internal(set) var pulledBytes: Int64 = 0
-    /// URLs that were stored in it, or whose references were renewed.
+    /// The number of URLs stored in the remote, including renewed references.
     public internal(set) var pushed = 0
-    /// Bytes that were sent.
+    /// The number of bytes sent to the remote.
     public internal(set) var pushedBytes: Int64 = 0
-    /// URLs that are in the cache and that it has already, as they are there or newer.
+    /// The number of cached URLs for which the remote has the same or a newer version.
     public internal(set) var present = 0
-    /// Cached URLs that could not be stored, or that an interrupted run did not reach.
+    /// The number of cached URLs that could not be stored, or were not reached before an interrupt.
     public internal(set) var unpushed = 0
-    /// URLs that are not to be shared: `private`, or requested with credentials.
+    /// The number of URLs that must not be shared: `private`, or requested with credentials.
     public internal(set) var personal = 0
-    /// Unusable objects and references, by the reason's name. Their origins were asked instead.
+    /// The number of unusable objects and references by code. Their URLs are fetched from the
+    /// origins instead.
     public internal(set) var faults: [String: Int] = [:]
-    /// The first of them, in words.
+    /// A description of the first fault.
     public internal(set) var firstFault: String?
-    /// Why nothing more was asked of it; nil if it did not come to that.
+    /// The reason if the run stopped using the remote.
     public internal(set) var failure: String?
 
     init(location: String) { self.location = location }
 
-    /// Whether everything is there that should be.
+    /// Whether the remote has everything that the run should have stored.
     public var isComplete: Bool { failure == nil && unpushed == 0 }
 }
 
 struct ResourceResult: Sendable {
     struct Success: Sendable {
         let digest: Digest
-        /// Nil if the size was not looked up.
+        /// Nil if it is not known.
         let size: Int64?
         let attributes: ObjectAttributes
         /// `fetched`, `revalidated`, `unstored`, `pulled` or `shared`.
@@ -209,7 +211,7 @@ struct ResourceResult: Sendable {
 
     let id: Int64
     let result: Result<Success, ResourceFailure>
-    /// Nil if an entry demands particular bytes.
+    /// The number of waiting entries and icons, or nil if an entry requires a digest or size.
     var waiting: Waiting?
     var attempts = 0
     var seconds = 0.0

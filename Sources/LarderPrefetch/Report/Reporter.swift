@@ -2,7 +2,7 @@ import GRDB
 import LarderCache
 import Synchronization
 
-/// The last stage: maps results of resources to results of entries, and counts them.
+/// The last stage, which maps fetch results to entry results and counts them.
 final class Reporter: Sendable {
     private let plan: Plan
     private let channel: EventChannel
@@ -14,7 +14,7 @@ final class Reporter: Sendable {
         var report = Report()
         var progress = Progress()
         var failure: (any Error)?
-        /// By manifest, the failed icons with a demand, and those that failed for their bytes.
+        /// By manifest: the failed icons with a digest or size, and those refused because of it.
         var demands: [String: (failed: Int, refused: Int)] = [:]
     }
 
@@ -91,8 +91,7 @@ final class Reporter: Sendable {
                 }
             }
         } catch let error as CacheError where error.code == .storage {
-            // The plan is on the failed disk. Finished entries were counted, and the number of the
-            // others is known.
+            // The plan is on the failed disk, so unfinished entries can be counted but not named.
             failure = failure ?? error
             state.withLock { $0.report.addUnfinished(of: plan.summary) }
         }
@@ -134,7 +133,7 @@ final class Reporter: Sendable {
             result = EntryResult(entry, EntryFailure(failure))
             result.seconds = fetch.seconds
         case .success(let success):
-            // Entries of one URL may demand different bytes.
+            // Entries of the same URL may require different digests or sizes.
             if let failure = entry.expectation.failure(
                 digest: success.digest, size: success.size ?? 0)
             {

@@ -1,29 +1,30 @@
 import LarderCore
 import LarderHTTP
 
-/// One worker's share of the resources, of a fleet whose workers all read the same manifests.
+/// One worker's share of the resources, if several workers read the same manifests.
 ///
-/// Everything on a host is one worker's, so that nobody else asks that host and the limits per host
-/// hold over the fleet. A host that has too many resources for one worker can be split.
-/// All workers must have the same ``count`` and the same ``splits``.
+/// One worker owns all resources of a host, so that the limits for a host hold over all workers. A
+/// host with too many resources for one worker can be split. All workers must have the same
+/// ``count`` and ``splits``.
 public struct Shard: Sendable, Equatable {
-    /// How many workers there can be.
+    /// The allowed numbers of workers.
     public static let allowedCounts = 1...Part.count
 
-    /// Which worker this is; the first is 0.
+    /// The number of this worker, starting at 0.
     public let index: Int
-    /// How many workers there are.
+    /// The number of workers.
     public let count: Int
-    /// The hosts that are divided among workers, each once.
+    /// The hosts whose resources are divided among workers.
     public let splits: [HostSplit]
     private let splitsByHost: [String: HostSplit]
 
-    /// A worker's share; nil if a number is out of range, or `splits` names a host twice.
+    /// Creates a worker's share. Returns nil if a number is out of range, or if `splits` contains a
+    /// host twice.
     ///
     /// - Parameters:
-    ///   - index: The worker's number, below `count`. The first worker is 0.
-    ///   - count: The number of workers, one of ``allowedCounts``.
-    ///   - splits: The hosts that are divided among workers. Default: none.
+    ///   - index: The number of the worker, starting at 0.
+    ///   - count: The number of workers, in ``allowedCounts``.
+    ///   - splits: The hosts whose resources are divided among workers. Default: none.
     public init?(_ index: Int, of count: Int, splits: [HostSplit] = []) {
         guard Self.allowedCounts.contains(count), (0..<count).contains(index) else { return nil }
         self.index = index
@@ -33,20 +34,22 @@ public struct Shard: Sendable, Equatable {
         if splitsByHost.count < splits.count { return nil }
     }
 
-    /// Whether this worker reports entries without an icon: one does it for all.
+    /// Whether this worker reports entries without a usable icon. The first worker reports all.
     public var ownsProblems: Bool { index == 0 }
 
-    /// Whether a part is this worker's.
+    /// Whether this worker owns a part.
     public func owns(_ part: Part) -> Bool { Int(part.number) % count == index }
 
-    /// Whether a resource is this worker's, given its host as in `HTTPURL`; nil if it has none.
+    /// Whether this worker owns a resource.
+    ///
+    /// - Parameter host: The host of the URL as in `HTTPURL`, or nil for a resource without a host.
     public func owns(host: String?, key: String) -> Bool {
         guard let host else { return owns(Part(ofKey: key)) }
         guard let split = split(ofHost: host) else { return owns(Part(ofHost: host)) }
         return owns(split.part(ofPiece: split.piece(ofKey: key)))
     }
 
-    /// This worker's share of a host's limits; nil if the host is not split.
+    /// Returns this worker's share of the limits of a host, or nil if the host is not split.
     public func share(ofHost host: String) -> HostShare? {
         guard let split = split(ofHost: host) else { return nil }
         let pieces = (0..<split.pieces).count { owns(split.part(ofPiece: $0)) }
@@ -58,31 +61,32 @@ public struct Shard: Sendable, Equatable {
     }
 }
 
-/// A worker's share of the limits of a split host: as much as it has of the host's pieces.
+/// A worker's share of the limits of a split host, in proportion to its pieces of the host.
 public struct HostShare: Hashable, Sendable {
-    /// How many pieces the worker has; at least 1, since a redirect may lead any worker here.
+    /// The number of the worker's pieces. At least 1, since redirects may lead any worker to a host.
     let pieces: Int
     let total: Int
 
-    /// Requests at once. The shares of all workers add up to no more than `limit`, unless the host
-    /// has more pieces than that: each piece may have one.
+    /// Returns the maximum number of requests in flight. Each piece allows at least one, so the sum
+    /// over all workers can exceed `limit` if the host has more pieces than `limit`.
     public func requests(of limit: Int) -> Int { max(pieces, limit * pieces / total) }
 
-    /// Requests a second.
+    /// Returns the maximum number of requests a second.
     public func rate(of limit: Double) -> Double { limit * Double(pieces) / Double(total) }
 }
 
-/// A host whose resources are divided among several workers, because it has too many for one.
+/// A host whose resources are divided among several workers.
 public struct HostSplit: Hashable, Sendable {
-    /// Into how many pieces a host can be divided.
+    /// The allowed numbers of pieces.
     public static let allowedPieces = 2...Part.count
 
-    /// As `HTTPURL` has it, without a dot at its end.
+    /// The host as in `HTTPURL`, without a final dot.
     public let host: String
     /// The number of pieces.
     public let pieces: Int
 
-    /// A split of a host; nil if it is not a host, or the number is not in ``allowedPieces``.
+    /// Creates a split. Returns nil if `host` is not a host, or `pieces` is not in
+    /// ``allowedPieces``.
     public init?(host: String, pieces: Int) {
         guard let pattern = HostPattern(host), pattern.port == nil,
             Self.allowedPieces.contains(pieces)
@@ -91,34 +95,34 @@ public struct HostSplit: Hashable, Sendable {
         self.pieces = pieces
     }
 
-    /// Returns the part of a piece: the host's own, or one of those after it.
+    /// Returns the part of a piece. The pieces take consecutive parts, the first that of the host.
     func part(ofPiece piece: Int) -> Part {
         Part(number: Part(ofHost: host).number &+ UInt8(truncatingIfNeeded: piece))
     }
 
-    /// Returns the piece of a resource, a range of digests: a sorted list is divided into runs.
+    /// Returns the piece of a resource. Each piece is a range of digests of keys.
     func piece(ofKey key: String) -> Int {
         let start = Digest(of: Array(key.utf8)).leadingBits >> 48
         return Int(start) * pieces / (1 << 16)
     }
 }
 
-/// One of 256 parts of all resources, by their host, which the workers of a fleet divide. A host's
-/// part is its SHA-256 modulo 256, that is the digest's last byte, and never changes.
+/// One of 256 parts into which hosts are divided. The part of a host is the last byte of the
+/// SHA-256 digest of its name, and never changes.
 public struct Part: Hashable, Sendable {
-    /// How many there are.
+    /// The number of parts.
     public static let count = 256
 
-    /// From 0 to 255.
+    /// The number of the part, from 0 to 255.
     public let number: UInt8
 
-    /// The part with a number.
+    /// Creates the part with a number.
     public init(number: UInt8) { self.number = number }
 
-    /// The part of everything on a host, given in lower case and without a port.
+    /// Creates the part of a host, given in lower case and without a port.
     public init(ofHost host: String) { self.init(of: host.withoutFinalDot) }
 
-    /// The part of a resource without a host, such as an icon that a manifest holds itself.
+    /// Creates the part of a resource without a host, for example an inline icon.
     public init(ofKey key: String) { self.init(of: key) }
 
     private init(of text: String) {
