@@ -56,7 +56,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Blocks until there are elements and returns all of them. Returns an empty array at the end.
+    /// Like ``next()``, but blocks the thread.
     func take(unless isCancelled: () -> Bool) throws -> [Element] {
         condition.lock()
         defer { condition.unlock() }

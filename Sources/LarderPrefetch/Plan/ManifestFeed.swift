@@ -23,7 +23,6 @@ final class ManifestFeed: Sendable {
         if !hasThread { channel.finish(.failure(HelperThread.shortage)) }
     }
 
-    /// Returns the next messages, or an empty array at the end.
     func next(unless isCancelled: () -> Bool = { false }) throws -> [Message] {
         try channel.take(unless: isCancelled)
     }

@@ -4,11 +4,9 @@ import LarderCache
 import LarderCore
 import Synchronization
 
-/// Access to the pending resources in fetch order.
 extension Plan {
-    /// Creates the table of pending resources and an index with the columns of `order`, on demand,
-    /// since sorting a million rows takes half a second. The index covers every column that is
-    /// read, because the rows of the table are in another order.
+    /// Creates the table `pending`. Done on demand, since sorting a million rows takes half a
+    /// second. The index covers every column, because the rows of the table are not in this order.
     private func list(by order: String) throws {
         try database.writeWithoutTransaction { db in
             try db.inTransaction {
@@ -152,7 +150,6 @@ extension Plan {
         pending.withLock { $0.next(after: last, limit: Self.pageLimit) }
     }
 
-    /// Marks pending resources as stale, because the cache now has them. Their fetch revalidates.
     func markStale(_ fetches: [Int64]) {
         pending.withLock { for fetch in fetches { $0.markStale(fetch) } }
     }
@@ -172,20 +169,18 @@ struct PendingFetches: Sendable {
     /// The rows of stale resources in the cache's index, by fetch; 0 for missing resources. Empty
     /// if none is stale.
     private var rows: [UInt32] = []
-    private let last: Int64
+    private let lastEntry: Int64
 
     private static let unknownRow = UInt32.max
 
-    /// - Parameter last: The number of the plan's last entry.
-    init(upTo last: Int64, areInOrder: Bool) {
+    init(upTo lastEntry: Int64, areInOrder: Bool) {
         self.areInOrder = areInOrder
-        self.last = last
-        fetches = BitSet(reservingCapacity: Int(last))
+        self.lastEntry = lastEntry
+        fetches = BitSet(reservingCapacity: Int(lastEntry))
     }
 
     var count: Int { fetches.count }
 
-    /// Returns nil if the fetch is not pending.
     func status(of fetch: Int64) -> PlanStatus? {
         guard fetches.contains(Int(fetch)) else { return nil }
         return rows.isEmpty || rows[Int(fetch)] == 0 ? .missing : .stale
@@ -204,7 +199,7 @@ struct PendingFetches: Sendable {
     mutating func insert(_ fetch: Int64) { fetches.insert(Int(fetch)) }
 
     mutating func markStale(_ fetch: Int64, row: Int64? = nil) {
-        if rows.isEmpty { rows = Array(repeating: 0, count: Int(last) + 1) }
+        if rows.isEmpty { rows = Array(repeating: 0, count: Int(lastEntry) + 1) }
         rows[Int(fetch)] = row.flatMap { $0 > 0 ? UInt32(exactly: $0) : nil } ?? Self.unknownRow
     }
 

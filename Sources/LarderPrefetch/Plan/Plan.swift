@@ -9,25 +9,21 @@ import Synchronization
 /// grow with the number of entries.
 ///
 /// Each icon of an entry is a row, numbered in the order of the manifests. The first row that names
-/// a resource is the leader of the others, and its number is also the number of the fetch.
+/// a resource is its leader. The others are followers. The leader's number is that of the fetch.
 final class Plan: Sendable {
     /// The names of the manifests.
     let manifests: [String]
     let summary: PlanSummary
-    /// Scheme, host and port of the URLs, indexed by the number in the column `origin`.
+    /// The origins (scheme, host and port) by their number in the table.
     let origins: [String]
     let hasIndex: Bool
     let seal = CredentialSeal()
     let pending: Mutex<PendingFetches>
-    /// Whether any resource has several entries.
     let hasFollowers: Bool
-    /// Read without transactions, because it has one user, and a GRDB transaction makes SQLite
-    /// compile every statement again.
+    /// Read without transactions, since each GRDB transaction makes SQLite compile all statements
+    /// again, and there are no other users.
     let database: DatabaseQueue
 
-    /// Reads all `manifests`, merges entries of the same resource, and compares the resources with
-    /// the planner's cache.
-    ///
     /// - Parameter path: The path of the temporary database. If nil, SQLite chooses one.
     init(
         of manifests: [ManifestSource], by planner: Planner, at path: String? = nil,
@@ -79,8 +75,7 @@ final class Plan: Sendable {
         pending = Mutex(toFetch)
     }
 
-    /// Rows are inserted in primary key order. A secondary index that every insertion updates would
-    /// take most of the time.
+    // Updating another index for each entry would take most of the time.
     private static let tables = """
         PRAGMA main.cache_size = -1536; -- KiB for pages, and the same again for a sort
         CREATE TABLE main.entries (
@@ -110,7 +105,7 @@ final class Plan: Sendable {
             fetch INTEGER PRIMARY KEY, status INTEGER NOT NULL);
         CREATE TABLE main.spellings (  -- URLs as written, if that is not the canonical form
             entry INTEGER PRIMARY KEY, text TEXT NOT NULL);
-        CREATE TABLE main.uses (       -- cached objects whose use is to be recorded
+        CREATE TABLE main.uses (       -- cached objects with a use to record
             object INTEGER NOT NULL, digest BLOB NOT NULL);
         """
 
@@ -173,7 +168,6 @@ final class Plan: Sendable {
         }
     }
 
-    /// Whether an entry of a fetch names this digest.
     func names(_ digest: Digest, by fetch: Int64) throws -> Bool {
         try database.unsafeRead { db in
             try PreparedStatement(
@@ -182,7 +176,7 @@ final class Plan: Sendable {
         }
     }
 
-    /// Calls `body` with the cached objects whose use is to be recorded, in the order of the index.
+    /// Calls `body` with pages of the rows of `uses`, in the order of the index.
     func forEachUse(_ body: ([IndexedObject]) throws -> Void) throws {
         try forEachStep("SELECT object, digest FROM uses ORDER BY object", body) { row in
             IndexedObject(row: row.integer(), digest: try row.requireDigest())

@@ -19,7 +19,6 @@ struct PlanBuilder {
     private let insertProblem: PreparedStatement
     private let insertSpelling: PreparedStatement
 
-    /// Whether all resources have one origin and one priority.
     var areInOrder: Bool { origins.all.count <= 1 && priorities.lowest >= priorities.highest }
 
     init(for db: Database, shard: Shard?, sealingWith seal: CredentialSeal) throws {

@@ -124,15 +124,14 @@ final class PlanClassification {
             resource.lastFailure =
                 try recallFailure.rows(keyColumn, as: NamedResource.Failure.init).first
         }
-        // A copy that most resources do not need.
         if resource.known?.variant != nil || resource.lastFailure != nil {
             resource.key = keyColumn.text
         }
         return resource
     }
 
-    /// Adds a further entry to a resource. The resource gets the entry's priority if that is
-    /// higher, and its credentials if it has none and the URLs are equal.
+    /// Adds a follower. The leader gets the higher priority, and the credentials if it has no
+    /// others and the URLs are equal.
     private func follow(_ current: inout NamedResource?, _ row: inout RowReader) throws {
         guard let leader = current else { return }
         let (id, url, hasCredentials) = (row.integer(), row.text(), row.bool())
@@ -161,8 +160,6 @@ final class PlanClassification {
     /// Looks up the objects of a page in the cache directory on another thread. Returns a function
     /// that waits for the result and settles the page. It must be called once.
     private func look(for page: [NamedResource]) -> () throws -> Void {
-        // An object that is not an image counts only if any content is accepted. An object whose
-        // file was deleted counts as missing.
         let wanted = page.indices.filter { place in
             guard let known = page[place].known else { return false }
             return known.isAsDemanded && (planner.acceptsAnyContent || known.isImage)

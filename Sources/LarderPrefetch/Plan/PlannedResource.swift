@@ -5,7 +5,7 @@ import LarderManifest
 
 /// A resource to fetch. A class, because its attempts share it until their batch is committed.
 final class PlannedResource: Sendable {
-    /// The number of the fetch: the number of the leading entry in the plan.
+    /// The number of the leader.
     let id: Int64
     /// A `ResourceKey`.
     let key: String
@@ -58,14 +58,12 @@ final class PlannedResource: Sendable {
             icons: icons)
     }
 
-    var target: HTTPURL {
-        get throws(HTTPURL.ParseError) { try HTTPURL(url).with(credentials) }
-    }
+    var target: HTTPURL { get throws(HTTPURL.ParseError) { try HTTPURL(url).with(credentials) } }
 }
 
 /// A resource of a manifest, with its row in the cache's index.
 struct NamedResource {
-    /// The number of the leading entry.
+    /// The number of the leader.
     let id: Int64
     /// Set only if the resource has a variant or a failure.
     var key: String?

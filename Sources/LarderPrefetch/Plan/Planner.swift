@@ -36,7 +36,7 @@ public struct Planner: Sendable {
     /// Calls `body` with every entry: first the entries to fetch, in fetch order and grouped by
     /// resource, then the other entries in the order of the manifests. Returns the counts.
     ///
-    /// - Parameter onProgress: Called up to five times a second while manifests are read.
+    /// - Parameter onProgress: Called a few times a second while manifests are read.
     /// - Throws: `ManifestError`, `CacheError`, or an error of `body`.
     public func plan(
         _ manifests: [ManifestSource], _ body: ((PlannedEntry) throws -> Void)? = nil,
@@ -123,7 +123,7 @@ public struct PlanSummary: Sendable, Equatable {
     public var cached = 0
     /// The number of resources that are cached and stale.
     public var stale = 0
-    /// The number of resources that are not cached and will be fetched.
+    /// The number of resources that are not cached as required, and are fetched.
     public var missing = 0
     /// The number of ``icons`` that are skipped: the entry has no icon, or its URL is one of
     /// ``leftAlone``.

@@ -277,7 +277,7 @@ public final class Prefetcher: Sendable {
     }
 
     private func hostLimits(for plan: Plan) -> HostLimits {
-        // Of several origins, one that does not answer must not occupy every slot.
+        // If there are several origins, a silent one must not occupy every slot.
         let (perHost, concurrent) = (configuration.maximumPerHost, configuration.maximumConcurrent)
         let isShared = plan.origins.count > 1 && concurrent > 1
         return HostLimits(

@@ -467,7 +467,7 @@ struct OriginNames {
     subscript(number: Int) -> String { all[number] }
 }
 
-/// What the result of a request tells about its origin.
+/// The state of an origin according to the result of a request.
 enum HostSign: Sendable {
     case answered
     /// The origin asked to wait (Retry-After).

@@ -182,16 +182,10 @@ struct BodyCheck: Sendable {
 
     struct OtherBytes: Error {}
 
-    /// Checks and stages a complete body.
+    /// Checks a complete body, and stages it if `mayStore`.
     ///
-    /// - Parameters:
-    ///   - name: The digest that the body must have, if the caller knows it.
-    ///   - mayStore: If false, only checks the body.
-    ///   - isReplacing: Whether to replace a stored object with the same digest.
-    ///   - unknownCoding: The content coding of the body if it was not decoded.
-    ///   - mayBeCut: Whether a lost connection could look like the end of the body.
-    /// - Throws: `ResourceFailure` if the body is refused, ``OtherBytes`` if it does not have the
-    ///   digest `name`, or `CacheError`.
+    /// - Throws: `ResourceFailure` if the body is refused, ``OtherBytes`` if its digest is not
+    ///   `name`, or `CacheError`.
     func stage(
         _ body: StagedBody, of fetch: Int64, hasExpectation: Bool, mayStore: Bool,
         named name: Digest? = nil, isReplacing: Bool = false, unknownCoding: String? = nil,

@@ -38,7 +38,7 @@ public struct PrefetchEvents: AsyncSequence, Sendable {
         public func next() async throws -> PrefetchEvent? {
             if batch.isEmpty, !isFinished {
                 let (channel, cancel) = (channel, cancel)
-                // In case of an error.
+                // An error ends the sequence.
                 isFinished = true
                 // If the task is cancelled, the run stops and still reports.
                 batch = try await withTaskCancellationHandler {
@@ -60,14 +60,13 @@ public struct PrefetchEvents: AsyncSequence, Sendable {
 public enum PrefetchEvent: Sendable {
     /// The cache's index was damaged or missing, and has been rebuilt. Sent only then.
     case recovered(RecoveryReport)
-    /// Manifests are being read. Sent up to five times a second.
+    /// Manifests are being read. Sent a few times a second.
     case planning(PlanProgress)
     /// All manifests were read and compared with the cache. Requests follow.
     case planned(PlanSummary)
-    /// An icon has its final result. Sent for each icon, except as
-    /// ``PrefetchConfiguration/namesSuccesses`` says.
+    /// The final result of an icon. See also ``PrefetchConfiguration/namesSuccesses``.
     case entry(EntryResult)
-    /// Resources are being fetched. Sent five times a second.
+    /// Resources are being fetched. Sent a few times a second.
     case progress(Progress)
     /// The run has ended. The last event.
     case finished(Report)

@@ -96,7 +96,7 @@ public struct EntryResult: Sendable {
         case revalidated
         /// In the cache and fresh.
         case cached
-        /// Stored for another entry of the run with the same resource.
+        /// An earlier entry of the run names the same resource.
         case coalesced
         /// Not fetched: the entry has no icon, or the run leaves it out.
         case skipped
