@@ -121,7 +121,9 @@ package struct PreparedStatement {
 }
 
 extension Database {
-    func prepared(_ sql: String) throws -> PreparedStatement { try PreparedStatement(self, sql) }
+    package func prepared(_ sql: String) throws -> PreparedStatement {
+        try PreparedStatement(self, sql)
+    }
 }
 
 /// The columns of a statement's current row, each read once and in the order of the statement. The

@@ -1,8 +1,8 @@
 import Foundation
+import LarderCache
 import LarderCore
 import LarderHTTP
 import LarderIcons
-import LarderImages
 import Synchronization
 
 /// Fetches complete icons for an `IconLoader`. Does not retry, because the loader records failures.
@@ -55,11 +55,16 @@ public final class TransferFetcher: IconFetcher {
         do {
             let url = try HTTPURL(request.url.absoluteString)
             let response = try await client.fetch(url) { body.sink() }
-            let (head, bytes, target) = (response.head, body.bytes, response.target)
+            let (headers, bytes, target) = (response.head.headers, body.bytes, response.target)
+            let attributes = try bytes.withUnsafeBytes {
+                try BodyCheck.attributes(
+                    of: $0, acceptsAnyContent: acceptsAnyContent,
+                    unknownCoding: headers.unknownContentCoding)
+            }
             return FetchedIcon(
-                data: Data(bytes), mediaType: try mediaType(of: bytes, head),
+                data: Data(bytes), mediaType: attributes.mediaType,
                 headers: Self.freshnessFields.flatMap { name in
-                    head.headers.all(name).map { (name: name, value: $0) }
+                    headers.all(name).map { (name: name, value: $0) }
                 },
                 responseURL: target.redirects > 0 ? target.url.string : nil)
         } catch let error as HTTPURL.ParseError {
@@ -71,20 +76,6 @@ public final class TransferFetcher: IconFetcher {
         } catch let error as CancellationError {
             cancelled.withLock { $0 += Int64(body.bytes.count) }
             throw error
-        }
-    }
-
-    private func mediaType(of bytes: [UInt8], _ head: ResponseHead) throws -> String? {
-        do {
-            return try bytes.withUnsafeBytes { try ImageInspector.inspect($0) }.mediaType.rawValue
-        } catch let fault as ImageError {
-            if let coding = head.headers.unknownContentCoding,
-                acceptsAnyContent || fault.code == .notAnImage
-            {
-                throw BodyCheck.failure(ofUnknownCoding: coding)
-            }
-            if acceptsAnyContent { return nil }
-            throw ResourceFailure(fault, mayBeCut: false)
         }
     }
 }

@@ -10,7 +10,7 @@ extension Plan {
     func forEachEntry(of fetches: [Int64], _ body: (Int, [PlannedEntry]) throws -> Void) throws {
         guard !fetches.isEmpty else { return }
         let leaders = try database.unsafeRead { db in
-            let select = try PreparedStatement(db, Self.selectLeader)
+            let select = try db.prepared(Self.selectLeader)
             return try fetches.map { fetch in try select.rows(fetch) { try entry(&$0) } }
         }
         for (index, leader) in leaders.enumerated() where !leader.isEmpty {
@@ -20,8 +20,9 @@ extension Plan {
             try forEachPage { (page: [PlannedEntry]) in
                 try body(index, page)
             } reading: { db, last in
-                try PreparedStatement(db, Self.selectFollowers)
-                    .rows(fetch, last?.id ?? fetch) { try entry(&$0) }
+                try db.prepared(Self.selectFollowers).rows(fetch, last?.id ?? fetch) {
+                    try entry(&$0)
+                }
             }
         }
     }
@@ -60,7 +61,7 @@ extension Plan {
     ) throws {
         let select = "\(select) WHERE e.id > ? AND \(condition) ORDER BY e.id"
         try forEachPage(body) { db, last in
-            let rows = try PreparedStatement(db, select)
+            let rows = try db.prepared(select)
             try rows.bind(last?.id ?? 0)
             defer { rows.reset() }
             var page: [PlannedEntry] = []

@@ -17,8 +17,7 @@ extension Plan {
                         CREATE TABLE main.pending (
                             fetch INTEGER NOT NULL, origin INTEGER NOT NULL, turn INTEGER NOT NULL);
                         """)
-                let insert = try PreparedStatement(
-                    db,
+                let insert = try db.prepared(
                     "INSERT INTO pending SELECT id, origin, ~priority FROM entries WHERE id = ?")
                 var last: Int64 = 0
                 while case let page = pendingFetches(after: last), let end = page.last {
@@ -39,8 +38,7 @@ extension Plan {
         if areInOrder { return [(origin: 0, urls: count)] }
         try list(by: "origin, turn, fetch")
         return try database.unsafeRead { db in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT origin, count(*) FROM pending p GROUP BY origin
                 ORDER BY min(turn), (
@@ -59,8 +57,7 @@ extension Plan {
         let next = nextInOrder(after: place, limit: limit)
         var page: [PlannedResource] = try database.unsafeRead { db in
             if let next { return try fetches(next, in: db) }
-            let ids = try PreparedStatement(
-                db,
+            let ids = try db.prepared(
                 """
                 SELECT fetch FROM pending WHERE origin = ? AND (turn, fetch) > (?, ?)
                 ORDER BY turn, fetch LIMIT ?
@@ -86,8 +83,7 @@ extension Plan {
         }
         if last == nil { try list(by: "turn, fetch") }
         return try database.unsafeRead { db in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT turn, fetch FROM pending WHERE (turn, fetch) > (?, ?)
                 ORDER BY turn, fetch LIMIT ?
@@ -105,16 +101,14 @@ extension Plan {
     }
 
     func fetches(_ ids: [Int64], in db: Database) throws -> [PlannedResource] {
-        let select = try PreparedStatement(
-            db,
+        let select = try db.prepared(
             """
             SELECT key, url, credentials, priority, digest IS NOT NULL OR size IS NOT NULL, icon = 1
             FROM entries WHERE id = ?
             """)
         let followers =
             try hasFollowers
-            ? PreparedStatement(
-                db,
+            ? db.prepared(
                 """
                 SELECT count(*), sum(icon = 1), max(digest IS NOT NULL OR size IS NOT NULL)
                 FROM entries WHERE leader = ?

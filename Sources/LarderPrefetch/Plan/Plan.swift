@@ -124,23 +124,21 @@ final class Plan: Sendable {
         try forEachPage { (page: [Int64]) in
             for fetch in page where pendingStatus(of: fetch) != nil {
                 let inline = try database.unsafeRead { db in
-                    try PreparedStatement(db, "SELECT key, bytes FROM inline WHERE fetch = ?")
+                    try db.prepared("SELECT key, bytes FROM inline WHERE fetch = ?")
                         .rows(fetch) { ($0.text() ?? "", $0.data() ?? Data()) }
                 }
                 for (key, bytes) in inline { try body(fetch, key, bytes) }
             }
         } reading: { db, last in
-            try PreparedStatement(
-                db, "SELECT fetch FROM inline WHERE fetch > ? ORDER BY fetch LIMIT ?"
-            ).rows(last ?? 0, Self.pageLimit) { $0.integer() }
+            try db.prepared("SELECT fetch FROM inline WHERE fetch > ? ORDER BY fetch LIMIT ?")
+                .rows(last ?? 0, Self.pageLimit) { $0.integer() }
         }
     }
 
     /// Returns the first 1,000 different expectations of a fetch.
     func expectations(of fetch: Int64) throws -> [Expectation] {
         try database.unsafeRead { db in
-            try PreparedStatement(
-                db,
+            try db.prepared(
                 """
                 SELECT \(Expectation.columns) FROM entries e WHERE id = ?1 OR leader = ?1
                 GROUP BY digest, size ORDER BY min(id) LIMIT 1000
@@ -153,25 +151,22 @@ final class Plan: Sendable {
     /// no list of expectations, since a manifest may have a million for one URL.
     func mismatch(of digest: Digest, size: Int64, by fetch: Int64) throws -> ResourceFailure? {
         try database.unsafeRead { db in
-            let accepting = try PreparedStatement(
-                db,
+            let accepting = try db.prepared(
                 """
                 SELECT id FROM entries WHERE (id = ?1 OR leader = ?1)
                     AND (digest IS NULL OR digest = ?2) AND (size IS NULL OR size = ?3) LIMIT 1
                 """
             ).firstInteger(fetch, digest, size)
             guard accepting == nil else { return nil }
-            return try PreparedStatement(
-                db, "SELECT \(Expectation.columns) FROM entries e WHERE id = ?"
-            ).rows(fetch) { Expectation(&$0) }.first?
-            .failure(digest: digest, size: size)
+            return try db.prepared("SELECT \(Expectation.columns) FROM entries e WHERE id = ?")
+                .rows(fetch) { Expectation(&$0) }.first?.failure(digest: digest, size: size)
         }
     }
 
     func names(_ digest: Digest, by fetch: Int64) throws -> Bool {
         try database.unsafeRead { db in
-            try PreparedStatement(
-                db, "SELECT id FROM entries WHERE (id = ?1 OR leader = ?1) AND digest = ?2 LIMIT 1"
+            try db.prepared(
+                "SELECT id FROM entries WHERE (id = ?1 OR leader = ?1) AND digest = ?2 LIMIT 1"
             ).firstInteger(fetch, digest) != nil
         }
     }
@@ -201,7 +196,7 @@ final class Plan: Sendable {
     ) throws {
         try database.unsafeRead { db in
             var page: [Row] = []
-            try PreparedStatement(db, select).forEach {
+            try db.prepared(select).forEach {
                 page.append(try row(&$0))
                 guard page.count == ObjectUse.stepLimit else { return }
                 try body(page)

@@ -25,19 +25,16 @@ struct PlanBuilder {
         self.shard = shard
         summary.unusedSplits = Set(shard?.splits.map(\.host) ?? [])
         self.seal = seal
-        insertEntry = try PreparedStatement(
-            db,
+        insertEntry = try db.prepared(
             """
             INSERT INTO entries (manifest, position, icon, name, key, url, credentials, origin,
                 priority, digest, size)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
-        insertBytes = try PreparedStatement(
-            db, "INSERT OR IGNORE INTO inline (fetch, key, bytes) VALUES (?, ?, ?)")
-        insertSpelling = try PreparedStatement(
-            db, "INSERT INTO main.spellings (entry, text) VALUES (?, ?)")
-        insertProblem = try PreparedStatement(
-            db,
+        insertBytes = try db.prepared(
+            "INSERT OR IGNORE INTO inline (fetch, key, bytes) VALUES (?, ?, ?)")
+        insertSpelling = try db.prepared("INSERT INTO main.spellings (entry, text) VALUES (?, ?)")
+        insertProblem = try db.prepared(
             """
             INSERT INTO entries (manifest, position, icon, name, code, message)
             VALUES (?, ?, ?, ?, ?, ?)

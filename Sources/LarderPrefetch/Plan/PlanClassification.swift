@@ -41,24 +41,22 @@ final class PlanClassification {
         self.pending = pending
         cache = planner.cache?.indexURI == nil ? nil : planner.cache
         presence = cache?.presence
-        setLeader = try PreparedStatement(db, "UPDATE entries SET leader = ? WHERE id = ?")
-        raise = try PreparedStatement(db, "UPDATE entries SET priority = ? WHERE id = ?")
-        lendCredentials = try PreparedStatement(
-            db,
+        setLeader = try db.prepared("UPDATE entries SET leader = ? WHERE id = ?")
+        raise = try db.prepared("UPDATE entries SET priority = ? WHERE id = ?")
+        lendCredentials = try db.prepared(
             """
             UPDATE entries SET credentials = (SELECT credentials FROM entries WHERE id = ?)
             WHERE id = ?
             """)
-        insertSettled = try PreparedStatement(db, "INSERT INTO settled VALUES (?, ?)")
-        insertUse = try PreparedStatement(db, "INSERT INTO uses VALUES (?, ?)")
-        insertFailure = try PreparedStatement(
-            db, "INSERT INTO main.failures VALUES (?, ?, ?, ?, ?)")
+        insertSettled = try db.prepared("INSERT INTO settled VALUES (?, ?)")
+        insertUse = try db.prepared("INSERT INTO uses VALUES (?, ?)")
+        insertFailure = try db.prepared("INSERT INTO main.failures VALUES (?, ?, ?, ?, ?)")
         recall = cache == nil ? nil : try ResourceRecall(db, at: now, policy: planner.policy)
         let hasFailures =
             try cache != nil
-            && PreparedStatement(db, "SELECT 1 FROM cache.failures LIMIT 1").firstInteger() != nil
+            && db.prepared("SELECT 1 FROM cache.failures LIMIT 1").firstInteger() != nil
         let failure = "SELECT code, status, failed_at, count, url FROM cache.failures WHERE key = ?"
-        recallFailure = hasFailures ? try PreparedStatement(db, failure) : nil
+        recallFailure = hasFailures ? try db.prepared(failure) : nil
     }
 
     func apply() throws {
@@ -75,8 +73,7 @@ final class PlanClassification {
         var page: [NamedResource] = []
         var current: NamedResource?
         var key: [UInt8] = []
-        try PreparedStatement(
-            db,
+        try db.prepared(
             """
             SELECT key, id, url, credentials IS NOT NULL, priority, \(Expectation.columns), icon = 1
             FROM main.entries e WHERE key IS NOT NULL ORDER BY key, id
@@ -228,7 +225,7 @@ final class PlanClassification {
 
     private func settleOffline(_ resource: NamedResource) throws {
         // Inline icons need no request.
-        let inline = try PreparedStatement(db, "SELECT 1 FROM inline WHERE fetch = ?")
+        let inline = try db.prepared("SELECT 1 FROM inline WHERE fetch = ?")
         if try inline.firstInteger(resource.id) != nil { return want(resource, nil) }
         try insertSettled.run(resource.id, PlanStatus.unavailable.rawValue)
         summary.unavailable += 1

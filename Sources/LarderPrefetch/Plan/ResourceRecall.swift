@@ -19,8 +19,7 @@ struct ResourceRecall {
     init(_ db: Database, at now: Date, policy: PlanPolicy) throws {
         // Only `always` needs the directives, to find immutable responses.
         let directives = policy.revalidation == .always ? "r.cache_control" : "NULL"
-        rows = try PreparedStatement(
-            db,
+        rows = try db.prepared(
             """
             SELECT r.key, \(NamedResource.Known.columns(at: now, directives: directives))
             FROM cache.resources r CROSS JOIN cache.objects o ON o.id = r.object

@@ -198,7 +198,11 @@ struct BodyCheck: Sendable {
         {
             throw failure
         }
-        let attributes = try attributes(of: body, digest, fetch, unknownCoding, mayBeCut)
+        let attributes = try body.withBytes {
+            try Self.attributes(
+                of: $0, acceptsAnyContent: acceptsAnyContent, unknownCoding: unknownCoding,
+                isDemanded: plan.names(digest, by: fetch), mayBeCut: mayBeCut())
+        }
         let success = ResourceResult.Success(
             digest: digest, size: body.count, attributes: attributes,
             outcome: mayStore ? outcome : .unstored)
@@ -208,30 +212,29 @@ struct BodyCheck: Sendable {
         return (.staged(staged), success)
     }
 
-    private func attributes(
-        of body: StagedBody, _ digest: Digest, _ fetch: Int64, _ unknownCoding: String?,
-        _ mayBeCut: () -> Bool
+    /// Returns the attributes of a complete image, or of any content if that is accepted. Bytes with
+    /// an unknown coding are accepted only if the manifest has their digest (`isDemanded`).
+    static func attributes(
+        of bytes: UnsafeRawBufferPointer, acceptsAnyContent: Bool, unknownCoding: String?,
+        isDemanded: @autoclosure () throws -> Bool = false,
+        mayBeCut: @autoclosure () -> Bool = false
     ) throws -> ObjectAttributes {
-        do {
-            let image = try body.withBytes { try ImageInspector.inspect($0) }
+        do throws(ImageError) {
+            let image = try ImageInspector.inspect(bytes)
             return ObjectAttributes(
                 mediaType: image.mediaType.rawValue, width: image.width, height: image.height)
-        } catch let error as ImageError {
+        } catch {
             if let unknownCoding, acceptsAnyContent || error.code == .notAnImage,
-                // Encoded bytes are accepted only if the manifest has their digest.
-                try !acceptsAnyContent || !plan.names(digest, by: fetch)
+                try !acceptsAnyContent || !isDemanded()
             {
-                throw Self.failure(ofUnknownCoding: unknownCoding)
+                throw ResourceFailure(
+                    TransferError(
+                        code: .malformedResponse,
+                        message: "the content encoding \(unknownCoding.quoted(limit: 40)) "
+                            + "is not supported"))
             }
             if acceptsAnyContent { return ObjectAttributes() }
             throw ResourceFailure(error, mayBeCut: mayBeCut())
         }
-    }
-
-    static func failure(ofUnknownCoding coding: String) -> ResourceFailure {
-        ResourceFailure(
-            TransferError(
-                code: .malformedResponse,
-                message: "the content encoding \(coding.quoted(limit: 40)) is not supported"))
     }
 }

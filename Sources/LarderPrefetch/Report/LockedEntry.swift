@@ -39,8 +39,8 @@ public struct LockedEntry: Sendable, Equatable {
 extension Plan {
     func note(locked results: [EntryResult]) throws {
         try database.write { db in
-            let insert = try PreparedStatement(
-                db, "INSERT INTO locked (entry, digest, size, media_type) VALUES (?, ?, ?, ?)")
+            let insert = try db.prepared(
+                "INSERT INTO locked (entry, digest, size, media_type) VALUES (?, ?, ?, ?)")
             for result in results {
                 guard let digest = result.digest, let bytes = result.bytes else { continue }
                 try insert.run(result.id, digest, bytes, result.attributes.mediaType)
@@ -50,46 +50,33 @@ extension Plan {
 
     /// Calls `body` with the recorded entries in the order of the manifests.
     func forEachLocked(_ body: (LockedEntry) throws -> Void) throws {
-        try forEachPage { (page: [Row]) in
-            for row in page {
-                if let entry = try locked(row) { try body(entry) }
+        try database.unsafeRead { db in
+            // CROSS JOIN keeps this order of tables. A sort would copy all inline icons.
+            try db.prepared(
+                """
+                SELECT e.name, f.key, f.priority, l.digest, l.size, l.media_type, i.bytes,
+                    coalesce(s.text, iif(f.key GLOB 'key:*', f.url, e.url), f.key)
+                FROM locked l CROSS JOIN entries e ON e.id = l.entry
+                    JOIN entries f ON f.id = coalesce(e.leader, e.id)
+                    LEFT JOIN inline i ON i.fetch = f.id
+                    LEFT JOIN main.spellings s
+                        ON s.entry = iif(f.key GLOB 'key:*' AND e.url IS NOT f.url, f.id, e.id)
+                ORDER BY l.entry
+                """
+            ).forEach { row in
+                let (name, key, priority) = (row.text(), try row.requireText(), row.integer())
+                let (digest, size) = (try row.requireDigest(), row.integer())
+                let mediaType = row.text() ?? "application/octet-stream"
+                let inline = row.data().map {
+                    "data:\(mediaType);base64,\($0.base64EncodedString())"
+                }
+                // The URL has the manifest's spelling, by which apps look icons up.
+                let url = try row.requireText()
+                try body(
+                    LockedEntry(
+                        name: name ?? "", icon: inline ?? url, key: ResourceKey.name(in: key),
+                        priority: Int(priority), digest: digest, size: size))
             }
-        } reading: { db, last in
-            try Row.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT e.id AS entry, e.name, f.key, f.priority, l.digest, l.size,
-                            l.media_type, i.fetch AS inline, s.text AS spelling,
-                            iif(f.key GLOB 'key:*', f.url, e.url) AS url
-                        FROM locked l JOIN entries e ON e.id = l.entry
-                            JOIN entries f ON f.id = coalesce(e.leader, e.id)
-                            LEFT JOIN inline i ON i.fetch = f.id
-                            LEFT JOIN main.spellings s
-                                ON s.entry = iif(f.key GLOB 'key:*' AND e.url IS NOT f.url,
-                                    f.id, e.id)
-                        WHERE l.entry > ? ORDER BY l.entry LIMIT \(Self.pageLimit)
-                        """), arguments: [last?["entry"] as Int64? ?? 0])
         }
-    }
-
-    private func locked(_ row: Row) throws -> LockedEntry? {
-        guard let digest = Digest(bytes: row["digest"] as Data) else { return nil }
-        let key: String = row["key"]
-        var url: String? = row["url"]
-        if let fetch = row["inline"] as Int64? {
-            // Inline icons can be large, so read one at a time.
-            let bytes: Data = try database.unsafeRead { db in
-                try Data.fetchOne(
-                    db.cachedStatement(sql: "SELECT bytes FROM inline WHERE fetch = ?"),
-                    arguments: [fetch]) ?? Data()
-            }
-            let mediaType: String = row["media_type"] ?? "application/octet-stream"
-            url = "data:\(mediaType);base64,\(bytes.base64EncodedString())"
-        }
-        return LockedEntry(
-            // Apps look icons up by the spelling of the manifest.
-            name: row["name"] ?? "", icon: row["spelling"] ?? url ?? key,
-            key: ResourceKey.name(in: key),
-            priority: row["priority"], digest: digest, size: row["size"])
     }
 }
