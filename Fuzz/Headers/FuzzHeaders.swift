@@ -50,7 +50,7 @@ private func read(_ head: ResponseHead) {
         }
     }
     if let vary = fields.vary { _ = Vary(vary).variant(for: [("Accept", "image/*")]) }
-    _ = HostSign(head: head, error: nil)
+    _ = HostSign(TransferOperation.Response(head: head))
     if let delay = RetryAfter.delay(of: head, now: now), delay < .zero { fatalError("\(delay)") }
     if let range = ByteRange(head.headers), range.first > range.last { fatalError("\(range)") }
     _ = Resumption.totalBytes(head)

@@ -155,7 +155,7 @@ extension Plan {
 
 /// The plan for one icon of a manifest entry, or for an entry without an icon.
 public struct PlannedEntry: Sendable {
-    /// The icon's URL with masked credentials, or nil if the entry has none.
+    /// The icon's URL with masked credentials, or nil if there is no URL.
     public let url: String?
     /// The name of the manifest, as given by the caller.
     public let manifest: String
@@ -165,7 +165,7 @@ public struct PlannedEntry: Sendable {
     public let icon: Int
     /// The app's name. Untrusted text.
     public let name: String
-    /// The work for the URL, or nil if the entry has none.
+    /// The work for the URL, or nil if there is no URL.
     public let status: PlanStatus?
     /// Whether an earlier entry names the same resource.
     public let isDuplicate: Bool
@@ -201,7 +201,7 @@ extension EntryFailure {
     init(remembered failure: PastFailure) {
         self.init(
             isSkip: false, code: failure.code,
-            message: "\(failure.reason) \(failure.age) ago; use --force to ask again")
+            message: "\(failure.reason) \(failure.age) ago; use --force to try again")
     }
 
     init(_ failure: ResourceFailure) {

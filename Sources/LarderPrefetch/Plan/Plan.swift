@@ -9,7 +9,7 @@ import Synchronization
 /// grow with the number of entries.
 ///
 /// Each icon of an entry is a row, numbered in the order of the manifests. The first row that names
-/// a resource is its leader. The others are followers. The leader's number is that of the fetch.
+/// a resource is its leader, further rows are followers. The leader's number identifies the fetch.
 final class Plan: Sendable {
     /// The names of the manifests.
     let manifests: [String]

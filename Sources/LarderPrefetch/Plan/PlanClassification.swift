@@ -22,11 +22,8 @@ final class PlanClassification {
     /// Nil if the index has no failures, which is the usual case.
     private let recallFailure: PreparedStatement?
     private let setLeader: PreparedStatement
-    private let raise: PreparedStatement
-    private let lendCredentials: PreparedStatement
     private let insertSettled: PreparedStatement
     private let insertUse: PreparedStatement
-    private let insertFailure: PreparedStatement
 
     /// The number of resources whose objects are looked up together. The allocator would map and
     /// unmap the memory of a larger page each time.
@@ -42,15 +39,8 @@ final class PlanClassification {
         cache = planner.cache?.indexURI == nil ? nil : planner.cache
         presence = cache?.presence
         setLeader = try db.prepared("UPDATE entries SET leader = ? WHERE id = ?")
-        raise = try db.prepared("UPDATE entries SET priority = ? WHERE id = ?")
-        lendCredentials = try db.prepared(
-            """
-            UPDATE entries SET credentials = (SELECT credentials FROM entries WHERE id = ?)
-            WHERE id = ?
-            """)
         insertSettled = try db.prepared("INSERT INTO settled VALUES (?, ?)")
         insertUse = try db.prepared("INSERT INTO uses VALUES (?, ?)")
-        insertFailure = try db.prepared("INSERT INTO main.failures VALUES (?, ?, ?, ?, ?)")
         recall = cache == nil ? nil : try ResourceRecall(db, at: now, policy: planner.policy)
         let hasFailures =
             try cache != nil
@@ -137,11 +127,16 @@ final class PlanClassification {
         try setLeader.run(leader.id, id)
         if priority > leader.priority {
             current?.priority = priority
-            try raise.run(priority, leader.id)
+            try db.prepared("UPDATE entries SET priority = ? WHERE id = ?").run(priority, leader.id)
         }
         if !leader.hasCredentials, hasCredentials, url == leader.url {
             current?.hasCredentials = true
-            try lendCredentials.run(id, leader.id)
+            try db.prepared(
+                """
+                UPDATE entries SET credentials = (SELECT credentials FROM entries WHERE id = ?)
+                WHERE id = ?
+                """
+            ).run(id, leader.id)
         }
     }
 
@@ -188,7 +183,7 @@ final class PlanClassification {
         let policy = planner.policy
         summary.urls += 1
         if let failure = resource.lastFailure?.failure {
-            try insertFailure.run(
+            try db.prepared("INSERT INTO main.failures VALUES (?, ?, ?, ?, ?)").run(
                 resource.id, failure.code, failure.status,
                 failure.failedAt.timeIntervalSince1970, failure.count)
         }

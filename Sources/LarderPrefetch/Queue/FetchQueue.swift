@@ -14,7 +14,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     // Unchecked because the state is mutable. All of it belongs to the loop's queue, except the
     // atomic properties.
 
-    /// With this many unreported failures, no more URLs of unavailable origins fail.
+    /// Maximum number of failures of unavailable origins that wait to be reported.
     private static let unreportedFailureLimit = 1024
     /// Maximum number of operations that wait for a slot.
     private static let waitingOperationLimit = 4
@@ -38,7 +38,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private var operations = 0
     private var executing = 0
     private var unreportedFailures = 0
-    /// The number of fetches that were answered or failed, minus those that were put back.
+    /// The number of fetches that were answered or failed and were not put back.
     private var arrived = 0
     /// Small responses that wait for a lane.
     private var outbox: [StagingLanes.Work] = []
@@ -117,7 +117,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         for outcome in outcomes {
             guard let deposited = outcome.context as? OperationContext.Deposited else { continue }
             let (fetch, result) = (deposited.fetch, deposited.result)
-            if case .success = result.result { deposits += 1 }
+            if !result.isFailure { deposits += 1 }
             switch outcome.result {
             case .success: results.append(result)
             case .failure(let error):
@@ -126,7 +126,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
                     continue
                 }
                 // Report the failed fetch, although the failure could not be recorded.
-                if case .failure = result.result { results.append(result) }
+                if result.isFailure { results.append(result) }
                 broken = error
             }
         }
@@ -144,7 +144,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
 
     private func deliver(_ results: [ResourceResult]) {
         report(results)
-        let failures = results.count { if case .failure = $0.result { true } else { false } }
+        let failures = results.count(where: \.isFailure)
         guard failures > 0 else { return }
         loop.perform { [self] in
             unreportedFailures -= failures

@@ -13,7 +13,7 @@ final class HostCursor {
     var waiting = 0
     /// The number of redirected fetches that wait at other origins.
     var sentAway = 0
-    /// The number of started fetches, including those that only connect.
+    /// The number of started fetches, including ``connecting``.
     var inFlight = 0
     /// The number of fetches that only connect.
     var connecting = 0

@@ -68,7 +68,7 @@ struct HostSchedule {
     private var cursorLimit: Int
     private var serial = 0
     private var remaining = 0
-    /// The number of started fetches, without those that only connect.
+    /// The number of started fetches that do not only connect.
     private var inFlight = 0
     /// The priorities of fetches that are connecting, or have a new connection for their request.
     private var reserved: [Int] = []

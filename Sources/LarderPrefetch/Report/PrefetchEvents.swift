@@ -78,7 +78,7 @@ typealias EventChannel = Channel<PrefetchEvent>
 public struct Progress: Sendable, Equatable {
     /// The number of URLs to fetch.
     public var total = 0
-    /// The number of URLs that were answered or failed, including those that are being stored.
+    /// The number of URLs that were answered or failed, including URLs that are being stored.
     public var arrived = 0
     /// The number of URLs that are stored durably, confirmed as unchanged, or failed.
     public var done = 0
@@ -90,7 +90,7 @@ public struct Progress: Sendable, Equatable {
     public var waiting = 0
     /// The seconds until the first of the ``waiting`` URLs is retried, or nil if none waits.
     public var secondsToAttempt: Double?
-    /// The number of body bytes received, including those of transfers in flight.
+    /// The number of body bytes received, including transfers in flight.
     public var receivedBytes: Int64 = 0
     /// The seconds since fetching started.
     public var seconds: Double = 0

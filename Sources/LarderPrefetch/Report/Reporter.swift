@@ -73,9 +73,7 @@ final class Reporter: Sendable {
         plan.markDone(fetches.map(\.id))
         state.withLock { state in
             state.progress.done += fetches.count
-            for fetch in fetches {
-                if case .failure = fetch.result { state.progress.failed += 1 }
-            }
+            state.progress.failed += fetches.count(where: \.isFailure)
         }
     }
 
