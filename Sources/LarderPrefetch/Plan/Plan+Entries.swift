@@ -80,8 +80,7 @@ extension Plan {
 
     static let pageLimit = 512
 
-    /// Calls `body` with each page that `next` returns. A page that is not full is the last. `body`
-    /// may use the database.
+    /// Calls `body` with each page, the last of which is not full. `body` may use the database.
     func forEachPage<Row>(
         _ body: ([Row]) throws -> Void, reading next: (Database, _ last: Row?) throws -> [Row]
     ) throws {

@@ -75,8 +75,7 @@ extension Plan {
         return page
     }
 
-    /// Returns the places of the next resources in fetch order. Some may have finished since the
-    /// first call.
+    /// Returns the places of the next resources in fetch order, some of which may have finished.
     func places(after last: PlannedResource.Place?) throws -> [PlannedResource.Place] {
         if let next = nextInOrder(after: last, limit: Self.pageLimit) {
             return next.map { PlannedResource.Place(turn: 0, fetch: $0) }
@@ -160,8 +159,7 @@ struct PendingFetches: Sendable {
     /// their numbers, and the table of pending resources is not needed.
     let areInOrder: Bool
     private var fetches: BitSet
-    /// The rows of stale resources in the cache's index, by fetch; 0 for missing resources. Empty
-    /// if none is stale.
+    /// By fetch: the row in the cache's index, or 0 if it is missing. Empty if none is stale.
     private var rows: [UInt32] = []
     private let lastEntry: Int64
 

@@ -220,14 +220,11 @@ final class Plan: Sendable {
 public struct PlanPolicy: Sendable, Equatable {
     /// The cached resources to revalidate. Default: stale ones.
     public var revalidation = Revalidation.stale
-    /// The time for which a permanent failure (404, 410) prevents another request. Zero retries in
-    /// every run. Default: one hour.
+    /// The time for which a permanent failure (404, 410) prevents another request. Default: 1 h.
     public var failureLifetime: Duration = .seconds(3600)
-    /// Whether to fetch only resources whose last fetch failed, including permanent failures.
-    /// Default: false.
+    /// Whether to fetch only resources whose last fetch failed, even permanently. Default: false.
     public var retriesOnlyFailed = false
-    /// Whether to make no requests. Every cached resource then counts as fresh, and missing
-    /// resources fail. Default: false.
+    /// Whether to make no requests. All cached resources then count as fresh. Default: false.
     public var isOffline = false
 
     /// Creates a policy with the default values.

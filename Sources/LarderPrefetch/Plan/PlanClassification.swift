@@ -7,8 +7,7 @@ import Synchronization
 
 /// Merges the entries that name the same resource, and compares the resources with a cache's index.
 ///
-/// Entries and index are both read once in key order. This takes a fraction of the time of looking
-/// up keys at random.
+/// Entries and index are both read once in key order, since random lookups take much longer.
 final class PlanClassification {
     private let cache: Cache?
     private let presence: ObjectPresence?

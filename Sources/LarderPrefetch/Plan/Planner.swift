@@ -1,8 +1,7 @@
 import LarderCache
 import LarderManifest
 
-/// Plans a prefetch without network requests and without changing the cache. Manifests at URLs are
-/// read from the cache.
+/// Plans a prefetch without using the network. Reads manifests at URLs from the cache.
 public struct Planner: Sendable {
     let cache: Cache?
     let rules: ManifestRules
@@ -114,8 +113,7 @@ public struct PlanProgress: Sendable, Equatable {
 public struct PlanSummary: Sendable, Equatable {
     /// The number of entries in all manifests. A shard counts entries whose first icon it owns.
     public var entries = 0
-    /// The number of icons of all entries. An entry without an icon counts as one. A shard counts
-    /// its own icons.
+    /// The number of icons that the shard owns. An entry without an icon counts as one.
     public var icons = 0
     /// The number of distinct resources.
     public var urls = 0
@@ -125,11 +123,9 @@ public struct PlanSummary: Sendable, Equatable {
     public var stale = 0
     /// The number of resources that are not cached as required, and are fetched.
     public var missing = 0
-    /// The number of ``icons`` that are skipped: the entry has no icon, or its URL is one of
-    /// ``leftAlone``.
+    /// The number of skipped ``icons``: entries without an icon, and icons ``leftAlone``.
     public var skipped = 0
-    /// The number of ``icons`` that fail without a request: the entry is invalid, or its URL is one
-    /// of ``remembered`` or ``unavailable``.
+    /// The number of ``icons`` that fail: invalid, ``remembered`` or ``unavailable`` ones.
     public var failed = 0
     /// The number of resources that are not fetched because of a recorded permanent failure.
     public var remembered = 0
@@ -142,13 +138,11 @@ public struct PlanSummary: Sendable, Equatable {
     public var insecure = 0
     /// The number of ``icons`` that fail because their URL scheme is not supported.
     public private(set) var unsupported = 0
-    /// ``unsupported`` by scheme. Untrusted text. Further schemes after the first 32 are counted as
-    /// `others`.
+    /// ``unsupported`` by scheme, or by `others` after the first 32 schemes. Untrusted text.
     public private(set) var unsupportedSchemes: [String: Int] = [:]
     /// The number of icons that other shards own.
     public var otherShards = 0
-    /// The number of values that look like icons but were not read. Only the first shard counts
-    /// them.
+    /// The number of values that look like icons but were not read. Counted by the first shard only.
     public internal(set) var unread = 0
     /// The split hosts that have no icon in any shard.
     public internal(set) var unusedSplits: Set<String> = []

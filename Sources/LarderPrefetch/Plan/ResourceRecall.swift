@@ -10,8 +10,7 @@ struct ResourceRecall {
     private static let stepLimit = 2
 
     private let rows: PreparedStatement
-    /// The current row, with the key in the first column. Nil before the first lookup and after the
-    /// last row.
+    /// The current row, with the key first. Nil before the first lookup and after the last row.
     private var row: RowReader?
     /// Whether the index has no row at or after the last key.
     private var isAtEnd = false

@@ -12,9 +12,8 @@ public struct PrefetchConfiguration: Sendable {
     public var manifestRules = ManifestRules()
     /// The maximum number of concurrent transfers. Default: 16.
     public var maximumConcurrent = 16
-    /// The maximum number of requests in flight to a scheme, host and port. If the manifests name
-    /// several, the limit is at most ``maximumConcurrent`` - 1, so that none can use every slot.
-    /// Default: 6.
+    /// The maximum number of requests in flight to a scheme, host and port. If manifests name
+    /// several, one slot of ``maximumConcurrent`` is kept free for the others. Default: 6.
     public var maximumPerHost = 6
     /// The maximum number of requests a second to a scheme, host and port. Default: nil, no limit.
     public var ratePerHost: Double?
@@ -24,8 +23,7 @@ public struct PrefetchConfiguration: Sendable {
     public var maximumObjectBytes: Int64 = 16 << 20
     /// Whether to store bodies that are not images. Default: false.
     public var acceptsAnyContent = false
-    /// Whether to store `no-store` responses, as always stale. If false, they are only checked.
-    /// Default: false.
+    /// Whether to store `no-store` responses, as always stale, or only check them. Default: false.
     public var storesUnstorable = false
     /// The rules that decide which resources to fetch.
     public var policy = PlanPolicy()

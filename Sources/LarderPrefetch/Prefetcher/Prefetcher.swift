@@ -47,9 +47,8 @@ public final class Prefetcher: Sendable {
         }
     }
 
-    /// Starts no more requests, cancels those in flight after ``PrefetchConfiguration/grace``,
-    /// commits and reports. A run that has not started stops as soon as it does. Can be called on
-    /// any thread.
+    /// Starts no further requests, cancels those in flight after ``PrefetchConfiguration/grace``,
+    /// commits and reports. Can be called on any thread, even before the run starts.
     public func cancel() {
         let (queue, remoteStage) = control.withLock { control in
             control.isCancelled = true
@@ -61,9 +60,8 @@ public final class Prefetcher: Sendable {
 
     private var isCancelled: Bool { control.withLock { $0.isCancelled } }
 
-    /// Opens the cache and runs. If the index turns out to be damaged, notes that in the cache, so
-    /// that the index is rebuilt when the cache is next opened. While it is still planning, the run
-    /// starts over.
+    /// Opens the cache and runs. If the index turns out to be damaged, notes that in the cache: the
+    /// next command rebuilds the index. If it is still planning, this run does so and starts over.
     private func openAndRun(
         _ manifests: [ManifestSource], _ channel: EventChannel, isLastTry: Bool = false
     ) throws -> Report {

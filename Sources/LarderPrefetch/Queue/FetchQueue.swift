@@ -8,11 +8,9 @@ import Synchronization
 ///
 /// `requests` has an operation for each slot (`--max-concurrent`) and a few that wait for a slot, by
 /// priority. `connections` opens the first connection to a host, so that slow handshakes take no
-/// slot. The loop's queue is the underlying queue of both, so that operations start and end on the
-/// thread that runs libcurl.
+/// slot. The loop's queue is the underlying queue of both: operations run on libcurl's thread.
 final class FetchQueue: Depositor, @unchecked Sendable {
-    // Unchecked because the state is mutable. All of it belongs to the loop's queue, except the
-    // atomic properties.
+    // Unchecked because the state is mutable. It belongs to the loop's queue, or is atomic.
 
     /// Maximum number of failures of unavailable origins that wait to be reported.
     private static let unreportedFailureLimit = 1024
@@ -20,8 +18,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private static let waitingOperationLimit = 4
     /// With more responses or bytes than this to check and stage, no fetch starts.
     private static let backlogLimit: (responses: Int, bytes: Int) = (256, 2 << 20)
-    // Small responses go to a lane in groups, because waking a thread takes longer than checking an
-    // icon.
+    // Small responses go to a lane in groups: waking a thread takes longer than checking an icon.
     private static let outboxLimit = 32
     private static let outboxDelay = Duration.milliseconds(2)
 
@@ -95,7 +92,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         if let failure { throw failure }
     }
 
-    /// Starts no more fetches, and cancels those in flight after the grace period.
+    /// Starts no further fetches, and cancels those in flight after the grace period.
     func stop() {
         loop.perform { [self] in
             stopFeeding()

@@ -24,8 +24,7 @@ final class HostCursor {
     /// Entries of the schedule with another version are outdated.
     var version = 0
     private(set) var taken = 0
-    /// An estimate of the planned URLs that were not taken. A fetch that is taken again counts
-    /// twice.
+    /// The planned URLs that were not taken. An estimate: fetches that return are counted again.
     var remaining: Int { max(0, planned - taken) }
     private(set) var heldUntil: ContinuousClock.Instant?
     /// The instant at which the rate limit allows the next request.
@@ -119,8 +118,8 @@ final class HostCursor {
     /// Subtracts a fetch that has only connected, and will be taken again.
     func untake() { taken -= 1 }
 
-    /// Whether no URL of the origin is left. Always false for an origin that is only a redirect
-    /// target. Must directly follow ``head(from:)``.
+    /// Whether no URL is left. False for origins that are only redirect targets. Must directly
+    /// follow ``head(from:)``.
     var isLast: Bool {
         planned > 0 && isExhausted && page.isEmpty && returned.isEmpty && waiting == 0
     }

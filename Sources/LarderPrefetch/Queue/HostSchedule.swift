@@ -307,8 +307,7 @@ struct HostSchedule {
         return next
     }
 
-    /// Returns the final failure of a retry if no time is left for it, because its origin was held
-    /// after the retry was scheduled.
+    /// Returns the final failure if a hold of the origin has left no time for a scheduled retry.
     func failureIfLate(_ fetch: Attempt) -> ResourceFailure? {
         guard let failure = fetch.lastFailure, fetch.target.redirects == 0,
             ContinuousClock.now - fetch.start > retry.maximumTime
@@ -325,8 +324,7 @@ struct HostSchedule {
     }
 
     /// Counts a fetch that waits (1), or no longer waits (-1), at another origin after a redirect.
-    /// Returns the origin that it came from. Its ``HostCursor/sentAway`` limits these fetches,
-    /// because they are in memory.
+    /// Returns the origin that redirected. Its ``HostCursor/sentAway`` limits memory.
     @discardableResult
     private mutating func countAway(_ fetch: Attempt, at number: Int, _ change: Int) -> Int? {
         guard !fetch.target.isAtOwnOrigin else { return nil }
@@ -368,9 +366,8 @@ struct HostSchedule {
         cursor.limit.interval != nil && !cursor.isAnswering ? 1 : cursor.limit.requests
     }
 
-    /// Whether an origin has less in flight than its share of the remaining URLs. Otherwise, most of
-    /// the largest origin would remain at the end. This rule gives an origin half of the slots at
-    /// most.
+    /// Whether an origin has less in flight than its share of the remaining URLs, or half of the
+    /// slots. Without this rule, the run would end with the largest origin alone.
     private func isBehind(_ cursor: HostCursor) -> Bool {
         guard cursor.isAnswering, remaining > 0 else { return false }
         let total = slots + ahead

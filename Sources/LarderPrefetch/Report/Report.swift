@@ -7,8 +7,7 @@ import LarderManifest
 public struct Report: Sendable {
     /// The number of entries in all manifests. A shard counts entries whose first icon it owns.
     public internal(set) var entries = 0
-    /// The number of icons, which is the sum of all outcomes. An entry without an icon counts as
-    /// one.
+    /// The number of icons, the sum of all outcomes. An entry without an icon counts as one.
     public internal(set) var icons = 0
     /// The number of icons that other shards own. They have no outcome.
     public internal(set) var otherShards = 0
@@ -45,7 +44,7 @@ public struct Report: Sendable {
         }
     }
 
-    /// The report of a run that was interrupted while it read manifests.
+    /// The report of a run that was interrupted before all manifests were read.
     package static var interrupted: Report {
         var report = Report()
         report.isInterrupted = true
@@ -175,8 +174,7 @@ public struct RemoteReport: Sendable {
     public internal(set) var unpushed = 0
     /// The number of URLs that must not be shared: `private`, or requested with credentials.
     public internal(set) var personal = 0
-    /// The number of unusable objects and references by code. Their URLs are fetched from the
-    /// origins instead.
+    /// The number of unusable objects and references by code. Icons are then fetched from origins.
     public internal(set) var faults: [String: Int] = [:]
     /// A description of the first fault.
     public internal(set) var firstFault: String?

@@ -85,8 +85,7 @@ public struct HostSplit: Hashable, Sendable {
     /// The number of pieces.
     public let pieces: Int
 
-    /// Creates a split. Returns nil if `host` is not a host, or `pieces` is not in
-    /// ``allowedPieces``.
+    /// Creates a split. Returns nil if `host` is invalid or `pieces` is not in ``allowedPieces``.
     public init?(host: String, pieces: Int) {
         guard let pattern = HostPattern(host), pattern.port == nil,
             Self.allowedPieces.contains(pieces)
