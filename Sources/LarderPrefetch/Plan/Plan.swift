@@ -224,7 +224,8 @@ public struct PlanPolicy: Sendable, Equatable {
     public var failureLifetime: Duration = .seconds(3600)
     /// Whether to fetch only resources whose last fetch failed, even permanently. Default: false.
     public var retriesOnlyFailed = false
-    /// Whether to make no requests. All cached resources then count as fresh. Default: false.
+    /// Whether to make no requests. All cached resources then count as fresh, and missing resources
+    /// fail. Default: false.
     public var isOffline = false
 
     /// Creates a policy with the default values.

@@ -113,7 +113,7 @@ public struct PlanProgress: Sendable, Equatable {
 public struct PlanSummary: Sendable, Equatable {
     /// The number of entries in all manifests. A shard counts entries whose first icon it owns.
     public var entries = 0
-    /// The number of icons that the shard owns. An entry without an icon counts as one.
+    /// The number of icons, with a shard only its own. An entry without an icon counts as one.
     public var icons = 0
     /// The number of distinct resources.
     public var urls = 0

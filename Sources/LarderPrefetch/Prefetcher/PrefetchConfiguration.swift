@@ -13,7 +13,7 @@ public struct PrefetchConfiguration: Sendable {
     /// The maximum number of concurrent transfers. Default: 16.
     public var maximumConcurrent = 16
     /// The maximum number of requests in flight to a scheme, host and port. If manifests name
-    /// several, one slot of ``maximumConcurrent`` is kept free for the others. Default: 6.
+    /// several, each leaves at least one of the ``maximumConcurrent`` slots free. Default: 6.
     public var maximumPerHost = 6
     /// The maximum number of requests a second to a scheme, host and port. Default: nil, no limit.
     public var ratePerHost: Double?

@@ -1,5 +1,6 @@
 import Foundation
 import LarderCache
+import LarderCore
 import LarderHTTP
 import Synchronization
 
