@@ -24,7 +24,7 @@ public final class TransferFetcher: IconFetcher {
     ///   - headers: Additional header fields of requests. Default: none.
     ///   - maximumBodyBytes: The maximum size of a body in bytes. Default: 16 MiB.
     ///   - allowsDowngrade: Whether to follow redirects from https to http. Default: false.
-    ///   - acceptsAnyContent: Whether to accept bodies that are not complete images. Default: false.
+    ///   - acceptsAnyContent: Whether to accept bodies other than complete images. Default: false.
     /// - Throws: `TransferError` if the configuration cannot be used.
     public init(
         _ transfer: TransferConfiguration = .init(), headers: [HeaderRule] = [],

@@ -142,7 +142,7 @@ public struct PlanSummary: Sendable, Equatable {
     public private(set) var unsupportedSchemes: [String: Int] = [:]
     /// The number of icons that other shards own.
     public var otherShards = 0
-    /// The number of values that look like icons but were not read. Counted by the first shard only.
+    /// The number of values that look like icons but were not read. Only the first shard has it.
     public internal(set) var unread = 0
     /// The split hosts that have no icon in any shard.
     public internal(set) var unusedSplits: Set<String> = []

@@ -32,7 +32,7 @@ public struct PrefetchConfiguration: Sendable {
     /// Whether each successful icon has an event. If false, most are only counted. Default: true.
     public var namesSuccesses = true
     var remembersFailures = true
-    /// Called at the end for each icon, in the order of the manifests, if no icon failed and neither
+    /// Called at the end for each icon, in the order of the manifests, if none failed and neither
     /// `policy` nor `shard` left any out (see ``Report/isLocked``). Default: nil.
     public var onLocked: (@Sendable (LockedEntry) -> Void)?
     /// Additional header fields of requests. Default: none.

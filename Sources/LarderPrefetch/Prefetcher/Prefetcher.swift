@@ -241,7 +241,7 @@ public final class Prefetcher: Sendable {
         return true
     }
 
-    /// Records the use of fresh objects. Ignores failures: the run fails later if it stores objects.
+    /// Records the use of fresh objects. Ignores failures, which matter only if the run stores.
     private func recordUse(of plan: Plan, in cache: Cache) throws {
         do {
             try plan.forEachUse { objects in
@@ -251,7 +251,7 @@ public final class Prefetcher: Sendable {
         } catch is CacheError, is CancellationError {}
     }
 
-    /// Records the spellings of cached URLs in the manifests. The next run repeats this if it fails.
+    /// Records the spellings of cached URLs. If this fails, the next run repeats it.
     private func recordSpellings(of plan: Plan, in cache: Cache) {
         try? plan.forEachSpelling { spellings in
             if isCancelled { throw CancellationError() }

@@ -6,7 +6,7 @@ import Synchronization
 
 /// Feeds two operation queues from a plan, in the order of the ``HostSchedule``.
 ///
-/// `requests` has an operation for each slot (`--max-concurrent`) and a few that wait for a slot, by
+/// `requests` has an operation for each slot (`--max-concurrent`) and a few that wait for one, by
 /// priority. `connections` opens the first connection to a host, so that slow handshakes take no
 /// slot. The loop's queue is the underlying queue of both: operations run on libcurl's thread.
 final class FetchQueue: Depositor, @unchecked Sendable {

@@ -212,7 +212,7 @@ struct HostSchedule {
         if let place = reserved.firstIndex(of: priority) { reserved.remove(at: place) }
     }
 
-    /// Whether a fetch that was taken may send its request. The origin may have asked to wait since.
+    /// Whether a taken fetch may send its request. The origin may have asked to wait since.
     func mayStart(_ cursor: Int) -> Bool {
         guard let cursor = cursors[cursor] else { return true }
         return cursor.failure == nil && cursor.heldUntil.map { $0 <= .now } ?? true
@@ -366,8 +366,8 @@ struct HostSchedule {
         cursor.limit.interval != nil && !cursor.isAnswering ? 1 : cursor.limit.requests
     }
 
-    /// Whether an origin has less in flight than its share of the remaining URLs, or half of the
-    /// slots. Without this rule, the run would end with the largest origin alone.
+    /// Whether an origin has less in flight than its share of the remaining URLs, and less than
+    /// half of the slots. Otherwise, only the largest origin would have URLs left at the end.
     private func isBehind(_ cursor: HostCursor) -> Bool {
         guard cursor.isAnswering, remaining > 0 else { return false }
         let total = slots + ahead

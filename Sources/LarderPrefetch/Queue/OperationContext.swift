@@ -24,7 +24,7 @@ final class OperationContext: Sendable {
     init(loop: TransferLoop, policy: RequestPolicy, check: BodyCheck, logger: Logger?) {
         self.logger = logger
         self.loop = loop
-        // `queue.async` does not wake the loop as `perform` does.
+        // Unlike `loop.perform`, `queue.async` does not wake the loop, which would be useless here.
         lanes = StagingLanes(release: { [queue = loop.queue] work in queue.async { _ = work } })
         self.policy = policy
         self.check = check
@@ -66,7 +66,7 @@ final class OperationContext: Sendable {
     }
 
     /// Checks and stages the body of a response, and adds a deposit to the store. Calls `accepted`
-    /// once the store accepts another deposit. If no deposit was added, returns the outcome instead.
+    /// once the store accepts another deposit. If no deposit was added, returns the outcome.
     func settle(
         _ fetch: Attempt, _ response: TransferOperation.Response, isCancelled: Bool,
         for depositor: any Depositor, accepted: @escaping @Sendable () -> Void
@@ -212,8 +212,8 @@ struct BodyCheck: Sendable {
         return (.staged(staged), success)
     }
 
-    /// Returns the attributes of a complete image, or of any content if that is accepted. Bytes with
-    /// an unknown coding are accepted only if the manifest has their digest (`isDemanded`).
+    /// Returns the attributes of a complete image, or of any content if that is accepted. Bytes
+    /// with an unknown coding are accepted only if the manifest has their digest (`isDemanded`).
     static func attributes(
         of bytes: UnsafeRawBufferPointer, acceptsAnyContent: Bool, unknownCoding: String?,
         isDemanded: @autoclosure () throws -> Bool = false,

@@ -53,7 +53,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
     struct Response {
         var head: ResponseHead?
         var body: StagedBody?
-        /// The partial body of an interrupted transfer, until the response continues or replaces it.
+        /// The partial body of an earlier transfer, until the response continues or replaces it.
         var partial: PartialBody?
         /// If the response continues a partial body: the header fields of the first response.
         var resumed: Validators?
@@ -65,7 +65,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
     enum Outcome: Sendable {
         case redirect(String, freshUntil: Date, cookies: [String])
         case failed(ResourceFailure)
-        /// The server did not send the rest of a partial body, so the body is fetched from the start.
+        /// The server did not send the rest of a partial body, so all of it is fetched again.
         case restart
         /// No request was sent, because the origin asked to wait or the run is ending.
         case held
@@ -98,7 +98,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         guard !onlyConnects, stage.store.partials.has(fetch.target.url.string) else {
             return begin(nil)
         }
-        // The partial body is read and digested, which would delay all transfers on this thread.
+        // Reading and digesting the partial body would delay all transfers on this thread.
         stage.lanes.add(
             { [self] in
                 let partial = stage.partial(of: fetch)

@@ -63,7 +63,7 @@ public struct Shard: Sendable, Equatable {
 
 /// A worker's share of the limits of a split host, in proportion to its pieces of the host.
 public struct HostShare: Hashable, Sendable {
-    /// The number of the worker's pieces. At least 1, since redirects may lead any worker to a host.
+    /// The number of the worker's pieces. At least 1, since redirects can lead to any host.
     let pieces: Int
     let total: Int
 
