@@ -445,12 +445,11 @@ struct Delayed<Value>: Comparable {
 /// Numbers origins in the order of their first use.
 struct OriginNames {
     private(set) var all: [String]
-    private var numbers: [String: Int] = [:]
+    private var numbers: [String: Int]
 
     init(_ planned: [String]) {
         all = planned
-        numbers.reserveCapacity(planned.count)
-        for (number, origin) in planned.enumerated() { numbers[origin] = number }
+        numbers = Dictionary(zip(planned, planned.indices)) { $1 }
     }
 
     mutating func number(of origin: String) -> Int {
