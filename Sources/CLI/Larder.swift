@@ -34,21 +34,17 @@ struct Larder: AsyncParsableCommand {
     }
 
     private static func leave(saying message: String, _ status: ExitCode) -> Never {
-        var text = message.split(separator: "\n", omittingEmptySubsequences: false)
+        let text = message.split(separator: "\n", omittingEmptySubsequences: false)
             .map { String($0).sanitizedForTerminal }.joined(separator: "\n")
-        if isatty(STDERR_FILENO) == 1 {
-            text = text.wrapped(to: Terminal.textWidth(of: STDERR_FILENO), hanging: 2)
-        }
-        if !text.isEmpty { Console.write(text + "\n") }
+        if !text.isEmpty { Console.writeMessage(text) }
         leave(status.rawValue)
     }
 
-    /// Parses the subcommand on its own if its name comes first. Ends the program with a message if
-    /// that fails.
+    /// Parses the subcommand on its own if its name comes first. Exits with a message if that fails.
     ///
-    /// Through the root, the parser would reflect on all of its options twice more, and a debug
-    /// build validates them each time, which was a quarter of a short run. Each message and status
-    /// that the parser is asked for takes as long.
+    /// Parsing through the root reflects on all options twice more, and a debug build validates
+    /// them each time: a quarter of the time of a short run. Each call that builds a message or a
+    /// status costs as much.
     private static func parsedCommand(_ arguments: [String]) -> any ParsableCommand {
         let (named, words) = NamedCommand.program.find(arguments)
         do {
@@ -56,12 +52,10 @@ struct Larder: AsyncParsableCommand {
             if !named.isGroup, !arguments.contains(where: isForProgram) {
                 switch Result(catching: { try named.type.parseAsRoot(words) }) {
                 case .success(let command) where type(of: command) == named.type: return command
-                // Without any, the parser would print the help.
+                // Without arguments, this parser would print the help instead of the error.
                 case .failure(let error) where !words.isEmpty:
                     let option = UnknownOption(in: words, of: named)
-                    leave(
-                        saying: option?.message ?? named.message(for: error),
-                        ExitCode.validationFailure)
+                    leave(saying: option?.message ?? named.message(for: error), .validationFailure)
                 default: break
                 }
             }
@@ -74,7 +68,7 @@ struct Larder: AsyncParsableCommand {
         }
     }
 
-    /// Whether an argument asks for something that only the root has, or for help.
+    /// Whether an argument asks for help or is an option of the root command.
     private static func isForProgram(_ argument: String) -> Bool {
         argument == "--version" || argument.hasPrefix("--help")
             || argument.hasPrefix("-") && !argument.hasPrefix("--") && argument.contains("h")
@@ -82,33 +76,29 @@ struct Larder: AsyncParsableCommand {
             || argument == "---completion" || argument == "--experimental-dump-help"
     }
 
-    /// Ends the program without the exit handlers of libraries: OpenSSL's alone would bring 3 MB of
-    /// its code and data into memory.
+    /// Exits without running the exit handlers of libraries: OpenSSL's alone would page in 3 MB of
+    /// code and data.
     private static func leave(_ status: Int32) -> Never {
-        var status = status
-        do {
-            try Console.flush()
-        } catch {
+        do { try Console.flush() } catch {
             Console.complain("\(error)")
             let interruptions = [ExitStatus.interrupted.rawValue, ExitStatus.terminated.rawValue]
-            if !interruptions.contains(status) { status = ExitStatus(error).rawValue }
+            if !interruptions.contains(status) { _exit(ExitStatus(error).rawValue) }
         }
         _exit(status)
     }
 
     static let configuration = CommandConfiguration(
         commandName: "larder",
-        abstract:
-            "Fills an offline icon cache ahead of time, verifies it, and keeps it within bounds.",
+        abstract: "Prefetch icons into an offline cache, verify it, and keep it within limits.",
         discussion: """
             The cache directory is --cache DIR, else $LARDER_CACHE, else the user's cache \
             directory. Results go to standard output, progress and messages to standard error.
 
-            Write sizes as 500kB, 1.5G, 500MB (10^6) or 500MiB (2^20), durations as 90s, 1.5h, 30d \
-            or 1h30m. A bare number is bytes or seconds.
+            Sizes are written as 500kB, 1.5G, 500MB (10^6) or 500MiB (2^20), durations as 90s, \
+            1.5h, 30d or 1h30m. A number without a unit is bytes or seconds.
 
-            larder --generate-completion-script bash, zsh or fish prints a script that completes \
-            command lines in that shell.
+            To complete command lines in your shell, load the output of larder \
+            --generate-completion-script bash (or zsh, or fish).
 
             EXAMPLES:
               # Fill a cache, verify it, and keep it below 2 GB.

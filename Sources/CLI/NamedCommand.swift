@@ -1,17 +1,16 @@
 import ArgumentParser
 import Foundation
 
-/// A command and the words that name it: `verify`, or `remote verify`.
+/// A command and its full name: `verify`, or `remote verify`.
 struct NamedCommand {
     static let program = NamedCommand(name: "", type: Larder.self)
-    /// Commands of earlier versions that are programs of their own now.
+    /// Former commands that are now separate programs.
     private static let programs = ["rehearse": "larder-rehearse"]
 
-    /// Empty for the whole program.
+    /// Empty for the root command.
     let name: String
     let type: any ParsableCommand.Type
 
-    /// Whether it has subcommands, and does nothing by itself.
     var isGroup: Bool { !type.configuration.subcommands.isEmpty }
 
     var word: String { type._commandName }
@@ -27,7 +26,7 @@ struct NamedCommand {
 
     var descendants: [NamedCommand] { subcommands.flatMap { [$0] + $0.descendants } }
 
-    /// The names of its options, and whether they take a value.
+    /// The option names, each with whether the option takes a value.
     var options: [String: Bool] {
         let help = Larder.helpMessage(for: type, includeHidden: true, columns: 1_000)
         var options: [String: Bool] = [:]
@@ -39,7 +38,7 @@ struct NamedCommand {
         return options
     }
 
-    /// The message for an error of this command's own parser, with the names before the command's.
+    /// Returns the message for an error of this command's parser, with the command's full name.
     func message(for error: any Error) -> String {
         type.fullMessage(for: error)
             .replacing("\nUsage: \(word)", with: "\nUsage: \(line)")
@@ -53,12 +52,12 @@ struct NamedCommand {
         return next.find(Array(words.dropFirst()))
     }
 
-    /// Checks that the first words of a command line, after `help`, name a command.
+    /// Throws if the first words of a command line, after `help`, do not name a command.
     func check(_ words: [String]) throws {
         let (group, rest) = find(Array(words.drop { $0 == "help" }))
         guard group.isGroup, let word = rest.first, !word.hasPrefix("-") else { return }
         if let program = Self.programs[word] {
-            throw ValidationError("'\(word)' is now a program of its own: \(program)")
+            throw ValidationError("'\(word)' is now a separate program: \(program)")
         }
         let lead = group.name.isEmpty ? "" : group.name + " "
         let hint =
@@ -70,10 +69,10 @@ struct NamedCommand {
 
 /// An option that a command does not have.
 ///
-/// The argument parser reports one only after it has checked every value, and until then takes the
-/// option's value for a manifest.
+/// The argument parser would report other errors first, and would take the option's value for a
+/// manifest.
 struct UnknownOption {
-    /// Has nothing of the option's value, which may be a password.
+    /// The error message. It omits the option's value, which may be a password.
     let message: String
 
     /// - Parameter words: The words after the command's name.
@@ -83,9 +82,9 @@ struct UnknownOption {
         guard let name = Self.first(in: words, besides: known) else { return nil }
         let hint =
             if command.type == PlanCommand.self, name == "--remote" || name.hasPrefix("--remote-") {
-                ": plan asks no remote"
+                ": plan does not use a remote"
             } else if let other = Self.namesake(of: command, with: name) {
-                ": it belongs to 'larder \(other.name)'"
+                ": it is an option of 'larder \(other.name)'"
             } else if name.hasPrefix("--") {
                 NearestName.hint(
                     for: String(name.dropFirst(2)),
@@ -107,7 +106,7 @@ struct UnknownOption {
             guard word.hasPrefix("-"), word != "-" else { continue }
             let name = String(word.prefix { $0 != "=" })
             guard let takesValue = known[name] else {
-                // Flags in one word, such as `-qv`, are left to the argument parser.
+                // The argument parser handles combined flags such as `-qv`.
                 return name.hasPrefix("--") || name.utf8.count == 2 ? name : nil
             }
             if takesValue, name == word { words = words.dropFirst() }
@@ -123,18 +122,18 @@ struct UnknownOption {
 }
 
 enum NearestName {
-    /// Returns the end of a message, such as `. Did you mean 'evict'?`, or "" if no name is near.
+    /// Returns a suggestion, such as `. Did you mean 'evict'?`, or "" if no name is similar.
     ///
-    /// - Parameter lead: The beginning of all names, which `name` and `known` do not have.
+    /// - Parameter lead: A prefix for the suggested name, such as `--`.
     static func hint(for name: String, among known: [String], lead: String = "") -> String {
         suggestion(for: name, among: known).map { ". Did you mean '\(lead)\($0)'?" } ?? ""
     }
 
-    /// The nearest within a mistake for every three letters, else the only one that contains the
-    /// word, as `prefetch` contains `fetch`.
+    /// Returns the most similar name with at most one mistake for every three letters, or else the
+    /// only name that contains the word, as `prefetch` contains `fetch`.
     private static func suggestion(for name: String, among known: [String]) -> String? {
         let word = Array(name.lowercased().utf8)
-        // Longer than any name. The comparison takes quadratic time.
+        // No name is this long, and the comparison takes quadratic time.
         guard word.count <= 40 else { return nil }
         let near = known.sorted().map { ($0, mistakes(in: word, for: Array($0.utf8))) }
             .filter { $1 <= max(1, min($0.utf8.count, word.count) / 3) }
@@ -144,8 +143,8 @@ enum NearestName {
         return holders.count == 1 ? holders[0] : nil
     }
 
-    /// The number of letters that are wrong, superfluous, missing or swapped with the next: the
-    /// optimal string alignment distance.
+    /// Returns the optimal string alignment distance: the number of wrong, extra, missing and
+    /// swapped letters.
     private static func mistakes(in word: [UInt8], for name: [UInt8]) -> Int {
         var (last, row) = ([Int](), Array(0...name.count))
         for (i, letter) in word.enumerated() {
@@ -163,8 +162,8 @@ enum NearestName {
     }
 }
 
-/// A command line that asks for help: `help`, a command with `--help` or `--help-all`, or a group
-/// of commands alone.
+/// A command line that asks for help: `help`, a command with `--help` or `--help-all`, or the name
+/// of a command group alone.
 struct HelpRequest {
     private let command: NamedCommand
 
@@ -184,10 +183,10 @@ struct HelpRequest {
     var text: String {
         let width = Terminal.textWidth(of: STDOUT_FILENO)
         let type = command.type
-        // The argument parser keeps 26 columns for the names of options.
+        // The argument parser reserves 26 columns for option names.
         let columns = max(width, 40)
         let long = Larder.helpMessage(for: type, includeHidden: true, columns: columns)
-        // The usage of the long help has no list of the usual options.
+        // The usage of the short help lists options one by one. That of the long help is shorter.
         let usage = /(?s)USAGE: .*?\n\n/
         var text = Larder.helpMessage(for: type, columns: columns)
             .replacing(usage, with: long.firstMatch(of: usage)?.output ?? "", maxReplacements: 1)

@@ -3,7 +3,7 @@ import LarderCache
 import LarderCore
 import Synchronization
 
-/// Where text goes: results to standard output, everything else to standard error.
+/// Writes results to standard output, and messages and progress to standard error.
 enum Console {
     static let statusLine = StatusLine()
 
@@ -25,12 +25,20 @@ enum Console {
 
     private static let bufferLimit = isatty(STDOUT_FILENO) == 1 ? 1 : 4096
 
-    /// Writes a message to standard error, on one line.
-    static func complain(_ message: String) { write("larder: \(message.sanitizedForTerminal)\n") }
+    static func complain(_ message: String) {
+        writeMessage("larder: \(message.sanitizedForTerminal)")
+    }
+
+    /// Writes a message and a line end to standard error. On a terminal, long lines are broken
+    /// between words.
+    static func writeMessage(_ message: String) {
+        let width = Terminal.textWidth(of: STDERR_FILENO)
+        write((Terminal.isThere ? message.wrapped(to: width, hanging: 2) : message) + "\n")
+    }
 
     static func write(_ text: String) { statusLine.around { StandardStreams.write(text) } }
 
-    /// Adds text to the result on standard output. An error is reported by ``flush()``.
+    /// Appends text to the result on standard output. ``flush()`` reports errors.
     static func add(_ text: String) {
         output.withLock { output in
             if output.failure != nil { return }
@@ -47,24 +55,24 @@ enum Console {
         if let failure { throw OutputError.ofStandardOutput(failure) }
     }
 
-    /// - Throws: ``OutputError`` if any of the result could not be written; once.
+    /// - Throws: ``OutputError`` if part of the result could not be written. Throws once.
     static func flush() throws {
         let failure = output.withLock { output in
             output.flush()
             defer { output.failure = nil }
             return output.failure
         }
-        // A reader may leave: `larder list | head` ends quietly.
+        // A reader may close the pipe: `larder list | head` is not an error.
         guard let failure, failure != EPIPE else { return }
         throw OutputError.ofStandardOutput(failure)
     }
 }
 
-/// Replaces Swift's function, which ignores errors: C's buffer can drop what could not be written
-/// and report success at the end.
+/// Shadows Swift's function, which ignores errors: C's buffer can drop unwritten text and report
+/// success at the end.
 func print(_ text: String, terminator: String = "\n") { Console.add(text + terminator) }
 
-/// A file of the user, or standard output, that cannot be written.
+/// An error for a user's file or standard output that cannot be written.
 struct OutputError: Error, CustomStringConvertible {
     let cause: CacheError
 
@@ -74,7 +82,8 @@ struct OutputError: Error, CustomStringConvertible {
 
     init(_ cause: CacheError) { self.cause = cause }
 
-    /// The failure of a write to standard output. Whatever the reason, a result is lost.
+    /// Returns the error for a failed write to standard output: always `.storage`, because a result
+    /// is lost.
     static func ofStandardOutput(_ errno: Int32) -> OutputError {
         OutputError(
             CacheError(
@@ -94,17 +103,17 @@ struct OutputError: Error, CustomStringConvertible {
     var description: String { cause.description }
 }
 
-/// An input that is missing or unreadable: status 66.
+/// An error for an input that is missing or unreadable: exit status 66.
 struct MissingInput: Error, CustomStringConvertible {
     let description: String
 
     static func checkDirectory(_ path: String) throws(MissingInput) {
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
-            throw MissingInput(description: "\(path): there is no such directory")
+            throw MissingInput(description: "\(path): no such directory")
         }
         guard isDirectory.boolValue else {
-            throw MissingInput(description: "\(path): is not a directory")
+            throw MissingInput(description: "\(path): not a directory")
         }
     }
 
@@ -117,7 +126,8 @@ struct MissingInput: Error, CustomStringConvertible {
         var isDirectory: ObjCBool = false
         _ = FileManager.default.fileExists(atPath: file, isDirectory: &isDirectory)
         if isDirectory.boolValue {
-            throw MissingInput(description: "\(option): \(file): Is a directory")
+            throw MissingInput(
+                description: "\(option): \(file): \(String(cString: strerror(EISDIR)))")
         }
     }
 }

@@ -1,10 +1,11 @@
 import ArgumentParser
 import Foundation
 
-/// Arguments and environment variables that are not UTF-8.
+/// The check for arguments and environment variables that are not UTF-8.
 ///
-/// Swift replaces such bytes, so that a path would name another file. On Linux, the path of the
-/// cache keeps them. All others are refused. An empty variable counts as one that is not set.
+/// Swift replaces invalid bytes, so a path would name another file. On Linux, the path of the cache
+/// keeps its bytes. In all other arguments and variables, such bytes are an error. Empty variables
+/// are unset.
 enum ForeignBytes {
     private static let cacheVariable = "LARDER_CACHE"
     private static let variables = [
@@ -13,13 +14,13 @@ enum ForeignBytes {
         "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
     ]
 
-    /// Ends the program if it cannot use an argument or a variable. Call this before there are
-    /// threads: it changes the environment.
+    /// Exits with a message if an argument or a variable is not UTF-8. Must be called before other
+    /// threads start, because it changes the environment.
     static func check() {
         for (number, argument) in arguments.enumerated().dropFirst()
         where String(validatingCString: argument) == nil {
             guard isCache(number) else { leave("argument \(number)", argument) }
-            // `CommandLine.arguments` is made of these on first use.
+            // `CommandLine.arguments` reads these on first use.
             CommandLine.unsafeArgv[number] = strdup(String(path: argument))
         }
         let awsVariables = ProcessInfo.processInfo.environment.keys.filter { $0.hasPrefix("AWS_") }
@@ -29,7 +30,7 @@ enum ForeignBytes {
                 guard name == cacheVariable, keepsBytes else { leave("$\(name)", value) }
                 setenv(name, String(path: value), 1)
             }
-            // An empty proxy means none.
+            // An empty proxy variable means no proxy.
             if value.pointee == 0, !name.lowercased().hasSuffix("_proxy") { unsetenv(name) }
         }
     }
@@ -54,7 +55,7 @@ enum ForeignBytes {
 
     private static func leave(_ subject: String, _ bytes: UnsafePointer<CChar>) -> Never {
         let text = String(cString: bytes).quoted(limit: 200)
-        Console.complain("\(subject) is not UTF-8: \(text); rename the file, or set a UTF-8 name")
+        Console.complain("\(subject) is not UTF-8: \(text); rename the file")
         _exit(ExitCode.validationFailure.rawValue)
     }
 }

@@ -8,10 +8,10 @@ import Synchronization
 #endif
 
 enum Allocator {
-    /// By default glibc gives threads that meet in malloc(3) a heap each, eight for each core, and
-    /// memory that one frees cannot be used by the others. It also takes ever larger blocks from
-    /// heaps, which then cannot shrink. Measured: 10 MB of a run's 58. Call this before there are
-    /// threads. On other systems, it does nothing.
+    /// Limits glibc's heaps. By default, glibc uses up to eight heaps for each core, whose free
+    /// memory other threads cannot use. It also allocates larger and larger blocks from heaps, which
+    /// then cannot shrink. Measured: 10 MB of a run's 58 MB. Must be called before other threads
+    /// start. Does nothing on other systems.
     static func keepSmall() {
         #if canImport(Glibc)
             mallopt(M_ARENA_MAX, 2)
@@ -21,10 +21,10 @@ enum Allocator {
     }
 }
 
-/// Calls a handler for each signal of one number, which from then on does nothing else.
+/// Calls a handler for each signal of one number, instead of the signal's default action.
 ///
-/// All handlers run on one thread, which is started with the first watch. A dispatch source would
-/// have to start one when the signal arrives, and would wait if the system has none to give.
+/// All handlers run on one thread, which the first call starts. A dispatch source would start a
+/// thread when the signal arrives, and would hang if the system has no threads left.
 enum SignalWatch {
     private static let handlers = Mutex<[Int32: @Sendable () -> Void]>([:])
     private static let hasThread = Mutex(false)
@@ -55,21 +55,19 @@ enum SignalWatch {
     }
 }
 
-/// The limits of the process that Larder cannot do without. They are checked before anything
-/// begins, because a run that meets one in the middle may not be able to say so.
+/// Checks that the process has the files, threads and memory that a command needs. The check comes
+/// first, because a run that reaches a limit later may be unable to report it.
 enum ProcessLimits {
-    /// File descriptors that every command needs: the cache and its index, and those that
-    /// libdispatch opens on threads of its own. It traps (SIGILL) if there is none.
+    /// The number of file descriptors that every command needs: for the cache, its index, and
+    /// libdispatch, which traps (SIGILL) if it cannot open one.
     private static let files = 24
-    /// Threads that every command needs: the one that runs it, the one that handles signals, and
-    /// libdispatch's own.
+    /// The number of threads that every command needs: for the command, signals and libdispatch.
     private static let threads = 4
-    /// Threads of a run that transfers or stores.
     private static let transferThreads = 24
-    /// Address space that a command needs besides its threads' stacks, in bytes.
+    /// The address space that a command needs besides the stacks of its threads, in bytes.
     private static let room = 96 << 20
 
-    /// Ends the program if it could not even start a command.
+    /// Exits with a message if no command could run.
     static func requireSome() {
         var taken: [Int32] = []
         for _ in 0..<files {
@@ -91,9 +89,8 @@ enum ProcessLimits {
         try HelperThread.require(transferThreads, room: room)
     }
 
-    /// Ends the program because of a limit, with the status of a command that could not run.
     static func leave(_ error: CacheError) -> Never {
         Console.complain(error.message)
-        _exit(1)
+        _exit(ExitStatus.couldNotRun.rawValue)
     }
 }

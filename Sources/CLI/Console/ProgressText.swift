@@ -3,15 +3,15 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// A line of progress. Where it is narrow, the least important figures are shortened or left out.
+/// A line of progress. On a narrow terminal, the least important figures are shortened or omitted.
 package struct ProgressText: Sendable {
     private var parts: [(forms: [String], rank: Int)] = []
 
-    /// Adds a figure to the right of the others.
+    /// Appends a figure.
     ///
     /// - Parameters:
-    ///   - forms: From the longest to the shortest.
-    ///   - rank: The highest is left out first. 0 is never left out.
+    ///   - forms: The texts of the figure, from the longest to the shortest.
+    ///   - rank: The figure with the highest rank is omitted first. Rank 0 is never omitted.
     mutating func add(_ forms: String..., rank: Int) { parts.append((forms, rank)) }
 
     package var whole: String { parts.map { $0.forms[0] }.joined(separator: "  ") }
@@ -51,23 +51,26 @@ package struct Paint: Sendable {
     func stale(_ text: String) -> String { colour(33, text) }
     func clean(_ text: String) -> String { colour(32, text) }
 
-    /// Red, yellow or green: ECMA-48, 8.3.117.
+    /// Colours a text: red, yellow or green (ECMA-48, 8.3.117).
     private func colour(_ number: Int, _ text: String) -> String {
         isOn ? "\u{1B}[\(number)m\(text)\u{1B}[0m" : text
     }
 }
 
-extension String {
+extension StringProtocol {
     /// The number of columns on a terminal: two for a wide character, none for a combining mark.
-    /// The text must have no control characters (`sanitizedForTerminal`).
+    /// The text must not contain control characters (`sanitizedForTerminal`).
     ///
-    /// A sequence of emoji counts as all of its parts. Many terminals draw it so; others need less.
+    /// In a sequence of emoji, each part counts. Many terminals draw it like this, and others need
+    /// less.
     package var columns: Int {
         if utf8.allSatisfy({ $0 < 0x80 }) { return utf8.count }
         return CharacterWidths.withLocale { unicodeScalars.reduce(0) { $0 + $1.columns } }
     }
+}
 
-    /// Returns the text, or its beginning and `…` if it has more columns.
+extension String {
+    /// Returns the text, shortened with `…` if it has more columns than `limit`.
     package func cut(to limit: Int) -> String {
         guard columns > limit else { return self }
         var left = limit - 1
@@ -85,7 +88,7 @@ extension String {
 
 /// The C library's table of character widths, which depends on the thread's locale.
 private enum CharacterWidths {
-    // Unsafe because it is a pointer, which is harmless because nothing changes what it points to.
+    // Unsafe because it is a pointer. It is safe because the locale is never changed.
     nonisolated(unsafe) private static let locale =
         newlocale(1 << LC_CTYPE, "C.UTF-8", nil) ?? newlocale(1 << LC_CTYPE, "UTF-8", nil)
 
@@ -98,9 +101,10 @@ private enum CharacterWidths {
 }
 
 extension Unicode.Scalar {
-    /// Within ``CharacterWidths/withLocale(_:)``.
+    /// Must be used within ``CharacterWidths/withLocale(_:)``.
     fileprivate var columns: Int {
-        // If the table lacks it, too wide is better than too narrow, which would wrap a line.
+        // For a character that is not in the table, too wide is better than too narrow, which would
+        // wrap the line.
         let width = wcwidth(wchar_t(bitPattern: value))
         return width < 0 ? 2 : Int(width)
     }

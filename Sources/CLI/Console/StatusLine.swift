@@ -1,20 +1,20 @@
 import Foundation
 import Synchronization
 
-/// The progress line at the bottom of a terminal, below all messages. It never takes a second row,
-/// so it never scrolls. It is not drawn in the background.
+/// The progress line at the bottom of a terminal, below all messages. It takes one row, so it never
+/// scrolls. It is not drawn while the process is in the background.
 ///
-/// The cursor stays at its beginning: if a narrower terminal breaks the line in two, all of it is
-/// still behind the cursor.
+/// The cursor stays at the start of the line. If the terminal becomes narrower and breaks the line,
+/// all of it is still after the cursor.
 final class StatusLine: Sendable {
     private struct State {
         var text: ProgressText?
-        /// The columns of the text that is on the terminal.
+        /// The number of columns that are drawn on the terminal.
         var columns = 0
     }
 
     private let state = Mutex(State())
-    /// Whether to erase with blanks instead of control sequences.
+    /// Whether to erase with spaces instead of control sequences.
     private let isPlain = Terminal.isDumb
 
     func draw(_ text: ProgressText) {
@@ -33,7 +33,8 @@ final class StatusLine: Sendable {
         }
     }
 
-    /// Calls `body`, which writes whole lines to standard error, while the line is erased.
+    /// Erases the line, calls `body`, which writes whole lines to standard error, and draws the line
+    /// again.
     func around(_ body: () -> Void) {
         state.withLock { state in
             guard state.text != nil else { return body() }
@@ -49,7 +50,7 @@ final class StatusLine: Sendable {
             state.columns = 0
             return
         }
-        // In the last column, some terminals go on to the next row.
+        // After the last column, some terminals move to the next row.
         let width = Terminal.columns
         let line = text.fitted(to: width - 1)
         let columns = line.columns
@@ -60,18 +61,18 @@ final class StatusLine: Sendable {
 
     private func blank(_ state: inout State) -> String {
         defer { state.columns = 0 }
-        // A shell's text is at the cursor now.
+        // The cursor is in a shell's text now.
         guard Terminal.isInForeground else { return "" }
         let width = Terminal.columns
         return eraseBroken(state, width)
             + (isPlain ? "\r\(blanks(state.columns, width - 1))\r" : "\r\(Self.eraseRest)")
     }
 
-    // EL and CUD are ECMA-48's; saving and restoring the cursor is DEC's. Not ED, because tmux
-    // would keep the erased text above the screen.
+    // EL and CUD are from ECMA-48, saving and restoring the cursor from DEC. ED is not used, because
+    // tmux would keep the erased text in its history.
     private static let eraseRest = "\u{1B}[K"
 
-    /// Returns what erases the rows that a narrower terminal broke the line into.
+    /// Returns the sequence that erases the further rows of a line that a narrower terminal broke.
     private func eraseBroken(_ state: State, _ width: Int) -> String {
         guard !isPlain, state.columns > width else { return "" }
         let row = "\u{1B}[B\r\(Self.eraseRest)"
@@ -84,9 +85,9 @@ final class StatusLine: Sendable {
     }
 }
 
-/// Shows progress on standard error: on a terminal in the status line, elsewhere as a line every
-/// few seconds, not at all when quiet. SIGUSR1, and SIGINFO (`^T`) on systems that have it, print a
-/// line at once.
+/// Shows progress on standard error: on a terminal in the status line, otherwise as a line every
+/// five seconds, and not at all if quiet. SIGUSR1, and SIGINFO (`^T`) on systems that have it, print
+/// a line at once.
 final class ProgressLine: Sendable {
     private static let interval: Duration = .seconds(5)
     private static let drawInterval: Duration = .milliseconds(50)
@@ -95,7 +96,6 @@ final class ProgressLine: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// What SIGUSR1 prints.
         var latest: ProgressText?
         var lastMade: ContinuousClock.Instant?
         var lastShown: ContinuousClock.Instant?
@@ -103,7 +103,7 @@ final class ProgressLine: Sendable {
 
     init(isQuiet: Bool) {
         self.isQuiet = isQuiet
-        // A short run prints no line there.
+        // A run of less than five seconds prints no line.
         if !Terminal.isThere { state.withLock { $0.lastShown = .now } }
         var signals = [SIGUSR1]
         #if canImport(Darwin)
@@ -137,7 +137,7 @@ final class ProgressLine: Sendable {
         }
     }
 
-    /// Removes the line. The next one is shown at once.
+    /// Erases the line. The next call of ``show(_:)`` draws it at once.
     func clear() {
         state.withLock { state in
             (state.latest, state.lastMade) = (nil, nil)
@@ -148,6 +148,6 @@ final class ProgressLine: Sendable {
 
     private func printOnce() {
         let latest = state.withLock { $0.latest }
-        Console.write((latest?.whole ?? "larder: there is no progress to show") + "\n")
+        Console.write((latest?.whole ?? "larder: no progress to show yet") + "\n")
     }
 }

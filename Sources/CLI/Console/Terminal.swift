@@ -1,16 +1,16 @@
 import Foundation
 
-/// The terminal that messages go to.
+/// The terminal of standard error.
 enum Terminal {
     static let isThere = isatty(STDERR_FILENO) == 1
 
-    /// Whether it has no control sequences, or `$TERM` does not say which.
+    /// Whether the terminal has no control sequences, or `$TERM` is not set.
     static let isDumb = ["", "dumb"].contains(environment("TERM") ?? "")
 
-    /// Whether the program may draw on it now. In the background, a shell's prompt is there.
+    /// Whether the process may draw on the terminal. In the background, a shell's prompt is there.
     static var isInForeground: Bool {
         let foreground = tcgetpgrp(STDERR_FILENO)
-        // A terminal of another session has no known group.
+        // The foreground group of another session's terminal is unknown.
         return foreground <= 0 || foreground == getpgrp()
     }
 
@@ -31,7 +31,7 @@ enum Terminal {
         min(saidColumns ?? columns(of: descriptor) ?? 80, 100)
     }
 
-    /// Whether to colour text without `--color`: https://no-color.org and
+    /// Whether `--color auto` colours text: see https://no-color.org and
     /// https://bixense.com/clicolors.
     static func wantsColor(_ isTerminal: Bool) -> Bool {
         func isSet(_ name: String) -> Bool { !(environment(name) ?? "").isEmpty }
@@ -44,18 +44,18 @@ enum Terminal {
 }
 
 enum StandardStreams {
-    /// Opens /dev/null for streams that are closed (`larder … 2>&-`): otherwise the next file to be
-    /// opened would get their number, and messages would be written into it.
+    /// Opens /dev/null for closed standard streams (`larder … 2>&-`). Otherwise the next opened file
+    /// would get that number, and messages would be written into the file.
     static func ensureOpen() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-            // open(2) returns the lowest free number, which is this one. In the other direction, so
-            // that every use of it fails, as with a closed one.
+            // open(2) returns the lowest free number, which is this one. The access mode is the
+            // opposite one, so that reads and writes fail as on a closed stream.
             _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
 
-    /// Runs `body` so that a write to a closed pipe is an error, and does not end the program as it
-    /// does for results (`larder list | head`).
+    /// Runs `body` with SIGPIPE blocked, so that a write to a closed pipe is an error. Elsewhere the
+    /// signal ends the program (`larder list | head`).
     static func withoutBrokenPipes(_ body: () -> Void) {
         var pipe = sigset_t()
         var former = sigset_t()
@@ -67,14 +67,14 @@ enum StandardStreams {
         sigpending(&pending)
         let wasPending = sigismember(&pending, SIGPIPE) == 1
         body()
-        // The signal is pending for this thread, and would arrive with the former mask.
+        // A pending signal would be delivered with the former mask.
         sigpending(&pending)
         var taken: Int32 = 0
         if !wasPending, sigismember(&pending, SIGPIPE) == 1 { sigwait(&pipe, &taken) }
     }
 
-    /// Writes text to standard error, as it is. Text is lost without a reader, on a full disk, or
-    /// if the reader takes nothing for a second.
+    /// Writes text to standard error, unchanged. The text is lost if the pipe is closed, the disk is
+    /// full, or the reader reads nothing for a second.
     static func write(_ text: String) {
         withoutBrokenPipes {
             _ = Array(text.utf8).withUnsafeBytes { send($0, to: STDERR_FILENO, patience: 1_000) }
@@ -83,9 +83,9 @@ enum StandardStreams {
 
     /// Writes all of `bytes`.
     ///
-    /// - Parameter patience: Milliseconds to wait for a reader each time that it takes nothing. -1
-    ///   waits without limit.
-    /// - Returns: The number of bytes written, and the error number if that is not all.
+    /// - Parameter patience: The time to wait for the reader before each write, in milliseconds. -1
+    ///   is unlimited.
+    /// - Returns: The number of bytes written, and the error number if not all were written.
     static func send(
         _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, patience: Int32
     ) -> (sent: Int, failure: Int32?) {
@@ -94,8 +94,8 @@ enum StandardStreams {
             var rest = UnsafeRawBufferPointer(rebasing: bytes[sent...])
             if patience >= 0 {
                 if let failure = wait(for: descriptor, patience) { return (sent, failure) }
-                // A ready pipe takes this much at once, even if its writes block. The standard
-                // streams block, because other processes share them.
+                // A ready pipe takes this much without blocking. The streams are in blocking mode,
+                // because other processes share them.
                 rest = UnsafeRawBufferPointer(rebasing: rest.prefix(Int(PIPE_BUF)))
             }
             let count = Foundation.write(descriptor, rest.baseAddress, rest.count)
@@ -113,7 +113,7 @@ enum StandardStreams {
         return (sent, nil)
     }
 
-    /// Waits until a write can proceed or fail. Returns an error number after too long a time.
+    /// Waits until a write can proceed or fail. Returns EAGAIN after a timeout.
     private static func wait(for descriptor: Int32, _ patience: Int32) -> Int32? {
         var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         while true {
@@ -126,19 +126,19 @@ enum StandardStreams {
 }
 
 extension String {
-    /// The text with its long lines broken between words. Each part of a line keeps the
-    /// indentation of that line, if its longest word leaves room for it.
+    /// Returns the text with long lines broken between words. Each part of a line keeps the
+    /// indentation of the line, unless the longest word needs the space.
     ///
-    /// - Parameter hanging: The number of blanks by which to indent continued lines further.
+    /// - Parameter hanging: The number of spaces by which to indent continued lines further.
     func wrapped(to width: Int, hanging: Int) -> String {
         split(separator: "\n", omittingEmptySubsequences: false).map { line -> String in
-            guard line.count > width else { return String(line) }
+            guard line.columns > width else { return String(line) }
             let words: [Substring] = line.split(separator: " ")
-            let room = max(0, width - (words.map(\.count).max() ?? 0))
+            let room = max(0, width - (words.map(\.columns).max() ?? 0))
             let own = line.prefix { $0 == " " }.count
             var lines: [String] = []
             for word in words {
-                if let last = lines.last, last.count + 1 + word.count <= width {
+                if let last = lines.last, last.columns + 1 + word.columns <= width {
                     lines[lines.count - 1] = "\(last) \(word)"
                 } else {
                     let indent = min(room, lines.isEmpty ? own : own + hanging)

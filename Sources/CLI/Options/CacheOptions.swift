@@ -5,13 +5,13 @@ import LarderCache
 struct CacheOptions: ParsableArguments {
     @Option(
         name: .customLong("cache"),
-        help: ArgumentHelp(
-            "The cache directory. (default: $LARDER_CACHE, else the user's cache directory)",
-            valueName: "dir"), completion: .directory)
+        help: .common(
+            "The cache directory. (default: $LARDER_CACHE, else the user's cache directory)", "dir"
+        ), completion: .directory)
     var directory: String?
 
     func validate() throws {
-        // A script's variable may be unset: the working directory is not meant.
+        // An unset variable in a script must not select the working directory.
         if directory == "" { throw ValidationError("--cache needs the name of a directory.") }
     }
 
@@ -26,32 +26,33 @@ struct CacheOptions: ParsableArguments {
             if let caches = environment["XDG_CACHE_HOME"], caches.hasPrefix("/") {
                 return caches + "/larder"
             }
-            // An empty HOME is not set (``ForeignBytes``).
+            // ``ForeignBytes`` has unset an empty HOME.
             return (environment["HOME"] ?? NSHomeDirectory()) + "/.cache/larder"
         #endif
     }
 
     var absolutePath: String { URL(fileURLWithPath: path).standardizedFileURL.path }
 
-    /// Opens the cache for reading. Nil if there is none, with a message.
+    /// Opens the cache for reading. If there is no cache, prints a message and returns nil.
     ///
-    /// - Parameter makingRoom: Whether the disk may be too full for anything but an eviction.
+    /// - Parameter makingRoom: Whether to open the cache for an eviction, even if the disk is full.
     func open(wait: LockWait = .none, makingRoom: Bool = false) throws -> Cache? {
         let cache = try present(wait, makingRoom ? Cache.openMakingRoom : Cache.open)
         if cache == nil {
-            Console.complain("\(absolutePath): there is no cache here; it reads as an empty one")
+            Console.complain("\(absolutePath): no cache here; treated as an empty cache")
         }
         return cache
     }
 
     func openIfThere() throws -> Cache? { try present(.none, Cache.open) }
 
-    /// - Throws: ``MissingInput`` if there is none.
+    /// - Throws: ``MissingInput`` if there is no cache.
     func required(wait: LockWait) throws -> Cache { try required(present(wait, Cache.open)) }
 
-    /// Opens the cache to verify it, though its index may be damaged.
+    /// Opens a cache whose index may be damaged, to verify it.
     ///
-    /// - Throws: ``MissingInput`` if there is none: a mistyped path is not a whole cache.
+    /// - Throws: ``MissingInput`` if there is no cache, because a mistyped path must not verify as a
+    ///   clean cache.
     func openDamaged(wait: LockWait, isForRepair: Bool) throws -> Cache {
         try required(
             present(wait) { (path, wait, log) throws(CacheError) in
@@ -61,7 +62,7 @@ struct CacheOptions: ParsableArguments {
 
     private func required(_ cache: Cache?) throws(MissingInput) -> Cache {
         if let cache { return cache }
-        throw MissingInput(description: "\(absolutePath): there is no cache here")
+        throw MissingInput(description: "\(absolutePath): no cache here")
     }
 
     private func present(

@@ -3,7 +3,7 @@ import Foundation
 import LarderCache
 
 extension ArgumentVisibility {
-    /// An option that `--help` leaves to `--help-all`, completions and manual pages.
+    /// The visibility of options that only `--help-all`, completions and manual pages show.
     static let rare: ArgumentVisibility = {
         let words = CommandLine.arguments.dropFirst().prefix { $0 != "--" }
         let isHelp = words.first == "help" || words.contains("--help") || words.contains("-h")
@@ -12,6 +12,10 @@ extension ArgumentVisibility {
 }
 
 extension ArgumentHelp {
+    static func common(_ abstract: String, _ valueName: String) -> ArgumentHelp {
+        ArgumentHelp(abstract, valueName: valueName)
+    }
+
     static func rare(_ abstract: String, _ valueName: String? = nil) -> ArgumentHelp {
         ArgumentHelp(abstract, valueName: valueName, visibility: .rare)
     }
@@ -21,9 +25,9 @@ extension CompletionKind {
     static let manifest = file(extensions: [
         "gz", "json", "jsonl", "ndjson", "opml", "plist", "rss", "txt", "xml", "yaml", "yml",
     ])
-    /// URLs and keys in the cache, or for `unpin` those that are pinned.
+    /// The URLs and keys in the cache. For `unpin`, only the pinned ones.
     static let cachedNames = custom { words, index, prefix in
-        // Because the shell waits.
+        // Exits after 2 s, because the shell waits.
         alarm(2)
         // Bash and zsh pass words with their quotes.
         let words = (words.prefix(index) + [prefix]).map { $0.filter { !"\"'\\".contains($0) } }
@@ -37,15 +41,15 @@ extension CompletionKind {
             return String(word.dropFirst("--cache=".count))
         }
         guard let place = words.lastIndex(of: "--cache") else { return nil }
-        // Bash makes a word of "=".
+        // Bash passes "=" as a separate word.
         return words[(place + 1)...].first { $0 != "=" }
     }
 }
 
-/// The URLs and keys in a cache. No more are read than are shown.
+/// The URLs and keys in a cache.
 struct CachedNames {
-    private static let most = 200
-    private static let longest = 2048
+    private static let maximumCount = 200
+    private static let maximumLength = 2048
 
     let arePinned: Bool
     let cache: String?
@@ -53,20 +57,20 @@ struct CachedNames {
     func beginning(with text: String) -> [String] {
         guard let options = try? CacheOptions.parse(cache.map { ["--cache", expanded($0)] } ?? []),
             let cache = try? Cache.open(at: options.path),
-            // The shell inserts what all words have in common. The first words and the last one
-            // have the same in common as all.
+            // The shell inserts the common prefix of all names. The first names and the last name,
+            // which are returned here, have the same common prefix.
             let names = try? cache.keys(
-                beginningWith: text, limit: Self.most, arePinned: arePinned)
+                beginningWith: text, limit: Self.maximumCount, arePinned: arePinned)
         else { return [] }
         let isZsh = CompletionShell.requesting == .zsh
-        // Zsh reads a description behind a colon.
+        // Zsh reads the text after a colon as a description.
         return names.filter(Self.isShowable).map { isZsh ? $0.replacing(":", with: "\\:") : $0 }
     }
 
-    /// Whether a name has no secrets, and nothing that a terminal or a shell would obey: bash
-    /// expands the names in a completion.
+    /// Whether a name contains no secrets and nothing that a terminal or a shell would interpret:
+    /// bash expands the names in a completion.
     private static func isShowable(_ name: String) -> Bool {
-        name.utf8.count <= longest && name.shownAsURL.utf8.elementsEqual(name.utf8)
+        name.utf8.count <= maximumLength && name.shownAsURL.utf8.elementsEqual(name.utf8)
             && !name.utf8.contains { " $`\\\"'{}".utf8.contains($0) }
     }
 

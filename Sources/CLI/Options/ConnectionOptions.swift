@@ -7,15 +7,15 @@ struct ConnectionOptions: ParsableArguments {
     @Option(
         help: .rare(
             """
-            Connect through this http, https, socks4, socks4a, socks5 or socks5h proxy. An empty \
-            value means no proxy. (default: $http_proxy, $https_proxy, $all_proxy)
+            The http, https, socks4, socks4a, socks5 or socks5h proxy. An empty value means no \
+            proxy. (default: $http_proxy, $https_proxy, $all_proxy)
             """, "url"))
     var proxy: String?
 
     @Option(
         help: .rare(
-            "Reach these hosts, domains and networks without a proxy. (default: $no_proxy)", "list")
-    )
+            "Hosts, domains and networks to connect to without the proxy. (default: $no_proxy)",
+            "list"))
     var noProxy: String?
 
     @Option(
@@ -28,36 +28,35 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         help: .rare(
-            "Give up a connection that takes longer than this to open: 5s, 2m. (default: 10s)",
-            "time"),
+            "The time limit for opening a connection, for example 5s or 2m. (default: 10s)", "time"),
         transform: TimeSpan.parseAboveZero)
     var connectTimeout = TimeSpan(seconds: 10)
 
     @Option(
         help: .rare(
-            "Give up a transfer below 100 bytes per second for this long: 20s, 2m. (default: 30s)",
+            "Abort a transfer that is slower than 100 bytes per second for this time. (default: 30s)",
             "time"),
         transform: TimeSpan.parseAboveZero)
     var stallTimeout = TimeSpan(seconds: 30)
 
     @Option(
-        help: ArgumentHelp(
-            "Receive at most this much per second, for all transfers together: 500kB/s, 2MiB/s.",
-            valueName: "size/s"),
+        help: .common(
+            "The total download rate of all transfers, for example 500kB/s or 2MiB/s.", "size/s"),
         transform: ByteCount.perSecond)
     var limitRate: ByteCount?
 
     @Option(
         help: .rare(
             """
-            For the first host and port, connect to the second. If empty, the first ones mean any, \
-            and the second ones mean no change.
+            Connect to the second host and port instead of the first. If the first host or port is \
+            empty, it matches any. If the second is empty, it is unchanged. May be repeated.
             """, "host:port:host:port"))
     var connectTo: [String] = []
 
     @Option(
         help: .rare(
-            "Use these addresses for a host and port instead of a look-up.", "host:port:address,…"))
+            "Use these addresses for a host and port, without a DNS lookup. May be repeated.",
+            "host:port:address,…"))
     var resolve: [String] = []
 
     func validate() throws { _ = try (proxies(), connectToRules(), resolveRules()) }
@@ -73,7 +72,7 @@ struct ConnectionOptions: ParsableArguments {
         configuration.maximumBytesPerSecond = limitRate?.bytes
     }
 
-    /// The configuration of a client of remotes alone.
+    /// Returns the configuration of a client that connects only to a remote.
     func configuration() throws -> TransferConfiguration {
         var configuration = TransferConfiguration()
         configuration.userAgent = LarderVersion.userAgent
@@ -87,7 +86,7 @@ struct ConnectionOptions: ParsableArguments {
                 proxy: proxy, noProxy: noProxy,
                 environment: ProcessInfo.processInfo.environment)
         } catch {
-            // Not quoted: a value may contain a password.
+            // The value is not quoted, because it may contain a password.
             let name = error.variable.map { "$\($0)" } ?? "--proxy"
             let reason =
                 switch error.reason {
@@ -111,7 +110,7 @@ struct ConnectionOptions: ParsableArguments {
         _ texts: [String], _ option: String, _ form: String, _ value: (String) -> Value?
     ) throws -> [Value] {
         try texts.map { text in
-            // Not quoted: it may be a URL with a password.
+            // The text is not quoted, because it may be a URL with a password.
             guard let value = value(text) else { throw ValidationError("\(option) needs \(form).") }
             return value
         }
@@ -122,14 +121,12 @@ struct ConnectionOptions: ParsableArguments {
             try MissingInput.check(caCert, for: "--ca-cert")
             return caCert
         }
-        let environment = ProcessInfo.processInfo.environment
-        let named = [
-            ("$CURL_CA_BUNDLE", environment["CURL_CA_BUNDLE"] ?? ""),
-            ("$SSL_CERT_FILE", environment["SSL_CERT_FILE"] ?? ""),
-        ]
-        guard let (source, file) = named.first(where: { !$0.1.isEmpty }) else { return nil }
-        try MissingInput.check(file, for: source)
-        return file
+        for name in ["CURL_CA_BUNDLE", "SSL_CERT_FILE"] {
+            guard let file = Terminal.environment(name), !file.isEmpty else { continue }
+            try MissingInput.check(file, for: "$\(name)")
+            return file
+        }
+        return nil
     }
 }
 
@@ -140,7 +137,7 @@ struct AddressOptions: ParsableArguments {
     @Option(
         name: .customLong("allow-host"),
         help: .rare(
-            "Connect to this host whatever its addresses are. May be repeated.", "host[:port]"))
+            "Connect to this host even if its address is private. May be repeated.", "host[:port]"))
     var allowedHosts: [String] = []
 
     @Flag(help: .rare("Follow redirects from https to http.")) var allowDowngrade = false

@@ -3,34 +3,34 @@ import Foundation
 import LarderHTTP
 import LarderPrefetch
 
-/// Messages never quote a value of these options, which may be a secret.
+/// Options whose values may be secrets. Messages never quote them.
 struct CredentialOptions: ParsableArguments {
     @Option(
         name: .customLong("header"),
-        help: ArgumentHelp(
+        help: .common(
             """
-            Send 'Name: value' to the hosts that manifests name, or 'host: Name: value' to that \
-            host only. May be repeated.
-            """, valueName: "field"))
+            Send the header 'Name: value' to the hosts in manifests, or with 'host: Name: value', \
+            only to that host. May be repeated.
+            """, "field"))
     var headers: [String] = []
 
     @Flag(help: "Read user names and passwords from $NETRC, else ~/.netrc.") var netrc = false
 
     @Option(
-        help: ArgumentHelp("Read user names and passwords from this file.", valueName: "file"),
+        help: .common("Read user names and passwords from this file.", "file"),
         completion: .file())
     var netrcFile: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Present the certificate in this PEM file to the servers that manifests name.",
-            valueName: "file"), completion: .file())
+        help: .common(
+            "A PEM file with the client certificate for the servers in manifests.", "file"),
+        completion: .file())
     var clientCert: String?
 
     @Option(
-        help: ArgumentHelp(
+        help: .common(
             "The private key of --client-cert, without a passphrase. (default: in the same file)",
-            valueName: "file"), completion: .file())
+            "file"), completion: .file())
     var clientKey: String?
 
     func validate() throws {
@@ -64,8 +64,7 @@ struct CredentialOptions: ParsableArguments {
     private var netrcPath: String? {
         if let netrcFile { return netrcFile }
         guard netrc else { return nil }
-        let environment = ProcessInfo.processInfo.environment
-        if let named = environment["NETRC"], !named.isEmpty { return named }
-        return (environment["HOME"] ?? NSHomeDirectory()) + "/.netrc"
+        if let file = Terminal.environment("NETRC"), !file.isEmpty { return file }
+        return (Terminal.environment("HOME") ?? NSHomeDirectory()) + "/.netrc"
     }
 }

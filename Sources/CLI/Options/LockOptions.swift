@@ -3,29 +3,26 @@ import LarderCache
 
 struct LockOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp(
-            "Run only while no other run has this name (of letters, digits, '.', '_' and '-').",
-            valueName: "name"))
+        help: .common(
+            "Wait until no other run has this name of letters, digits, '.', '_' and '-'.", "name"))
     var exclusive: String?
 
-    @Flag(help: "Do not wait for other runs, but exit with status 75.") var noWait = false
+    @Flag(help: "Exit with status 75 instead of waiting for other runs.") var noWait = false
 
     @Option(
         name: .customLong("wait"),
-        help: ArgumentHelp(
-            """
-            Wait at most this long for other runs, then exit with status 75. (default: as long as \
-            it takes)
-            """, valueName: "time"), transform: TimeSpan.parse)
+        help: .common(
+            "Exit with status 75 after waiting this long for other runs. (default: no limit)",
+            "time"), transform: TimeSpan.parse)
     var limit: TimeSpan?
 
     func validate() throws {
         if let exclusive, !NamedLock.isName(exclusive) {
             throw ValidationError(
-                "--exclusive needs a name of letters, digits, '.', '_' and '-', at most 100.")
+                "--exclusive needs a name of at most 100 letters, digits, '.', '_' and '-'.")
         }
         if noWait, limit != nil {
-            throw ValidationError("--no-wait and --wait exclude each other.")
+            throw ValidationError("--no-wait and --wait cannot be combined.")
         }
     }
 
@@ -35,7 +32,7 @@ struct LockOptions: ParsableArguments {
         }
     }
 
-    /// Takes the lock of `--exclusive`. Nil without that option, or without a cache.
+    /// Takes the lock of `--exclusive`. Returns nil without that option, or if there is no cache.
     func take(
         on cache: CacheOptions, create: Bool, for command: String, wait: LockWait
     ) throws -> NamedLock? {

@@ -6,11 +6,11 @@ import LarderManifest
 
 struct ManifestOptions: ParsableArguments {
     @Argument(
-        help: ArgumentHelp(
+        help: .common(
             """
             A file, an http or https URL, or - for standard input. The format is XML or binary \
             plist, JSON, JSON Lines or a list of URLs, with or without gzip.
-            """, valueName: "manifest"), completion: .manifest)
+            """, "manifest"), completion: .manifest)
     var manifests: [String]
 
     @Flag(help: .rare("Accept bodies that are not images.")) var anyContent = false
@@ -28,43 +28,42 @@ struct ManifestOptions: ParsableArguments {
         do {
             return try HTTPURL(text)
         } catch {
-            // Not quoted: it may contain a password.
+            // The URL is not quoted, because it may contain a password.
             let isHTTP = ["http", "https"].contains(scheme.lowercased())
             throw ValidationError(
                 isHTTP
-                    ? "A manifest's URL cannot be read as one."
-                    : "A manifest's URL has the scheme '\(scheme)', and not http or https.")
+                    ? "The URL of a manifest is not valid."
+                    : "The URL of a manifest has the scheme '\(scheme)' instead of http or https.")
         }
     }
 
     func validate() throws {
-        if manifests.isEmpty { throw ValidationError("Name at least one manifest.") }
+        if manifests.isEmpty { throw ValidationError("At least one manifest is required.") }
         try LocalManifests.validate(manifests)
     }
 }
 
 struct ManifestSelection: ParsableArguments {
     @Option(
-        help: ArgumentHelp(
-
+        help: .common(
             """
-            The manifest whose icons are meant. May be repeated. (import and pull need one; \
-            default for export and push: all of the cache)
-            """, valueName: "manifest"),
+            Use the icons in this manifest. May be repeated. (required for import and pull; \
+            default for export and push: all icons in the cache)
+            """, "manifest"),
         completion: .manifest)
     var manifest: [String] = []
 
     func validate() throws { try LocalManifests.validate(manifest) }
 
     func requireSome() throws {
-        if manifest.isEmpty { throw ValidationError("Name at least one --manifest.") }
+        if manifest.isEmpty { throw ValidationError("At least one --manifest is required.") }
     }
 }
 
-/// Manifests that are read without the network: files, standard input, or cached ones of URLs.
+/// Manifests that are read without the network: files, standard input, and cached copies of URLs.
 struct LocalManifests {
     private let sources: [ManifestSource]
-    /// Manifests that are resources themselves.
+    /// The keys of the manifests at URLs, which are resources too.
     private let ownKeys: [String]
     private let rules: ManifestRules
 
@@ -84,24 +83,24 @@ struct LocalManifests {
     }
 
     static func validate(_ names: [String]) throws {
-        if names.contains("") { throw ValidationError("A manifest's name is empty.") }
+        if names.contains("") { throw ValidationError("The name of a manifest is empty.") }
         try validateStandardInput(names)
         _ = try names.map(ManifestOptions.url)
     }
 
     static func validateStandardInput(_ names: [String]) throws {
         if names.filter({ $0 == "-" }).count > 1 {
-            throw ValidationError("Standard input can be read only once.")
+            throw ValidationError("Standard input (-) can be read only once.")
         }
     }
 
-    /// Calls a body with the keys of their entries, and of manifests at URLs.
+    /// Calls `body` with the keys of the entries and of manifests at URLs.
     func forEachKey(_ body: (String) throws -> Void) throws {
         try ManifestKeys(sources, rules: rules).forEach(body)
         try ownKeys.forEach(body)
     }
 
-    /// Does the same, but throws if an entry cannot be used, or if there is none.
+    /// Calls `body` as ``forEachKey(_:)`` does. Throws if an entry is unusable or no icon is named.
     func forEachKeyOfAll(_ body: (String) throws -> Void) throws {
         var isEmpty = true
         try ManifestKeys(sources, rules: rules, mustBeUsable: true).forEach { key in
@@ -111,7 +110,7 @@ struct LocalManifests {
         guard isEmpty else { return try ownKeys.forEach(body) }
         throw ManifestError(
             .empty, source: sources.map(\.name).joined(separator: ", "),
-            "no icon is named: everything would go")
+            "no entry names an icon, so every object would be removed")
     }
 
     static func isURL(_ text: String) -> Bool {

@@ -1,15 +1,16 @@
 import ArgumentParser
 import Foundation
 
+/// A number and its unit.
 struct Quantity {
     let number: Decimal
-    /// The letters behind the number, as typed.
+    /// The letters after the number, as typed.
     let unit: Substring
-    /// Also true for a fraction of zeros.
+    /// Whether the number has a decimal point, as in `5.0`.
     let hasFraction: Bool
 
-    /// Removes a quantity from the beginning of a text. Nil without a number of at most 38 digits,
-    /// the precision of a decimal.
+    /// Removes a quantity from the start of a text. Returns nil if the text does not start with a
+    /// number, or if the number has more than 38 digits, the precision of `Decimal`.
     init?(takenFrom text: inout Substring) {
         guard let match = text.prefixMatch(of: /([0-9]*)(\.[0-9]+)?([^0-9.]*)/) else { return nil }
         let digits = match.output.1 + (match.output.2 ?? "")
@@ -24,15 +25,15 @@ struct Quantity {
         text = text[match.range.upperBound...]
     }
 
-    /// Returns the quantity times the size of its unit, rounded down. Nil if that is too large, or
-    /// is rounded to 0.
+    /// Returns the quantity in units of `size`, rounded down. Returns nil if the result overflows,
+    /// or if a positive number is rounded to 0.
     func counted(in size: Int64) -> Int64? {
         var (product, count) = (number * Decimal(size), Decimal())
         NSDecimalRound(&count, &product, 0, .down)
         return count > 0 || number == 0 ? Int64(count.description) : nil
     }
 
-    /// Parses a number of requests a second, with or without `/s` at the end.
+    /// Parses a number of requests per second, with or without `/s` at the end.
     static func perSecond(_ argument: String) throws -> Double {
         var rest = argument[...]
         if let quantity = Quantity(takenFrom: &rest), rest.isEmpty,
@@ -40,10 +41,10 @@ struct Quantity {
         {
             return NSDecimalNumber(decimal: quantity.number).doubleValue
         }
-        throw ValidationError("it is a number, such as 5, 0.5 or 5/s")
+        throw ValidationError("expected a number, such as 5, 0.5 or 5/s")
     }
 
-    /// Returns a percentage up to 100. Exact, because 0.1 % of 1,000 is one.
+    /// Parses a percentage from 0 to 100. A decimal is exact: 0.1 % of 1,000 is 1.
     static func percent(_ argument: String) -> Decimal? {
         var rest = argument[...]
         guard argument.prefix(1).isDigits, let quantity = Quantity(takenFrom: &rest), rest.isEmpty,
@@ -72,14 +73,15 @@ struct ByteCount {
         var rest = argument
         guard let quantity = Quantity(takenFrom: &rest), rest.isEmpty,
             let size = Self.size(of: quantity.unit),
-            // A fraction of a byte: a unit was forgotten.
+            // In a fraction of bytes, the unit was forgotten.
             size > 1 || !quantity.hasFraction,
             let bytes = quantity.counted(in: size)
         else { return nil }
         self.bytes = bytes
     }
 
-    /// The number of bytes in a unit, in either case. Nil for `Mb`, which may mean a megabit.
+    /// Returns the number of bytes in a unit, in upper or lower case. Returns nil for `Mb`, which
+    /// may mean a megabit.
     private static func size(of unit: Substring) -> Int64? {
         guard unit.wholeMatch(of: /[A-Z]b/) == nil else { return nil }
         let unit = unit.lowercased()
@@ -96,20 +98,20 @@ struct ByteCount {
 
     static func parse(_ argument: String) throws -> ByteCount {
         if let count = ByteCount(argument[...]) { return count }
-        throw ValidationError("a size is \(form)")
+        throw ValidationError("expected \(form)")
     }
 
     static func parseAboveZero(_ argument: String) throws -> ByteCount {
         let count = try parse(argument)
-        guard count.bytes > 0 else { throw ValidationError("it must be at least 1") }
+        guard count.bytes > 0 else { throw ValidationError("must be at least 1") }
         return count
     }
 
-    /// Parses a number of bytes a second, with or without `/s` at the end.
+    /// Parses a number of bytes per second, with or without `/s` at the end.
     static func perSecond(_ argument: String) throws -> ByteCount {
         let size = argument.hasSuffix("/s") ? argument.dropLast(2) : argument[...]
         if let count = ByteCount(size), count.bytes > 0 { return count }
-        throw ValidationError("a rate per second is more than 0: \(form)")
+        throw ValidationError("must be more than 0: \(form)")
     }
 }
 
@@ -122,7 +124,7 @@ struct TimeSpan {
 
     init(seconds: Int64) { duration = .seconds(seconds) }
 
-    /// A sum of quantities in units that get shorter, or one number.
+    /// Parses one number, or a sum of quantities from the longest unit to the shortest.
     private init?(_ argument: String) {
         var rest = argument[...]
         var shortest = Int64.max
@@ -130,7 +132,7 @@ struct TimeSpan {
         repeat {
             guard let quantity = Quantity(takenFrom: &rest),
                 let length = Self.microseconds(in: quantity.unit), length < shortest,
-                // In a sum, a number without a unit may be anything.
+                // In a sum, a number without a unit is ambiguous.
                 !quantity.unit.isEmpty || shortest == .max && rest.isEmpty,
                 let part = quantity.counted(in: length), part <= Self.longest - sum
             else { return nil }
@@ -140,7 +142,8 @@ struct TimeSpan {
         duration = .microseconds(sum)
     }
 
-    /// The length of a unit, in either case. Nil for `M`, which may mean a month.
+    /// Returns the length of a unit, in upper or lower case. Returns nil for `M`, which may mean a
+    /// month.
     private static func microseconds(in unit: Substring) -> Int64? {
         guard !unit.contains("M") else { return nil }
         return switch unit.lowercased() {
@@ -160,14 +163,14 @@ struct TimeSpan {
         if let span = TimeSpan(argument) { return span }
         throw ValidationError(
             """
-            a time is a number of seconds, or numbers with ms, s, m, h, d or w, such as 90s, \
-            1.5h, 30d or 1h30m; at most a century
+            expected seconds, or numbers with ms, s, m, h, d or w, such as 90s, 1.5h, 30d or \
+            1h30m; at most 100 years
             """)
     }
 
     static func parseAboveZero(_ argument: String) throws -> TimeSpan {
         let span = try parse(argument)
-        guard span.duration > .zero else { throw ValidationError("it must be more than 0") }
+        guard span.duration > .zero else { throw ValidationError("must be more than 0") }
         return span
     }
 }

@@ -3,63 +3,60 @@ import LarderCore
 import LarderManifest
 import LarderPrefetch
 
-/// The same for every command, so that one finds what another has fetched.
+/// Options for reading manifests. All commands have the same, so that every command finds the icons
+/// that a prefetch stored.
 struct ReadingOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Resolve relative icon URLs against this URL.", valueName: "url"))
+    @Option(help: .common("Resolve relative icon URLs against this URL.", "url"))
     var baseURL: String?
 
     @Option(
-        help: ArgumentHelp(
-            """
-            Where the entries are, such as feed.results. By default, the manifest's shape decides.
-            """, valueName: "path"))
+        help: .common(
+            "The path of the entries, such as feed.results. (default: detected)", "path"))
     var entries: String?
 
-    @Option(help: .rare("Where an entry's name is.", "path")) var nameKey: String?
+    @Option(help: .rare("The path of the name in an entry.", "path")) var nameKey: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Where an entry's icons are, such as logo or icons[*].src. May be repeated.",
-            valueName: "path"))
+        help: .common(
+            "The path of the icons in an entry, such as logo or icons[*].src. May be repeated.",
+            "path"))
     var iconKey: [String] = []
 
-    @Option(help: .rare("Where an entry's priority is.", "path")) var priorityKey: String?
+    @Option(help: .rare("The path of the priority in an entry.", "path")) var priorityKey: String?
 
-    @Option(help: .rare("Where an entry's digest is: sha256-…, or 64 hexadecimal digits.", "path"))
+    @Option(
+        help: .rare(
+            "The path of the digest in an entry: sha256-… or 64 hexadecimal digits.", "path"))
     var integrityKey: String?
 
-    @Option(help: .rare("Which icons to take if an entry has several."))
+    @Option(help: .rare("The icons to use if an entry has several."))
     var icons = IconSelection.all
 
     @Option(
         help: .rare(
-            """
-            Replace {size}, {width}, {height}, {w} and {h} in an icon's URL with this number of \
-            pixels.
-            """, "n"))
+            "The pixels for {size}, {width}, {height}, {w} and {h} in icon URLs.", "n"))
     var iconSize = 512
 
-    @Option(help: .rare("Fetch ipfs: URLs from here, such as https://ipfs.io.", "url"))
+    @Option(help: .rare("Download ipfs: URLs from this gateway: https://ipfs.io.", "url"))
     var ipfsGateway: String?
 
     @Option(
         help: .rare(
-            "Refuse a manifest with more entries. One with several icons counts once per icon.", "n"
-        ))
+            "The maximum number of entries in a manifest. Each icon of an entry counts.", "n"))
     var maxEntries = ManifestLimits().maximumEntries
 
     @Option(
         help: .rare(
             """
-            Refuse a manifest from a URL, or unpacked from gzip, that is longer. (default: 256MiB)
+            The maximum size of a manifest from a URL, or unpacked from gzip. (default: 256MiB)
             """, "size"), transform: ByteCount.parse)
     var maxManifestSize = ByteCount(ManifestLimits().maximumUnpackedSize)
 
     @Option(
         help: .rare(
             """
-            Refuse a gzip file that unpacks to more than this many times its length, and more than \
-            16MiB.
+            The maximum ratio of unpacked to compressed size of a gzip file that unpacks to more \
+            than 16MiB.
             """, "n"))
     var maxUnpackRatio = ManifestLimits().maximumUnpackingRatio
 
@@ -74,7 +71,7 @@ struct ReadingOptions: ParsableArguments {
 
     func validate(for manifests: [String]) throws {
         if manifests.isEmpty, try rules() != ManifestRules() {
-            throw ValidationError("Options for reading manifests need --manifest.")
+            throw ValidationError("Options for reading manifests require --manifest.")
         }
     }
 
@@ -84,8 +81,7 @@ struct ReadingOptions: ParsableArguments {
         rules.entries = try entries.map { try Self.path($0, of: "--entries") }
         if rules.entries?.isFilter == true {
             throw ValidationError(
-                "--entries takes no filter ([?…]): a manifest is read from front to back, once."
-            )
+                "--entries cannot contain a filter ([?…]), because a manifest is read in one pass.")
         }
         rules.nameKey = try nameKey.map { try Self.path($0, of: "--name-key") }
         rules.iconKeys = try iconKey.map { try Self.path($0, of: "--icon-key") }
@@ -104,7 +100,7 @@ struct ReadingOptions: ParsableArguments {
         let filled = URLPlaceholders(base, size: size)
         if let placeholder = filled.unfilled {
             let name = placeholder.quoted(limit: 40)
-            throw ValidationError("--base-url has the placeholder \(name), which nothing fills.")
+            throw ValidationError("--base-url has the unknown placeholder \(name).")
         }
         return filled.text
     }
@@ -114,7 +110,7 @@ struct ReadingOptions: ParsableArguments {
             return try ManifestPath(text)
         } catch {
             throw ValidationError(
-                "\(option) is not a path, such as feed.results or icons[*].src: \(error).")
+                "\(option) needs a path, such as feed.results or icons[*].src: \(error).")
         }
     }
 }

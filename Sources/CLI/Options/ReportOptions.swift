@@ -14,8 +14,8 @@ struct ColorOptions: ParsableArguments {
     @Option(
         help: .rare(
             """
-            Colour what failed, is stale or is clean. With auto, on a terminal, unless NO_COLOR is \
-            set; CLICOLOR_FORCE colours always. (default: auto)
+            Colour results by outcome. auto colours on a terminal unless NO_COLOR is set, and \
+            always if CLICOLOR_FORCE is set. (default: auto)
             """, "auto|always|never"))
     var color: Choice?
 
@@ -35,11 +35,11 @@ struct ColorOptions: ParsableArguments {
 struct ReportOptions: ParsableArguments {
     @Flag(help: "Print the report as one JSON object.") var json = false
 
-    @Flag(name: .shortAndLong, help: "Print nothing, or one line if something is wrong.")
+    @Flag(name: .shortAndLong, help: "Print nothing, or one line if there is a problem.")
     var quiet = false
 
-    /// Writes a report: as JSON or text to standard output, and with `--quiet` the complaint to
-    /// standard error.
+    /// Writes a report to standard output, as JSON or text. With `--quiet`, writes only the
+    /// complaint to standard error.
     func write(json: String, text: @autoclosure () -> String, complaint: String?) {
         if self.json { print(json) } else if !quiet { print(text()) }
         if quiet, let complaint { Console.complain(complaint) }
@@ -50,14 +50,14 @@ struct LogOptions: ParsableArguments {
     @Option(
         help: .rare(
             """
-            Write messages of this level and above to standard error, one per line: trace, debug, \
+            Log messages of this level and above to standard error, one per line: trace, debug, \
             info, notice, warning or error. (default: none)
             """, "level"),
         completion: .list(Self.levels.map(\.rawValue)),
         transform: { text in
             if let level = levels.first(where: { $0.rawValue == text }) { return level }
             let names = levels.map(\.rawValue).joined(separator: ", ")
-            throw ValidationError("a level is one of \(names)")
+            throw ValidationError("expected one of \(names)")
         })
     var logLevel: Logger.Level?
 
@@ -67,7 +67,7 @@ struct LogOptions: ParsableArguments {
 }
 
 enum Log {
-    /// The least important level to write. Nil writes none. ``LogOptions`` sets it.
+    /// The lowest level to write, set by ``LogOptions``. If nil, nothing is logged.
     static let level = Mutex<Logger.Level?>(nil)
 
     static func logger(_ label: String = "larder") -> Logger? {

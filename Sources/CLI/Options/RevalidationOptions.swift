@@ -4,24 +4,24 @@ import LarderPrefetch
 
 struct RevalidationOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp(
+        help: .common(
             """
-            Which cached icons to ask for again. stale: those that are not fresh; always: also \
-            fresh ones, unless they are immutable; never: none.
-            """, valueName: "which"))
+            The cached icons to revalidate: stale ones only (stale), fresh ones too unless they \
+            are immutable (always), or none (never).
+            """, "which"))
     var revalidate = Revalidation.stale
 
     @Option(
         help: .rare(
             """
-            For this long, do not ask again for an icon that was gone (404, 410): it fails at \
-            once. 0 asks every time. (default: 1h)
+            The time during which an icon that was gone (404, 410) fails without a new request. 0 \
+            requests it every time. (default: 1h)
             """, "time"), transform: TimeSpan.parse)
     var failureTtl = TimeSpan(seconds: 3600)
 
-    @Flag(help: .rare("Ask again for icons that were gone (404, 410).")) var force = false
+    @Flag(help: .rare("Request icons that were gone (404, 410) again.")) var force = false
 
-    @Flag(help: "Fetch only what failed before, including icons that were gone.")
+    @Flag(help: "Download only icons that failed before, including those that were gone.")
     var retryFailed = false
 
     func apply(to policy: inout PlanPolicy) {
@@ -33,7 +33,7 @@ struct RevalidationOptions: ParsableArguments {
 
 extension Revalidation: ExpressibleByArgument {}
 
-/// The number of icons that may fail without an effect on the exit status: `20`, or `2.5%` of all.
+/// The number or percentage of icons that may fail with exit status 0: `20` or `2.5%`.
 enum FailureAllowance: Equatable, CustomStringConvertible {
     case count(Int)
     case percent(Decimal)
@@ -43,7 +43,7 @@ enum FailureAllowance: Equatable, CustomStringConvertible {
     static func parse(_ argument: String) throws -> FailureAllowance {
         if let percent = Quantity.percent(argument) { return .percent(percent) }
         if argument.isDigits, let count = Int(argument) { return .count(count) }
-        throw ValidationError("it is a count, such as 20, or a percentage up to 100%, such as 2.5%")
+        throw ValidationError("expected a count, such as 20, or a percentage up to 100%")
     }
 
     var description: String {

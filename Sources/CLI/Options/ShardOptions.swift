@@ -6,20 +6,19 @@ import LarderPrefetch
 struct ShardOptions: ParsableArguments {
     @Option(
         name: .customLong("shard"),
-        help: ArgumentHelp(
+        help: .common(
             """
-            Be worker i of n, counted from 0, and leave the icons on other workers' hosts to them: \
-            0/8. With auto/n, i comes from Kubernetes, Slurm or GNU parallel; with auto, n from \
-            Slurm, too.
-            """, valueName: "i/n"), transform: ShardName.parse)
+            Process only the hosts of worker i of n, counted from 0: 0/8. auto/n takes i from \
+            Kubernetes, Slurm or GNU parallel. auto also takes n, from Slurm.
+            """, "i/n"), transform: ShardName.parse)
     var name: ShardName?
 
     @Option(
         name: .customLong("split-host"),
         help: .rare(
             """
-            Divide the icons on this host into k pieces, for several workers, which share the \
-            limits per host. All workers need the same. May be repeated.
+            Divide the icons on this host into k parts for several workers, which share the limits \
+            per host. Must be the same for all workers. May be repeated.
             """, "host=k"))
     var splitHosts: [String] = []
 
@@ -33,13 +32,13 @@ struct ShardOptions: ParsableArguments {
         _ = try shard
     }
 
-    /// Checks that each piece of a host may have at least one request in flight.
+    /// Checks that each part of a host can have at least one request in flight.
     func validate(perHost: Int) throws {
         guard let pieces = try splits().map(\.pieces).max(), pieces > perHost else { return }
         throw ValidationError(
             """
-            --split-host divides a host into \(pieces) pieces, of which each needs a request of \
-            its own, but --max-per-host is \(perHost). Give --max-per-host \(pieces) or more.
+            --split-host divides a host into \(pieces) parts, but --max-per-host is \(perHost). \
+            Each part needs a request: use --max-per-host \(pieces) or more.
             """)
     }
 
@@ -53,7 +52,7 @@ struct ShardOptions: ParsableArguments {
             {
                 return split
             }
-            // Not quoted: it may be a URL with a password.
+            // The text is not quoted, because it may be a URL with a password.
             let pieces = HostSplit.allowedPieces
             throw ValidationError(
                 """
@@ -64,7 +63,7 @@ struct ShardOptions: ParsableArguments {
     }
 }
 
-/// The number of a worker and of all workers: `0/8`, or as a scheduler says (`auto`, `auto/8`).
+/// The index of a worker and the number of workers: `0/8`, or from a scheduler (`auto`, `auto/8`).
 enum ShardName: Equatable {
     case number(Int, of: Int)
     case auto(of: Int?)
@@ -82,13 +81,12 @@ enum ShardName: Equatable {
         }
         throw ValidationError(
             """
-            it is i/n, such as 0/8, where i is below n and n from 1 to \
-            \(Shard.allowedCounts.upperBound); or auto/n, or auto
+            expected i/n, such as 0/8, with i below n and n at most \
+            \(Shard.allowedCounts.upperBound), or auto/n, or auto
             """)
     }
 
-    /// - Throws: `ValidationError` if the scheduler does not say which worker this is, or
-    ///   contradicts the name.
+    /// - Throws: `ValidationError` if the scheduler sets no index, or contradicts the name.
     func shard(splits: [HostSplit] = []) throws -> Shard? {
         switch self {
         case .number(let index, let count): return Shard(index, of: count, splits: splits)
@@ -97,31 +95,28 @@ enum ShardName: Equatable {
             guard let count = wanted ?? task.count else {
                 throw ValidationError(
                     """
-                    --shard auto: \(task.variable) does not say how many workers there are. Say \
-                    it, as in auto/8.
+                    --shard auto: \(task.variable) does not include the number of workers. Add it, \
+                    as in auto/8.
                     """)
             }
-            // If part of an array is submitted again, it is numbered from 0 again.
+            // The tasks of an array that is partly submitted again have indices from 0 again.
             if let said = task.count, said != count {
                 throw ValidationError(
                     """
-                    --shard auto/\(count): the Slurm array has \(said.of("task")). Name the shard \
+                    --shard auto/\(count): the Slurm array has \(said.of("task")). Use the index \
                     instead, such as 0/\(count).
                     """)
             }
             let most = Shard.allowedCounts.upperBound
             guard count <= most else {
                 throw ValidationError(
-                    """
-                    --shard auto: the Slurm array has \(count) tasks, and at most \(most) workers \
-                    can share the work.
-                    """)
+                    "--shard auto: the Slurm array has \(count) tasks. The maximum is \(most).")
             }
             guard task.index < count else {
                 throw ValidationError(
                     """
-                    --shard auto/\(count): \(task.variable) is \(task.number), which is more than \
-                    \(count) workers have.
+                    --shard auto/\(count): \(task.variable) is \(task.number), too high for \
+                    \(count) workers.
                     """)
             }
             return Shard(task.index, of: count, splits: splits)
@@ -133,15 +128,15 @@ struct SchedulerTask {
     private static let slurm = "SLURM_ARRAY_TASK_ID"
     private static let parallel = "PARALLEL_SEQ"
 
-    /// From 0.
+    /// Counted from 0.
     let index: Int
     let count: Int?
-    /// The variable that the index comes from, and its value.
+    /// The name of the variable with the index, and its value.
     let variable: String
     let number: Int
 
-    /// - Throws: `ValidationError` without a scheduler, or with several: one may have started
-    ///   another, and either may count the workers.
+    /// - Throws: `ValidationError` without a scheduler, or with several: one may run inside the
+    ///   other, so the index is ambiguous.
     init(_ environment: [String: String]) throws {
         let set = ["JOB_COMPLETION_INDEX", Self.slurm, Self.parallel]
             .filter { environment[$0]?.isEmpty == false }
@@ -149,24 +144,25 @@ struct SchedulerTask {
             throw Self.unusable(
                 """
                  needs JOB_COMPLETION_INDEX (Kubernetes), \(Self.slurm) (Slurm) or \
-                \(Self.parallel) (GNU parallel), and none of them is set
+                \(Self.parallel) (GNU parallel) to be set
                 """)
         }
         guard set.count == 1 else {
             throw Self.unusable(
-                " needs one scheduler, and \(set.joined(separator: " and ")) are set")
+                " needs one scheduler, but \(set.joined(separator: " and ")) are set")
         }
         self.variable = variable
         number = try Self.number(variable, in: environment)
         switch variable {
         case Self.slurm: (index, count) = try Self.place(ofArrayTask: number, environment)
-        // Jobs are counted from 1.
+        // GNU parallel counts from 1.
         case Self.parallel: (index, count) = (number - 1, nil)
         default: (index, count) = (number, nil)
         }
     }
 
-    /// An array may begin anywhere and go in steps. With gaps, its tasks have no place.
+    /// Returns the place of a task in an array, which may start at any number and have steps.
+    /// Throws if the array has gaps.
     private static func place(
         ofArrayTask id: Int, _ environment: [String: String]
     ) throws -> (index: Int, count: Int) {
@@ -177,7 +173,7 @@ struct SchedulerTask {
             environment["SLURM_ARRAY_TASK_\(name)"]?.isEmpty == false ? try number(name) : nil
         }
         let (count, first) = (try number("COUNT"), try number("MIN"))
-        // A single task is first, whatever the step is.
+        // The step of an array with one task is irrelevant.
         if count == 1, id == first { return (0, 1) }
         let (step, last) = (try optional("STEP") ?? 1, try optional("MAX"))
         guard step > 0, id >= first, (id - first) % step == 0, (id - first) / step < count,
@@ -199,6 +195,6 @@ struct SchedulerTask {
     }
 
     private static func unusable(_ reason: String) -> ValidationError {
-        ValidationError("--shard auto\(reason). Name the shard instead, such as 0/8.")
+        ValidationError("--shard auto\(reason). Or use an index, such as --shard 0/8.")
     }
 }

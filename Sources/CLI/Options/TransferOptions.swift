@@ -2,50 +2,48 @@ import ArgumentParser
 import LarderPrefetch
 
 struct TransferOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Run at most this many transfers at once.", valueName: "n"))
+    @Option(help: .common("The maximum number of concurrent transfers.", "n"))
     var maxConcurrent = 16
 
     @Option(
         help: .rare(
             """
-            Send at most this many requests at once to one scheme, host and port. If there are \
-            several, the limit for each is at most one less than --max-concurrent.
+            The maximum number of concurrent requests to one scheme, host and port. With several \
+            hosts, it is at most one less than --max-concurrent.
             """, "n"))
     var maxPerHost = 6
 
     @Option(
-        help: .rare("Refuse bodies larger than this: 500kB, 2MiB. (default: 16MiB)", "size"),
+        help: .rare(
+            "The maximum size of an icon, for example 500kB or 2MiB. (default: 16MiB)", "size"),
         transform: ByteCount.parseAboveZero)
     var maxObjectSize = ByteCount(16 << 20)
 
     @Option(
-        help: .rare(
-            "Give up a transfer that takes longer than this: 90s, 1h. (default: 5m)", "time"),
+        help: .rare("The time limit for a transfer, for example 90s or 1h. (default: 5m)", "time"),
         transform: TimeSpan.parseAboveZero)
     var timeout = TimeSpan(seconds: 300)
 
     @Option(
         help: .rare(
-            "Try each URL up to this many times in all while its failure may be temporary.", "n"))
+            "The maximum number of attempts for a URL, if its failures may be temporary.", "n"))
     var attempts = 5
 
     @Option(
         help: .rare(
             """
-            Begin no attempt later than this after the first one, and give up on a host that asks \
-            for a longer wait. (default: 10m)
+            Retry a URL for at most this time after its first attempt, and give up on a host that \
+            asks for a longer wait. (default: 10m)
             """, "time"), transform: TimeSpan.parseAboveZero)
     var retryMaxTime = TimeSpan(seconds: 600)
 
     @Option(
         help: .rare(
-            """
-            Begin at most this many requests a second to one scheme, host and port, such as 5 or \
-            0.5.
-            """, "n"), transform: Quantity.perSecond)
+            "The maximum rate of requests to one scheme, host and port: 5 or 0.5 per second.", "n"),
+        transform: Quantity.perSecond)
     var ratePerHost: Double?
 
-    @Option(help: .rare("The User-Agent field of every request.", "text"))
+    @Option(help: .rare("The User-Agent header of requests.", "text"))
     var userAgent = LarderVersion.userAgent
 
     func validate() throws {
@@ -60,7 +58,7 @@ struct TransferOptions: ParsableArguments {
             throw ValidationError("--rate-per-host must be from 0.001 to 100000.")
         }
         guard userAgent.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            throw ValidationError("--user-agent must not hold control characters.")
+            throw ValidationError("--user-agent must not contain control characters.")
         }
     }
 
@@ -76,11 +74,11 @@ struct TransferOptions: ParsableArguments {
     }
 }
 
-/// A command with network options. `plan` has them because what is sent chooses the variant of an
-/// icon.
+/// A command with network options. `plan` has them because the request headers select the variant of
+/// an icon.
 ///
-/// Not a group of these groups, because in debug builds the parser validates each group four times
-/// for every level above it, which was most of the time of a short run.
+/// The options are not one nested group, because in a debug build the parser validates a group four
+/// times for each level above it, which took most of the time of a short run.
 protocol NetworkCommand: ParsableCommand {
     var transfer: TransferOptions { get }
     var connections: ConnectionOptions { get }

@@ -23,11 +23,12 @@ final class CacheRun: Sendable {
         self.wait = wait
     }
 
-    /// Runs a command's body, as ``ExitStatus/of(_:)`` does, once it has the lock of `--exclusive`.
+    /// Takes the lock of `--exclusive`, then runs a command's body as ``ExitStatus/of(_:_:)`` does.
     ///
     /// - Parameters:
-    ///   - hasOneCache: Whether the command works with no other cache.
-    ///   - record: The name of its record. Nil leaves none.
+    ///   - hasOneCache: Whether this cache is the only one that the command uses. If not, errors
+    ///     name files by their full path.
+    ///   - record: The name of the run record. If nil, the run leaves no record.
     static func of<Command: ParsableCommand>(
         _ command: Command, on cache: CacheOptions, _ locks: LockOptions,
         isQuiet: Bool = false, hasOneCache: Bool = true, makesCache: Bool = false,
@@ -41,7 +42,6 @@ final class CacheRun: Sendable {
         let logger = Log.logger()
         logger?.info("\(name) begins", metadata: ["cache": "\(cache.absolutePath)"])
         do {
-            // Names in errors are relative to a cache, which is ambiguous with two.
             try await ExitStatus.of(hasOneCache ? cache : nil) {
                 lock = try locks.take(on: cache, create: makesCache, for: name, wait: run.wait)
                 try await body(run)
@@ -55,7 +55,7 @@ final class CacheRun: Sendable {
 
     func note(_ counts: [RunRecord.Count: Int64]) { self.counts.withLock { $0 = counts } }
 
-    /// The command as it was typed, without options: `larder remote push`.
+    /// Returns the command with its group: `larder remote push`.
     private static func commandLine(_ name: String) -> String {
         let first = CommandLine.arguments.dropFirst().first ?? name
         return first == name ? "larder \(name)" : "larder \(first) \(name)"
@@ -65,8 +65,9 @@ final class CacheRun: Sendable {
         _ command: RunRecord.Command?, in cache: CacheOptions, status: Int32, _ logger: Logger?
     ) {
         logger?.info("ended", metadata: ["status": "\(status)"])
-        // A run that did not get its lock leaves no record.
-        guard let command, status != ExitStatus.locked.rawValue else { return }
+        // A run that did not start leaves no record.
+        let unstarted = [ExitStatus.locked.rawValue, ExitCode.validationFailure.rawValue]
+        guard let command, !unstarted.contains(status) else { return }
         RunRecord(
             command, started: started, ended: Date(),
             seconds: (ContinuousClock.now - start) / .seconds(1), exitStatus: status,
@@ -81,9 +82,9 @@ extension Report {
             .entries: Int64(entries), .receivedBytes: receivedBytes,
         ]
         for outcome in EntryResult.Outcome.allCases {
-            // They have the same names.
-            guard let name = RunRecord.Count(rawValue: outcome.rawValue) else { continue }
-            counts[name] = Int64(count(outcome))
+            if let name = RunRecord.Count(rawValue: outcome.rawValue) {
+                counts[name] = Int64(count(outcome))
+            }
         }
         counts[.pushed] = Int64(remote?.pushed ?? 0)
         counts[.unpushed] = Int64(remote?.unpushed ?? 0)

@@ -8,7 +8,7 @@ enum ExitStatus: Int32, CaseIterable {
     case done = 0
     case couldNotRun = 1
     case someFailed = 2
-    // 64, wrong usage, is the argument parser's: `Larder.main`.
+    // 64, wrong usage, is `ExitCode.validationFailure`.
     case badManifest = 65
     case missingInput = 66
     case storage = 74
@@ -29,15 +29,15 @@ enum ExitStatus: Int32, CaseIterable {
 
     private var meaning: String {
         switch self {
-        case .done: "everything that was asked for is done"
-        case .couldNotRun: "it could not run"
-        case .someFailed: "some entries failed, corruption was found, or a limit was out of reach"
+        case .done: "everything requested is done"
+        case .couldNotRun: "the command could not run"
+        case .someFailed: "some entries failed, corruption was found, or a limit was not reached"
         case .badManifest: "an input is not a manifest"
         case .missingInput: "an input is missing"
-        case .storage: "the disk is full or failing, or a result was lost; stored objects are kept"
+        case .storage: "the disk is full or failing, or output was lost; stored objects are kept"
         case .locked: "another process holds the lock"
-        case .interrupted: "interrupted; what was finished is kept"
-        case .terminated: "terminated; what was finished is kept"
+        case .interrupted: "interrupted; finished work is kept"
+        case .terminated: "terminated; finished work is kept"
         }
     }
 
@@ -65,7 +65,7 @@ enum ExitStatus: Int32, CaseIterable {
         }
     }
 
-    /// No allowance covers an unfinished icon, because nothing is known of it.
+    /// The allowance does not cover unfinished icons, because their outcome is unknown.
     init(_ report: Report, interruption: ExitStatus, allowance: FailureAllowance) {
         if report.isInterrupted {
             self = interruption
@@ -81,9 +81,9 @@ enum ExitStatus: Int32, CaseIterable {
 
     func exit() throws { if self != .done { throw ExitCode(rawValue) } }
 
-    /// Runs a command's body. An error that stops it becomes one line and a status.
+    /// Runs a command's body. An error is reported as a message and thrown as an exit status.
     ///
-    /// - Parameter cache: The only cache of the command. Nil if it works with two.
+    /// - Parameter cache: The cache that paths in errors are relative to. Nil if there are two.
     static func of(_ cache: CacheOptions?, _ body: () async throws -> Void) async throws {
         do {
             let status: ExitCode?
@@ -98,8 +98,10 @@ enum ExitStatus: Int32, CaseIterable {
             if let status { throw status }
         } catch let exit as ExitCode {
             throw exit
-        } catch let usage as ValidationError {
-            throw usage
+        } catch let error as ValidationError {
+            // If thrown, the parser would add the command's usage, which does not help here.
+            Console.complain(error.message)
+            throw ExitCode.validationFailure
         } catch {
             let located = (error as? CacheError).flatMap { error in
                 cache.map { error.located(inCacheAt: $0.absolutePath) }

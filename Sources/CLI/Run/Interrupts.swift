@@ -2,12 +2,12 @@ import Foundation
 import LarderCache
 import Synchronization
 
-/// The first SIGINT, SIGTERM or SIGHUP asks a run to end, once it can be asked. Before that, and
-/// the second time, the program leaves at once. An ignored SIGHUP stays ignored, for nohup(1).
+/// Handles SIGINT, SIGTERM and SIGHUP. The first signal asks the run to stop, if the run has set a
+/// handler with ``ask(_:_:)``. A second signal, or one without a handler, exits at once. An ignored
+/// SIGHUP stays ignored, for nohup(1).
 final class Interrupts: Sendable {
     private struct State {
         var signal: Int32?
-        /// Asks the run to end. Nil if nothing would be lost by leaving.
         var ask: (@Sendable () -> Void)?
     }
 
@@ -40,20 +40,24 @@ final class Interrupts: Sendable {
         return false
     }
 
-    /// Lets the first signal ask the run to end, with a message unless the run is quiet.
-    func ask(_ message: String, _ ask: @escaping @Sendable () -> Void = {}) {
+    /// Sets the handler of the first signal. It prints a message, unless the run is quiet, and
+    /// calls `ask`.
+    func ask(
+        _ message: String = "finishing work in progress", _ ask: @escaping @Sendable () -> Void = {}
+    ) {
         state.withLock { [isQuiet] state in
             state.ask = {
-                if !isQuiet { Console.complain("\(message); again to leave at once") }
+                if !isQuiet { Console.complain("\(message); interrupt again to exit at once") }
                 ask()
             }
         }
     }
 
-    /// Whether the run is to end. After the first look, a first signal only asks.
+    /// Whether a signal has asked the run to stop. The first access sets a handler if there is
+    /// none, because a run that reads this stops by itself.
     var isAsked: Bool {
         let (isAskable, isAsked) = state.withLock { ($0.ask != nil, $0.signal != nil) }
-        if !isAskable { ask("ending what is begun") }
+        if !isAskable { ask() }
         return isAsked
     }
 
@@ -63,10 +67,10 @@ final class Interrupts: Sendable {
             state.signal = state.signal ?? number
             return (isFirst, isFirst ? state.ask : nil)
         }
-        // Without threads of the system, a run could not end itself.
+        // If the system has no threads left, the run could not stop by itself.
         if let ask, HelperThread.start({}) { return ask() }
         Console.statusLine.erase()
-        // A quiet run has not reported the first.
+        // A quiet run has not reported the first signal.
         if isFirst || isQuiet { Console.complain("interrupted") }
         _exit(Self.status(of: number).rawValue)
     }

@@ -4,8 +4,7 @@ import LarderCache
 import Synchronization
 
 enum OutputFile {
-    /// - Parameter mode: The mode of the file, before the umask (``OutputReplacement``).
-    /// - Throws: ``OutputError`` if it cannot be written. The old file is kept then.
+    /// Replaces a file with `text`, or keeps the old file and throws.
     static func write(_ text: String, to path: String, mode: mode_t = 0o644) throws(OutputError) {
         let replacement = OutputReplacement(path, mode: mode)
         try replacement.check()
@@ -13,12 +12,12 @@ enum OutputFile {
         try replacement.commit()
     }
 
-    /// Opens a file to write to it where it is, made first if it does not exist.
+    /// Opens a file for writing in place. Creates it if it does not exist.
     ///
     /// - Parameters:
     ///   - flags: Flags of open(2), without O_CREAT.
     ///   - mode: The mode of a new file, before the umask.
-    /// - Throws: ``OutputError``, also if the path leads through another user's link.
+    /// - Throws: ``OutputError``, also if the path contains a symbolic link of another user.
     static func open(
         _ path: String, flags: Int32, mode: mode_t
     ) throws(OutputError) -> FileDescriptor {
@@ -36,17 +35,17 @@ enum OutputFile {
     ) throws {
         if let file = identity(path) {
             for manifest in manifests where identity(manifest) == file {
-                throw ValidationError("\(option) would overwrite the manifest '\(manifest)'.")
+                throw ValidationError("\(option) would overwrite the manifest '\(manifest)'")
             }
         }
         guard let root = cache.flatMap(realPath),
             let place = place(path),
             "\(place)/".hasPrefix(root == "/" ? root : "\(root)/")
         else { return }
-        throw ValidationError("\(option) would write into the cache: '\(path)'.")
+        throw ValidationError("\(option) would write into the cache: '\(path)'")
     }
 
-    /// - Throws: `ValidationError` if the two files are, or will be, the same one.
+    /// - Throws: `ValidationError` if both options name the same file.
     static func confirm(
         _ path: String, for option: String, isNot other: String, for otherOption: String
     ) throws {
@@ -55,13 +54,13 @@ enum OutputFile {
             file.map { $0 == identity(other) }
             ?? (place(path).map { $0 == place(other) } ?? false)
         guard isSame else { return }
-        throw ValidationError("\(option) and \(otherOption) name the same file: '\(path)'.")
+        throw ValidationError("\(option) and \(otherOption) name the same file: '\(path)'")
     }
 
-    /// Returns where a file is or will be, also behind links that lead to nothing yet. Nil if its
-    /// directory does not exist.
+    /// Returns the real path of a file that may not exist yet. Follows dangling links. Returns nil
+    /// if the directory does not exist.
     ///
-    /// - Parameter links: The number of links to follow. Default: 40, as in Linux.
+    /// - Parameter links: The maximum number of links to follow. 40 is the limit of Linux.
     private static func place(_ path: String, links: Int = 40) -> String? {
         if let place = realPath(path) { return place }
         if let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) {
@@ -73,7 +72,8 @@ enum OutputFile {
         }
     }
 
-    /// Device and inode of a regular file, or of standard input for `-`. Nil if it is none.
+    /// Returns the device and inode of a regular file, or of standard input for `-`. Returns nil
+    /// for any other file.
     private static func identity(_ path: String) -> [UInt64]? {
         var status = stat()
         guard path == "-" ? fstat(STDIN_FILENO, &status) == 0 : stat(path, &status) == 0,
@@ -89,18 +89,18 @@ enum OutputFile {
     }
 }
 
-/// A file that replaces another as a whole: readers see the old one or the new one, also after a
-/// crash. Until it is committed, the old one is left alone.
+/// A file that replaces another atomically: readers see the old or the new one, also after a
+/// crash. The old file is unchanged until ``commit()``.
 final class OutputReplacement: Sendable {
     private let state: Mutex<State>
 
-    /// - Parameter mode: The mode of the file, before the umask. It gets no permission that the
-    ///   file that it replaces lacks.
+    /// - Parameter mode: The mode of the file, before the umask. Permissions that the replaced file
+    ///   lacks are removed.
     init(_ path: String, mode: mode_t = 0o644) { state = Mutex(State(path: path, mode: mode)) }
 
     deinit { state.withLock { $0.discard() } }
 
-    /// - Throws: ``OutputError`` if it is clear already that it cannot be written.
+    /// Throws early if the file cannot be written, for example because its directory is missing.
     func check() throws(OutputError) {
         let failure = state.withLock { state in
             OutputError.of { () throws(CacheError) in try state.check() }
@@ -108,7 +108,7 @@ final class OutputReplacement: Sendable {
         if let failure { throw failure }
     }
 
-    /// Adds to the new file. Failures are reported by ``commit()``.
+    /// Appends to the new file. ``commit()`` reports failures.
     func add(_ text: String) {
         state.withLock { state in
             guard state.failure == nil else { return }
@@ -118,9 +118,8 @@ final class OutputReplacement: Sendable {
         }
     }
 
-    /// Replaces the old file, durably.
-    ///
-    /// - Throws: ``OutputError`` if that, or an earlier step, failed. The old file is kept then.
+    /// Replaces the old file durably. If this or an earlier step failed, keeps the old file and
+    /// throws.
     func commit() throws(OutputError) {
         let failure = state.withLock { state in
             defer { state.discard() }
@@ -150,7 +149,7 @@ final class OutputReplacement: Sendable {
             return folder
         }
 
-        /// Reports a failed system call as one on the user's own path.
+        /// Reports a failed system call with the path that the user gave.
         private func naming<Value>(
             _ call: String, _ body: () throws(CacheError) -> Value
         ) throws(CacheError) -> Value {
@@ -166,7 +165,7 @@ final class OutputReplacement: Sendable {
             guard !path.lastName.isEmpty else {
                 throw CacheError("open", subject: path, errno: EISDIR)
             }
-            // A device or a link is not replaced by a file.
+            // A device or a link must not be replaced.
             if let status = try folder.status(of: path.lastName), !status.isRegularFile {
                 throw CacheError(.unusable, subject: path, message: "is not a regular file")
             }
@@ -183,12 +182,11 @@ final class OutputReplacement: Sendable {
 
         private mutating func create() throws(CacheError) -> (String, FileDescriptor) {
             let folder = try openFolder()
-            // A collector of `*.prom` does not read this ending.
+            // Not .prom: Prometheus' textfile collector would read the unfinished file.
             let name = "\(path.lastName).\(String(UInt32.random(in: .min ... .max), radix: 36)).tmp"
             let file = try naming("open") { () throws(CacheError) in
                 try folder.open(name, flags: O_WRONLY | O_CREAT | O_EXCL, mode: mode)
             }
-            // The permissions of an old file limit those of the new one.
             if let old = try folder.status(of: path.lastName) {
                 try file.setMode(try file.status().st_mode & old.st_mode & 0o777)
             }
@@ -201,7 +199,7 @@ final class OutputReplacement: Sendable {
                 renameat(folder.raw, name, folder.raw, path.lastName) == 0
             else { throw CacheError("write", subject: path, errno: errno) }
             file = nil
-            // Best effort: a crash could only bring back the old file, which is whole, too.
+            // Best effort: a crash could only bring back the old file, which is also complete.
             if let readable = try? folder.directory(".") { fsync(readable.raw) }
         }
 

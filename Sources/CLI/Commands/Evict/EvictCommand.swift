@@ -5,16 +5,16 @@ import LarderCore
 struct EvictCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "evict",
-        abstract: "Keep the cache within bounds: remove the least recently used objects.",
+        abstract: "Remove the least recently used objects, down to a limit.",
         discussion: """
-            Removes what crashes left behind, then the least recently used objects until every \
-            limit is met. It never removes pinned icons, icons in a --keep manifest, or what a \
-            running prefetch has stored; if these alone exceed a limit, the exit status is 2. \
-            Other processes may use the cache meanwhile. If you give no limit, only leftovers \
-            are removed.
+            Removes files left over from crashes, then the least recently used objects until all \
+            limits are met. Without a limit, only leftovers are removed. Pinned icons, icons in a \
+            --keep manifest, and icons that a running prefetch has stored are never removed. If \
+            these exceed a limit, the exit status is 2. Other processes may use the cache during \
+            the run.
 
             EXAMPLES:
-              # Keep the cache below 2 GB, and all icons of a manifest in it.
+              # Reduce the cache to 2 GB, and keep all icons in a manifest.
               larder evict --max-size 2GB --keep apps.json
               # Show which objects were not used for 30 days.
               larder evict --max-age 30d --dry-run
@@ -27,69 +27,64 @@ struct EvictCommand: AsyncParsableCommand {
     @OptionGroup(title: "Reading manifests", visibility: .rare) var reading: ReadingOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
-    // Unconditional, so that -1 is a bad value and no unknown option.
+    // Parsed unconditionally, so that -1 is an invalid value instead of an unknown option.
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp(
-            "Evict until objects take no more than this: 500MB, 2GiB, or 0.", valueName: "size"),
+        help: .common("The maximum total size of objects: 500MB, 2GiB, or 0.", "size"),
         transform: ByteCount.parse)
     var maxSize: ByteCount?
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Evict objects this old or older: 12h, 30d.", valueName: "time"),
-        transform: TimeSpan.parse)
+        help: .common("The maximum age of objects: 12h, 30d.", "time"), transform: TimeSpan.parse)
     var maxAge: TimeSpan?
 
     @Option(
-        help: ArgumentHelp(
+        help: .common(
             """
-            Measure age since the last use, or since the bytes were fetched. The oldest objects \
-            are removed first. (default: used)
-            """, valueName: EvictionOrder.all.map(\.name).joined(separator: "|")))
+            The age of an object is the time since its last use (used) or its download (fetched). \
+            The oldest objects are removed first. (default: used)
+            """, EvictionOrder.all.map(\.name).joined(separator: "|")))
     var by: EvictionOrder?
 
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("Evict until no more than this many objects are left.", valueName: "n"))
+    @Option(parsing: .unconditional, help: .common("The maximum number of objects.", "n"))
     var maxCount: Int?
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp(
-            "Evict until this much is free on the cache's file system: 500MB, 2GiB.",
-            valueName: "size"),
+        help: .common(
+            "The minimum free space on the cache's file system: 500MB, 2GiB.", "size"),
         transform: ByteCount.parse)
     var minFree: ByteCount?
 
     @Option(
-        help: ArgumentHelp(
+        help: .common(
             """
-            Never evict what this manifest names. It is a file, a URL that was prefetched, or - \
-            for standard input. May be repeated.
-            """, valueName: "manifest"), completion: .manifest)
+            Keep the icons in this manifest: a file, a URL that was prefetched, or - for standard \
+            input. May be repeated.
+            """, "manifest"), completion: .manifest)
     var keep: [String] = []
 
     @Option(
-        help: ArgumentHelp(
-            "Evict what this manifest does not name. If repeated, evict what none of them names.",
-            valueName: "manifest"),
+        help: .common(
+            "Evict icons that are not in this manifest. If repeated, not in any of them.",
+            "manifest"),
         completion: .manifest)
     var only: [String] = []
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp(
+        help: .common(
             """
-            Keep orphans, partial downloads and quarantined files younger than this; 0 keeps none. \
+            Keep orphans, partial downloads and quarantined files that are younger than this. \
             (default: 1h)
-            """, valueName: "time"), transform: TimeSpan.parse)
+            """, "time"), transform: TimeSpan.parse)
     var grace: TimeSpan?
 
     @Flag(
         help: """
-            Print what would be evicted, one object per line, and remove nothing. With --json, the \
-            report comes last.
+            Print the objects that would be evicted, one per line, and remove nothing. With --json, \
+            the report is the last line.
             """)
     var dryRun = false
 
@@ -112,8 +107,7 @@ struct EvictCommand: AsyncParsableCommand {
             ProgramText.release()
             let printsVictims = dryRun && (output.json || !output.quiet)
             if let minFree, let size = try cache?.fileSystemBytes, minFree.bytes > size {
-                throw ValidationError(
-                    "--min-free: the cache's file system has no more than \(size) bytes in all.")
+                throw ValidationError("--min-free: the cache's file system has only \(size) bytes")
             }
             let report =
                 try cache?.evict(
@@ -154,7 +148,7 @@ struct EvictCommand: AsyncParsableCommand {
 }
 
 extension EvictionOrder: ExpressibleByArgument {
-    /// The order of that name; nil if there is none.
+    /// Creates an order from its name.
     public init?(argument: String) {
         guard let order = Self.all.first(where: { $0.name.isSame(as: argument) }) else {
             return nil

@@ -45,26 +45,25 @@ extension EvictionReport {
                 "\(isDryRun ? "would sweep" : "swept") \(count), \(ByteText.describe(tally.bytes))")
         }
         if forgottenFailures > 0 {
-            lines.append("forgot \(forgottenFailures.of("failure")), the oldest")
+            lines.append("removed \(forgottenFailures.of("oldest failure")) from the index")
         }
         let time = DurationText.describe(seconds)
         lines.append("\(describe(left)) \(isDryRun ? "would be left" : "left") (\(time))")
-        if isInterrupted { lines.append("interrupted: what went is gone, and the rest stays") }
+        if isInterrupted { lines.append("interrupted: evicted objects are gone, the rest is kept") }
         if let shortfall { lines.append(paint.failed(shortfall)) }
         return lines.joined(separator: "\n")
     }
 
     package var complaint: String? {
-        isInterrupted ? "interrupted after \(total.count.of("object")) went" : shortfall
+        isInterrupted ? "interrupted: evicted \(total.count.of("object"))" : shortfall
     }
 
-    /// The limits out of reach. Nil if none is, or an interruption leaves it unknown.
+    /// A line about the limits that were not reached. Nil if all were, or after an interruption.
     private var shortfall: String? {
         guard !missed.isEmpty, !isInterrupted else { return nil }
         let kept = held.values.reduce(0) { $0 + $1.count }
-        return "limit out of reach: \(missed.map(\.text).joined(separator: ", "))"
-            + (kept > 0
-                ? "; \(kept.of("object is", "objects are")) kept that would have to go" : "")
+        return "limit not reached: \(missed.map(\.text).joined(separator: ", "))"
+            + (kept > 0 ? "; \(kept.of("object is", "objects are")) protected" : "")
     }
 
     package var json: String {
@@ -117,7 +116,7 @@ extension EvictionReport.Hold {
         switch self {
         case .manifest: "in a manifest"
         case .pin: "pinned"
-        case .run: "in use by a run under way"
+        case .run: "in use by another run"
         }
     }
 }
@@ -126,10 +125,10 @@ extension EvictionReport.Leftover {
     fileprivate var text: (one: String, several: String) {
         switch self {
         case .orphans: ("object without a row", "objects without a row")
-        case .runs: ("run that was broken off", "runs that were broken off")
-        case .partials: ("interrupted body", "interrupted bodies")
+        case .runs: ("killed run", "killed runs")
+        case .partials: ("partial download", "partial downloads")
         case .quarantined: ("quarantined file", "quarantined files")
-        case .temporaries: ("thing in tmp/ that was nobody's", "things in tmp/ that were nobody's")
+        case .temporaries: ("file in tmp/", "files in tmp/")
         }
     }
 }

@@ -4,25 +4,24 @@ import LarderManifest
 
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Write icons in the layout that another program reads.",
+        commandName: "export", abstract: "Write icons in the layout of another program.",
         discussion: """
             The layouts of libraries (\(ExportLayout.names(where: \.hasFolder))) write the disk \
-            cache of that library, so that an app starts with a filled cache; each file is named \
+            cache of that library, so that an app starts with a filled cache. Each file is named \
             after the URL exactly as the manifest spells it. files writes files with readable \
-            names, and an index.json; asset-catalog writes an asset catalog for Xcode, to a \
-            directory that ends with .xcassets; gallery writes a web page with all icons.
+            names and an index.json. asset-catalog writes an asset catalog for Xcode, to a \
+            directory whose name ends with .xcassets. gallery writes a web page with all icons.
 
-            Each object is compared with its digest before its file gets its name. If you run it \
-            again, it writes only what has changed. The exit status is 2 if an icon is not in \
-            the cache, or is damaged there and was not exported before. Then its file from an \
-            earlier export stays.
+            Each object is compared with its digest while it is written. A second run writes only \
+            changes. The exit status is 2 if an icon is not cached, or is damaged and was not \
+            exported before. A file from an earlier export is kept.
 
             EXAMPLES:
-              # Let an app that uses Nuke start with a filled cache.
+              # Fill the cache of an app that uses Nuke.
               larder export Seed --layout nuke --manifest apps.json
-              # Write all icons of the cache as files, and remove those that are gone.
+              # Write all cached icons as files, and remove files of icons that are gone.
               larder export public/icons --layout files --prune
-              # Look at all icons in a browser.
+              # Write a web page with all icons of a manifest.
               larder export gallery --layout gallery --manifest apps.json
             """)
 
@@ -36,9 +35,7 @@ struct ExportCommand: AsyncParsableCommand {
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
     @Argument(
-        help: ArgumentHelp(
-            "Where to write. A library's cache is a directory in it.",
-            valueName: "dir"),
+        help: .common("The output directory. A library's cache is a directory in it.", "dir"),
         completion: .directory)
     var directory: String
 
@@ -47,18 +44,18 @@ struct ExportCommand: AsyncParsableCommand {
     @Flag(help: "Remove files of earlier exports whose icons are no longer exported.")
     var prune = false
 
-    @Flag(help: "Copy every file, instead of cloning or hard-linking the cache's.") var copy = false
+    @Flag(help: "Copy files instead of cloning or hard-linking them.") var copy = false
 
     @Option(
-        help: ArgumentHelp(
+        help: .common(
             """
-            Also write a Swift source file for the app, which puts the exported directory into \
-            Library/Caches at launch: for \(ExportLayout.names(where: \.hasInstaller)).
-            """, valueName: "file"), completion: .file(extensions: ["swift"]))
+            Also write a Swift source file for the app, which copies the exported directory to \
+            Library/Caches at launch. For \(ExportLayout.names(where: \.hasInstaller)).
+            """, "file"), completion: .file(extensions: ["swift"]))
     var installer: String?
 
     func validate() throws {
-        if directory.isEmpty { throw ValidationError("The export needs a directory's name.") }
+        if directory.isEmpty { throw ValidationError("The name of the directory is empty.") }
         try naming.validate(layout, directory: directory)
         if let installer {
             if installer.isEmpty || installer == "-" {
@@ -66,7 +63,7 @@ struct ExportCommand: AsyncParsableCommand {
             }
             guard layout.hasInstaller else {
                 throw ValidationError(
-                    "--installer is for the layouts "
+                    "--installer needs a layout of "
                         + "\(ExportLayout.names(where: \.hasInstaller)).")
             }
         }
@@ -76,7 +73,7 @@ struct ExportCommand: AsyncParsableCommand {
     func run() async throws {
         try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet, hasOneCache: false) {
             run in
-            run.interrupts.ask("ending what is begun")
+            run.interrupts.ask()
             if let installer {
                 try OutputFile.confirm(
                     installer, isNoneOf: selection.manifest, orIn: self.cache.path,
@@ -105,7 +102,7 @@ struct ExportCommand: AsyncParsableCommand {
             {
                 try OutputFile.write(source, to: installer)
             }
-            // As it was asked for: `kingfisher` with --kingfisher-version 7, too.
+            // The layout that the user named: `kingfisher`, also with --kingfisher-version 7.
             report.layout = layout
             output.write(
                 json: report.json, text: report.text(colors.output), complaint: report.complaint)

@@ -14,12 +14,12 @@ extension ExportReport {
         lines.append(
             "\(icons.of("icon")) for \(directory.sanitizedForTerminal)\(counts); wrote "
                 + "\(ByteText.describe(bytes)) (\(DurationText.describe(seconds)))")
-        if isInterrupted { lines.append("interrupted: what was finished is kept") }
+        if isInterrupted { lines.append("interrupted: finished work is kept") }
         return lines.joined(separator: "\n")
     }
 
     package var complaint: String? {
-        isInterrupted ? "interrupted: what was finished is kept" : problems.complaint
+        isInterrupted ? "interrupted: finished work is kept" : problems.complaint
     }
 
     package var json: String {

@@ -3,18 +3,16 @@ import LarderExport
 
 struct LayoutOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp(
-            "The major version of Kingfisher. 7 and earlier are the layout kingfisher7.",
-            valueName: "n"))
+        help: .common(
+            "The major version of Kingfisher. 7 and earlier use the layout kingfisher7.", "n"))
     var kingfisherVersion = 8
 
     @Option(
-        help: ArgumentHelp(
+        help: .common(
             """
-            The name of the library's directory, if the app has its own: Nuke's DataCache(name:), \
-            SDWebImage's namespace, Coil's directory; of Kingfisher, the whole name of the \
-            directory, with its prefix.
-            """, valueName: "name"))
+            The name of the library's directory, if the app sets it: Nuke's DataCache(name:), \
+            SDWebImage's namespace, Coil's directory, or Kingfisher's directory with its prefix.
+            """, "name"))
     var folder: String?
 
     func layout(_ layout: ExportLayout) -> ExportLayout {
@@ -23,14 +21,14 @@ struct LayoutOptions: ParsableArguments {
 
     func validate(_ layout: ExportLayout, directory: String) throws {
         guard (1...8).contains(kingfisherVersion) else {
-            throw ValidationError("--kingfisher-version must be from 1 to 8, the newest known.")
+            throw ValidationError("--kingfisher-version must be from 1 to 8.")
         }
         if kingfisherVersion != 8, layout != .kingfisher {
             throw ValidationError("--kingfisher-version needs --layout kingfisher.")
         }
         if let folder {
             guard layout.hasFolder else {
-                throw ValidationError("--folder is for the layouts of libraries.")
+                throw ValidationError("--folder needs the layout of a library.")
             }
             guard ExportLayout.isFolder(folder) else {
                 throw ValidationError("--folder must be the name of one directory, without '/'.")
@@ -39,7 +37,7 @@ struct LayoutOptions: ParsableArguments {
         let isCatalog = directory.utf8.reversed().drop { $0 == UInt8(ascii: "/") }
             .starts(with: ".xcassets".utf8.reversed())
         if layout == .assetCatalog, !isCatalog {
-            throw ValidationError("An asset catalog's name must end with .xcassets.")
+            throw ValidationError("The name of an asset catalog must end with .xcassets.")
         }
     }
 }

@@ -7,17 +7,17 @@ struct ImportCommand: AsyncParsableCommand {
         commandName: "import",
         abstract: "Adopt the icons of manifests from another program's cache, without the network.",
         discussion: """
-            The icons are looked up by the names that the library gives their files: in a \
-            simulator's Library/Caches, in a Mac's, or in an earlier export. A file is adopted if \
-            it is a complete image, with the digest and size that its entry has. Icons that are \
-            in the cache already are not changed. Adopted icons count as stale, so the next \
-            prefetch downloads them again.
+            Icons are found by the file names that the library uses, in Library/Caches of a \
+            simulator or a Mac, or in an earlier export. A file is adopted if it is a complete \
+            image and matches the digest and size in its entry. Icons that are already in the \
+            cache are not changed. Adopted icons are stale, so the next prefetch downloads them \
+            again.
 
-            The exit status is 2 if a file cannot be used. Files that are missing do not count as \
-            failures: larder prefetch downloads the rest.
+            The exit status is 2 if a file cannot be used. A missing file is not a failure: larder \
+            prefetch downloads the icon.
 
             EXAMPLES:
-              # Take over what an app in a simulator has loaded.
+              # Adopt the icons that an app in a simulator has loaded.
               larder import Library/Caches --layout kingfisher --manifest apps.json
             """)
 
@@ -31,7 +31,7 @@ struct ImportCommand: AsyncParsableCommand {
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
     @Argument(
-        help: ArgumentHelp("The directory that has the library's cache in it.", valueName: "dir"),
+        help: .common("The directory that contains the library's cache.", "dir"),
         completion: .directory)
     var directory: String
 
@@ -43,25 +43,25 @@ struct ImportCommand: AsyncParsableCommand {
         completion: .list(Self.layouts),
         transform: { name in
             guard let layout = ExportLayout(rawValue: name) else {
-                throw ValidationError("the layouts are \(Self.layouts.joined(separator: ", "))")
+                throw ValidationError("expected one of \(Self.layouts.joined(separator: ", "))")
             }
             guard layout.isImportable else {
-                throw ValidationError("it does not say which URL a file is from")
+                throw ValidationError("this layout does not contain the URLs of icons")
             }
             return layout
         })
     var layout: ExportLayout
 
     @Option(
-        help: ArgumentHelp(
-            "Refuse files larger than this: 500kB, 2MiB. (default: 16MiB)", valueName: "size"),
+        help: .common(
+            "The maximum size of an icon, for example 500kB or 2MiB. (default: 16MiB)", "size"),
         transform: ByteCount.parseAboveZero)
     var maxObjectSize = ByteCount(16 << 20)
 
     @Flag(help: "Accept files that are not images.") var anyContent = false
 
     func validate() throws {
-        if directory.isEmpty { throw ValidationError("The import needs a directory's name.") }
+        if directory.isEmpty { throw ValidationError("The name of the directory is empty.") }
         try naming.validate(layout, directory: directory)
         try selection.requireSome()
     }
@@ -77,13 +77,13 @@ struct ImportCommand: AsyncParsableCommand {
             configuration.maximumBytes = maxObjectSize.bytes
             configuration.acceptsAnyContent = anyContent
             configuration.manifestRules = try reading.rules()
-            // Before a cache is created.
+            // These checks come before a cache is created.
             try MissingInput.checkDirectory(directory)
             for name in selection.manifest where name != "-" && !LocalManifests.isURL(name) {
                 try MissingInput.check(name, for: "--manifest")
             }
             try Self.asMissingInput { try configuration.check(besideCacheAt: self.cache.path) }
-            run.interrupts.ask("ending what is begun")
+            run.interrupts.ask()
             let cache = try Cache.create(at: cache.path, wait: run.wait, log: Log.cache)
             let sources = try selection.manifest.map {
                 try LocalManifests.source($0, rules: configuration.manifestRules, cache: cache)
@@ -92,7 +92,7 @@ struct ImportCommand: AsyncParsableCommand {
                 cache, configuration, isCancelled: { run.interrupts.isAsked },
                 onProgress: { run.line.show($0.text("looked up")) })
             var report = try Self.asMissingInput { try importer.run(sources) }
-            // As it was asked for: `kingfisher` with --kingfisher-version 7, too.
+            // The layout that the user named: `kingfisher`, also with --kingfisher-version 7.
             report.layout = layout
             run.line.clear()
             output.write(
@@ -102,7 +102,7 @@ struct ImportCommand: AsyncParsableCommand {
         }
     }
 
-    /// The directory that is imported from is an input: its absence is no absence of a cache.
+    /// Reports a missing directory as a missing input, not as a missing cache.
     private static func asMissingInput<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()

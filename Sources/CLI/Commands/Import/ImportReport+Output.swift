@@ -11,15 +11,15 @@ extension ImportReport {
                 + "\(ByteText.describe(bytes)) (\(DurationText.describe(seconds)))")
         if imported == 0, present == 0, missing > 0, failed == 0 {
             lines.append(
-                "\(directory.sanitizedForTerminal): has none of these files: are --layout and its "
-                    + "version right?")
+                "\(directory.sanitizedForTerminal): no file found for any icon; check --layout and "
+                    + "--kingfisher-version")
         }
-        if isInterrupted { lines.append("interrupted: what was finished is kept") }
+        if isInterrupted { lines.append("interrupted: finished work is kept") }
         return lines.joined(separator: "\n")
     }
 
     package var complaint: String? {
-        isInterrupted ? "interrupted: what was finished is kept" : problems.complaint
+        isInterrupted ? "interrupted: finished work is kept" : problems.complaint
     }
 
     package var json: String {

@@ -10,7 +10,7 @@ struct ListCommand: AsyncParsableCommand {
             Each line has digest, size in bytes, media type and URL, separated by tabs.
 
             EXAMPLES:
-              # Print the URLs alone.
+              # Print only the URLs.
               larder list | cut -f 4
             """)
 
@@ -27,12 +27,12 @@ struct ListCommand: AsyncParsableCommand {
 
 struct PathCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "path", abstract: "Print the path of a cached URL's file.",
+        commandName: "path", abstract: "Print the path of a cached icon's file.",
         discussion: """
-            The exit status is 2 if the URL is not cached, or its file is gone.
+            The exit status is 2 if the icon is not cached, or its file is missing.
 
             EXAMPLES:
-              # Copy an icon's file.
+              # Copy the file of an icon.
               cp "$(larder path https://example.com/notes.png)" notes.png
             """)
 
@@ -46,30 +46,28 @@ struct PathCommand: AsyncParsableCommand {
             guard try cache.isPresent(object.digest, size: object.size) else {
                 throw CacheError(
                     .corrupt, subject: lookup.shown,
-                    message:
-                        "the file differs from the index; larder verify --repair fetches it again"
-                )
+                    message: "the file does not match the index; \(Lookup.remedy)")
             }
-            let line = cache.absolutePath(of: resource.object.digest) + "\n"
-            // First: the reader of the path should not wait for the index.
+            let line = cache.absolutePath(of: object.digest) + "\n"
+            // Printed first, so that the reader of the path does not wait for the index.
             try Console.print(
                 line.withPath { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) })
-            cache.noteUse(of: resource.object)
+            cache.noteUse(of: object)
         }
     }
 }
 
 struct CatCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "cat", abstract: "Print a cached URL's bytes, checked against their digest.",
+        commandName: "cat", abstract: "Print the bytes of a cached icon after checking the digest.",
         discussion: """
-            The exit status is 2 if the URL is not cached or its object is damaged. Nothing is \
-            printed then, unless another program writes into the object while it is printed.
+            The exit status is 2 if the icon is not cached or its object is damaged. In this case \
+            nothing is printed, unless another program modifies the object while it is printed.
 
             EXAMPLES:
-              # Write an icon's bytes into a file.
+              # Write the bytes of an icon to a file.
               larder cat https://example.com/notes.png > notes.png
-              # The same for an icon that its manifest gives a key.
+              # Do the same for an icon with a key in its manifest.
               larder cat key:app-1 > app-1.png
             """)
 
@@ -83,8 +81,7 @@ struct CatCommand: AsyncParsableCommand {
                 try cache.forEachPiece(of: resource.object) { try Console.print($0) }
             } catch let error as CacheError where error.isOfDamagedObject {
                 throw CacheError(
-                    error.code, subject: lookup.shown,
-                    message: "\(error); larder verify --repair fetches it again")
+                    error.code, subject: lookup.shown, message: "\(error); \(Lookup.remedy)")
             }
             cache.noteUse(of: resource.object)
         }
@@ -92,14 +89,14 @@ struct CatCommand: AsyncParsableCommand {
 }
 
 struct Lookup: ParsableArguments {
+    static let remedy = "larder verify --repair downloads it again"
+
     @Argument(
-        help: ArgumentHelp(
-            "The icon's URL, or key:NAME if its manifest gives it that key.",
-            valueName: "url"),
+        help: .common("The URL of the icon, or key:NAME for its key in the manifest.", "url"),
         completion: .cachedNames)
     var url: String
 
-    /// - Throws: Status 2 if there is none, after a message.
+    /// - Throws: Exit status 2 after a message, if the icon is not cached.
     func found(in options: CacheOptions) throws -> (Cache, Resource) {
         if let cache = try options.open(),
             let resource = try cache.resource(spelledAs: .spelled(url))
@@ -114,8 +111,8 @@ struct Lookup: ParsableArguments {
 }
 
 extension String {
-    /// The ``ResourceKey`` that a user means: of an http or https URL in any spelling, that URL's;
-    /// `key:NAME` or `ni:…` as `list --json` has it; anything else is a manifest's key.
+    /// Returns the ``ResourceKey`` for a user's text: the key of an http or https URL in any
+    /// spelling, `key:NAME` or `ni:…` as in `list --json`, or otherwise a key of a manifest.
     static func spelled(_ text: String) -> String {
         if let url = try? HTTPURL(text) { return url.key }
         if let name = ResourceKey.name(in: text) { return ResourceKey.named(name.removingUserinfo) }

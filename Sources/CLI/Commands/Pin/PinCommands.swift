@@ -6,17 +6,17 @@ import LarderManifest
 
 struct PinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pin", abstract: "Protect icons from eviction, or list those that are pinned.",
+        commandName: "pin", abstract: "Protect icons from eviction, or list pinned icons.",
         discussion: """
-            You can pin an icon before it is cached. Without arguments, prints what is pinned, \
-            one URL or key per line.
+            You can pin an icon before it is cached. Without arguments, prints the pinned URLs and \
+            keys, one per line.
 
             EXAMPLES:
               # Protect one icon.
               larder pin https://example.com/notes.png
-              # Protect all icons of a manifest.
+              # Protect all icons in a manifest.
               larder pin apps.json
-              # List what is pinned.
+              # List pinned icons.
               larder pin
             """)
 
@@ -47,10 +47,12 @@ struct PinCommand: AsyncParsableCommand {
 
 struct UnpinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unpin", abstract: "Let evictions remove icons again.",
+        commandName: "unpin", abstract: "Stop protecting icons from eviction.",
         discussion: """
             EXAMPLES:
+              # Unpin one icon.
               larder unpin https://example.com/notes.png
+              # Unpin all icons.
               larder unpin --all
             """)
 
@@ -59,14 +61,12 @@ struct UnpinCommand: AsyncParsableCommand {
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Concurrent runs") var locks: LockOptions
 
-    @Flag(help: "Unpin everything.") var all = false
+    @Flag(help: "Unpin all icons.") var all = false
 
     func validate() throws {
-        if all, !subjects.subjects.isEmpty {
-            throw ValidationError("--all and names exclude each other.")
-        }
-        if !all, subjects.subjects.isEmpty {
-            throw ValidationError("Name what to unpin, or give --all.")
+        guard all == subjects.subjects.isEmpty else {
+            throw ValidationError(
+                all ? "--all cannot be combined with names." : "A name or --all is required.")
         }
     }
 
@@ -85,16 +85,17 @@ struct UnpinCommand: AsyncParsableCommand {
 
 struct PinSubjects: ParsableArguments {
     @Argument(
-        help: ArgumentHelp(
+        help: .common(
             """
-            An icon's http or https URL; key:NAME for an icon with that key in its manifest; or a \
-            manifest file (- for standard input), for all of its icons.
-            """, valueName: "url|key|manifest"), completion: .cachedNames)
+            The URL of an icon, key:NAME for its key in the manifest, or a manifest file (- for \
+            standard input) for all of its icons.
+            """, "url|key|manifest"), completion: .cachedNames)
     var subjects: [String] = []
 
     func validate() throws { try LocalManifests.validateStandardInput(subjects) }
 
-    /// What is neither a URL nor a file is a manifest's key if the cache knows it.
+    /// Calls `body` with the key of each subject. A text that is neither a URL nor a file is a key
+    /// of a manifest if the cache contains it, and otherwise a missing manifest.
     func forEachKey(in cache: Cache, rules: ManifestRules, _ body: (String) throws -> Void) throws {
         for subject in subjects {
             let key = String.spelled(subject)
@@ -103,7 +104,7 @@ struct PinSubjects: ParsableArguments {
                 try body(key)
             } else if LocalManifests.isURL(subject) {
                 guard let url = try? HTTPURL(subject) else {
-                    throw ValidationError("An icon's URL cannot be read as one.")
+                    throw ValidationError("The URL of an icon is not valid")
                 }
                 try body(url.key)
             } else if !isFile, try cache.resource(key) != nil || cache.isPinned(key) {

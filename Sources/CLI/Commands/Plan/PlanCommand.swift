@@ -5,18 +5,18 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
         commandName: "plan", abstract: "Show what a prefetch would do, without the network.",
         discussion: """
-            A manifest at a URL is read from the cache, as the last prefetch left it.
+            A manifest at a URL is read from the cache, as the last prefetch stored it.
 
-            Prints one line for each icon: first those to fetch, in the order of fetching, then \
-            the others in the manifest's order. A line has the status (missing, stale, cached, \
-            skipped or failed), how the icon failed before, its priority, URL and name. For a \
-            bad entry, it has its place in the manifest and what is wrong. Addresses are not \
-            checked. Of the network options, only those that change what is sent have an effect.
+            Prints one line for each icon: first the icons to request, in that order, then the \
+            others in the order of the manifest. A line has the status (missing, stale, cached, \
+            skipped or failed), past failures, priority, URL and name. For an invalid entry, it \
+            has the position in the manifest and the error. Private addresses are not detected. \
+            Network options have an effect only if they change the request headers.
 
             EXAMPLES:
-              # Show what a prefetch would fetch.
+              # Show which icons a prefetch would request.
               larder plan apps.json
-              # Show how a manifest was read.
+              # Show how a manifest is read.
               larder plan apps.json --explain --quiet
             """)
 
@@ -36,8 +36,8 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
 
     @Flag(
         help: """
-            Show which shape each manifest was recognised by, which paths were used, and which \
-            icons were not read.
+            Show the detected format and shape of each manifest, the paths used, and icons that \
+            were not read.
             """)
     var explain = false
 
@@ -53,7 +53,7 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
             revalidation.apply(to: &configuration.policy)
             try applyNetwork(to: &configuration)
             let planner = Planner(
-                // If there is none, the plan itself says that all is missing.
+                // Without a message if there is no cache: in the plan, all icons are missing.
                 cache: try cache.openIfThere(), rules: configuration.manifestRules,
                 acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
                 headers: configuration.requestHeaders, shard: try workers.shard)

@@ -10,14 +10,14 @@ extension PlanSummary {
         if insecure > 0 { notes.append("plain http \(insecure)") }
         if skipped > 0 { notes.append("skipped \(skipped)") }
         if failed > 0 { notes.append(paint.failed("failed \(failed)")) }
-        if unsupported > 0 { notes.append("of which unsupported schemes \(unsupported)") }
+        if unsupported > 0 { notes.append("including unsupported schemes \(unsupported)") }
         if otherShards > 0 { notes.append("left to other shards \(otherShards)") }
         var counts = [
             "cached \(cached)", stale > 0 ? paint.stale("stale \(stale)") : "stale 0",
             "missing \(missing)",
         ]
-        if remembered > 0 { counts.append("not asked for again so soon \(remembered)") }
-        if leftAlone > 0 { counts.append("left alone \(leftAlone)") }
+        if remembered > 0 { counts.append("recently gone \(remembered)") }
+        if leftAlone > 0 { counts.append("not failed before \(leftAlone)") }
         let several = icons > entries ? ", \(icons.of("icon", "icons"))" : ""
         return entries.of("entry", "entries") + several
             + (notes.isEmpty ? "" : " (\(notes.joined(separator: ", ")))")
@@ -36,7 +36,7 @@ extension PlanSummary {
 
     package var splitComplaint: String? {
         guard !unusedSplits.isEmpty else { return nil }
-        return "--split-host: no icon of the manifests is on "
+        return "--split-host: the manifests have no icons on "
             + unusedSplits.sorted().joined(separator: ", ")
     }
 
@@ -119,7 +119,7 @@ extension PlannedEntry {
 }
 
 extension PastFailure {
-    /// `failed 3 times, last http-503 2 h 5 min ago`.
+    /// For example `failed 3 times, last http-503 2 h 5 min ago`.
     var text: String {
         count == 1
             ? "failed once, \(code) \(age) ago" : "failed \(count) times, last \(code) \(age) ago"
@@ -139,9 +139,9 @@ extension ManifestSummary {
     package func text(of source: ManifestSource) -> String {
         var lines = [
             "\(source.name.sanitizedForTerminal): \(format.rawValue),"
-                + " \(places?.shape ?? "of no particular shape"), \(entries.of("entry", "entries"))"
+                + " \(places?.shape ?? "unknown shape"), \(entries.of("entry", "entries"))"
         ]
-        lines += suggestions.map { "  perhaps: \($0.options) (\($0.count))" }
+        lines += suggestions.map { "  did you mean: \($0.options) (\($0.count))" }
         let unread = unreadPlaces.map { "\($0.path.sanitizedForTerminal) (\($0.count))" }
         if !unread.isEmpty { lines.append("  not read: \(unread.joined(separator: ", "))") }
         guard let places else { return lines.joined(separator: "\n") }

@@ -1,12 +1,12 @@
 import LarderCore
 import LarderManifest
 
-/// The failures of a run: a few of each reason are shown one by one, the rest is counted by host.
+/// The failures of a run. The first failures with each code are shown, the rest is counted by host.
 struct FailureGroups {
-    private static let handful = 5
-    private static let mostHosts = 8
-    /// Limits memory, because a manifest may have as many hosts as icons.
-    private static let mostGroups = 4096
+    private static let shownPerCode = 5
+    private static let maximumHosts = 8
+    /// Limits memory, because each icon of a manifest may have another host.
+    private static let maximumGroups = 4096
 
     private struct Group: Hashable {
         let code: String
@@ -15,18 +15,17 @@ struct FailureGroups {
 
     private var shown: [String: Int] = [:]
     private var rest: [Group: Int] = [:]
-    /// Those at hosts beyond ``mostGroups``.
+    /// The failures at hosts beyond ``maximumGroups``, by code.
     private var others: [String: Int] = [:]
 
-    /// Returns whether the failure is to be shown by itself.
+    /// Counts a failure. Returns whether to show it.
     mutating func add(_ code: String, at url: String?) -> Bool {
-        let number = shown[code, default: 0]
-        guard number >= Self.handful else {
-            shown[code] = number + 1
+        if shown[code, default: 0] < Self.shownPerCode {
+            shown[code, default: 0] += 1
             return true
         }
         let group = Group(code: code, host: url?.hostAndPort ?? "")
-        if rest[group] != nil || rest.count < Self.mostGroups {
+        if rest[group] != nil || rest.count < Self.maximumGroups {
             rest[group, default: 0] += 1
         } else {
             others[code, default: 0] += 1
@@ -34,16 +33,16 @@ struct FailureGroups {
         return false
     }
 
-    /// What was not shown by itself, by reason and host, the most frequent first.
+    /// The counts of failures that were not shown, by code and then by frequency of the host.
     var lines: [String] { Set(rest.keys.map(\.code)).union(others.keys).sorted().flatMap(lines) }
 
     private func lines(of code: String) -> [String] {
         let sorted = rest.filter { $0.key.code == code }
             .map { (host: $0.key.host, count: $0.value) }
             .sorted { ($1.count, $0.host) < ($0.count, $1.host) }
-        // Naming one more takes no more room than counting it.
-        let named =
-            sorted.count == Self.mostHosts + 1 ? sorted : Array(sorted.prefix(Self.mostHosts))
+        // A line for "1 other host" would be as long as the line for that host.
+        let limit = Self.maximumHosts
+        let named = sorted.prefix(sorted.count == limit + 1 ? limit + 1 : limit)
         var lines = named.map { host, count in
             let place = host.isEmpty ? "" : " at \(host.sanitizedForTerminal)"
             return "\(code): \(count) more\(place)"
@@ -59,15 +58,15 @@ struct FailureGroups {
     }
 }
 
-/// Limits complaints about unsupported schemes to one each. The summary counts the icons.
+/// Limits messages about unsupported URL schemes to one for each scheme. The summary counts icons.
 struct UnsupportedSchemes {
     private var schemes: Set<String> = []
 
     mutating func isNew(_ code: String?, _ message: String?) -> Bool {
         guard let message, code == EntryError.Code.unsupportedScheme.rawValue else { return true }
-        // Skips what differs between lines: "line 7: icon has the scheme …".
+        // Skips the part that differs: "line 7: icon has the scheme …".
         let scheme = message.drop { $0 != "'" }
-        // A list of nothing but different schemes must not fill the memory.
+        // Limits memory, because each entry may have another scheme.
         return schemes.count < 32 && schemes.insert(String(scheme)).inserted
     }
 }

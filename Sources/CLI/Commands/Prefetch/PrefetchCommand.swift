@@ -5,22 +5,23 @@ import LarderPrefetch
 
 struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
-        commandName: "prefetch", abstract: "Download the icons of manifests into the cache.",
+        commandName: "prefetch", abstract: "Download the icons in manifests into the cache.",
         discussion: """
-            All manifests are read before the first request. Entries that are cached and fresh \
-            cost nothing; the others are fetched by priority, then in the manifest's order. Stale \
-            icons are downloaded only if they changed.
+            All manifests are read before the first request. Icons that are cached and fresh are \
+            not requested. Missing and stale icons are requested by priority, then in the order of \
+            the manifest. Stale icons are downloaded only if they have changed.
 
-            With --offline, nothing is downloaded, and the status is 2 if something is not cached.
+            With --offline, nothing is downloaded, and the exit status is 2 if an icon is not \
+            cached.
 
             EXAMPLES:
               # Fill the default cache.
               larder prefetch apps.plist
-              # Read a list of apps from the network, and write one line for each icon.
+              # Read a manifest from the network, and write a report with one line per icon.
               larder prefetch https://example.com/apps.json --report report.jsonl
-              # Read a manifest of a shape that is not recognised.
+              # Read a manifest in an unknown format.
               larder prefetch top.json --entries feed.list --icon-key art.big
-              # Get the same bytes everywhere, or an error.
+              # Write a lock file. A prefetch of it gets the same bytes or fails.
               larder prefetch apps.json --write-lock apps.lock.json
             """)
 
@@ -39,61 +40,59 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
     @OptionGroup(title: "Several workers") var workers: ShardOptions
 
-    @Flag(help: "Download nothing: use what is cached, however stale, and fail the rest.")
+    @Flag(help: "Download nothing. Cached icons are used even if stale, and the others fail.")
     var offline = false
 
-    @Flag(help: .rare("Store nothing in the remote.")) var remoteReadOnly = false
+    @Flag(help: .rare("Do not store icons in the remote.")) var remoteReadOnly = false
 
     @Option(
         help: .rare(
             """
-            With --shard, take what was stored in the remote or confirmed less than this ago as \
-            fresh: 24h. Its listing tells that; whatever its server said of it is not read. \
-            (default: as its server said)
+            With --shard, treat icons as fresh if they were stored or confirmed in the remote \
+            within this time, for example 24h. (default: as the icon's server said)
             """, "time"), transform: TimeSpan.parse)
     var remoteFreshFor: TimeSpan?
 
     @Option(
         help: .rare(
             """
-            Exit with status 0 if at most this many icons failed: a count, or a percentage of all, \
-            such as 2.5%. (default: 0)
+            The number or percentage of icons that may fail with exit status 0, for example 20 or \
+            2.5%. (default: 0)
             """, "n|p%"), transform: FailureAllowance.parse)
     var maxFailures = FailureAllowance.none
 
     @Flag(
         help: .rare(
-            "Also store icons that servers forbid storing (no-store); they are always stale."))
+            "Also store icons that servers forbid to store (no-store). They are always stale."))
     var storeAnyway = false
 
     @Option(
-        help: ArgumentHelp(
+        help: .common(
             """
-            Write one JSON line for each icon to this file. With - it goes to standard output, and \
-            the text summary to standard error.
-            """, valueName: "file"), completion: .file())
+            Write one JSON line for each icon to this file. If it is -, use standard output, and \
+            print the summary to standard error.
+            """, "file"), completion: .file())
     var report: String?
 
     @Option(
-        help: ArgumentHelp(
+        help: .common(
             """
-            Write a lock: a manifest of the same icons with their digests and sizes, so that a \
-            prefetch of it gets the same bytes or an error. Nothing is written if an icon failed. \
-            With - it goes to standard output, as with --report.
-            """, valueName: "file"), completion: .file())
+            Write a lock file: a manifest of the same icons with their digests and sizes. A \
+            prefetch of it gets the same bytes or fails. If an icon failed, no lock file is \
+            written. If it is -, use standard output, as with --report.
+            """, "file"), completion: .file())
     var writeLock: String?
 
     @Flag(
         name: .shortAndLong,
-        help: .rare(
-            "On a terminal, print every failure, as elsewhere, not just a few of each kind."))
+        help: .rare("Print every failure, also on a terminal."))
     var verbose = false
 
     func validate() throws {
         if output.quiet, verbose {
-            throw ValidationError("--quiet and --verbose exclude each other.")
+            throw ValidationError("--quiet and --verbose cannot be combined.")
         }
-        // A script's variable may be unset.
+        // An unset variable in a script gives an empty name.
         if report == "" { throw ValidationError("--report needs the name of a file.") }
         if writeLock == "" { throw ValidationError("--write-lock needs the name of a file.") }
         try validateLock()
@@ -101,7 +100,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
             throw ValidationError("--remote-read-only needs --remote.")
         }
         if remoteReadOnly, try workers.shard != nil {
-            throw ValidationError("--remote-read-only and --shard exclude each other.")
+            throw ValidationError("--remote-read-only and --shard cannot be combined.")
         }
         if remoteFreshFor != nil, try remote.remote == nil || workers.shard == nil {
             throw ValidationError("--remote-fresh-for needs --remote and --shard.")
@@ -121,13 +120,13 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
     private func validateLock() throws {
         guard let writeLock else { return }
         if revalidation.retryFailed {
-            throw ValidationError("--write-lock would lack what --retry-failed leaves alone.")
+            throw ValidationError("--write-lock cannot be combined with --retry-failed.")
         }
         if workers.name != nil {
-            throw ValidationError("--write-lock would lack what --shard leaves to other workers.")
+            throw ValidationError("--write-lock cannot be combined with --shard.")
         }
         if writeLock == "-", output.json {
-            throw ValidationError("--write-lock - and --json both want standard output.")
+            throw ValidationError("--write-lock - and --json both use standard output.")
         }
         func absolute(_ path: String) -> String {
             path == "-" ? path : URL(fileURLWithPath: path).standardizedFileURL.path
@@ -205,8 +204,9 @@ extension CacheRun {
             switch event {
             case .planned:
                 ProgramText.release()
-                // Not while manifests are read: nothing is in flight, and a pipe may stay silent.
-                interrupts.ask("giving what is in flight 2 s to finish") { prefetcher.cancel() }
+                // Not set earlier: while manifests are read, nothing is in flight, and a read from a
+                // pipe may never return.
+                interrupts.ask("transfers in flight have 2 s to finish") { prefetcher.cancel() }
             case .finished(let report): last = report
             case .recovered, .planning, .entry, .progress: break
             }

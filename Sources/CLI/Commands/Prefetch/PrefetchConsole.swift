@@ -1,7 +1,7 @@
 import LarderManifest
 import LarderPrefetch
 
-/// The messages of a prefetch: with `--quiet`, one line at the end, otherwise each as it happens.
+/// Prints the messages of a prefetch: one by one, or with `--quiet`, in one line at the end.
 struct PrefetchConsole {
     enum Purpose { case prefetch, push, pull }
 
@@ -33,9 +33,9 @@ struct PrefetchConsole {
             remedies = zip(sources, summary.manifests).map {
                 ($0.name, $1.remedyForDemands(of: $0))
             }
-            // Not complaints: redirects may lead to the host.
             if !output.quiet {
                 summary.notes(of: sources).forEach(Console.complain)
+                // Not an error, because redirects may lead to the split host.
                 summary.splitComplaint.map(Console.complain)
             }
             var progress = Progress()
@@ -48,7 +48,7 @@ struct PrefetchConsole {
             if firstFailure == nil { firstFailure = result.complaint() }
             let isNew = unsupported.isNew(failure.code, failure.message)
             if isNew, !output.quiet, !isGrouping || groups.add(failure.code, at: result.url) {
-                Console.write("larder: \(complaint)\n")
+                Console.writeMessage("larder: \(complaint)")
             }
         case .progress(let progress): line.show(progress.text)
         case .finished(let report):
@@ -61,7 +61,7 @@ struct PrefetchConsole {
         }
     }
 
-    /// - Parameter lock: The lock that was wanted and not written.
+    /// - Parameter lock: The path of the lock file, if it was not written.
     func conclude(_ report: Report, unwritten lock: String?) {
         let demands = remedies.filter { report.foreignDemands.contains($0.manifest) }.map(\.text)
         let last = [
@@ -107,21 +107,21 @@ struct PrefetchConsole {
                     + names.map(\.shellQuoted).joined(separator: " ") + " --retry-failed"
                 : "a prefetch of the same \(names.count == 1 ? "manifest" : "manifests") "
                     + "with --retry-failed"
-            ways.append("to try again what failed: \(command), with the same options")
+            ways.append("to retry the failed icons: \(command), with the same options")
         }
-        if !hasReport { ways.append("for a list of all icons: --report FILE") }
+        if !hasReport { ways.append("to list all icons: --report FILE") }
         return ways.isEmpty ? nil : ways.joined(separator: "; ")
     }
 
     private func remedy(_ remote: RemoteReport) -> String? {
         guard !remote.faults.isEmpty else { return nil }
         let location = remote.location.shellQuoted
-        return "to repair the remote, where the icons are cached: "
+        return "to repair the remote from a cache with these icons: "
             + "larder remote verify --remote \(location) --repair"
     }
 
-    /// Whether a name can be shown as it is, and names the same manifest when it is typed again.
-    /// `/dev/stdin` and `/dev/fd/63` are another file by then.
+    /// Whether a name can be printed unchanged, and names the same manifest in another command.
+    /// `/dev/stdin` and `/dev/fd/63` do not.
     private static func canBeTyped(_ name: String) -> Bool {
         !["-", "/dev/std", "/dev/fd/"].contains { name.utf8.starts(with: $0.utf8) }
             && name.shownAsURL.isSame(as: name)
@@ -131,11 +131,11 @@ struct PrefetchConsole {
         let lacking = report.count(.failed) + report.count(.unfinished)
         let reason =
             lacking > 0
-            ? "it would lack \(lacking) of \(report.icons) icons" : "the run was not finished"
-        return "--write-lock '\(lock)': not written, for \(reason)"
+            ? "\(lacking) of \(report.icons) icons are missing" : "the run did not finish"
+        return "--write-lock '\(lock)': not written, because \(reason)"
     }
 
-    /// What the summary and the complaints about entries have not said.
+    /// Returns a message about problems that were not printed before.
     private func complaint(_ report: Report) -> String? {
         let all = "\(report.icons) \(report.icons > report.entries ? "icons" : "entries")"
         if output.quiet, report.isInterrupted {
@@ -148,15 +148,15 @@ struct PrefetchConsole {
         else { return nil }
         var text = "\(failed) of \(all) failed"
         if allowance != .none { text += ", more than --max-failures \(allowance) allows" }
-        if output.quiet, let firstFailure { text += "; the first: \(firstFailure)" }
+        if output.quiet, let firstFailure { text += "; first failure: \(firstFailure)" }
         return text
     }
 
-    /// The summary's line on the remote, for `--quiet`.
+    /// Returns the summary's line about the remote, for `--quiet`.
     private func remoteComplaint(_ report: Report) -> String? {
         guard output.quiet, let remote = report.remote, !remote.isComplete else { return nil }
-        let what = remote.unpushed > 0 ? "\(remote.unpushed) not stored in the remote" : "remote"
-        return [what, remote.failure ?? remote.firstFault].compactMap(\.self)
+        let subject = remote.unpushed > 0 ? "\(remote.unpushed) not stored in the remote" : "remote"
+        return [subject, remote.failure ?? remote.firstFault].compactMap(\.self)
             .joined(separator: ": ")
     }
 }

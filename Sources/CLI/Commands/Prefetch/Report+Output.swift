@@ -17,7 +17,7 @@ extension Report {
             if count(.shared) > 0 { counts.insert("in the remote \(count(.shared))", at: 2) }
         }
         if count(.unstored) > 0 {
-            counts.append("not stored \(count(.unstored)) (no-store; --store-anyway keeps them)")
+            counts.append("not stored \(count(.unstored)) (no-store; --store-anyway stores them)")
         }
         if count(.skipped) > 0 { counts.append("skipped \(count(.skipped))") }
         if count(.unfinished) > 0 { counts.append("unfinished \(count(.unfinished))") }
@@ -41,10 +41,10 @@ extension Report {
 
     func endLines(_ paint: Paint) -> [String] {
         var lines: [String] = []
-        if isInterrupted { lines.append("interrupted: what was finished is kept") }
+        if isInterrupted { lines.append("interrupted: finished work is kept") }
         if let failure {
             let reason = failure.description.sanitizedForTerminal
-            lines.append("\(paint.failed("stopped")): \(reason); what was stored is kept")
+            lines.append("\(paint.failed("stopped")): \(reason); stored icons are kept")
         }
         return lines
     }
@@ -59,7 +59,7 @@ extension Report {
         guard let remote else { return text(paint) }
         var parts = [remote.pulledText]
         if count(.cached) > 0 { parts.append("already cached \(count(.cached))") }
-        if count(.fetched) > 0 { parts.append("from the manifest itself \(count(.fetched))") }
+        if count(.fetched) > 0 { parts.append("embedded in the manifest \(count(.fetched))") }
         return transferText(parts, remote.endLines(paint), paint)
     }
 
@@ -107,19 +107,19 @@ extension RemoteReport {
         var parts = ["pushed \(pushed) (\(ByteText.describe(pushedBytes)))"]
         if present > 0 { parts.append("already there \(present)") }
         if unpushed > 0 { parts.append(paint.failed("not pushed \(unpushed)")) }
-        if personal > 0 { parts.append("not to be shared \(personal)") }
+        if personal > 0 { parts.append("private \(personal)") }
         return parts
     }
 
     func faultLines(_ paint: Paint) -> [String] {
         faults.sorted { $0.key < $1.key }.map { "  \(paint.failed($0.key)): \($0.value)" }
-            + (firstFault.map { ["  the first: \($0.sanitizedForTerminal)"] } ?? [])
+            + (firstFault.map { ["  first: \($0.sanitizedForTerminal)"] } ?? [])
     }
 
     func endLines(_ paint: Paint) -> [String] {
         guard let failure else { return [] }
         let reason = failure.sanitizedForTerminal
-        return ["\(paint.failed("remote given up")): \(reason); the next run continues"]
+        return ["\(paint.failed("remote stopped")): \(reason); the next run continues"]
     }
 
     var json: JSONObject {
@@ -173,7 +173,7 @@ extension Progress {
         var text = ProgressText()
         text.add("\(arrived)/\(total)", rank: 0)
         if done < arrived { text.add("\(done) stored", rank: 7) }
-        if underWay > 0 { text.add("\(underWay) under way", rank: 8) }
+        if underWay > 0 { text.add("\(underWay) in flight", rank: 8) }
         if waiting > 0 {
             text.add("\(waiting) waiting to retry", "\(waiting) to retry", rank: 1)
             if let secondsToAttempt, secondsToAttempt > 0 {
@@ -192,6 +192,6 @@ extension Progress {
 
 extension String {
     func textOfEmptyRemote(isPart: Bool) -> String {
-        "there is nothing of larder's \(isPart ? "in this part of" : "at") \(sanitizedForTerminal)"
+        "no icons \(isPart ? "in this part of" : "at") \(sanitizedForTerminal)"
     }
 }

@@ -4,10 +4,10 @@ import LarderCache
 import LarderPrefetch
 import Synchronization
 
-/// The file behind `--report`: one JSON line for each entry.
+/// The file of `--report`, with one JSON line for each icon.
 ///
-/// It is opened before the run begins, and emptied only when all manifests are read: until then it
-/// has the last run's report. If it cannot be written, the run goes on and fails at the end.
+/// The file is opened before the run starts. It keeps the previous report until all manifests are
+/// read. If a write fails, the run continues and fails at the end.
 final class ReportFile {
     private let path: String
     private let mode: mode_t
@@ -16,10 +16,9 @@ final class ReportFile {
     private let handle: FileHandle
     private var buffer = Data()
     private var isBegun = false
-    /// Why lines are missing from some point on. Nil if none is.
     private(set) var failure: OutputError?
 
-    /// - Throws: `ValidationError` if it is one of the manifests, or lies in the cache.
+    /// - Throws: `ValidationError` if the file is one of the manifests or is in the cache.
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         self.path = path
         mode = 0o644 & ~Self.umask()
@@ -51,19 +50,18 @@ final class ReportFile {
         guard !isBegun, failure == nil else { return }
         isBegun = true
         var status = stat()
-        // A pipe or a device holds nothing.
         guard fstat(handle.fileDescriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             return
         }
-        // An earlier report keeps no more permissions than a new one.
+        // An existing file loses permissions that a new one would not have.
         if status.st_uid == geteuid() { fchmod(handle.fileDescriptor, status.st_mode & mode) }
         if ftruncate(handle.fileDescriptor, 0) != 0 {
             failure = OutputError("truncate", path, errno)
         }
     }
 
-    /// umask(2) must set a mask to read it, which would affect files of other threads: call this
-    /// before there are any.
+    /// Returns the process's umask. umask(2) can read it only by changing it, so this must be called
+    /// before other threads create files.
     private static func umask() -> mode_t {
         let mask = Foundation.umask(0o077)
         _ = Foundation.umask(mask)
@@ -90,14 +88,14 @@ final class ReportFile {
     }
 }
 
-/// The file behind `--write-lock`: a JSON array with an icon a line. It replaces the last one if no
-/// icon failed.
+/// The file of `--write-lock`: a JSON array with one icon per line. It replaces the previous file if
+/// no icon failed.
 final class LockedManifest: Sendable {
     private let file: OutputReplacement?
     private let isEmpty = Mutex(true)
 
-    /// - Throws: `ValidationError` if it is one of the manifests, or lies in the cache;
-    ///   ``OutputError`` if it is clear that it could not be written.
+    /// - Throws: `ValidationError` if the file is one of the manifests or is in the cache.
+    ///   ``OutputError`` if the file cannot be written.
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         guard path != "-" else {
             file = nil

@@ -7,11 +7,11 @@ struct ReindexCommand: AsyncParsableCommand {
         commandName: "reindex",
         abstract: "Rebuild the index from the objects and the old index or its last snapshot.",
         discussion: """
-            Reads every object and checks it against its digest. URLs come from the index if it \
-            is sound, otherwise from the snapshot that the last run took. URLs of damaged objects \
-            are kept for the next larder verify --repair or prefetch. A damaged index is kept \
-            next to the new one, with the time in its name. A prefetch does the same by itself \
-            if the index is damaged or missing.
+            Reads every object and compares it with its digest. URLs come from the old index, or \
+            if it is damaged, from the snapshot of the last run. URLs of damaged objects are kept \
+            for the next larder verify --repair or prefetch. A damaged index is kept next to the \
+            new one, with the time in its name. If the index is damaged or missing, a prefetch \
+            also rebuilds it.
 
             EXAMPLES:
               # Rebuild the index of a cache that was restored from a backup.
@@ -41,28 +41,22 @@ struct ReindexCommand: AsyncParsableCommand {
 
 extension RecoveryReport {
     package var text: String {
-        guard !isInterrupted else { return "interrupted: the index is as it was" }
+        guard !isInterrupted else { return "interrupted: the index was not changed" }
         let origin =
             switch source {
-            case .index: "from the index itself"
+            case .index: "from the old index"
             case .snapshot: "from the last snapshot"
-            case .nothing: "there was nothing to restore URLs from"
+            case .nothing: "no index or snapshot to restore URLs from"
             }
         var parts = ["index rebuilt: \(objects.of("object")), \(resources.of("URL")) (\(origin))"]
-        if damaged > 0 { parts.append("\(noWholeObjects): see larder verify") }
+        if damaged > 0 { parts.append(damage) }
         if let setAside { parts.append("the damaged index is kept as \(setAside)") }
         return parts.joined(separator: "; ")
     }
 
-    private var noWholeObjects: String {
-        damaged == 1 ? "1 file is not a whole object" : "\(damaged) files are not whole objects"
-    }
+    private var damage: String { "\(damaged.of("damaged object")); for details: larder verify" }
 
-    package var complaint: String? {
-        if isInterrupted { return text }
-        guard damaged > 0 else { return nil }
-        return "\(noWholeObjects); larder verify says more"
-    }
+    package var complaint: String? { isInterrupted ? text : damaged > 0 ? damage : nil }
 
     package var json: String {
         var object = JSONObject()

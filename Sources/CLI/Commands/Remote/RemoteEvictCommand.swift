@@ -3,13 +3,13 @@ import LarderPrefetch
 
 struct RemoteEvictCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "evict", abstract: "Remove what is too old from a remote.",
+        commandName: "evict", abstract: "Remove old icons from a remote.",
         discussion: """
-            Removes references that were not renewed for --max-age, then objects that nothing \
-            refers to. Workers may use the remote at the same time.
+            Removes references that were not renewed for --max-age, then objects without a \
+            reference. Other machines may use the remote at the same time.
 
             EXAMPLES:
-              # Remove what no worker has confirmed for 90 days.
+              # Remove icons that no prefetch has confirmed for 90 days.
               larder remote evict --remote s3://icons/shared --max-age 90d
             """)
 
@@ -22,27 +22,23 @@ struct RemoteEvictCommand: AsyncParsableCommand {
     @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
-    // Unconditional, so that -1 is a bad value and no unknown option.
+    // Parsed unconditionally, so that -1 is an invalid value instead of an unknown option.
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp(
-            "Remove references that were last renewed this long ago or longer: 12h, 30d.",
-            valueName: "time"),
+        help: .common("Remove references that were not renewed for this time: 12h, 30d.", "time"),
         transform: TimeSpan.parse)
     var maxAge: TimeSpan
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp(
-            """
-            Keep objects without a reference that were written later than this ago. \
-            (default: 24h)
-            """, valueName: "time"), transform: TimeSpan.parse)
+        help: .common(
+            "Keep objects without a reference that are younger than this. (default: 24h)", "time"),
+        transform: TimeSpan.parse)
     var grace: TimeSpan?
 
-    @Flag(help: "Count what would be removed, and remove nothing.") var dryRun = false
+    @Flag(help: "Print what would be removed, and remove nothing.") var dryRun = false
 
-    func validate() throws { _ = try remote.requireRemote(.only) }
+    func validate() throws { try remote.requireOption() }
 
     func run() async throws {
         try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet) { run in

@@ -6,11 +6,11 @@ import LarderPrefetch
 
 struct RemoteOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp(
+        help: .common(
             """
-            A store of icons that several machines share: s3://BUCKET/PREFIX. Credentials, region \
-            and endpoint come from the variables and files that AWS tools read.
-            """, valueName: "s3-url"),
+            The store of icons that several machines share: s3://BUCKET/PREFIX. Credentials, \
+            region and endpoint come from the same variables and files as for AWS tools.
+            """, "s3-url"),
         transform: { text in
             do throws(S3SettingsError) {
                 return try S3Location(text)
@@ -21,11 +21,11 @@ struct RemoteOptions: ParsableArguments {
     var remote: S3Location?
 
     @Option(
-        help: ArgumentHelp(
+        help: .common(
             """
-            The server of the remote, if it is not Amazon's: http://127.0.0.1:9000. \
+            The server of the remote, if not Amazon S3: http://127.0.0.1:9000. \
             (default: $AWS_ENDPOINT_URL_S3, $AWS_ENDPOINT_URL or the profile's)
-            """, valueName: "url"))
+            """, "url"))
     var remoteEndpoint: String?
 
     @Option(
@@ -37,24 +37,22 @@ struct RemoteOptions: ParsableArguments {
     var remoteRegion: String?
 
     @Option(
-        help: ArgumentHelp(
+        help: .common(
             """
-            Take the remote's credentials from this AWS profile. (default: $AWS_ACCESS_KEY_ID and \
+            The AWS profile with the credentials of the remote. (default: $AWS_ACCESS_KEY_ID and \
             $AWS_SECRET_ACCESS_KEY, else the profile $AWS_PROFILE or default)
-            """, valueName: "name"))
+            """, "name"))
     var remoteProfile: String?
 
-    @Flag(help: "Ask the remote without credentials, as a public bucket allows.")
+    @Flag(help: "Use the remote without credentials, for a public bucket.")
     var remoteUnsigned = false
 
-    @Option(help: .rare("Run at most this many requests to the remote at once.", "n"))
+    @Option(help: .rare("The maximum number of concurrent requests to the remote.", "n"))
     var remoteConcurrent = 16
 
     @Option(
         help: .rare(
-            """
-            Fail if a listing of the remote names more objects than this. (default: 5,000,000)
-            """, "n"))
+            "The maximum number of objects in a listing of the remote. (default: 5,000,000)", "n"))
     var remoteMaxObjects: Int?
 
     func validate() throws {
@@ -66,7 +64,7 @@ struct RemoteOptions: ParsableArguments {
         }
         guard remote == nil else {
             if remoteUnsigned, remoteProfile != nil {
-                throw ValidationError("--remote-unsigned and --remote-profile exclude each other.")
+                throw ValidationError("--remote-unsigned and --remote-profile cannot be combined.")
             }
             return
         }
@@ -93,24 +91,28 @@ struct RemoteOptions: ParsableArguments {
             if let remoteMaxObjects { remote.maximumListed = remoteMaxObjects }
             return remote
         } catch {
-            throw ValidationError("--remote: \(error).")
+            throw ValidationError("--remote: \(error)")
         }
     }
 
+    func requireOption() throws {
+        if remote == nil { throw ValidationError("--remote is missing.") }
+    }
+
     func requireRemote(_ use: Remote.Use) throws -> Remote {
-        guard let remote = try remote(use) else { throw ValidationError("--remote is missing.") }
-        return remote
+        try requireOption()
+        return try remote(use)!
     }
 }
 
 struct RemotePartOptions: ParsableArguments {
     @Option(
         name: .customLong("shard"),
-        help: ArgumentHelp(
+        help: .common(
             """
-            Be worker i of n, counted from 0, and leave the rest of the remote to the others: 0/8, \
-            or auto as for prefetch.
-            """, valueName: "i/n"), transform: ShardName.parse)
+            Process only the part of worker i of n, counted from 0: 0/8. auto and auto/n work as \
+            for prefetch.
+            """, "i/n"), transform: ShardName.parse)
     var name: ShardName?
 
     var shard: Shard? { get throws { try name?.shard() } }
@@ -119,13 +121,14 @@ struct RemotePartOptions: ParsableArguments {
 }
 
 extension CacheRun {
-    /// Runs an operation on a whole remote. A signal cancels it, and it still returns a report.
+    /// Runs an operation on a whole remote. A signal cancels the operation, which still returns a
+    /// report.
     func upkeep<Report: Sendable>(
         _ body: @escaping @Sendable () async throws -> Report
     ) async throws -> Report {
         try ProcessLimits.requireTransfers()
         let task = Task(operation: body)
-        interrupts.ask("ending what is begun") { task.cancel() }
+        interrupts.ask { task.cancel() }
         defer { line.clear() }
         return try await task.value
     }

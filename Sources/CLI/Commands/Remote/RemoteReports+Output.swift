@@ -3,8 +3,8 @@ import LarderPrefetch
 
 extension RemoteVerifyReport {
     /// - Parameters:
-    ///   - isPart: Whether other workers have the rest of the remote.
-    ///   - isRepair: Whether the run was to repair the remote.
+    ///   - isPart: Whether the run verified only a shard of the remote.
+    ///   - isRepair: Whether the run repaired the remote.
     package func text(_ paint: Paint = .none, isPart: Bool, isRepair: Bool) -> String {
         if objects == 0, references == 0, foreign == 0, !isInterrupted {
             return location.textOfEmptyRemote(isPart: isPart)
@@ -23,12 +23,12 @@ extension RemoteVerifyReport {
             let count = unreferenced.of("object")
             lines.append("\(count) without a reference: larder remote evict removes them")
         }
-        if foreign > 0 { lines.append("\(foreign) other names, left alone") }
-        if isInterrupted { lines.append("interrupted: the rest was not looked at") }
+        if foreign > 0 { lines.append("\(foreign.of("other file")) ignored") }
+        if isInterrupted { lines.append("interrupted: the rest was not verified") }
         if !isSound, !isRepair {
             lines.append(
-                "larder remote verify --remote \(location.sanitizedForTerminal) --repair, with the "
-                    + "same options, writes it again from the cache, or removes it")
+                "to restore damaged objects from the cache, or remove them: larder remote verify "
+                    + "--remote \(location.sanitizedForTerminal) --repair, with the same options")
         }
         return lines.joined(separator: "\n")
     }
@@ -48,7 +48,7 @@ extension RemoteVerifyReport {
             counts[kind].map { "\(kind.rawValue) \($0)" }
         }
         guard !parts.isEmpty else {
-            return isInterrupted ? "no damage so far" : paint.clean("clean")
+            return isInterrupted ? "no problems so far" : paint.clean("clean")
         }
         let found = paint.failed(parts.joined(separator: ", "))
         return repaired > 0 ? "\(found), repaired \(repaired)" : found
@@ -95,8 +95,8 @@ extension RemoteEvictionReport {
         ]
         if undone > 0 {
             lines.append(
-                "\(removed) \(undone.of("reference")) to objects that are not there: "
-                    + "the next prefetch fetches them again")
+                "\(removed) \(undone.of("reference")) to missing objects: the next prefetch "
+                    + "downloads them again")
         }
         if isInterrupted { lines.append("interrupted: the next run continues") }
         return lines.joined(separator: "\n")

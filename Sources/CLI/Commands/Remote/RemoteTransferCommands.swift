@@ -5,13 +5,14 @@ import LarderPrefetch
 struct RemotePullCommand: AsyncParsableCommand, NetworkCommand, CarryingCommand {
     static let configuration = CommandConfiguration(
         commandName: "pull",
-        abstract: "Copy the icons of manifests from a remote into the cache, and ask no origin.",
+        abstract: "Copy the icons in manifests from a remote into the cache.",
         discussion: """
-            What the cache has is left as it is, however stale, and what the remote has is taken \
-            as it is. The exit status is 2 if the remote lacks an icon.
+            The servers of the icons are not contacted. Icons that are already cached are not \
+            changed, and icons are copied from the remote, even if they are stale. The exit status \
+            is 2 if an icon is not in the remote.
 
             EXAMPLES:
-              # Fill the cache of a machine that reaches the remote alone.
+              # Fill the cache of a machine that can connect only to the remote.
               larder remote pull --manifest apps.json --remote s3://icons/shared
             """)
 
@@ -28,10 +29,10 @@ struct RemotePullCommand: AsyncParsableCommand, NetworkCommand, CarryingCommand 
     @OptionGroup(title: "Credentials", visibility: .rare) var credentials: CredentialOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
-    @Flag(help: .rare("Accept bodies that are not images.")) var anyContent = false
+    @Flag(help: .rare("Accept objects that are not images.")) var anyContent = false
 
     func validate() throws {
-        _ = try remote.requireRemote(.only)
+        try remote.requireOption()
         try selection.requireSome()
     }
 
@@ -45,7 +46,7 @@ struct RemotePullCommand: AsyncParsableCommand, NetworkCommand, CarryingCommand 
             configuration.policy.revalidation = .never
             configuration.policy.failureLifetime = .zero
             configuration.acceptsAnyContent = anyContent
-            configuration.remote = try remote.requireRemote(.only)
+            configuration.remote = try remote.remote(.only)
             try await run.carry(
                 try selection.manifest.map(ManifestOptions.source), configuration, self, .pull)
         }
@@ -54,11 +55,10 @@ struct RemotePullCommand: AsyncParsableCommand, NetworkCommand, CarryingCommand 
 
 struct RemotePushCommand: AsyncParsableCommand, NetworkCommand, CarryingCommand {
     static let configuration = CommandConfiguration(
-        commandName: "push", abstract: "Store in a remote what the cache has and the remote lacks.",
+        commandName: "push", abstract: "Copy icons from the cache to a remote that lacks them.",
         discussion: """
-            Each object is compared with its digest on the way. An icon whose origin says \
-            'private' stays where it is. The exit status is 2 if something could not be stored; \
-            the next run continues.
+            Each object is compared with its digest. Icons with 'Cache-Control: private' are not \
+            copied. The exit status is 2 if an icon could not be stored. The next run continues.
 
             EXAMPLES:
               # Share all icons of the cache.
@@ -79,7 +79,7 @@ struct RemotePushCommand: AsyncParsableCommand, NetworkCommand, CarryingCommand 
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
     func validate() throws {
-        _ = try remote.requireRemote(.store)
+        try remote.requireOption()
         try reading.validate(for: selection.manifest)
     }
 
@@ -90,15 +90,15 @@ struct RemotePushCommand: AsyncParsableCommand, NetworkCommand, CarryingCommand 
             var configuration = PrefetchConfiguration(cache: cache.path)
             configuration.logger = Log.logger("larder.prefetch")
             if selection.manifest.isEmpty {
-                // The cache's own listing has no limit.
+                // The number of cached icons is not limited.
                 configuration.manifestRules.limits.maximumEntries = .max
             } else {
                 configuration.manifestRules = try reading.rules()
             }
             configuration.policy.isOffline = true
-            // Whatever was accepted when it was stored.
+            // The objects were checked when they were stored.
             configuration.acceptsAnyContent = true
-            configuration.remote = try remote.requireRemote(.store)
+            configuration.remote = try remote.remote(.store)
             let all = try cache.required(wait: run.wait)
             let sources =
                 try selection.manifest.isEmpty

@@ -4,19 +4,19 @@ import LarderPrefetch
 struct RemoteVerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Read every object of a remote again, and change nothing without --repair.",
+        abstract: "Read every object in a remote again, and check the references.",
         discussion: """
-            It also finds references to objects that are not there. The exit status is 2 if \
-            something is left to repair.
+            Nothing is changed without --repair. The exit status is 2 if damaged objects, or \
+            references to missing objects, remain.
 
-            With --repair, a damaged or missing object is written again from the cache. If the \
-            cache does not have it, the object and its references are removed, so that the next \
+            With --repair, damaged and missing objects are restored from the cache. If the cache \
+            does not have an object, the object and its references are removed, so that the next \
             prefetch downloads it again.
 
             EXAMPLES:
               # Read every object.
               larder remote verify --remote s3://icons/shared
-              # Write damaged objects again from the cache.
+              # Restore damaged objects from the cache.
               larder remote verify --remote s3://icons/shared --repair
             """)
 
@@ -29,9 +29,9 @@ struct RemoteVerifyCommand: AsyncParsableCommand {
     @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
-    @Flag(help: "Write damaged objects again from the cache, or remove them.") var repair = false
+    @Flag(help: "Restore damaged objects from the cache, or remove them.") var repair = false
 
-    func validate() throws { _ = try remote.requireRemote(.only) }
+    func validate() throws { try remote.requireOption() }
 
     func run() async throws {
         try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet) { run in

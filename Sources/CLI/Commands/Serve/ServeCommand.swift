@@ -4,26 +4,26 @@ import LarderServer
 
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "serve", abstract: "Serve the cache over HTTP. Nothing is ever downloaded.",
+        commandName: "serve", abstract: "Serve the cache over HTTP, without downloading anything.",
         discussion: """
-            Prints its URL when it listens. There, a page shows all icons. /icon?url=URL is an \
-            icon, /objects/sha256/DIGEST an object, /manifest/NAME a manifest whose icons are at \
-            this server, /metrics is for Prometheus, and /healthz answers "ok". Each object is \
+            Prints its URL when it is ready. The URL shows a page with all icons. /icon?url=URL is \
+            an icon, /objects/sha256/DIGEST an object, /manifest/NAME a manifest whose icons are \
+            on this server, /metrics is for Prometheus, and /healthz answers "ok". Each object is \
             compared with its digest before it is sent.
 
-            With --mirror it is also a proxy for http URLs: an unchanged app that uses it reads \
-            from the cache.
+            With --mirror, the server is also a proxy for http URLs. An unchanged app that uses \
+            this proxy reads from the cache.
 
-            SIGINT or SIGTERM stops it: responses that are under way end first, and the status is \
-            0; it is 130 or 143 if some had to be cut off after --grace. The status is 66 if there \
-            is no cache.
+            SIGINT and SIGTERM stop the server after the responses in flight. The exit status is \
+            then 0, or 130 or 143 if responses were aborted after --grace. It is 66 if there is no \
+            cache.
 
             EXAMPLES:
-              # Serve the default cache on this machine.
+              # Serve the default cache to this machine.
               larder serve
-              # Serve an app list and its icons on a local network.
+              # Serve a manifest and its icons to a local network.
               larder serve --manifest apps.json --listen 0.0.0.0:8080
-              # Answer an app that uses it as its proxy, and note what is missing.
+              # Be the proxy of an app, and record which icons are missing.
               larder serve --mirror --missing-list missing.json
             """)
 
@@ -33,57 +33,52 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup(title: "Reading manifests", visibility: .rare) var reading: ReadingOptions
 
     @Option(
-        help: ArgumentHelp(
-            """
-            Listen on this host and port; port 0 lets the system choose. (default: 127.0.0.1:8080)
-            """, valueName: "address"), transform: ListenAddress.parse)
+        help: .common(
+            "The host and port to listen on. With port 0, the system chooses. "
+                + "(default: 127.0.0.1:8080)", "address"), transform: ListenAddress.parse)
     var listen = ListenAddress(host: "127.0.0.1", port: 8_080)
 
     @Option(
         name: .customLong("manifest"),
-        help: ArgumentHelp(
-            "Serve this manifest at /manifest/ and its file's name. May be repeated.",
-            valueName: "manifest"),
+        help: .common(
+            "Serve this manifest at /manifest/ and the name of its file. May be repeated.",
+            "manifest"),
         completion: .manifest)
     var manifests: [String] = []
 
     @Option(
-        help: ArgumentHelp(
-            "The URL that clients use. (default: the Host of each request)", valueName: "url"))
+        help: .common("The URL that clients use. (default: the Host of each request)", "url"))
     var publicURL: String?
 
-    @Flag(help: "Answer as a proxy does, for any http URL that is cached.") var mirror = false
+    @Flag(help: "Also be a proxy for cached http URLs.") var mirror = false
 
-    @Option(help: "The answer for an icon that is not cached. (default: 404)")
+    @Option(help: "The response for an icon that is not cached. (default: 404)")
     var fallbackStatus: MissingIcon?
 
     @Option(
-        help: ArgumentHelp(
-            """
-            Keep a manifest of the URLs that were asked for and are not cached, for the next \
-            prefetch.
-            """, valueName: "file"), completion: .file())
+        help: .common(
+            "Write requested URLs that are not cached to this manifest, for the next prefetch.",
+            "file"), completion: .file())
     var missingList: String?
 
     @Option(
-        help: .rare("Let pages of this origin read what is served; * stands for any.", "origin"))
+        help: .rare("Let web pages of this origin read responses. * is any origin.", "origin"))
     var allowOrigin: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Add a line of JSON for each request to this file. - is standard output.",
-            valueName: "file"),
+        help: .common(
+            "Append a JSON line for each request to this file. - is standard output.", "file"),
         completion: .file())
     var accessLog: String?
 
-    @Flag(help: .rare("Serve no page with all icons and their URLs.")) var noGallery = false
+    @Flag(help: .rare("Do not serve the page with all icons and their URLs.")) var noGallery = false
 
     @Flag(name: .shortAndLong, help: "Print only the URL and problems.") var quiet = false
 
     func validate() throws {
-        if manifests.contains("") { throw ValidationError("A manifest's name is empty.") }
+        if manifests.contains("") { throw ValidationError("The name of a manifest is empty.") }
         if manifests.contains("-") {
-            throw ValidationError("A manifest that is served is a file, and not standard input.")
+            throw ValidationError("serve needs a manifest file instead of standard input (-).")
         }
         let names = manifests.map(Self.name)
         for (index, name) in names.enumerated() where names[..<index].contains(name) {
@@ -92,10 +87,10 @@ struct ServeCommand: AsyncParsableCommand {
         if missingList == "" || accessLog == "" {
             throw ValidationError("--missing-list and --access-log need the name of a file.")
         }
-        if missingList == "-" { throw ValidationError("--missing-list needs a file, and not -.") }
+        if missingList == "-" { throw ValidationError("--missing-list needs the name of a file.") }
         if let publicURL { _ = try Self.base(publicURL) }
         if let allowOrigin, allowOrigin != "*", try !Self.isOrigin(allowOrigin) {
-            throw ValidationError("--allow-origin is * or an origin, such as https://a.example.")
+            throw ValidationError("--allow-origin needs * or an origin, such as https://a.example.")
         }
         _ = try manifests.map(ManifestOptions.url)
     }
@@ -113,12 +108,12 @@ struct ServeCommand: AsyncParsableCommand {
             $0 > 0x20 && $0 < 0x7F && !"\"\\<>?#@".utf8.contains($0)
         }
         guard LocalManifests.isURL(text), isPlain, rest.count > 2, !rest[2].isEmpty else {
-            throw ValidationError("--public-url is a URL such as https://icons.example.")
+            throw ValidationError("--public-url needs a URL, such as https://icons.example.")
         }
         return text.hasSuffix("/") ? String(text.dropLast()) : text
     }
 
-    /// Whether a URL has a scheme, a host and perhaps a port, and nothing else.
+    /// Whether a URL has only a scheme, a host and an optional port.
     private static func isOrigin(_ text: String) throws -> Bool {
         text.utf8.count { $0 == UInt8(ascii: "/") } == 2 && (try? base(text)) == text
     }
@@ -139,7 +134,7 @@ struct ServeCommand: AsyncParsableCommand {
             let server = CacheServer(configuration)
             let interrupts = Interrupts(isQuiet: quiet)
             let (stops, stop) = AsyncStream<Void>.makeStream()
-            interrupts.ask("ending the responses that are under way") { stop.yield() }
+            interrupts.ask("finishing responses in flight") { stop.yield() }
             let url = try await server.start()
             if !listen.isLoopback, !quiet {
                 Console.complain("\(url): other machines can read this cache")
@@ -149,10 +144,10 @@ struct ServeCommand: AsyncParsableCommand {
             let isWhole = await server.stop()
             log?.flush()
             if !isWhole {
-                Console.complain("responses were cut off")
+                Console.complain("some responses were aborted")
                 try interrupts.status.exit()
             }
-            // The server has reported it.
+            // The server has already reported the failure.
             if let failure = missing?.failure { try ExitStatus(failure).exit() }
         }
     }
@@ -191,7 +186,7 @@ struct ListenAddress {
     let host: String
     let port: Int
 
-    /// Whether only this machine reaches it, as far as its spelling tells.
+    /// Whether the spelling of the host is a loopback address.
     var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
 
     static func parse(_ argument: String) throws -> ListenAddress {
@@ -208,8 +203,8 @@ struct ListenAddress {
         }
         throw ValidationError(
             """
-            an address is a host and a port, such as 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:80; \
-            port 0 lets the system choose
+            expected a host and a port, such as 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:80; with \
+            port 0, the system chooses
             """)
     }
 }

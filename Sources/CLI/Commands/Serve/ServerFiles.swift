@@ -4,31 +4,31 @@ import LarderManifest
 import LarderServer
 import Synchronization
 
-/// The file behind `--access-log`. Adding a line does not wait for a write.
+/// The file of `--access-log`. Adding a line does not wait for a write.
 final class AccessLog: Sendable {
-    /// The most bytes that wait to be written. Further lines are lost, and counted.
-    private static let mostWaiting = 4 << 20
-    /// Milliseconds without progress of a reader, after which waiting lines are lost.
+    /// The maximum number of bytes in the buffer. Further lines are dropped and counted.
+    private static let bufferLimit = 4 << 20
+    /// The time that a reader may block a write, in milliseconds. Waiting lines are then dropped.
     private static let patience: Int32 = 1_000
-    /// Seconds that the last lines may take.
+    /// The time limit for writing the last lines, in seconds.
     private static let lastPatience = 5.0
-    /// Seconds between two messages about lost lines.
+    /// The minimum time between two messages about lost lines.
     private static let pause = Duration.seconds(60)
 
     private struct State {
         var waiting: [UInt8] = []
         var isScheduled = false
         var lost = 0
-        /// The error that lost lines last. Nil if there was no room for them.
+        /// The error of the last failed write. Nil if lines were dropped because the buffer was full.
         var reason: Int32?
         var saidAt: ContinuousClock.Instant?
-        /// Whether the last line was cut off.
+        /// Whether the last line was written only in part.
         var isInLine = false
     }
 
     private let file: FileDescriptor?
     private let state = Mutex(State())
-    /// A write may block its thread for ever.
+    /// A queue of its own, because a write may block its thread forever.
     private let queue = DispatchQueue(label: "larder.access-log")
 
     init(_ path: String) throws(OutputError) {
@@ -37,19 +37,18 @@ final class AccessLog: Sendable {
             return
         }
         do throws(OutputError) {
-            // Without waiting for a named pipe's reader, now and later.
+            // Non-blocking, so that neither opening nor writing waits for the reader of a named pipe.
             file = try OutputFile.open(
                 path, flags: O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK, mode: 0o640)
         } catch  where error.cause.errno == ENXIO {
             throw OutputError(
-                CacheError(
-                    .unusable, subject: path, message: "is a pipe or a device that nobody reads"))
+                CacheError(.unusable, subject: path, message: "pipe or device without a reader"))
         }
     }
 
     func add(_ line: String) {
         let isFirst = state.withLock { state in
-            guard state.waiting.count < Self.mostWaiting else {
+            guard state.waiting.count < Self.bufferLimit else {
                 state.lost += 1
                 return false
             }
@@ -69,7 +68,7 @@ final class AccessLog: Sendable {
             end.signal()
         }
         if end.wait(timeout: .now() + Self.lastPatience) == .timedOut {
-            Console.complain("--access-log: the last lines were lost: nobody takes them")
+            Console.complain("--access-log: the last lines were lost: the reader does not read")
         }
         sayLosses(isLast: true)
     }
@@ -79,7 +78,7 @@ final class AccessLog: Sendable {
             defer { (state.waiting, state.isScheduled) = ([], false) }
             return (state.waiting, state.isInLine)
         }
-        // Ends a line that was cut off, so that the next one is whole.
+        // Ends a partly written line, so that the next line is whole.
         if !lines.isEmpty { send(lines, behind: isInLine ? [UInt8(ascii: "\n")] : []) }
         sayLosses()
     }
@@ -100,7 +99,7 @@ final class AccessLog: Sendable {
         }
     }
 
-    /// Reports losses at once the first time, then after ``pause``, and at the end.
+    /// Reports lost lines: the first time at once, then after ``pause``, and at the end.
     private func sayLosses(isLast: Bool = false) {
         let (lost, reason) = state.withLock { state in
             let isDue = state.saidAt.map { ContinuousClock.now - $0 >= Self.pause } ?? true
@@ -111,17 +110,16 @@ final class AccessLog: Sendable {
         guard lost > 0 else { return }
         let cause =
             switch reason {
-            case nil, EAGAIN: "they are not taken fast enough"
+            case nil, EAGAIN: "the reader is too slow"
             case let number?: String(cString: strerror(number))
             }
-        Console.complain(
-            "--access-log: \(lost == 1 ? "a line was" : "\(lost) lines were") lost: \(cause)")
+        Console.complain("--access-log: \(lost.of("line")) lost: \(cause)")
     }
 }
 
-/// The file behind `--missing-list`: a manifest that is replaced as a whole.
+/// The file of `--missing-list`: a manifest that is replaced atomically.
 final class MissingListFile: Sendable {
-    /// Private: clients' URLs are for the user alone.
+    /// Only the user may read the URLs of clients.
     private static let mode: mode_t = 0o600
 
     private let path: String
@@ -129,8 +127,8 @@ final class MissingListFile: Sendable {
 
     var failure: OutputError? { lastFailure.withLock { $0 } }
 
-    /// - Throws: `ValidationError` if it is one of the manifests, or lies in the cache;
-    ///   ``OutputError`` if it is clear that it could not be written.
+    /// - Throws: `ValidationError` if the file is one of the manifests or is in the cache.
+    ///   ``OutputError`` if the file cannot be written.
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         try OutputFile.confirm(path, isNoneOf: manifests, orIn: cache.path, for: "--missing-list")
         try OutputReplacement(path, mode: Self.mode).check()
@@ -155,7 +153,7 @@ final class MissingListFile: Sendable {
             let folder = try UsersPath(path.parentDirectory).folder()
             guard try folder.status(of: path.lastName) != nil else { return [] }
             let file = try folder.file(path.lastName)
-            // One of an earlier version.
+            // Earlier versions created the file with other permissions.
             let status = try file.status()
             if status.st_uid == geteuid(), status.st_mode & 0o077 != 0 {
                 try file.setMode(Self.mode)
@@ -169,7 +167,7 @@ final class MissingListFile: Sendable {
         guard let urls = MissingListOutput.urls(of: text) else {
             throw ManifestError(
                 .notAManifest, source: path,
-                "is not a list that larder wrote; give --missing-list a file of its own")
+                "is not a list written by larder; use another file for --missing-list")
         }
         return urls
     }

@@ -3,21 +3,17 @@ import LarderServer
 
 struct ServerLimitOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp(
-            """
-            Keep icons in memory up to this size. With 0, each is read from the disk. (default: \
-            64MiB)
-            """, valueName: "size"), transform: ByteCount.parse)
+        help: .common(
+            "The size of the memory cache. With 0, every icon is read from disk. (default: 64MiB)",
+            "size"), transform: ByteCount.parse)
     var memoryLimit = ByteCount(64 << 20)
 
     @Option(
-        help: ArgumentHelp(
-            "The most clients at a time; others wait until one leaves.", valueName: "n"))
+        help: .common("The maximum number of connections. Further connections wait.", "n"))
     var maxConnections = 4_096
 
     @Option(
-        help: .rare(
-            "Close a connection whose request takes longer to arrive. (default: 10s)", "time"),
+        help: .rare("The time limit for receiving a request. (default: 10s)", "time"),
         transform: TimeSpan.parseAboveZero)
     var requestTimeout = TimeSpan(seconds: 10)
 
@@ -28,19 +24,18 @@ struct ServerLimitOptions: ParsableArguments {
 
     @Option(
         help: .rare(
-            "Close a connection whose client takes nothing for this time. (default: 2m)", "time"),
+            "Close a connection if its client reads nothing for this time. (default: 2m)", "time"),
         transform: TimeSpan.parseAboveZero)
     var stallTimeout = TimeSpan(seconds: 120)
 
     @Option(
-        help: .rare(
-            "When told to stop, let responses end for at most this time. (default: 30s)", "time"),
+        help: .rare("The time limit for responses in flight after SIGTERM. (default: 30s)", "time"),
         transform: TimeSpan.parse)
     var grace = TimeSpan(seconds: 30)
 
     func validate() throws {
         guard 1...1_000_000 ~= maxConnections else {
-            throw ValidationError("--max-connections is a number from 1 to 1000000.")
+            throw ValidationError("--max-connections must be from 1 to 1000000.")
         }
     }
 

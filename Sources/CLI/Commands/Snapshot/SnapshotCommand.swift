@@ -6,16 +6,16 @@ import LarderCore
 struct SnapshotCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "snapshot",
-        abstract:
-            "Write one consistent copy of the cache, for a read-only medium or another machine.",
+        abstract: "Copy the cache for a read-only medium or another machine.",
         discussion: """
-            The copy has one index file, without a log, and every object in the index. Each \
-            object is checked against its digest while it is copied. The copy gets its name only \
-            when it is complete and durable. Other processes may use the cache meanwhile. The \
-            exit status is 2 if an object was left out because it was damaged or could not be read.
+            The copy is consistent, and other processes may use the cache during the run. It has \
+            one index file, without a write-ahead log, and every object in the index. Each object \
+            is compared with its digest while it is copied. The copy gets its name when it is \
+            complete and durable. The exit status is 2 if an object was omitted because it is \
+            damaged or unreadable.
 
             EXAMPLES:
-              # Copy the cache for a medium that is only read.
+              # Copy the cache to a read-only medium.
               larder snapshot /media/usb/icons
             """)
 
@@ -23,18 +23,18 @@ struct SnapshotCommand: AsyncParsableCommand {
     @OptionGroup var output: ReportOptions
     @OptionGroup(title: "Concurrent runs") var locks: LockOptions
 
-    @Argument(help: "Where to write the copy: a new or empty directory.", completion: .directory)
+    @Argument(help: "A new or empty directory for the copy.", completion: .directory)
     var directory: String
 
     func validate() throws {
-        if directory.isEmpty { throw ValidationError("The copy needs the name of a directory.") }
+        if directory.isEmpty { throw ValidationError("The name of the directory is empty.") }
     }
 
     func run() async throws {
         try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet, hasOneCache: false) {
             run in
-            // From the start, because leaving at once would leave files behind.
-            run.interrupts.ask("ending what is begun")
+            // Set first, because exiting at once would leave files behind.
+            run.interrupts.ask()
             let report: SnapshotReport
             do {
                 report = try Cache.open(at: cache.path, wait: run.wait).snapshot(
@@ -55,11 +55,11 @@ struct SnapshotCommand: AsyncParsableCommand {
 extension SnapshotReport {
     package var text: String {
         var lines =
-            damaged.map { "\($0): is not whole, and was left out" }
-            + unreadable.map { "\($0): could not be read, and was left out" }
+            damaged.map { "\($0): damaged, not copied" }
+            + unreadable.map { "\($0): unreadable, not copied" }
         lines.append(
             "copied \(objects) objects, \(ByteText.describe(bytes)), \(resources) resources"
-                + (evicted > 0 ? ", \(evicted) evicted meanwhile" : "")
+                + (evicted > 0 ? ", \(evicted) evicted during the copy" : "")
                 + (damaged.isEmpty ? "" : ", \(damaged.count) damaged")
                 + (unreadable.isEmpty ? "" : ", \(unreadable.count) unreadable")
                 + " (\(DurationText.describe(seconds)))")
@@ -68,9 +68,9 @@ extension SnapshotReport {
 
     package var complaint: String? {
         if hasAllObjects { return nil }
-        let found = [(damaged.count, "not whole"), (unreadable.count, "unreadable")]
+        let found = [(damaged.count, "damaged"), (unreadable.count, "unreadable")]
             .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
-        return "\(found), left out of the copy; larder verify says more"
+        return "\(found), not copied; for details: larder verify"
     }
 
     package var json: String {

@@ -7,13 +7,13 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Show what the cache holds, and how the last runs ended.",
+        commandName: "status", abstract: "Show the size of the cache and the results of last runs.",
         discussion: """
-            --format prometheus is for the textfile collector of Prometheus' node exporter: with \
-            --output, write it to a file of its directory whose name ends in .prom.
+            --format prometheus is for the textfile collector of the Prometheus node exporter. Use \
+            --output to write a .prom file to its directory.
 
             EXAMPLES:
-              # Show what the default cache holds.
+              # Show the status of the default cache.
               larder status
               # Write metrics for Prometheus.
               larder status --format prometheus --output /srv/metrics/larder.prom
@@ -27,15 +27,13 @@ struct StatusCommand: AsyncParsableCommand {
     @Flag(help: "The same as --format json.") var json = false
 
     @Option(
-        help: ArgumentHelp(
-            "Write to this file, which is replaced as a whole. - is standard output.",
-            valueName: "file"),
+        help: .common("Replace this file atomically. - is standard output.", "file"),
         completion: .file())
     var output: String?
 
     func validate() throws {
         if json, let format, format != .json {
-            throw ValidationError("--json and --format \(format) exclude each other.")
+            throw ValidationError("--json and --format \(format) cannot be combined.")
         }
         if output == "" { throw ValidationError("--output needs the name of a file.") }
     }

@@ -7,26 +7,26 @@ import LarderPrefetch
 struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Re-read every object and check every row; change nothing without --repair.",
+        abstract: "Read every object again, and check the index.",
         discussion: """
-            The exit status is 0 if every object in the index is whole, 2 if not, and 66 if \
-            there is no cache. Orphans, leftovers in tmp/, foreign files and wrong permissions \
-            are reported, but are not corruption.
+            Nothing is changed without --repair. The exit status is 0 if every object in the index \
+            is whole, 2 if not, and 66 if there is no cache. Orphans, leftovers in tmp/, foreign \
+            files and wrong permissions are reported, but are not corruption.
 
-            With --repair, damaged objects are moved to quarantine/ and fetched again; the \
-            status is 0 if nothing is left to repair. A URL that cannot be fetched is not \
-            served, and kept as damaged until the next repair or prefetch fetches it. With \
-            --manifest, what is fetched must be what the manifest demands; an entry that is not \
-            cached is left to larder prefetch.
+            With --repair, damaged objects are moved to quarantine/ and downloaded again. The exit \
+            status is 0 if all were repaired. If a download fails, the icon is not served, and the \
+            next repair or prefetch downloads it. With --manifest, downloads must match the \
+            digests and sizes in the manifest. Icons that are not cached are not downloaded: use \
+            larder prefetch.
 
             EXAMPLES:
               # Read every object again.
               larder verify
-              # Fetch damaged icons again.
+              # Download damaged icons again.
               larder verify --repair
-              # Check that all icons of a manifest are cached.
+              # Check that all icons in a manifest are cached.
               larder verify --manifest apps.plist
-              # Verify for at most half an hour, and continue there the next time.
+              # Verify for at most 30 minutes. The next run continues.
               larder verify --max-duration 30m
             """)
 
@@ -42,7 +42,7 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
     @OptionGroup(title: "Credentials", visibility: .rare) var credentials: CredentialOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
-    @Flag(help: "Move damaged objects to quarantine/ and fetch them again.") var repair = false
+    @Flag(help: "Move damaged objects to quarantine/ and download them again.") var repair = false
 
     func validate() throws {
         if reading.baseURL != nil, part.manifests.isEmpty {
@@ -86,7 +86,7 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
             } else if !output.quiet {
                 try report.writeText(colors.output) { print($0, terminator: "") }
             }
-            // A damaged index is a finding already.
+            // A damaged index is already reported as a finding.
             if let failure, !report.isInterrupted, (failure as? CacheError)?.code != .damaged {
                 throw failure
             }
@@ -94,7 +94,7 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
             if output.quiet {
                 if let complaint = report.complaint { Console.complain(complaint) }
             } else if let failure {
-                Console.complain("not everything was repaired: \(failure)")
+                Console.complain("repair failed: \(failure)")
             }
             if report.isInterrupted { try run.interrupts.status.exit() }
             if !report.isSound { try ExitStatus.someFailed.exit() }
@@ -104,35 +104,28 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
 
 struct VerifyPartOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp(
-            """
-            Verify a random part (5%), or one of several that together cover the whole \
-            cache (3/10).
-            """, valueName: "p%|n/m"), transform: Sample.parse)
+        help: .common("Verify a random part (5%), or part 3 of 10 of the cache (3/10).", "p%|n/m"),
+        transform: Sample.parse)
     var sample: Sample?
 
     @Option(
-        help: .rare(
-            "Choose the random part by this number: the same number gives the same part.", "n"))
+        help: .rare("The seed of the random part. The same seed gives the same part.", "n"))
     var seed: UInt64?
 
     @Option(
-        help: ArgumentHelp(
-            "Stop after this time. The next run with a time limit continues there.",
-            valueName: "time"),
+        help: .common(
+            "Stop after this time. The next run with --max-duration continues there.", "time"),
         transform: TimeSpan.parseAboveZero)
     var maxDuration: TimeSpan?
 
     @Option(
         name: .customLong("manifest"),
-        help: ArgumentHelp(
-            """
-            Verify only what this manifest names; an entry that is not cached is missing. May be \
-            repeated.
-            """, valueName: "manifest"), completion: .manifest)
+        help: .common(
+            "Verify only the icons in this manifest, and that they are cached. May be repeated.",
+            "manifest"), completion: .manifest)
     var manifests: [String] = []
 
-    @Flag(help: "Compare sizes, and read only files whose size differs from the index.")
+    @Flag(help: "Compare file sizes with the index, and read only files whose size differs.")
     var quick = false
 
     func validate() throws {
@@ -145,7 +138,7 @@ struct VerifyPartOptions: ParsableArguments {
         }
         if maxDuration != nil, isRandom {
             throw ValidationError(
-                "--max-duration cannot be combined with a --sample percentage, only with n/m.")
+                "--max-duration can be combined with --sample n/m, but not with a percentage.")
         }
         try LocalManifests.validateStandardInput(manifests)
     }
@@ -159,7 +152,7 @@ struct VerifyPartOptions: ParsableArguments {
     }
 }
 
-/// A part of a cache: a random part (`5%`), or one of several that cover the whole (`3/10`).
+/// A part of a cache: a random part (`5%`), or one of several that together cover it (`3/10`).
 enum Sample {
     case percent(Double)
     case part(Int, of: Int)
@@ -174,7 +167,7 @@ enum Sample {
         {
             return .part(number, of: count)
         }
-        throw ValidationError("it is a percentage above 0, such as 5%, or a part, such as 3/10")
+        throw ValidationError("expected a percentage above 0, such as 5%, or a part, such as 3/10")
     }
 
     func selection(seed: UInt64?) -> VerifySelection {

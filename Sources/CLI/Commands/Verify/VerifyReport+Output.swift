@@ -2,7 +2,7 @@ import LarderCache
 import LarderCore
 
 extension VerifyReport {
-    /// Writes the report in pieces of whole lines, because each of a million entries may have a
+    /// Writes the report in pieces of whole lines, because a million entries may each have a
     /// finding.
     package func writeText(_ paint: Paint = .none, _ write: (String) throws -> Void) throws {
         for finding in findings { try write(finding.text(paint) + "\n") }
@@ -19,17 +19,18 @@ extension VerifyReport {
                 + " (\(DurationText.describe(seconds)))")
         if leftovers > 0 {
             lines.append(
-                "tmp/: \(leftovers) left by runs that were killed; larder evict removes them")
+                "tmp/: \(leftovers.of("file")) left over from killed runs; "
+                    + "larder evict removes them")
         }
         if isInterrupted {
             lines.append(
-                "interrupted: " + (reachesEnd ? "not all was repaired" : "not all was read"))
+                "interrupted: some objects were not " + (reachesEnd ? "repaired" : "read"))
         } else if failure != nil {
-            lines.append("stopped: not all was read")
+            lines.append("stopped: some objects were not read")
         } else if !reachesEnd {
-            lines.append("time was up: the next run goes on from here")
+            lines.append("time limit reached: the next run continues here")
         } else if isResumed {
-            lines.append("this was the rest: the beginning was verified by earlier runs")
+            lines.append("complete: earlier runs verified the other objects")
         }
         if let remedy { lines.append(remedy) }
         if !isClean || !isInterrupted {
@@ -39,10 +40,16 @@ extension VerifyReport {
     }
 
     private var verdict: String {
-        if isClean { return isComplete ? "clean" : "clean, as far as it went" }
+        if isClean { return isComplete ? "clean" : "clean so far" }
         if isSound { return "repaired" }
         return lost.count < unrepaired.count + entryFindings.count
-            ? "not clean" : "\(lost.count) lost: the next repair or prefetch asks for them"
+            ? "problems found" : "\(notRecovered); \(recovery)"
+    }
+
+    private var notRecovered: String { "\(lost.count.of("object")) not recovered" }
+
+    private var recovery: String {
+        "the next repair or prefetch downloads \(lost.count == 1 ? "it" : "them")"
     }
 
     private var unrepaired: [Finding] { findings.filter { $0.kind.isCorruption && !$0.isRepaired } }
@@ -50,30 +57,30 @@ extension VerifyReport {
     private var lost: [Finding] { unrepaired.filter { $0.repair == .lost } }
 
     private var remedy: String? {
-        // A repair leaves these to a prefetch.
+        // A repair does not download these.
         let uncached = entryFindings.fetchable
         if uncached > 0 {
             let count = uncached.of("entry is", "entries are")
-            return "\(count) not cached as the manifest wants: \(prefetch)"
+            return "\(count) not cached as the manifest requires; \(prefetch)"
         }
         if unrepaired.contains(where: { $0.kind == .index && $0.digest == nil }) {
-            return "larder reindex rebuilds the index from what is sound"
+            return "to rebuild the index: larder reindex"
         }
-        let isMendable = unrepaired.contains { $0.repair == nil && $0.isMendable }
-        guard isMendable, findings.allSatisfy({ $0.repair == nil }) else { return nil }
-        return "larder verify --repair, with the prefetch's network options, fetches again what is"
-            + " not whole"
+        let isRepairable = unrepaired.contains { $0.repair == nil && $0.isRepairable }
+        guard isRepairable, findings.allSatisfy({ $0.repair == nil }) else { return nil }
+        return "to download damaged objects again: larder verify --repair, with the network options"
+            + " of the prefetch"
     }
 
     private var prefetch: String {
         let command =
             manifests.contains("-")
-            ? "a prefetch of the same"
+            ? "a prefetch of the same manifest"
             : "larder prefetch \(manifests.map(\.sanitizedForTerminal).joined(separator: " "))"
-        return "\(command), with the same options, fetches what is missing"
+        return "to download the missing icons: \(command), with the same options"
     }
 
-    /// One line on what is wrong, also if it was repaired. Nil if nothing is.
+    /// A line about all problems, including repaired ones. Nil if there are none.
     package var complaint: String? {
         let bad = findings.filter(\.kind.isCorruption)
         let interruption = isInterrupted ? "interrupted after \(objects.of("object"))" : nil
@@ -91,24 +98,23 @@ extension VerifyReport {
         if !lost.isEmpty {
             let failure = refetches.first { $0.outcome == .failed }
             let reason = failure.map {
-                ": could not be fetched again, the first \($0.key.shownAsURL):"
-                    + " \($0.problem?.code ?? "failed")"
+                ", first failure: \($0.key.shownAsURL): \($0.problem?.code ?? "failed")"
             }
-            parts.append("\(lost.count) lost\(reason ?? "")")
-            parts.append("the next repair or prefetch asks for them")
+            parts.append(notRecovered + (reason ?? ""))
+            parts.append(recovery)
         }
         if let first = left.first ?? entryFindings.first {
-            parts.append("the first: \(first.subject): \(first.message)")
+            parts.append("first problem: \(first.subject): \(first.message)")
             let options = manifests.map { " --manifest \($0.sanitizedForTerminal)" }.joined()
             parts.append(
                 left.count + entries == entryFindings.fetchable
-                    ? prefetch : "larder verify\(options) says more")
+                    ? prefetch : "for details: larder verify\(options)")
         }
         return parts.joined(separator: "; ")
     }
 
-    /// Writes one JSON object and a line end in pieces, because each of a million entries may have
-    /// a finding.
+    /// Writes one JSON object and a line end in pieces, because a million entries may each have a
+    /// finding.
     package func writeJSON(_ write: (String) throws -> Void) throws {
         var object = JSONObject()
         object.set("clean", isClean)
@@ -149,7 +155,7 @@ extension VerifyReport {
 }
 
 extension VerifyReport.Finding {
-    fileprivate var isMendable: Bool {
+    fileprivate var isRepairable: Bool {
         kind == .obstructed || digest != nil && kind.isCorruption && kind != .unreadable
     }
 
@@ -178,12 +184,12 @@ extension VerifyReport.Refetch {
     fileprivate var text: String {
         let result =
             switch outcome {
-            case .fetched: "the same bytes"
-            case .changed: "other bytes now: \(digest.map { "\($0)" } ?? "")"
+            case .fetched: "same bytes"
+            case .changed: "different bytes: \(digest.map { "\($0)" } ?? "")"
             case .failed:
                 problem.map { "\($0.code): \($0.message.sanitizedForTerminal)" } ?? "failed"
             }
-        let verb = outcome == .failed ? "could not be fetched again" : "fetched again"
+        let verb = outcome == .failed ? "download failed" : "downloaded again"
         return "\(verb): \(key.shownAsURL): \(result)"
     }
 
