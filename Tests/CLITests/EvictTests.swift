@@ -124,7 +124,7 @@ import Testing
             #expect(more.status == 2 && more.standardOutput.isEmpty, "\(more)")
             #expect(
                 more.standardError
-                    == "larder: limit out of reach: too many objects; 1 object is kept that would have to go\n"
+                    == "larder: limit not reached: too many objects; 1 object is protected\n"
             )
             #expect(try cached(larder) == [urls[0], urls[2]])
         }
@@ -191,7 +191,7 @@ import Testing
                 #expect(finished.status == 0, "\(finished)")
                 #expect(
                     finished.standardError
-                        == "larder: \(larder.cache): there is no cache here; it reads as an empty one\n"
+                        == "larder: \(larder.cache): no cache here; treated as an empty cache\n"
                 )
             }
             #expect(!larder.hasCache)

@@ -248,7 +248,7 @@ import Testing
             ])
             #expect(finished.status == 0)
             #expect(finished.standardOutput.contains("1 missing"))
-            #expect(finished.standardOutput.contains("version right?"), "\(finished)")
+            #expect(finished.standardOutput.contains("check --layout"), "\(finished)")
         }
     }
 

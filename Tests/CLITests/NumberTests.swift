@@ -106,7 +106,7 @@ import Testing
         for value in values {
             let finished = try LarderBinary().run(["evict", "\(option)=\(value)"])
             #expect(finished.status == 64, "\(value): \(finished)")
-            let form = option == "--max-size" ? "a size is a number" : "a time is a number"
+            let form = option == "--max-size" ? "expected a number of bytes" : "expected seconds"
             #expect(finished.standardError.contains(form), "\(finished)")
         }
     }

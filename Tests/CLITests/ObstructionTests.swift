@@ -117,7 +117,7 @@ import Testing
             #expect(verify.standardOutput.contains("unreadable: \(subject): "), "\(verify)")
             let copy = try run("snapshot", larder.directory.path("copy"), "--quiet")
             #expect(copy.status == 2)
-            #expect(copy.standardError.contains("1 unreadable, left out of the copy"), "\(copy)")
+            #expect(copy.standardError.contains("1 unreadable, not copied"), "\(copy)")
             let evict = try run("evict", "--max-count", "0", "--grace", "0")
             // It goes on, and says what it could not remove.
             #expect(evict.status == 1, "\(evict)")

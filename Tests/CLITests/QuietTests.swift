@@ -49,7 +49,7 @@ import Testing
             #expect(finished.standardOutput.isEmpty)
             #expect(
                 finished.standardError.hasPrefix(
-                    "larder: 2 of 4 entries failed; the first: \(first)"), "\(finished)")
+                    "larder: 2 of 4 entries failed; first failure: \(first)"), "\(finished)")
             #expect(finished.standardError.split(separator: "\n").count == 1)
 
             let tolerated = try prefetch(larder, manifest, "--max-failures", "2")
@@ -58,7 +58,7 @@ import Testing
             #expect(json.standardOutput.hasPrefix("{\"entries\":4,"), "\(json)")
             #expect(
                 json.standardError.hasPrefix(
-                    "larder: 2 of 4 entries failed, more than --max-failures 1 allows; the first: ")
+                    "larder: 2 of 4 entries failed, more than --max-failures 1 allows; first failure: ")
             )
             #expect(json.standardError.split(separator: "\n").count == 1)
         }
@@ -75,7 +75,7 @@ import Testing
             let finished = try prefetch(larder, missing)
             #expect(finished.status == 2, "\(finished)")
             #expect(finished.standardError.hasPrefix("larder: index rebuilt: 1 object,"))
-            #expect(finished.standardError.contains("; 1 of 1 entries failed; the first: "))
+            #expect(finished.standardError.contains("; 1 of 1 entries failed; first failure: "))
             #expect(finished.standardError.split(separator: "\n").count == 1)
         }
     }
@@ -93,11 +93,11 @@ import Testing
                 ? "the bytes have the digest \(ReferenceSHA256.hex([1]))" : "the file is not there"
             expectOneLine(
                 try larder.run("verify", "-q"), 2,
-                "1 corrupt, 1 missing, 2 whole; the first: \(subject): \(message); "
-                    + "larder verify says more")
+                "1 corrupt, 1 missing, 2 whole; first problem: \(subject): \(message); "
+                    + "for details: larder verify")
             expectOneLine(
                 try larder.run("reindex", "-q"), 2,
-                "1 file is not a whole object; larder verify says more")
+                "1 damaged object; for details: larder verify")
         }
     }
 

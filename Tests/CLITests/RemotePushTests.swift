@@ -13,7 +13,7 @@ import Testing
         try await withFixture { larder in
             let finished = try larder.run(arguments: ["remote", "push"] + options + Self.nowhere)
             #expect(finished.status == 64)
-            #expect(finished.standardError.contains("need --manifest"))
+            #expect(finished.standardError.contains("require --manifest"))
         }
     }
 

@@ -96,7 +96,7 @@ import Testing
             ])
             #expect(
                 summary.standardOutput.contains(
-                    "not stored 1 (no-store; --store-anyway keeps them)"), "\(summary)")
+                    "not stored 1 (no-store; --store-anyway stores them)"), "\(summary)")
             let kept = try larder.prefetch(manifest, options: ["--store-anyway"])
             #expect(kept.outcomes == ["fetched"])
             #expect(try larder.cat(url) == Icons.icon(1))

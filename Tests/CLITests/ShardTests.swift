@@ -143,7 +143,7 @@ import Testing
             let splits = ["z.example=2", "CDN.example.com=2", "a.example=2"]
                 .flatMap { ["--split-host", $0] }
             let words =
-                "larder: --split-host: no icon of the manifests is on a.example, z.example\n"
+                "larder: --split-host: the manifests have no icons on a.example, z.example\n"
             for shard in ["0/8", "7/8"] {
                 let own = [manifest, "--shard", shard] + splits
                 let plan = try larder.run(arguments: ["plan"] + own)
@@ -219,7 +219,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("auto/5", [:], "none of them is set"),
+        ("auto/5", [:], "(GNU parallel) to be set"),
         ("auto/5", ["JOB_COMPLETION_INDEX": "1", "PARALLEL_SEQ": "1"], "PARALLEL_SEQ are set"),
         ("auto", ["JOB_COMPLETION_INDEX": "1"], "auto/8"),
         ("auto", ["PARALLEL_SEQ": "1"], "auto/8"),

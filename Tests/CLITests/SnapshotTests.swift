@@ -99,7 +99,7 @@ import Testing
             let copy = larder.directory.path("copy")
             let finished = try larder.run("snapshot", copy)
             #expect(finished.status == 1, "\(finished)")
-            #expect(finished.standardError.contains("there is no cache here"), "\(finished)")
+            #expect(finished.standardError.contains("no cache here"), "\(finished)")
             #expect(!FileManager.default.fileExists(atPath: copy))
         }
     }

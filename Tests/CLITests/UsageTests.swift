@@ -103,7 +103,7 @@ import Testing
         (["prefetch", "m", "--report", ""], "--report"),
         (["prefetch", "m", "--write-lock", ""], "--write-lock"),
         (["status", "--output", ""], "--output"), (["plan", ""], "empty"),
-        (["plan", "ftp://a.example/m.json"], "'ftp'"), (["unpin", "--all", "a"], "exclude"),
+        (["plan", "ftp://a.example/m.json"], "'ftp'"), (["unpin", "--all", "a"], "combined"),
         (["plan", "m", "--entries", "a[x"], "not closed"),
         (["prefetch", "m", "--shard", "2/2"], "0/8"),
         (["prefetch", "m", "--shard", "0/257"], "256"),
@@ -118,7 +118,7 @@ import Testing
         (
             ["plan", "m", "--shard", "0/2", "--split-host", "a=2", "--split-host", "A.=3"], "twice"
         ),
-        (["prefetch", "m", "--shard", "0/2", "--split-host", "a=7"], "Give --max-per-host 7 or"),
+        (["prefetch", "m", "--shard", "0/2", "--split-host", "a=7"], "use --max-per-host 7 or"),
         (
             ["plan", "m", "--shard", "0/2", "--split-host", "a=6", "--max-per-host", "5"],
             "--max-per-host is 5"
@@ -154,7 +154,7 @@ import Testing
         #expect(finished.status == 64)
         #expect(
             finished.standardError.hasPrefix(
-                "Error: 'rehearse' is now a program of its own: larder-rehearse\nUsage: "),
+                "Error: 'rehearse' is now a separate program: larder-rehearse\nUsage: "),
             "\(finished)")
         #expect(finished.standardOutput.isEmpty)
     }
@@ -187,8 +187,8 @@ import Testing
         (["prefetch", "m", "--remot=s3://b/secret"], "'--remot'. Did you mean '--remote'?"),
         (["prefetch", "m", "--max-per-host", "0", "--ofline"], "'--ofline'. Did you mean"),
         (["prefetch", "m", "-x", "s3://b/secret"], "'-x'\n"),
-        (["plan", "m", "--remote", "s3://b/secret"], "'--remote': plan asks no remote\n"),
-        (["plan", "m", "--remote-profile", "secret"], "'--remote-profile': plan asks no remote\n"),
+        (["plan", "m", "--remote", "s3://b/secret"], "'--remote': plan does not use a remote\n"),
+        (["plan", "m", "--remote-profile", "secret"], "'--remote-profile': plan does not use a remote\n"),
         (["plan", "m", "--nosuch", "s3://b/secret"], "'--nosuch'\n"),
         (["remote", "push", "--remot", "s3://b/secret"], "'--remot'. Did you mean '--remote'?"),
         (

@@ -89,11 +89,11 @@ import Testing
             #expect(finished.status == 2, "\(finished)")
             #expect(finished.standardOutput.contains("(lost)"), "\(finished)")
             #expect(
-                finished.standardOutput.contains("fetched again: \(urls[0]): http-404: "),
+                finished.standardOutput.contains("download failed: \(urls[0]): http-404: "),
                 "\(finished)")
             #expect(
                 finished.standardOutput.hasSuffix(
-                    "\n1 lost: the next repair or prefetch asks for them\n"))
+                    "\n1 object not recovered; the next repair or prefetch downloads it\n"))
             // It is served no longer, and not forgotten.
             #expect(try larder.cat(urls[0]) == nil)
             #expect(try larder.run("list").standardOutput.contains(urls[0]) == false)
@@ -214,8 +214,8 @@ import Testing
             #expect(finished.status == 2, "\(finished)")
             #expect(
                 finished.standardError
-                    == "larder: 2 corrupt, 0 whole, 1 repaired; 1 lost: could not be fetched again, the first "
-                    + "\(urls[0]): integrity-mismatch; the next repair or prefetch asks for them\n")
+                    == "larder: 2 corrupt, 0 whole, 1 repaired; 1 object not recovered, first failure: "
+                    + "\(urls[0]): integrity-mismatch; the next repair or prefetch downloads it\n")
             #expect(try larder.cat(urls[0]) == nil)
             #expect(try larder.cat(urls[1]) == Icons.icon(1))
             // Once, as damaged, and not as an entry that was never cached.

@@ -48,7 +48,7 @@ import Testing
             let text = try larder.run("verify").standardOutput
             #expect(text.hasPrefix("corrupt: \(subject): "), "\(text)")
             #expect(text.contains("\n    \(urls[1])\n"), "\(text)")
-            #expect(text.hasSuffix("\nnot clean\n"))
+            #expect(text.hasSuffix("\nproblems found\n"))
         }
     }
 
@@ -114,7 +114,7 @@ import Testing
             #expect(report.whole == 3)
             let finished = try larder.run("verify", "--repair")
             #expect(finished.status == 2, "\(finished)")
-            #expect(finished.standardError.contains("not everything was repaired: \(index)"))
+            #expect(finished.standardError.contains("repair failed: \(index)"))
         }
     }
 
@@ -124,7 +124,7 @@ import Testing
             #expect(finished.status == 66, "\(finished)")
             #expect(finished.standardOutput.isEmpty)
             #expect(
-                finished.standardError == "larder: \(larder.cache): there is no cache here\n")
+                finished.standardError == "larder: \(larder.cache): no cache here\n")
             #expect(!larder.hasCache)
         }
     }

@@ -23,7 +23,7 @@ import Testing
         progress.seconds = 1
         #expect(
             progress.text.whole
-                == "3/30  1 stored  4 under way  23 waiting to retry  next in 3 s  0 B  0 B/s"
+                == "3/30  1 stored  4 in flight  23 waiting to retry  next in 3 s  0 B  0 B/s"
                 + "  0 failed  9.0 s left")
     }
 
@@ -31,7 +31,7 @@ import Testing
     @Test(arguments: [
         (
             200,
-            "3/30  1 stored  4 under way  27 waiting to retry  next in 3 s  1.0 kB  1.0 kB/s"
+            "3/30  1 stored  4 in flight  27 waiting to retry  next in 3 s  1.0 kB  1.0 kB/s"
                 + "  2 failed  9.0 s left"
         ),
         (79, "3/30  27 waiting to retry  next in 3 s  1.0 kB  1.0 kB/s  2 failed  9.0 s left"),

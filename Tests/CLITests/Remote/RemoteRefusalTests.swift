@@ -98,7 +98,7 @@ import Testing
         (["prefetch", "m", "--remote-unsigned"], "--remote-unsigned needs --remote"),
         (
             ["prefetch", "m"] + here + ["--remote-unsigned", "--remote-profile", "a"],
-            "exclude each other"
+            "cannot be combined"
         ),
         (["prefetch", "m"] + here + ["--remote-concurrent", "0"], "from 1 to 256"),
         (["prefetch", "m"] + here + ["--remote-concurrent", "257"], "from 1 to 256"),
@@ -120,7 +120,7 @@ import Testing
         (["remote", "evict"] + here + ["--remote-unsigned"], "'--max-age <time>'"),
         (
             ["remote", "evict", "--max-age", "1h", "--max-size", "1GB", "--remote-unsigned"] + here,
-            "'--max-size': it belongs to 'larder evict'"
+            "'--max-size': it is an option of 'larder evict'"
         ),
         (
             ["remote", "evict", "--max-age", "1h", "--keep", "m", "--remote-unsigned"] + here,
@@ -128,10 +128,10 @@ import Testing
         ),
         // The commands that did this before.
         (["push"] + here, "'remote push'"), (["pull"] + here, "'remote pull'"),
-        (["verify"] + here + ["--repair"], "'--remote': it belongs to 'larder remote verify'"),
+        (["verify"] + here + ["--repair"], "'--remote': it is an option of 'larder remote verify'"),
         (["verify", "--remote=s3://icons/shared"], "'larder remote verify'"),
-        (["verify", "--shard", "0/2"], "'--shard': it belongs to 'larder remote verify'"),
-        (["evict", "--max-age", "1h"] + here, "'--remote': it belongs to 'larder remote evict'"),
+        (["verify", "--shard", "0/2"], "'--shard': it is an option of 'larder remote verify'"),
+        (["evict", "--max-age", "1h"] + here, "'--remote': it is an option of 'larder remote evict'"),
         (["evict", "--remote-endpoint", "http://a.example"], "'larder remote evict'"),
         (["evict", "--max-age", "1h", "--shard", "0/2"], "'larder remote evict'"),
     ])

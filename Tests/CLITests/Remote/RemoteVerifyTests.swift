@@ -133,11 +133,11 @@ import Testing
             for command in [["verify"], ["evict", "--max-age", "1h"]] {
                 let all = try await remote.run(command)
                 #expect(
-                    all.standardOutput == "there is nothing of larder's at \(location)\n", "\(all)")
+                    all.standardOutput == "no icons at \(location)\n", "\(all)")
                 let part = try await remote.run(command + ["--shard", "0/8"])
                 #expect(
                     part.standardOutput
-                        == "there is nothing of larder's in this part of \(location)\n", "\(part)")
+                        == "no icons in this part of \(location)\n", "\(part)")
                 #expect(all.status == 0 && part.status == 0)
                 let quiet = try await remote.run(command + ["--quiet"])
                 #expect(quiet.status == 0 && quiet.standardOutput.isEmpty, "\(quiet)")

@@ -87,7 +87,7 @@ import Testing
             #expect(refused.status == 65, "\(refused)")
             #expect(
                 refused.standardError.contains(
-                    "other.json: is not a list that larder wrote; give --missing-list a file of"),
+                    "other.json: is not a list written by larder; use another file for"),
                 "\(refused)")
             #expect(try String(contentsOfFile: other, encoding: .utf8) == text)
         }

@@ -15,7 +15,7 @@ import Testing
                 larder.prefetchArguments(
                     [manifest], report: larder.directory.path("report.jsonl")))
             try await larder.origin.waitForRequests(1)
-            #expect(errors.wait(for: "0/1  1 under way  0 B  0 B/s  0 failed\n"))
+            #expect(errors.wait(for: "0/1  1 in flight  0 B  0 B/s  0 failed\n"))
             gate.open()
             #expect(try process.wait().status == 0)
         }
@@ -52,7 +52,7 @@ import Testing
                 larder.binary, ["verify", "--cache", larder.cache, "--json"])
             #expect(errors.wait(for: "waiting for \(larder.cache)"))
             process.kill(SIGUSR1)
-            #expect(errors.wait(for: "larder: there is no progress to show\n"))
+            #expect(errors.wait(for: "larder: no progress to show yet\n"))
             close(root)
             #expect(try process.wait().status == 0)
         }
