@@ -188,7 +188,7 @@ import Testing
         (["prefetch", "m", "--max-per-host", "0", "--ofline"], "'--ofline'. Did you mean"),
         (["prefetch", "m", "-x", "s3://b/secret"], "'-x'\n"),
         (["plan", "m", "--remote", "s3://b/secret"], "'--remote': plan does not use a remote\n"),
-        (["plan", "m", "--remote-profile", "secret"], "'--remote-profile': plan does not use a remote\n"),
+        (["plan", "m", "--remote-profile", "secret"], "'--remote-profile': plan does not use a "),
         (["plan", "m", "--nosuch", "s3://b/secret"], "'--nosuch'\n"),
         (["remote", "push", "--remot", "s3://b/secret"], "'--remot'. Did you mean '--remote'?"),
         (

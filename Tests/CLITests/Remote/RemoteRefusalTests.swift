@@ -131,7 +131,7 @@ import Testing
         (["verify"] + here + ["--repair"], "'--remote': it is an option of 'larder remote verify'"),
         (["verify", "--remote=s3://icons/shared"], "'larder remote verify'"),
         (["verify", "--shard", "0/2"], "'--shard': it is an option of 'larder remote verify'"),
-        (["evict", "--max-age", "1h"] + here, "'--remote': it is an option of 'larder remote evict'"),
+        (["evict", "--max-age", "1h"] + here, "it is an option of 'larder remote evict'"),
         (["evict", "--remote-endpoint", "http://a.example"], "'larder remote evict'"),
         (["evict", "--max-age", "1h", "--shard", "0/2"], "'larder remote evict'"),
     ])
