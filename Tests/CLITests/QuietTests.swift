@@ -58,7 +58,7 @@ import Testing
             #expect(json.standardOutput.hasPrefix("{\"entries\":4,"), "\(json)")
             #expect(
                 json.standardError.hasPrefix(
-                    "larder: 2 of 4 entries failed, more than --max-failures 1 allows; first failure"))
+                    "larder: 2 of 4 entries failed, more than --max-failures 1 allows; first "))
             #expect(json.standardError.split(separator: "\n").count == 1)
         }
     }

@@ -51,8 +51,7 @@ struct CacheOptions: ParsableArguments {
 
     /// Opens a cache whose index may be damaged, to verify it.
     ///
-    /// - Throws: ``MissingInput`` if there is no cache, because a mistyped path must not verify as a
-    ///   clean cache.
+    /// - Throws: ``MissingInput`` without a cache, because a mistyped path must not appear clean.
     func openDamaged(wait: LockWait, isForRepair: Bool) throws -> Cache {
         try required(
             present(wait) { (path, wait, log) throws(CacheError) in

@@ -28,14 +28,13 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         help: .rare(
-            "The time limit for opening a connection, for example 5s or 2m. (default: 10s)", "time"),
+            "The time limit for opening a connection, such as 5s or 2m. (default: 10s)", "time"),
         transform: TimeSpan.parseAboveZero)
     var connectTimeout = TimeSpan(seconds: 10)
 
     @Option(
         help: .rare(
-            "Abort a transfer that is slower than 100 bytes per second for this time. (default: 30s)",
-            "time"),
+            "Abort a transfer below 100 bytes per second for this time. (default: 30s)", "time"),
         transform: TimeSpan.parseAboveZero)
     var stallTimeout = TimeSpan(seconds: 30)
 

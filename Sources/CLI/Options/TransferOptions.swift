@@ -74,8 +74,8 @@ struct TransferOptions: ParsableArguments {
     }
 }
 
-/// A command with network options. `plan` has them because the request headers select the variant of
-/// an icon.
+/// A command with network options. `plan` has them because request headers select the variant of an
+/// icon.
 ///
 /// The options are not one nested group, because in a debug build the parser validates a group four
 /// times for each level above it, which took most of the time of a short run.

@@ -83,8 +83,8 @@ struct EvictCommand: AsyncParsableCommand {
 
     @Flag(
         help: """
-            Print the objects that would be evicted, one per line, and remove nothing. With --json, \
-            the report is the last line.
+            Print the objects that would be evicted, one per line, and remove nothing. With \
+            --json, the report is the last line.
             """)
     var dryRun = false
 

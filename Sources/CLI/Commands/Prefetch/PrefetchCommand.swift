@@ -204,7 +204,7 @@ extension CacheRun {
             switch event {
             case .planned:
                 ProgramText.release()
-                // Not set earlier: while manifests are read, nothing is in flight, and a read from a
+                // Not earlier: while manifests are read, nothing is in flight, and a read from a
                 // pipe may never return.
                 interrupts.ask("transfers in flight have 2 s to finish") { prefetcher.cancel() }
             case .finished(let report): last = report

@@ -60,8 +60,8 @@ final class ReportFile {
         }
     }
 
-    /// Returns the process's umask. umask(2) can read it only by changing it, so this must be called
-    /// before other threads create files.
+    /// Returns the umask of the process. Must be called before other threads create files, because
+    /// umask(2) cannot read the umask without changing it.
     private static func umask() -> mode_t {
         let mask = Foundation.umask(0o077)
         _ = Foundation.umask(mask)
@@ -88,8 +88,8 @@ final class ReportFile {
     }
 }
 
-/// The file of `--write-lock`: a JSON array with one icon per line. It replaces the previous file if
-/// no icon failed.
+/// The file of `--write-lock`, a JSON array with one icon per line. If no icon failed, it replaces
+/// the previous file.
 final class LockedManifest: Sendable {
     private let file: OutputReplacement?
     private let isEmpty = Mutex(true)

@@ -19,7 +19,7 @@ final class AccessLog: Sendable {
         var waiting: [UInt8] = []
         var isScheduled = false
         var lost = 0
-        /// The error of the last failed write. Nil if lines were dropped because the buffer was full.
+        /// The error of the last failed write. Nil if lines were lost because the buffer was full.
         var reason: Int32?
         var saidAt: ContinuousClock.Instant?
         /// Whether the last line was written only in part.
@@ -37,7 +37,7 @@ final class AccessLog: Sendable {
             return
         }
         do throws(OutputError) {
-            // Non-blocking, so that neither opening nor writing waits for the reader of a named pipe.
+            // Non-blocking, so that opening and writing do not wait for the reader of a pipe.
             file = try OutputFile.open(
                 path, flags: O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK, mode: 0o640)
         } catch  where error.cause.errno == ENXIO {
