@@ -40,11 +40,9 @@ struct Larder: AsyncParsableCommand {
         leave(status.rawValue)
     }
 
-    /// Parses the subcommand on its own if its name comes first. Exits with a message if that fails.
-    ///
-    /// Parsing through the root reflects on all options twice more, and a debug build validates
-    /// them each time: a quarter of the time of a short run. Each call that builds a message or a
-    /// status costs as much.
+    /// Parses a subcommand whose name comes first with its own parser. The root's parser reflects on
+    /// all options twice more, and a debug build validates them each time, which took a quarter of
+    /// the time of a short run. Each call that builds a message or a status costs as much.
     private static func parsedCommand(_ arguments: [String]) -> any ParsableCommand {
         let (named, words) = NamedCommand.program.find(arguments)
         do {

@@ -7,14 +7,10 @@ struct NamedCommand {
     /// Former commands that are now separate programs.
     private static let programs = ["rehearse": "larder-rehearse"]
 
-    /// Empty for the root command.
     let name: String
     let type: any ParsableCommand.Type
-
     var isGroup: Bool { !type.configuration.subcommands.isEmpty }
-
     var word: String { type._commandName }
-
     var line: String { name.isEmpty ? "larder" : "larder \(name)" }
 
     private var subcommands: [NamedCommand] {
@@ -38,7 +34,7 @@ struct NamedCommand {
         return options
     }
 
-    /// Returns the message for an error of this command's parser, with the command's full name.
+    /// Adds the names of the parent commands to a message of this command's parser.
     func message(for error: any Error) -> String {
         type.fullMessage(for: error)
             .replacing("\nUsage: \(word)", with: "\nUsage: \(line)")
@@ -72,10 +68,9 @@ struct NamedCommand {
 /// The argument parser would report other errors first, and would take the option's value for a
 /// manifest.
 struct UnknownOption {
-    /// The error message. It omits the option's value, which may be a password.
+    /// The message omits the option's value, which may be a password.
     let message: String
 
-    /// - Parameter words: The words after the command's name.
     init?(in words: [String], of command: NamedCommand) {
         guard !command.isGroup else { return nil }
         let known = command.options

@@ -3,10 +3,8 @@ import LarderCache
 import LarderCore
 import Synchronization
 
-/// Writes results to standard output, and messages and progress to standard error.
 enum Console {
     static let statusLine = StatusLine()
-
     private static let output = Mutex(Output())
 
     private struct Output {
@@ -55,7 +53,7 @@ enum Console {
         if let failure { throw OutputError.ofStandardOutput(failure) }
     }
 
-    /// - Throws: ``OutputError`` if part of the result could not be written. Throws once.
+    /// Writes the buffer. Throws ``OutputError``, once, if part of the result was not written.
     static func flush() throws {
         let failure = output.withLock { output in
             output.flush()
@@ -82,8 +80,7 @@ struct OutputError: Error, CustomStringConvertible {
 
     init(_ cause: CacheError) { self.cause = cause }
 
-    /// Returns the error for a failed write to standard output: always `.storage`, because a result
-    /// is lost.
+    /// The code is `.storage` for every error number, because a result is lost.
     static func ofStandardOutput(_ errno: Int32) -> OutputError {
         OutputError(
             CacheError(

@@ -1,11 +1,8 @@
 import ArgumentParser
 import Foundation
 
-/// The check for arguments and environment variables that are not UTF-8.
-///
-/// Swift replaces invalid bytes, so a path would name another file. On Linux, the path of the cache
-/// keeps its bytes. In all other arguments and variables, such bytes are an error. Empty variables
-/// are unset.
+/// Rejects arguments and environment variables that are not UTF-8, because Swift would replace the
+/// bytes, and a path would name another file. On Linux, the path of the cache keeps its bytes.
 enum ForeignBytes {
     private static let cacheVariable = "LARDER_CACHE"
     private static let variables = [
@@ -14,8 +11,8 @@ enum ForeignBytes {
         "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
     ]
 
-    /// Exits with a message if an argument or a variable is not UTF-8. Must be called before other
-    /// threads start, because it changes the environment.
+    /// Also unsets empty variables. Must be called before other threads start, because it changes
+    /// the environment.
     static func check() {
         for (number, argument) in arguments.enumerated().dropFirst()
         where String(validatingCString: argument) == nil {
@@ -30,7 +27,7 @@ enum ForeignBytes {
                 guard name == cacheVariable, keepsBytes else { leave("$\(name)", value) }
                 setenv(name, String(path: value), 1)
             }
-            // An empty proxy variable means no proxy.
+            // An empty proxy variable has a meaning: no proxy.
             if value.pointee == 0, !name.lowercased().hasSuffix("_proxy") { unsetenv(name) }
         }
     }

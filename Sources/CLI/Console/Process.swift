@@ -8,10 +8,9 @@ import Synchronization
 #endif
 
 enum Allocator {
-    /// Limits glibc's heaps. By default, glibc uses up to eight heaps for each core, whose free
-    /// memory other threads cannot use. It also allocates larger and larger blocks from heaps, which
-    /// then cannot shrink. Measured: 10 MB of a run's 58 MB. Must be called before other threads
-    /// start. Does nothing on other systems.
+    /// Limits glibc's heaps, which saves 10 MB of a run's 58 MB. By default, glibc uses up to eight
+    /// heaps for each core, whose free memory other threads cannot use, and allocates increasingly
+    /// large blocks from heaps, which then cannot shrink. Must be called before other threads start.
     static func keepSmall() {
         #if canImport(Glibc)
             mallopt(M_ARENA_MAX, 2)
@@ -21,7 +20,7 @@ enum Allocator {
     }
 }
 
-/// Calls a handler for each signal of one number, instead of the signal's default action.
+/// Replaces the default action of signals with handlers.
 ///
 /// All handlers run on one thread, which the first call starts. A dispatch source would start a
 /// thread when the signal arrives, and would hang if the system has no threads left.

@@ -7,8 +7,6 @@ import LarderCore
 package struct ProgressText: Sendable {
     private var parts: [(forms: [String], rank: Int)] = []
 
-    /// Appends a figure.
-    ///
     /// - Parameters:
     ///   - forms: The texts of the figure, from the longest to the shortest.
     ///   - rank: The figure with the highest rank is omitted first. Rank 0 is never omitted.
@@ -44,7 +42,6 @@ extension ObjectProgress {
 
 package struct Paint: Sendable {
     package static let none = Paint(isOn: false)
-
     let isOn: Bool
 
     func failed(_ text: String) -> String { colour(31, text) }
@@ -61,8 +58,7 @@ extension StringProtocol {
     /// The number of columns on a terminal: two for a wide character, none for a combining mark.
     /// The text must not contain control characters (`sanitizedForTerminal`).
     ///
-    /// In a sequence of emoji, each part counts. Many terminals draw it like this, and others need
-    /// less.
+    /// In a sequence of emoji, each part counts, as many terminals draw it.
     package var columns: Int {
         if utf8.allSatisfy({ $0 < 0x80 }) { return utf8.count }
         return CharacterWidths.withLocale { unicodeScalars.reduce(0) { $0 + $1.columns } }
@@ -103,8 +99,7 @@ private enum CharacterWidths {
 extension Unicode.Scalar {
     /// Must be used within ``CharacterWidths/withLocale(_:)``.
     fileprivate var columns: Int {
-        // For a character that is not in the table, too wide is better than too narrow, which would
-        // wrap the line.
+        // If the character is not in the table, too few columns would wrap the line.
         let width = wcwidth(wchar_t(bitPattern: value))
         return width < 0 ? 2 : Int(width)
     }

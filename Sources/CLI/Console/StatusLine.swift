@@ -33,8 +33,7 @@ final class StatusLine: Sendable {
         }
     }
 
-    /// Erases the line, calls `body`, which writes whole lines to standard error, and draws the line
-    /// again.
+    /// Calls `body`, which writes whole lines to standard error, while the line is erased.
     func around(_ body: () -> Void) {
         state.withLock { state in
             guard state.text != nil else { return body() }
@@ -68,8 +67,8 @@ final class StatusLine: Sendable {
             + (isPlain ? "\r\(blanks(state.columns, width - 1))\r" : "\r\(Self.eraseRest)")
     }
 
-    // EL and CUD are from ECMA-48, saving and restoring the cursor from DEC. ED is not used, because
-    // tmux would keep the erased text in its history.
+    // EL and CUD are from ECMA-48, saving and restoring the cursor from DEC. Not ED, because tmux
+    // would keep the erased text in its history.
     private static let eraseRest = "\u{1B}[K"
 
     /// Returns the sequence that erases the further rows of a line that a narrower terminal broke.
@@ -85,13 +84,12 @@ final class StatusLine: Sendable {
     }
 }
 
-/// Shows progress on standard error: on a terminal in the status line, otherwise as a line every
-/// five seconds, and not at all if quiet. SIGUSR1, and SIGINFO (`^T`) on systems that have it, print
-/// a line at once.
+/// Shows progress on standard error: in the status line on a terminal, otherwise as a line every
+/// five seconds. SIGUSR1, and SIGINFO (`^T`) on systems that have it, print a line at once, even if
+/// the run is quiet.
 final class ProgressLine: Sendable {
     private static let interval: Duration = .seconds(5)
     private static let drawInterval: Duration = .milliseconds(50)
-
     private let isQuiet: Bool
     private let state = Mutex(State())
 

@@ -44,8 +44,8 @@ enum Terminal {
 }
 
 enum StandardStreams {
-    /// Opens /dev/null for closed standard streams (`larder … 2>&-`). Otherwise the next opened file
-    /// would get that number, and messages would be written into the file.
+    /// Opens /dev/null for closed standard streams (`larder … 2>&-`). Otherwise, the next opened
+    /// file would get the number of the stream, and messages would be written into the file.
     static func ensureOpen() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
             // open(2) returns the lowest free number, which is this one. The access mode is the
@@ -54,8 +54,8 @@ enum StandardStreams {
         }
     }
 
-    /// Runs `body` with SIGPIPE blocked, so that a write to a closed pipe is an error. Elsewhere the
-    /// signal ends the program (`larder list | head`).
+    /// Runs `body` with SIGPIPE blocked, so that a write to a closed pipe is an error. Otherwise,
+    /// the signal ends the program (`larder list | head`).
     static func withoutBrokenPipes(_ body: () -> Void) {
         var pipe = sigset_t()
         var former = sigset_t()
@@ -73,19 +73,18 @@ enum StandardStreams {
         if !wasPending, sigismember(&pending, SIGPIPE) == 1 { sigwait(&pipe, &taken) }
     }
 
-    /// Writes text to standard error, unchanged. The text is lost if the pipe is closed, the disk is
-    /// full, or the reader reads nothing for a second.
+    /// Writes text to standard error. The text is lost if the pipe is closed, the disk is full, or
+    /// the reader reads nothing for a second.
     static func write(_ text: String) {
         withoutBrokenPipes {
             _ = Array(text.utf8).withUnsafeBytes { send($0, to: STDERR_FILENO, patience: 1_000) }
         }
     }
 
-    /// Writes all of `bytes`.
+    /// Writes all of `bytes`, or returns the number of bytes written and an error number.
     ///
     /// - Parameter patience: The time to wait for the reader before each write, in milliseconds. -1
     ///   is unlimited.
-    /// - Returns: The number of bytes written, and the error number if not all were written.
     static func send(
         _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, patience: Int32
     ) -> (sent: Int, failure: Int32?) {

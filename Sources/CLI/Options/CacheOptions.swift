@@ -46,7 +46,6 @@ struct CacheOptions: ParsableArguments {
 
     func openIfThere() throws -> Cache? { try present(.none, Cache.open) }
 
-    /// - Throws: ``MissingInput`` if there is no cache.
     func required(wait: LockWait) throws -> Cache { try required(present(wait, Cache.open)) }
 
     /// Opens a cache whose index may be damaged, to verify it.

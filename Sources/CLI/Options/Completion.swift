@@ -46,11 +46,9 @@ extension CompletionKind {
     }
 }
 
-/// The URLs and keys in a cache.
 struct CachedNames {
     private static let maximumCount = 200
     private static let maximumLength = 2048
-
     let arePinned: Bool
     let cache: String?
 

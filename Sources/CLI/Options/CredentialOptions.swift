@@ -13,7 +13,6 @@ struct CredentialOptions: ParsableArguments {
             only to that host. May be repeated.
             """, "field"))
     var headers: [String] = []
-
     @Flag(help: "Read user names and passwords from $NETRC, else ~/.netrc.") var netrc = false
 
     @Option(

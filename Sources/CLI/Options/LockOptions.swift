@@ -6,7 +6,6 @@ struct LockOptions: ParsableArguments {
         help: .common(
             "Wait until no other run has this name of letters, digits, '.', '_' and '-'.", "name"))
     var exclusive: String?
-
     @Flag(help: "Exit with status 75 instead of waiting for other runs.") var noWait = false
 
     @Option(

@@ -12,7 +12,6 @@ struct ManifestOptions: ParsableArguments {
             plist, JSON, JSON Lines or a list of URLs, with or without gzip.
             """, "manifest"), completion: .manifest)
     var manifests: [String]
-
     @Flag(help: .rare("Accept bodies that are not images.")) var anyContent = false
 
     func sources() throws -> [ManifestSource] { try manifests.map(Self.source) }
@@ -94,13 +93,12 @@ struct LocalManifests {
         }
     }
 
-    /// Calls `body` with the keys of the entries and of manifests at URLs.
     func forEachKey(_ body: (String) throws -> Void) throws {
         try ManifestKeys(sources, rules: rules).forEach(body)
         try ownKeys.forEach(body)
     }
 
-    /// Calls `body` as ``forEachKey(_:)`` does. Throws if an entry is unusable or no icon is named.
+    /// Throws if an entry is unusable or no entry names an icon.
     func forEachKeyOfAll(_ body: (String) throws -> Void) throws {
         var isEmpty = true
         try ManifestKeys(sources, rules: rules, mustBeUsable: true).forEach { key in

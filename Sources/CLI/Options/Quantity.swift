@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 
-/// A number and its unit.
 struct Quantity {
     let number: Decimal
     /// The letters after the number, as typed.
@@ -33,7 +32,6 @@ struct Quantity {
         return count > 0 || number == 0 ? Int64(count.description) : nil
     }
 
-    /// Parses a number of requests per second, with or without `/s` at the end.
     static func perSecond(_ argument: String) throws -> Double {
         var rest = argument[...]
         if let quantity = Quantity(takenFrom: &rest), rest.isEmpty,
@@ -107,7 +105,6 @@ struct ByteCount {
         return count
     }
 
-    /// Parses a number of bytes per second, with or without `/s` at the end.
     static func perSecond(_ argument: String) throws -> ByteCount {
         let size = argument.hasSuffix("/s") ? argument.dropLast(2) : argument[...]
         if let count = ByteCount(size), count.bytes > 0 { return count }

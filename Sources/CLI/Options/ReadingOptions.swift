@@ -10,8 +10,7 @@ struct ReadingOptions: ParsableArguments {
     var baseURL: String?
 
     @Option(
-        help: .common(
-            "The path of the entries, such as feed.results. (default: detected)", "path"))
+        help: .common("The path of the entries, such as feed.results. (default: detected)", "path"))
     var entries: String?
 
     @Option(help: .rare("The path of the name in an entry.", "path")) var nameKey: String?
@@ -32,9 +31,7 @@ struct ReadingOptions: ParsableArguments {
     @Option(help: .rare("The icons to use if an entry has several."))
     var icons = IconSelection.all
 
-    @Option(
-        help: .rare(
-            "The pixels for {size}, {width}, {height}, {w} and {h} in icon URLs.", "n"))
+    @Option(help: .rare("The pixels for {size}, {width}, {height}, {w} and {h} in icon URLs.", "n"))
     var iconSize = 512
 
     @Option(help: .rare("Download ipfs: URLs from this gateway: https://ipfs.io.", "url"))

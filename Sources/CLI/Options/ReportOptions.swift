@@ -18,9 +18,7 @@ struct ColorOptions: ParsableArguments {
             always if CLICOLOR_FORCE is set. (default: auto)
             """, "auto|always|never"))
     var color: Choice?
-
     var output: Paint { paint(STDOUT_FILENO) }
-
     var errors: Paint { paint(STDERR_FILENO) }
 
     private func paint(_ descriptor: Int32) -> Paint {
@@ -38,8 +36,7 @@ struct ReportOptions: ParsableArguments {
     @Flag(name: .shortAndLong, help: "Print nothing, or one line if there is a problem.")
     var quiet = false
 
-    /// Writes a report to standard output, as JSON or text. With `--quiet`, writes only the
-    /// complaint to standard error.
+    /// - Parameter complaint: The message for `--quiet`.
     func write(json: String, text: @autoclosure () -> String, complaint: String?) {
         if self.json { print(json) } else if !quiet { print(text()) }
         if quiet, let complaint { Console.complain(complaint) }
@@ -60,7 +57,6 @@ struct LogOptions: ParsableArguments {
             throw ValidationError("expected one of \(names)")
         })
     var logLevel: Logger.Level?
-
     private static let levels = Logger.Level.allCases.filter { $0 != .critical }
 
     func validate() { Log.level.withLock { $0 = logLevel } }

@@ -131,7 +131,6 @@ struct SchedulerTask {
     /// Counted from 0.
     let index: Int
     let count: Int?
-    /// The name of the variable with the index, and its value.
     let variable: String
     let number: Int
 

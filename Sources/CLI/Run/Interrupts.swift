@@ -13,7 +13,6 @@ final class Interrupts: Sendable {
 
     private let isQuiet: Bool
     private let state = Mutex(State())
-
     var signal: Int32? { state.withLock { $0.signal } }
 
     init(isQuiet: Bool) {

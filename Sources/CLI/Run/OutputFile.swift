@@ -12,12 +12,10 @@ enum OutputFile {
         try replacement.commit()
     }
 
-    /// Opens a file for writing in place. Creates it if it does not exist.
+    /// Opens or creates a file for writing in place. Throws if the path contains a symbolic link of
+    /// another user.
     ///
-    /// - Parameters:
-    ///   - flags: Flags of open(2), without O_CREAT.
-    ///   - mode: The mode of a new file, before the umask.
-    /// - Throws: ``OutputError``, also if the path contains a symbolic link of another user.
+    /// - Parameter flags: Flags of open(2), without O_CREAT.
     static func open(
         _ path: String, flags: Int32, mode: mode_t
     ) throws(OutputError) -> FileDescriptor {
@@ -29,7 +27,7 @@ enum OutputFile {
         }
     }
 
-    /// - Throws: `ValidationError` if the file is one of the manifests, or lies in the cache.
+    /// - Throws: `ValidationError` if the file is one of the manifests or is in the cache.
     static func confirm(
         _ path: String, isNoneOf manifests: [String] = [], orIn cache: String?, for option: String
     ) throws {
@@ -57,10 +55,8 @@ enum OutputFile {
         throw ValidationError("\(option) and \(otherOption) name the same file: '\(path)'")
     }
 
-    /// Returns the real path of a file that may not exist yet. Follows dangling links. Returns nil
-    /// if the directory does not exist.
-    ///
-    /// - Parameter links: The maximum number of links to follow. 40 is the limit of Linux.
+    /// Returns the real path of a file that may not exist yet. Follows up to 40 dangling links, as
+    /// Linux does. Returns nil if the directory does not exist.
     private static func place(_ path: String, links: Int = 40) -> String? {
         if let place = realPath(path) { return place }
         if let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) {

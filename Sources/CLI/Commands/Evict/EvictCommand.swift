@@ -52,8 +52,7 @@ struct EvictCommand: AsyncParsableCommand {
 
     @Option(
         parsing: .unconditional,
-        help: .common(
-            "The minimum free space on the cache's file system: 500MB, 2GiB.", "size"),
+        help: .common("The minimum free space on the cache's file system: 500MB, 2GiB.", "size"),
         transform: ByteCount.parse)
     var minFree: ByteCount?
 

@@ -34,7 +34,6 @@ struct ImportCommand: AsyncParsableCommand {
         help: .common("The directory that contains the library's cache.", "dir"),
         completion: .directory)
     var directory: String
-
     private static let layouts = ExportLayout.allCases.filter(\.isImportable).map(\.rawValue)
 
     @Option(
@@ -57,7 +56,6 @@ struct ImportCommand: AsyncParsableCommand {
             "The maximum size of an icon, for example 500kB or 2MiB. (default: 16MiB)", "size"),
         transform: ByteCount.parseAboveZero)
     var maxObjectSize = ByteCount(16 << 20)
-
     @Flag(help: "Accept files that are not images.") var anyContent = false
 
     func validate() throws {

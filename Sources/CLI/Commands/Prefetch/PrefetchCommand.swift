@@ -83,9 +83,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
             """, "file"), completion: .file())
     var writeLock: String?
 
-    @Flag(
-        name: .shortAndLong,
-        help: .rare("Print every failure, also on a terminal."))
+    @Flag(name: .shortAndLong, help: .rare("Print every failure, also on a terminal."))
     var verbose = false
 
     func validate() throws {

@@ -19,7 +19,6 @@ struct PrefetchConsole {
     var groups = FailureGroups()
     var schemes: [String] = []
     var remedies: [(manifest: String, text: String)] = []
-
     private var isGrouping: Bool { Terminal.isThere && !isVerbose }
 
     mutating func say(_ event: PrefetchEvent, of sources: [ManifestSource]) {

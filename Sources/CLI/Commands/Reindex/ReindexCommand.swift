@@ -55,7 +55,6 @@ extension RecoveryReport {
     }
 
     private var damage: String { "\(damaged.of("damaged object")); for details: larder verify" }
-
     package var complaint: String? { isInterrupted ? text : damaged > 0 ? damage : nil }
 
     package var json: String {

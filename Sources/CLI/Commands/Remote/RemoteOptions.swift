@@ -114,7 +114,6 @@ struct RemotePartOptions: ParsableArguments {
             for prefetch.
             """, "i/n"), transform: ShardName.parse)
     var name: ShardName?
-
     var shard: Shard? { get throws { try name?.shard() } }
 
     func validate() throws { _ = try shard }

@@ -46,8 +46,7 @@ struct ServeCommand: AsyncParsableCommand {
         completion: .manifest)
     var manifests: [String] = []
 
-    @Option(
-        help: .common("The URL that clients use. (default: the Host of each request)", "url"))
+    @Option(help: .common("The URL that clients use. (default: the Host of each request)", "url"))
     var publicURL: String?
 
     @Flag(help: "Also be a proxy for cached http URLs.") var mirror = false
@@ -61,8 +60,7 @@ struct ServeCommand: AsyncParsableCommand {
             "file"), completion: .file())
     var missingList: String?
 
-    @Option(
-        help: .rare("Let web pages of this origin read responses. * is any origin.", "origin"))
+    @Option(help: .rare("Let web pages of this origin read responses. * is any origin.", "origin"))
     var allowOrigin: String?
 
     @Option(
@@ -70,9 +68,7 @@ struct ServeCommand: AsyncParsableCommand {
             "Append a JSON line for each request to this file. - is standard output.", "file"),
         completion: .file())
     var accessLog: String?
-
     @Flag(help: .rare("Do not serve the page with all icons and their URLs.")) var noGallery = false
-
     @Flag(name: .shortAndLong, help: "Print only the URL and problems.") var quiet = false
 
     func validate() throws {

@@ -28,7 +28,7 @@ final class AccessLog: Sendable {
 
     private let file: FileDescriptor?
     private let state = Mutex(State())
-    /// A queue of its own, because a write may block its thread forever.
+    /// A separate queue, because a write may block its thread forever.
     private let queue = DispatchQueue(label: "larder.access-log")
 
     init(_ path: String) throws(OutputError) {
@@ -60,7 +60,6 @@ final class AccessLog: Sendable {
         queue.asyncAfter(deadline: .now() + .milliseconds(200)) { [self] in write() }
     }
 
-    /// Writes the waiting lines and reports losses, within ``lastPatience``.
     func flush() {
         let end = DispatchSemaphore(value: 0)
         queue.async { [self] in
@@ -124,7 +123,6 @@ final class MissingListFile: Sendable {
 
     private let path: String
     private let lastFailure = Mutex<OutputError?>(nil)
-
     var failure: OutputError? { lastFailure.withLock { $0 } }
 
     /// - Throws: `ValidationError` if the file is one of the manifests or is in the cache.

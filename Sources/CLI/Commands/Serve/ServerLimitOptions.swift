@@ -8,8 +8,7 @@ struct ServerLimitOptions: ParsableArguments {
             "size"), transform: ByteCount.parse)
     var memoryLimit = ByteCount(64 << 20)
 
-    @Option(
-        help: .common("The maximum number of connections. Further connections wait.", "n"))
+    @Option(help: .common("The maximum number of connections. Further connections wait.", "n"))
     var maxConnections = 4_096
 
     @Option(

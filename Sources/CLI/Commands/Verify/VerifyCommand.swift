@@ -108,8 +108,7 @@ struct VerifyPartOptions: ParsableArguments {
         transform: Sample.parse)
     var sample: Sample?
 
-    @Option(
-        help: .rare("The seed of the random part. The same seed gives the same part.", "n"))
+    @Option(help: .rare("The seed of the random part. The same seed gives the same part.", "n"))
     var seed: UInt64?
 
     @Option(

@@ -23,8 +23,7 @@ extension VerifyReport {
                     + "larder evict removes them")
         }
         if isInterrupted {
-            lines.append(
-                "interrupted: some objects were not " + (reachesEnd ? "repaired" : "read"))
+            lines.append("interrupted: some objects were not " + (reachesEnd ? "repaired" : "read"))
         } else if failure != nil {
             lines.append("stopped: some objects were not read")
         } else if !reachesEnd {
@@ -53,7 +52,6 @@ extension VerifyReport {
     }
 
     private var unrepaired: [Finding] { findings.filter { $0.kind.isCorruption && !$0.isRepaired } }
-
     private var lost: [Finding] { unrepaired.filter { $0.repair == .lost } }
 
     private var remedy: String? {
