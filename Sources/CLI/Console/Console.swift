@@ -136,6 +136,10 @@ extension JSONObject {
         set("message", message.sanitizedForTerminal)
     }
 
+    mutating func set(_ numbers: KeyValuePairs<String, any BinaryInteger>) {
+        for (key, number) in numbers { set(key, Int64(number)) }
+    }
+
     mutating func set(_ key: String, counts: [String: Int]) {
         var object = JSONObject()
         for (name, count) in counts.sorted(by: { $0.key < $1.key }) { object.set(name, count) }

@@ -26,17 +26,11 @@ extension ExportReport {
         var object = JSONObject()
         object.set("layout", layout.rawValue)
         object.set("directory", exactly: directory)
-        object.set("icons", icons)
-        object.set("linked", linked)
-        object.set("cloned", cloned)
-        object.set("copied", copied)
-        object.set("unchanged", unchanged)
-        object.set("duplicates", duplicates)
-        object.set("skipped", skipped)
-        object.set("failed", failed)
-        object.set("unfinished", unfinished)
-        object.set("bytes", bytes)
-        object.set("pruned", pruned)
+        object.set([
+            "icons": icons, "linked": linked, "cloned": cloned, "copied": copied,
+            "unchanged": unchanged, "duplicates": duplicates, "skipped": skipped, "failed": failed,
+            "unfinished": unfinished, "bytes": bytes, "pruned": pruned,
+        ])
         object.set(problems)
         object.set("interrupted", isInterrupted)
         object.set("seconds", seconds)

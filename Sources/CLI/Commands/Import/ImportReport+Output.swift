@@ -26,13 +26,10 @@ extension ImportReport {
         var object = JSONObject()
         object.set("layout", layout.rawValue)
         object.set("directory", exactly: directory)
-        object.set("icons", icons)
-        object.set("imported", imported)
-        object.set("present", present)
-        object.set("missing", missing)
-        object.set("skipped", skipped)
-        object.set("failed", failed)
-        object.set("bytes", bytes)
+        object.set([
+            "icons": icons, "imported": imported, "present": present, "missing": missing,
+            "skipped": skipped, "failed": failed, "bytes": bytes,
+        ])
         object.set(problems)
         object.set("interrupted", isInterrupted)
         object.set("seconds", seconds)

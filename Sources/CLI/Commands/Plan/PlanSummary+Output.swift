@@ -48,20 +48,12 @@ extension PlanSummary {
 
     package var json: String {
         var object = JSONObject()
-        object.set("entries", entries)
-        object.set("urls", urls)
-        object.set("cached", cached)
-        object.set("stale", stale)
-        object.set("missing", missing)
-        object.set("skipped", skipped)
-        object.set("failed", failed)
-        object.set("remembered", remembered)
-        object.set("left_alone", leftAlone)
-        object.set("icons", icons)
-        object.set("insecure", insecure)
-        object.set("unsupported", unsupported)
-        object.set("other_shards", otherShards)
-        object.set("unread", unread)
+        object.set([
+            "entries": entries, "urls": urls, "cached": cached, "stale": stale, "missing": missing,
+            "skipped": skipped, "failed": failed, "remembered": remembered, "left_alone": leftAlone,
+            "icons": icons, "insecure": insecure, "unsupported": unsupported,
+            "other_shards": otherShards, "unread": unread,
+        ])
         return object.text
     }
 }

@@ -125,13 +125,11 @@ extension RemoteReport {
     var json: JSONObject {
         var object = JSONObject()
         object.set("location", location)
-        object.set("pulled", pulled)
-        object.set("pulled_bytes", pulledBytes)
-        object.set("pushed", pushed)
-        object.set("pushed_bytes", pushedBytes)
-        object.set("present", present)
-        object.set("unpushed", unpushed)
-        object.set("personal", personal)
+        object.set([
+            "pulled": pulled, "pulled_bytes": pulledBytes, "pushed": pushed,
+            "pushed_bytes": pushedBytes, "present": present, "unpushed": unpushed,
+            "personal": personal,
+        ])
         object.set("faults", counts: faults)
         object.set("first_fault", firstFault)
         object.set("error", failure)

@@ -60,9 +60,7 @@ extension RecoveryReport {
     package var json: String {
         var object = JSONObject()
         object.set("source", source.rawValue)
-        object.set("objects", objects)
-        object.set("resources", resources)
-        object.set("damaged", damaged)
+        object.set(["objects": objects, "resources": resources, "damaged": damaged])
         object.set("set_aside", setAside)
         object.set("interrupted", isInterrupted)
         return object.text

@@ -57,13 +57,9 @@ extension RemoteVerifyReport {
     package var json: String {
         var object = JSONObject()
         object.set("location", location)
-        object.set("objects", objects)
-        object.set("bytes", bytes)
-        object.set("references", references)
+        object.set(["objects": objects, "bytes": bytes, "references": references])
         for kind in Finding.Kind.allCases { object.set(kind.rawValue, counts[kind, default: 0]) }
-        object.set("repaired", repaired)
-        object.set("unreferenced", unreferenced)
-        object.set("foreign", foreign)
+        object.set(["repaired": repaired, "unreferenced": unreferenced, "foreign": foreign])
         object.set(
             "findings",
             findings.map { finding in
@@ -114,14 +110,11 @@ extension RemoteEvictionReport {
         var object = JSONObject()
         object.set("location", location)
         object.set("dry_run", isDryRun)
-        object.set("objects", objects)
-        object.set("bytes", bytes)
-        object.set("references", references)
-        object.set("expired", expired)
-        object.set("replaced", replaced)
-        object.set("evicted_objects", evictedObjects)
-        object.set("evicted_bytes", evictedBytes)
-        object.set("undone", undone)
+        object.set([
+            "objects": objects, "bytes": bytes, "references": references, "expired": expired,
+            "replaced": replaced, "evicted_objects": evictedObjects, "evicted_bytes": evictedBytes,
+            "undone": undone,
+        ])
         object.set("seconds", seconds)
         object.set("interrupted", isInterrupted)
         return object.text

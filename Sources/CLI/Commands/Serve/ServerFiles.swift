@@ -1,5 +1,6 @@
 import Foundation
 import LarderCache
+import LarderCore
 import LarderManifest
 import LarderServer
 import Synchronization

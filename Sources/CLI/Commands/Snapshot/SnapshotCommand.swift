@@ -75,10 +75,7 @@ extension SnapshotReport {
 
     package var json: String {
         var object = JSONObject()
-        object.set("objects", objects)
-        object.set("bytes", bytes)
-        object.set("resources", resources)
-        object.set("evicted", evicted)
+        object.set(["objects": objects, "bytes": bytes, "resources": resources, "evicted": evicted])
         object.set("damaged", damaged.map { "\($0)" })
         object.set("seconds", seconds)
         object.set("unreadable", unreadable.map { "\($0)" })

@@ -24,19 +24,14 @@ extension CacheStatus {
     package var json: String {
         var object = JSONObject()
         object.set("path", path.sanitizedForTerminal)
-        object.set("objects", totals.objects)
-        object.set("bytes", totals.bytes)
-        object.set("resources", totals.resources)
-        object.set("fresh", totals.freshResources)
-        object.set("stale", totals.resources - totals.freshResources)
-        object.set("disk_bytes", diskBytes)
-        object.set("index_bytes", indexBytes)
-        object.set("temporaries", temporaries)
+        object.set([
+            "objects": totals.objects, "bytes": totals.bytes, "resources": totals.resources,
+            "fresh": totals.freshResources, "stale": totals.resources - totals.freshResources,
+            "disk_bytes": diskBytes, "index_bytes": indexBytes, "temporaries": temporaries,
+        ])
         object.set("oldest", totals.oldest?.timeIntervalSince1970)
         object.set("newest", totals.newest?.timeIntervalSince1970)
-        object.set("failures", totals.failures)
-        object.set("pins", totals.pins)
-        object.set("quarantined", quarantined)
+        object.set(["failures": totals.failures, "pins": totals.pins, "quarantined": quarantined])
         object.set("oldest_use", totals.oldestUse?.timeIntervalSince1970)
         object.set("newest_use", totals.newestUse?.timeIntervalSince1970)
         object.set("unreadable", unreadable)

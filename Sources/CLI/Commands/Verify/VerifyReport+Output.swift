@@ -117,18 +117,13 @@ extension VerifyReport {
         var object = JSONObject()
         object.set("clean", isClean)
         object.set("complete", isComplete)
-        object.set("objects", objects)
-        object.set("bytes", bytes)
-        object.set("whole", whole)
-        object.set("resources", resources)
-        object.set("entries", entries)
-        object.set("index_objects", indexObjects)
-        object.set("index_bytes", indexBytes)
-        object.set("tree_objects", treeObjects)
-        object.set("tree_bytes", treeBytes)
+        object.set([
+            "objects": objects, "bytes": bytes, "whole": whole, "resources": resources,
+            "entries": entries, "index_objects": indexObjects, "index_bytes": indexBytes,
+            "tree_objects": treeObjects, "tree_bytes": treeBytes,
+        ])
         for kind in Finding.Kind.allCases { object.set(kind.rawValue, count(kind)) }
-        object.set("repaired", repaired)
-        object.set("temporaries", temporaries)
+        object.set(["repaired": repaired, "temporaries": temporaries])
         object.set("seconds", seconds)
         var times = JSONObject()
         for step in Step.allCases { times.set(step.rawValue, steps[step] ?? 0) }
