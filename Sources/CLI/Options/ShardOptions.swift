@@ -110,7 +110,8 @@ enum ShardName: Equatable {
             let most = Shard.allowedCounts.upperBound
             guard count <= most else {
                 throw ValidationError(
-                    "--shard auto: the Slurm array has \(count) tasks. The maximum is \(most).")
+                    "--shard auto: the Slurm array has \(count) tasks, but at most \(most) are allowed."
+                )
             }
             guard task.index < count else {
                 throw ValidationError(

@@ -147,7 +147,7 @@ import Testing
             client.send("GET /icon?url=\(url) HTTP/1.1\r\nHost: localhost\r\n\r\n")
             try client.waitForBytes()
             serve.process.kill(signal)
-            #expect(serve.process.waitForOutput { _, error in error.contains("ending") })
+            #expect(serve.process.waitForOutput { _, error in error.contains("finishing") })
             #expect(try client.readResponse().body == bytes)
             let finished = try serve.process.wait()
             #expect(finished.status == 0, "\(finished)")
@@ -167,7 +167,7 @@ import Testing
             try client.waitForBytes()
             serve.process.kill(SIGTERM)
             if twice {
-                #expect(serve.process.waitForOutput { _, error in error.contains("ending") })
+                #expect(serve.process.waitForOutput { _, error in error.contains("finishing") })
                 serve.process.kill(SIGTERM)
             }
             let finished = try serve.process.wait()

@@ -1,5 +1,7 @@
 import ArgumentParser
+import Foundation
 import LarderCache
+import LarderCore
 
 struct StatusCommand: AsyncParsableCommand {
     enum Format: String, ExpressibleByArgument, CaseIterable {
@@ -55,5 +57,52 @@ struct StatusCommand: AsyncParsableCommand {
                 print(text, terminator: "")
             }
         }
+    }
+}
+
+extension CacheStatus {
+    package func text(_ paint: Paint = .none) -> String {
+        let stale = totals.resources - totals.freshResources
+        return """
+            cache      \(path.sanitizedForTerminal)
+            objects    \(totals.objects), \(ByteText.describe(totals.bytes)) \
+            (\(ByteText.describe(diskBytes)) on disk)
+            resources  \(totals.resources), \(totals.freshResources) fresh, \
+            \(stale > 0 ? paint.stale("\(stale) stale") : "0 stale")
+            index      \(ByteText.describe(indexBytes))
+            """
+                + (totals.failures > 0
+                    ? "\nfailures   " + paint.failed("\(totals.failures) remembered") : "")
+                + (totals.pins > 0 ? "\npins       \(totals.pins)" : "")
+                + (unreadable > 0 ? "\nunreadable \(unreadable) directories of objects" : "")
+                + (quarantined > 0 ? "\nquarantine \(quarantined.of("file"))" : "")
+                + runs.map { "\n\($0.text(paint))" }.joined()
+    }
+
+    package var json: String {
+        var object = JSONObject()
+        object.set("path", path.sanitizedForTerminal)
+        object.set([
+            "objects": totals.objects, "bytes": totals.bytes, "resources": totals.resources,
+            "fresh": totals.freshResources, "stale": totals.resources - totals.freshResources,
+            "disk_bytes": diskBytes, "index_bytes": indexBytes, "temporaries": temporaries,
+        ])
+        object.set("oldest", totals.oldest?.timeIntervalSince1970)
+        object.set("newest", totals.newest?.timeIntervalSince1970)
+        object.set(["failures": totals.failures, "pins": totals.pins, "quarantined": quarantined])
+        object.set("oldest_use", totals.oldestUse?.timeIntervalSince1970)
+        object.set("newest_use", totals.newestUse?.timeIntervalSince1970)
+        object.set("unreadable", unreadable)
+        object.set("runs", runs.map { $0.json { $0.set($1, $2.timeIntervalSince1970) } })
+        return object.text
+    }
+}
+
+extension RunRecord {
+    /// For example `prefetch   ended 2026-11-21T02:00:05Z after 12 s with status 0`.
+    fileprivate func text(_ paint: Paint) -> String {
+        let name = command.rawValue.padding(toLength: 11, withPad: " ", startingAt: 0)
+        return "\(name)ended \(UTCTime.timestamp(ended)) after \(DurationText.describe(seconds))"
+            + " with " + (exitStatus == 0 ? "status 0" : paint.failed("status \(exitStatus)"))
     }
 }

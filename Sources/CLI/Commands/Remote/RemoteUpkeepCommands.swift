@@ -52,3 +52,59 @@ struct RemoteVerifyCommand: AsyncParsableCommand {
         }
     }
 }
+
+struct RemoteEvictCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "evict", abstract: "Remove old icons from a remote.",
+        discussion: """
+            Removes references that were not renewed for --max-age, then objects without a \
+            reference. Other machines may use the remote at the same time.
+
+            EXAMPLES:
+              # Remove icons that no prefetch has confirmed for 90 days.
+              larder remote evict --remote s3://icons/shared --max-age 90d
+            """)
+
+    @OptionGroup var cache: CacheOptions
+    @OptionGroup var colors: ColorOptions
+    @OptionGroup var output: ReportOptions
+    @OptionGroup var log: LogOptions
+    @OptionGroup(title: "Remote") var remote: RemoteOptions
+    @OptionGroup(title: "Remote") var part: RemotePartOptions
+    @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
+    @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
+
+    // Parsed unconditionally, so that -1 is an invalid value instead of an unknown option.
+    @Option(
+        parsing: .unconditional,
+        help: .common("Remove references that were not renewed for this time: 12h, 30d.", "time"),
+        transform: TimeSpan.parse)
+    var maxAge: TimeSpan
+
+    @Option(
+        parsing: .unconditional,
+        help: .common(
+            "Keep objects without a reference that are younger than this. (default: 24h)", "time"),
+        transform: TimeSpan.parse)
+    var grace: TimeSpan?
+    @Flag(help: "Print what would be removed, and remove nothing.") var dryRun = false
+
+    func validate() throws { try remote.requireOption() }
+
+    func run() async throws {
+        try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet) { run in
+            var policy = RemoteEvictor.Policy(maximumAge: maxAge.seconds)
+            if let grace { policy.grace = grace.seconds }
+            policy.isDryRun = dryRun
+            policy.shard = try part.shard
+            let evictor = RemoteEvictor(
+                try remote.requireRemote(.only), transfer: try connections.configuration())
+            let report = try await run.upkeep { [policy, line = run.line] in
+                try await evictor.evict(policy) { line.show($0.progress) }
+            }
+            output.write(
+                json: report.json, text: report.text(isPart: policy.shard != nil), complaint: nil)
+            if report.isInterrupted { try run.interrupts.status.exit() }
+        }
+    }
+}
