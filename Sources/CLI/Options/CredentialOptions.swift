@@ -9,8 +9,8 @@ struct CredentialOptions: ParsableArguments {
         name: .customLong("header"),
         help: .common(
             """
-            Send the header 'Name: value' to the hosts in manifests, or with 'host: Name: value', \
-            only to that host. May be repeated.
+            Send the header 'Name: value' to the hosts in manifests, or 'host: Name: value' only \
+            to that host. May be repeated.
             """, "field"))
     var headers: [String] = []
     @Flag(help: "Read user names and passwords from $NETRC, else ~/.netrc.") var netrc = false

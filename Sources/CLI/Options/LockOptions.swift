@@ -4,7 +4,10 @@ import LarderCache
 struct LockOptions: ParsableArguments {
     @Option(
         help: .common(
-            "Wait until no other run has this name of letters, digits, '.', '_' and '-'.", "name"))
+            """
+            Hold a lock of this name, and wait while another run holds it. The name has letters, \
+            digits, '.', '_' and '-'.
+            """, "name"))
     var exclusive: String?
     @Flag(help: "Exit with status 75 instead of waiting for other runs.") var noWait = false
 

@@ -31,7 +31,9 @@ struct ReadingOptions: ParsableArguments {
     @Option(help: .rare("The icons to use if an entry has several."))
     var icons = IconSelection.all
 
-    @Option(help: .rare("The pixels for {size}, {width}, {height}, {w} and {h} in icon URLs.", "n"))
+    @Option(
+        help: .rare(
+            "The number of pixels for {size}, {width}, {height}, {w} and {h} in icon URLs.", "n"))
     var iconSize = 512
 
     @Option(help: .rare("Download ipfs: URLs from this gateway: https://ipfs.io.", "url"))

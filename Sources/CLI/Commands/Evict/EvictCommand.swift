@@ -5,7 +5,7 @@ import LarderCore
 struct EvictCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "evict",
-        abstract: "Remove the least recently used objects, down to a limit.",
+        abstract: "Remove the least recently used objects until all limits are met.",
         discussion: """
             Removes files left over from crashes, then the least recently used objects until all \
             limits are met. Without a limit, only leftovers are removed. Pinned icons, icons in a \

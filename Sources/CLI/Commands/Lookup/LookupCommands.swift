@@ -59,7 +59,7 @@ struct PathCommand: AsyncParsableCommand {
 
 struct CatCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "cat", abstract: "Print the bytes of a cached icon after checking the digest.",
+        commandName: "cat", abstract: "Print the verified bytes of a cached icon.",
         discussion: """
             The exit status is 2 if the icon is not cached or its object is damaged. In this case \
             nothing is printed, unless another program modifies the object while it is printed.

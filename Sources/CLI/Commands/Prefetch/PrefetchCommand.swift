@@ -5,7 +5,7 @@ import LarderPrefetch
 
 struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
-        commandName: "prefetch", abstract: "Download the icons in manifests into the cache.",
+        commandName: "prefetch", abstract: "Download the icons in manifests to the cache.",
         discussion: """
             All manifests are read before the first request. Icons that are cached and fresh are \
             not requested. Missing and stale icons are requested by priority, then in the order of \
@@ -49,7 +49,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
         help: .rare(
             """
             With --shard, treat icons as fresh if they were stored or confirmed in the remote \
-            within this time, for example 24h. (default: as the icon's server said)
+            within this time, for example 24h. (default: as specified by their servers)
             """, "time"), transform: TimeSpan.parse)
     var remoteFreshFor: TimeSpan?
 
@@ -63,14 +63,14 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
 
     @Flag(
         help: .rare(
-            "Also store icons that servers forbid to store (no-store). They are always stale."))
+            "Also store icons whose servers forbid it (no-store). They are always stale."))
     var storeAnyway = false
 
     @Option(
         help: .common(
             """
-            Write one JSON line for each icon to this file. If it is -, use standard output, and \
-            print the summary to standard error.
+            Write one JSON line for each icon to this file. With -, write them to standard output, \
+            and the summary to standard error.
             """, "file"), completion: .file())
     var report: String?
 
@@ -79,11 +79,13 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
             """
             Write a lock file: a manifest of the same icons with their digests and sizes. A \
             prefetch of it gets the same bytes or fails. If an icon failed, no lock file is \
-            written. If it is -, use standard output, as with --report.
+            written. - is standard output, as for --report.
             """, "file"), completion: .file())
     var writeLock: String?
 
-    @Flag(name: .shortAndLong, help: .rare("Print every failure, also on a terminal."))
+    @Flag(
+        name: .shortAndLong,
+        help: .rare("On a terminal, print every failure, not only the first five of each kind."))
     var verbose = false
 
     func validate() throws {

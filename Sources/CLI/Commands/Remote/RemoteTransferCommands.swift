@@ -29,7 +29,7 @@ struct RemotePullCommand: AsyncParsableCommand, NetworkCommand, CarryingCommand 
     @OptionGroup(title: "Credentials", visibility: .rare) var credentials: CredentialOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
-    @Flag(help: .rare("Accept objects that are not images.")) var anyContent = false
+    @Flag(help: .rare("Accept files that are not images.")) var anyContent = false
 
     func validate() throws {
         try remote.requireOption()
@@ -55,10 +55,11 @@ struct RemotePullCommand: AsyncParsableCommand, NetworkCommand, CarryingCommand 
 
 struct RemotePushCommand: AsyncParsableCommand, NetworkCommand, CarryingCommand {
     static let configuration = CommandConfiguration(
-        commandName: "push", abstract: "Copy icons from the cache to a remote that lacks them.",
+        commandName: "push", abstract: "Copy icons from the cache to a remote.",
         discussion: """
-            Each object is compared with its digest. Icons with 'Cache-Control: private' are not \
-            copied. The exit status is 2 if an icon could not be stored. The next run continues.
+            Icons that are already in the remote are not copied again. Each object is compared \
+            with its digest. Icons with 'Cache-Control: private' are not copied. The exit status \
+            is 2 if an icon could not be stored. The next run continues.
 
             EXAMPLES:
               # Share all icons of the cache.

@@ -9,7 +9,7 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Show the size of the cache and the results of last runs.",
+        commandName: "status", abstract: "Show the contents of the cache and the last runs.",
         discussion: """
             --format prometheus is for the textfile collector of the Prometheus node exporter. Use \
             --output to write a .prom file to its directory.

@@ -104,7 +104,7 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
 
 struct VerifyPartOptions: ParsableArguments {
     @Option(
-        help: .common("Verify a random part (5%), or part 3 of 10 of the cache (3/10).", "p%|n/m"),
+        help: .common("Verify a random part of the cache (5%), or part 3 of 10 (3/10).", "p%|n/m"),
         transform: Sample.parse)
     var sample: Sample?
 
