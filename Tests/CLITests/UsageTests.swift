@@ -328,6 +328,8 @@ import Testing
             ] {
                 let run = try larder.run("prefetch", manifest, "--report", report)
                 #expect(run.status == 64, "\(run)")
+                #expect(run.standardError.hasPrefix("larder: --report would "), "\(run)")
+                #expect(!run.standardError.contains("Usage:"), "\(run)")
                 guard report.hasPrefix(larder.cache) else { continue }
                 let status = try larder.run("status", "--output", report)
                 #expect(status.status == 64, "\(status)")

@@ -138,6 +138,7 @@ struct AddressOptions: ParsableArguments {
         help: .rare(
             "Connect to this host even if its address is private. May be repeated.", "host[:port]"))
     var allowedHosts: [String] = []
+
     @Flag(help: .rare("Follow redirects from https to http.")) var allowDowngrade = false
 
     func validate() throws { _ = try hosts() }

@@ -13,6 +13,7 @@ struct CredentialOptions: ParsableArguments {
             to that host. May be repeated.
             """, "field"))
     var headers: [String] = []
+
     @Flag(help: "Read user names and passwords from $NETRC, else ~/.netrc.") var netrc = false
 
     @Option(

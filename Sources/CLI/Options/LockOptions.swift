@@ -9,6 +9,7 @@ struct LockOptions: ParsableArguments {
             digits, '.', '_' and '-'.
             """, "name"))
     var exclusive: String?
+
     @Flag(help: "Exit with status 75 instead of waiting for other runs.") var noWait = false
 
     @Option(

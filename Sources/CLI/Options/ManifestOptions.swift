@@ -12,6 +12,7 @@ struct ManifestOptions: ParsableArguments {
             plist, JSON, JSON Lines or a list of URLs, with or without gzip.
             """, "manifest"), completion: .manifest)
     var manifests: [String]
+
     @Flag(help: .rare("Accept files that are not images.")) var anyContent = false
 
     func sources() throws -> [ManifestSource] { try manifests.map(Self.source) }

@@ -18,6 +18,7 @@ struct RevalidationOptions: ParsableArguments {
             requests it every time. (default: 1h)
             """, "time"), transform: TimeSpan.parse)
     var failureTtl = TimeSpan(seconds: 3600)
+
     @Flag(help: .rare("Request icons that were gone (404, 410) again.")) var force = false
 
     @Flag(help: "Download only icons that failed before, including those that were gone.")

@@ -57,6 +57,7 @@ struct ImportCommand: AsyncParsableCommand {
             "The maximum size of an icon, for example 500kB or 2MiB. (default: 16MiB)", "size"),
         transform: ByteCount.parseAboveZero)
     var maxObjectSize = ByteCount(16 << 20)
+
     @Flag(help: "Accept files that are not images.") var anyContent = false
 
     func validate() throws {

@@ -40,6 +40,7 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
             were not read.
             """)
     var explain = false
+
     @Flag(name: .shortAndLong, help: "Print only the counts.") var quiet = false
 
     func validate() throws { try workers.validate(perHost: transfer.maxPerHost) }

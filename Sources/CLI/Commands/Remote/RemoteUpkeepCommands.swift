@@ -87,6 +87,7 @@ struct RemoteEvictCommand: AsyncParsableCommand {
             "Keep objects without a reference that are younger than this. (default: 24h)", "time"),
         transform: TimeSpan.parse)
     var grace: TimeSpan?
+
     @Flag(help: "Print what would be removed, and remove nothing.") var dryRun = false
 
     func validate() throws { try remote.requireOption() }

@@ -68,6 +68,7 @@ struct ServeCommand: AsyncParsableCommand {
             "Append a JSON line for each request to this file. - is standard output.", "file"),
         completion: .file())
     var accessLog: String?
+
     @Flag(help: .rare("Do not serve the page with all icons and their URLs.")) var noGallery = false
     @Flag(name: .shortAndLong, help: "Print only the URL and problems.") var quiet = false
 
