@@ -116,15 +116,12 @@ struct MissingInput: Error, CustomStringConvertible {
 
     static func check(_ file: String?, for option: String) throws(MissingInput) {
         guard let file else { return }
-        guard access(file, R_OK) == 0 else {
-            throw MissingInput(
-                description: "\(option): \(file): \(String(cString: strerror(errno)))")
-        }
         var isDirectory: ObjCBool = false
         _ = FileManager.default.fileExists(atPath: file, isDirectory: &isDirectory)
-        if isDirectory.boolValue {
+        let number = isDirectory.boolValue ? EISDIR : access(file, R_OK) == 0 ? 0 : errno
+        guard number == 0 else {
             throw MissingInput(
-                description: "\(option): \(file): \(String(cString: strerror(EISDIR)))")
+                description: "\(option): \(file): \(String(cString: strerror(number)))")
         }
     }
 }

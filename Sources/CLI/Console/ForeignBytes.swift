@@ -1,8 +1,8 @@
 import ArgumentParser
 import Foundation
 
-/// Rejects arguments and environment variables that are not UTF-8, because Swift would replace the
-/// bytes, and a path would name another file. On Linux, the path of the cache keeps its bytes.
+/// The check that arguments and environment variables are UTF-8. Swift would replace other bytes,
+/// and a path would name another file. On Linux, the path of the cache keeps its bytes.
 enum ForeignBytes {
     private static let cacheVariable = "LARDER_CACHE"
     private static let variables = [

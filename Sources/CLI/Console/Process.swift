@@ -23,10 +23,9 @@ enum Allocator {
     }
 }
 
-/// Replaces the default action of signals with handlers.
-///
-/// All handlers run on one thread, which the first call starts. A dispatch source would start a
-/// thread when the signal arrives, and would hang if the system has no threads left.
+/// Handlers that replace the default action of signals. They run on one thread, which the first call
+/// starts. A dispatch source would start a thread when the signal arrives, and would hang if the
+/// system has no threads left.
 enum SignalWatch {
     private static let handlers = Mutex<[Int32: @Sendable () -> Void]>([:])
     private static let hasThread = Mutex(false)
@@ -57,8 +56,8 @@ enum SignalWatch {
     }
 }
 
-/// Checks that the process has the files, threads and memory that a command needs. The check comes
-/// first, because a run that reaches a limit later may be unable to report it.
+/// The files, threads and memory that a command needs. They are checked first, because a run that
+/// reaches a limit later may be unable to report it.
 enum ProcessLimits {
     /// The number of file descriptors that every command needs: for the cache, its index, and
     /// libdispatch, which traps (SIGILL) if it cannot open one.

@@ -84,9 +84,9 @@ final class StatusLine: Sendable {
     }
 }
 
-/// Shows progress on standard error: in the status line on a terminal, otherwise as a line every
-/// five seconds. SIGUSR1, and SIGINFO (`^T`) on systems that have it, print a line at once, even if
-/// the run is quiet.
+/// Progress on standard error: in the status line on a terminal, otherwise as a line every five
+/// seconds. SIGUSR1, and SIGINFO (`^T`) on systems that have it, print a line at once, even if the
+/// run is quiet.
 final class ProgressLine: Sendable {
     private static let interval: Duration = .seconds(5)
     private static let drawInterval: Duration = .milliseconds(50)

@@ -2,9 +2,9 @@ import Foundation
 import LarderCache
 import Synchronization
 
-/// Handles SIGINT, SIGTERM and SIGHUP. The first signal asks the run to stop, if the run has set a
-/// handler with ``ask(_:_:)``. A second signal, or one without a handler, exits at once. An ignored
-/// SIGHUP stays ignored, for nohup(1).
+/// The handler of SIGINT, SIGTERM and SIGHUP. The first signal asks the run to stop, if the run has
+/// called ``ask(_:_:)``. Otherwise, and with the second signal, the program exits at once. An
+/// ignored SIGHUP stays ignored, for nohup(1).
 final class Interrupts: Sendable {
     private struct State {
         var signal: Int32?
@@ -39,8 +39,7 @@ final class Interrupts: Sendable {
         return false
     }
 
-    /// Sets the handler of the first signal. It prints a message, unless the run is quiet, and
-    /// calls `ask`.
+    /// Sets the response to the first signal: a message, unless the run is quiet, and `ask`.
     func ask(
         _ message: String = "finishing work in progress", _ ask: @escaping @Sendable () -> Void = {}
     ) {
@@ -52,8 +51,8 @@ final class Interrupts: Sendable {
         }
     }
 
-    /// Whether a signal has asked the run to stop. The first access sets a handler if there is
-    /// none, because a run that reads this stops by itself.
+    /// Whether a signal has asked the run to stop. The first access calls ``ask(_:_:)`` if the run
+    /// has not, because a run that reads this property stops by itself.
     var isAsked: Bool {
         let (isAskable, isAsked) = state.withLock { ($0.ask != nil, $0.signal != nil) }
         if !isAskable { ask() }

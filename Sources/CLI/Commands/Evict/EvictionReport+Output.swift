@@ -41,11 +41,11 @@ extension EvictionReport {
         for leftover in Leftover.allCases {
             guard let tally = swept[leftover], tally.count > 0 else { continue }
             let count = tally.count.of(leftover.text.one, leftover.text.several)
-            lines.append(
-                "\(isDryRun ? "would sweep" : "swept") \(count), \(ByteText.describe(tally.bytes))")
+            let verb = isDryRun ? "would remove" : "removed"
+            lines.append("\(verb) \(count), \(ByteText.describe(tally.bytes))")
         }
         if forgottenFailures > 0 {
-            lines.append("removed \(forgottenFailures.of("oldest failure")) from the index")
+            lines.append("removed \(forgottenFailures.of("old failure")) from the index")
         }
         let time = DurationText.describe(seconds)
         lines.append("\(describe(left)) \(isDryRun ? "would be left" : "left") (\(time))")
@@ -74,16 +74,14 @@ extension EvictionReport {
             for kind in Kind.allCases {
                 let tally = tallies[kind] ?? ObjectTally()
                 var counts = JSONObject()
-                counts.set("count", tally.count)
-                counts.set("bytes", tally.bytes)
+                counts.set(["count": tally.count, "bytes": tally.bytes])
                 object.set(kind.rawValue, counts)
             }
             return object
         }
         var object = JSONObject()
         object.set("dry_run", isDryRun)
-        object.set("evicted_objects", total.count)
-        object.set("evicted_bytes", total.bytes)
+        object.set(["evicted_objects": total.count, "evicted_bytes": total.bytes])
         object.set("evicted", tallies(evicted))
         object.set("kept", tallies(held))
         object.set("swept", tallies(swept))
@@ -101,11 +99,11 @@ extension EvictionReport {
 extension EvictionReport.Reason {
     fileprivate var text: String {
         switch self {
-        case .only: "in no manifest of --only"
+        case .only: "not in a manifest of --only"
         case .age: "too old"
         case .size: "too many bytes"
         case .count: "too many objects"
-        case .free: "too little free on the disk"
+        case .free: "too little free space"
         }
     }
 }
@@ -123,7 +121,7 @@ extension EvictionReport.Hold {
 extension EvictionReport.Leftover {
     fileprivate var text: (one: String, several: String) {
         switch self {
-        case .orphans: ("object without a row", "objects without a row")
+        case .orphans: ("object not in the index", "objects not in the index")
         case .runs: ("killed run", "killed runs")
         case .partials: ("partial download", "partial downloads")
         case .quarantined: ("quarantined file", "quarantined files")

@@ -58,7 +58,8 @@ struct FailureGroups {
     }
 }
 
-/// Limits messages about unsupported URL schemes to one for each scheme. The summary counts icons.
+/// The unsupported URL schemes that were reported. Each is reported once, and the summary counts the
+/// icons.
 struct UnsupportedSchemes {
     private var schemes: Set<String> = []
 

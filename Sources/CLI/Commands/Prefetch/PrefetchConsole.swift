@@ -1,7 +1,7 @@
 import LarderManifest
 import LarderPrefetch
 
-/// Prints the messages of a prefetch: one by one, or with `--quiet`, in one line at the end.
+/// The messages of a prefetch, printed one by one, or with `--quiet`, in one line at the end.
 struct PrefetchConsole {
     enum Purpose { case prefetch, push, pull }
 
