@@ -42,9 +42,9 @@ struct Larder: AsyncParsableCommand {
 
     /// Parses the command line, or exits with a message.
     ///
-    /// If the name of a subcommand comes first, its own parser is used. The root's parser reflects on
-    /// all options twice more, and a debug build validates them each time, which took a quarter of
-    /// the time of a short run. Each call that builds a message or a status costs as much.
+    /// If the name of a subcommand comes first, its own parser is used. The root's parser reflects
+    /// on all options twice more, and a debug build validates them each time, which took a quarter
+    /// of the time of a short run. Each call that builds a message or a status costs as much.
     private static func parsedCommand(_ arguments: [String]) -> any ParsableCommand {
         let (named, words) = NamedCommand.program.find(arguments)
         do {

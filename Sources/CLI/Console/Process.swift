@@ -12,8 +12,8 @@ import Synchronization
 
 enum Allocator {
     /// Limits glibc's heaps, which saves 10 MB of a run's 58 MB. By default, glibc uses up to eight
-    /// heaps for each core, whose free memory other threads cannot use, and allocates increasingly
-    /// large blocks from heaps, which then cannot shrink. Must be called before other threads start.
+    /// heaps for each core, whose free memory other threads cannot use, and allocates larger and
+    /// larger blocks from heaps, which then cannot shrink. Must be called before threads start.
     static func keepSmall() {
         #if canImport(Glibc)
             mallopt(M_ARENA_MAX, 2)
@@ -23,9 +23,9 @@ enum Allocator {
     }
 }
 
-/// Handlers that replace the default action of signals. They run on one thread, which the first call
-/// starts. A dispatch source would start a thread when the signal arrives, and would hang if the
-/// system has no threads left.
+/// Handlers that replace the default action of signals. They run on one thread, which the first
+/// call starts. A dispatch source would start a thread when the signal arrives, and would hang if
+/// the system has no threads left.
 enum SignalWatch {
     private static let handlers = Mutex<[Int32: @Sendable () -> Void]>([:])
     private static let hasThread = Mutex(false)

@@ -110,7 +110,7 @@ enum ShardName: Equatable {
             let most = Shard.allowedCounts.upperBound
             guard count <= most else {
                 throw ValidationError(
-                    "--shard auto: the Slurm array has \(count) tasks, but at most \(most) are allowed."
+                    "--shard auto: the Slurm array has \(count) tasks, but can have at most \(most)."
                 )
             }
             guard task.index < count else {

@@ -58,8 +58,7 @@ struct FailureGroups {
     }
 }
 
-/// The unsupported URL schemes that were reported. Each is reported once, and the summary counts the
-/// icons.
+/// The unsupported URL schemes that were reported. Each is reported only once.
 struct UnsupportedSchemes {
     private var schemes: Set<String> = []
 
