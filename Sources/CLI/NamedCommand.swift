@@ -157,8 +157,8 @@ enum NearestName {
     }
 }
 
-/// A command line that asks for help: `help`, a command with `--help` or `--help-all`, or the name
-/// of a command group alone.
+/// A command line that asks for help: `help`, a command with `--help` or `--help-all`, or only the
+/// name of a command group.
 struct HelpRequest {
     private let command: NamedCommand
 

@@ -21,7 +21,7 @@ struct RevalidationOptions: ParsableArguments {
 
     @Flag(help: .rare("Request icons that were gone (404, 410) again.")) var force = false
 
-    @Flag(help: "Download only icons that failed before, including those that were gone.")
+    @Flag(help: "Download only icons that failed before, including icons that were gone.")
     var retryFailed = false
 
     func apply(to policy: inout PlanPolicy) {

@@ -110,8 +110,7 @@ enum ShardName: Equatable {
             let most = Shard.allowedCounts.upperBound
             guard count <= most else {
                 throw ValidationError(
-                    "--shard auto: the Slurm array has \(count) tasks, but can have at most \(most)."
-                )
+                    "--shard auto: the Slurm array has \(count) tasks, at most \(most) can run.")
             }
             guard task.index < count else {
                 throw ValidationError(

@@ -26,8 +26,7 @@ final class CacheRun: Sendable {
     /// Takes the lock of `--exclusive`, then runs a command's body as ``ExitStatus/of(_:_:)`` does.
     ///
     /// - Parameters:
-    ///   - hasOneCache: Whether this cache is the only one that the command uses. If not, errors
-    ///     name files by their full path.
+    ///   - hasOneCache: Whether the command uses no other cache. If it does, errors have full paths.
     ///   - record: The name of the run record. If nil, the run leaves no record.
     static func of<Command: ParsableCommand>(
         _ command: Command, on cache: CacheOptions, _ locks: LockOptions,

@@ -40,7 +40,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
     @OptionGroup(title: "Several workers") var workers: ShardOptions
 
-    @Flag(help: "Download nothing. Cached icons are used even if stale, and the others fail.")
+    @Flag(help: "Download nothing. Cached icons are used even if stale, missing icons fail.")
     var offline = false
 
     @Flag(help: .rare("Do not store icons in the remote.")) var remoteReadOnly = false
