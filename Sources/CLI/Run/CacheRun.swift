@@ -26,7 +26,8 @@ final class CacheRun: Sendable {
     /// Takes the lock of `--exclusive`, then runs a command's body as ``ExitStatus/of(_:_:)`` does.
     ///
     /// - Parameters:
-    ///   - hasOneCache: Whether the command uses no other cache. If it does, errors have full paths.
+    ///   - hasOneCache: Whether the command uses no other cache. If so, relative names in errors
+    ///     get the path of this cache.
     ///   - record: The name of the run record. If nil, the run leaves no record.
     static func of<Command: ParsableCommand>(
         _ command: Command, on cache: CacheOptions, _ locks: LockOptions,

@@ -83,7 +83,7 @@ enum ExitStatus: Int32, CaseIterable {
 
     /// Runs a command's body. An error is reported as a message and thrown as an exit status.
     ///
-    /// - Parameter cache: The cache that paths in errors are relative to. Nil if there are two.
+    /// - Parameter cache: The cache that relative names in errors belong to. Nil if there are two.
     static func of(_ cache: CacheOptions?, _ body: () async throws -> Void) async throws {
         do {
             let status: ExitCode?
