@@ -76,9 +76,8 @@ import Testing
             let lock = try Lock(larder)
             let errors = try ErrorPipe(at: larder.directory.path("errors"))
             let process = try errors.start(larder.binary, arguments + ["--cache", larder.cache])
-            #expect(
-                errors.wait(
-                    for: "waiting for \(larder.cache)/index.sqlite: another process writes to it"))
+            let index = "\(larder.cache)/index.sqlite"
+            #expect(errors.wait(for: "waiting for \(index): another process is writing to it"))
             try lock.release()
             #expect(try process.wait().status == 0)
             withExtendedLifetime(errors) {}

@@ -28,7 +28,7 @@ import Testing
             errors.allSatisfy {
                 $0.message.hasPrefix("\(subject): ")
                     && $0.message.hasSuffix(
-                        "larder verify --repair moves away what is in its place")
+                        "larder verify --repair moves it to quarantine/")
             }, "\(errors)")
         #expect(try larder.temporaries().isEmpty)
     }

@@ -152,7 +152,7 @@ import Testing
                 let isTaken = command == ["snapshot"] && path == "way"
                 #expect(finished.status == 1 || command == ["reindex"], "\(finished)")
                 #expect(
-                    finished.standardError.contains("is a link that") || isTaken
+                    finished.standardError.contains("is a link created by") || isTaken
                         || command == ["reindex"], "\(finished)")
                 #expect(try FileManager.default.contentsOfDirectory(atPath: goal).isEmpty)
             }

@@ -128,8 +128,8 @@ import Testing
             }
             let errors = try ErrorPipe(at: larder.directory.path("errors"))
             let process = try errors.start(larder.binary, ["verify", "--cache", larder.cache])
-            #expect(
-                errors.wait(for: "waiting for \(larder.cache): another process rebuilds its index"))
+            let message = "waiting for \(larder.cache): another process is rebuilding its index"
+            #expect(errors.wait(for: message))
             close(root)
             #expect(try process.wait().status == 0)
             withExtendedLifetime(errors) {}
@@ -142,7 +142,8 @@ import Testing
             let first = try await hold(larder, gate)
             let errors = try ErrorPipe(at: larder.directory.path("errors"))
             let process = try errors.start(larder.binary, ["reindex", "--cache", larder.cache])
-            #expect(errors.wait(for: "waiting for \(larder.cache): another process uses the cache"))
+            let message = "waiting for \(larder.cache): another process is using the cache"
+            #expect(errors.wait(for: message))
             gate.open()
             #expect(try first.wait().status == 0)
             #expect(try process.wait().status == 0)

@@ -60,7 +60,7 @@ import Testing
             let cache = try Cache.filled(at: directory.path, with: ["a": [1]])
             let isLogged = Mutex(false)
             let log = CacheLog { _, message in
-                if message().contains("another process uses the cache") {
+                if message().contains("another process is using the cache") {
                     isLogged.withLock { $0 = true }
                 }
             }

@@ -2,10 +2,11 @@ import CLarderSystem
 import Foundation
 import LarderCore
 
-/// The files of one cache, reached through directory descriptors only. Holds a `flock` on the root.
+/// The files of one cache, opened relative to directory descriptors. Holds a `flock` on the root.
 final class CacheDirectory: Sendable {
     let path: String
-    /// The root's path for SQLite, which knows no descriptors. It is valid while `root` is open.
+    /// The root's path for SQLite, which cannot open files by descriptor. Valid while `root` is
+    /// open.
     let databases: String
     let root: FileDescriptor
     let isWritable: Bool
@@ -17,7 +18,7 @@ final class CacheDirectory: Sendable {
     enum Lock { case none, shared, exclusive }
 
     /// Opens the cache at `path`, and creates it first if `create` is set. Refuses a directory that
-    /// is something else's, that another user could change, or that lies on a network file system.
+    /// has another purpose, that another user could change, or that is on a network file system.
     init(
         path: String, create: Bool, lock: Lock = .shared, wait: LockWait = .none,
         log: CacheLog = .none
@@ -40,16 +41,14 @@ final class CacheDirectory: Sendable {
             }
             try layOut()
         }
-        switch lock {
-        case .none: break
-        case .shared:
-            try wait.take(LOCK_SH, on: root, subject: path) { "another process rebuilds its index" }
-        case .exclusive:
-            // Not by way of a shared one: two that want this would wait for each other.
-            try wait.take(LOCK_EX, on: root, subject: path) { "another process uses the cache" }
+        // Never upgraded, because two processes that did so would wait for each other.
+        if lock != .none {
+            try wait.take(lock == .shared ? LOCK_SH : LOCK_EX, on: root, subject: path) {
+                "another process is \(lock == .shared ? "rebuilding its index" : "using the cache")"
+            }
         }
         for name in CacheLayout.databaseFiles {
-            // SQLite would follow a link, and write to a second name, which may be a backup's.
+            // SQLite follows symbolic links, and a second hard link may belong to a backup.
             guard let status = try root.status(of: name) else { continue }
             let subject = "\(path)/\(name)"
             guard status.isRegularFile else {
@@ -58,12 +57,12 @@ final class CacheDirectory: Sendable {
             guard status.st_nlink < 2 || !isWritable else {
                 throw CacheError(
                     .unusable, subject: subject,
-                    message: "has more than one name (hard links); put a copy in its place")
+                    message: "has several hard links; replace it with a copy")
             }
         }
     }
 
-    /// Makes a cache in a directory that this process has just made.
+    /// Creates a cache in a directory that this process has just created.
     init(in directory: FileDescriptor, at path: String) throws(CacheError) {
         wait = .none
         log = .none
@@ -73,11 +72,12 @@ final class CacheDirectory: Sendable {
         isWritable = true
         databases = root.pathForSQLite ?? path
         try Self.refuseNetwork(root)
-        // What was put into its place would be overwritten.
+        // Another directory with this name may contain files that would be overwritten.
         guard try root.names().isEmpty else {
-            throw CacheError(.unusable, subject: path, message: "was replaced while it was made")
+            throw CacheError(
+                .unusable, subject: path, message: "was replaced while larder created it")
         }
-        try wait.take(LOCK_SH, on: root, subject: path) { "another process removes it" }
+        try wait.take(LOCK_SH, on: root, subject: path) { "another process is removing it" }
         try layOut()
     }
 
@@ -87,8 +87,8 @@ final class CacheDirectory: Sendable {
         guard let name = NetworkFileSystem.name(of: root) else { return }
         throw CacheError(
             .unusable, subject: root.subject,
-            message: "lies on a network file system (\(name)), which cannot keep the cache's"
-                + " promises; choose a local directory")
+            message: "is on a network file system (\(name)), whose locks are not reliable; choose"
+                + " a local directory")
     }
 
     var indexPath: String { "\(path)/\(CacheLayout.index)" }
@@ -97,7 +97,7 @@ final class CacheDirectory: Sendable {
         "\(databases)/\(CacheLayout.run(run.name, name))"
     }
 
-    /// Removes files that other programs would act on. This version never looks at them.
+    /// Removes journals that SQLite in other programs would apply to the databases.
     func removeForeignJournals() {
         for name in CacheLayout.foreignJournals
         where (try? root.status(of: name))??.isRegularFile == true {
@@ -124,7 +124,7 @@ final class CacheDirectory: Sendable {
         try status(of: digest).flatMap { $0.isRegularFile ? Int64($0.st_size) : nil }
     }
 
-    /// Whether an object's place has a regular file of its size, or with its digest.
+    /// Whether the object has a regular file whose size is `size`, or whose digest is correct.
     func isPresent(_ digest: Digest, size: Int64) throws(CacheError) -> Bool {
         do {
             guard let found = try self.size(of: digest) else { return false }
@@ -137,8 +137,7 @@ final class CacheDirectory: Sendable {
         return read?.digest == digest
     }
 
-    /// Returns those of some objects that are not there. Does not check their directories again,
-    /// which have just been opened.
+    /// Returns the digests without a file. The caller has checked their directories.
     func absent(_ digests: some Collection<Digest>) throws(CacheError) -> Set<Digest> {
         guard !digests.isEmpty else { return [] }
         let objects: FileDescriptor
@@ -165,33 +164,33 @@ final class CacheDirectory: Sendable {
         } catch  where error.errno == ENOENT {
             throw CacheError(.corrupt, subject: subject, message: "the object's file is missing")
         } catch  where error.isAbsence {
-            // A link, or a file in a directory's place.
+            // A link, or a file in place of a directory.
         }
         throw CacheError(.corrupt, subject: subject, message: "is not a regular file")
     }
 
-    /// Holds other processes' openings of the index back while the result lives. Waits without
-    /// limit. Locks `tmp/`: closing any descriptor of the index would release SQLite's locks
-    /// (fcntl(2)).
+    /// Prevents other processes from opening the index until the result is released. Waits without
+    /// limit. The lock is on `tmp/`, because closing a descriptor of the index would release
+    /// SQLite's own locks on it (fcntl(2)).
     func openingLock() throws(CacheError) -> FileDescriptor {
         let temporary = try root.directory(CacheLayout.temporary, create: true)
         try wait.unlimited.take(LOCK_EX, on: temporary, subject: path) {
-            "another process opens its index"
+            "another process is opening its index"
         }
         return temporary
     }
 
-    /// The number of entries in `tmp/` besides partial bodies: runs in progress, or leftovers.
+    /// Returns the number of entries in `tmp/` except partial bodies: runs in progress, leftovers.
     func temporaries() throws(CacheError) -> Int {
         guard let temporary = try root.existingDirectory(CacheLayout.temporary) else { return 0 }
         return try temporary.names().count { $0 != CacheLayout.partial }
     }
 
-    /// The disk's error if the disk fails, since lost pages read as damage; else the damage.
+    /// Returns the disk's error, or `damage` if the disk works. Lost pages look like damage.
     func judged(_ damage: CacheError) -> CacheError {
         guard damage.isDamage, isWritable else { return damage }
         guard fsync(root.raw) == 0 else { return CacheError("fsync", subject: path, errno: errno) }
-        // XFS syncs nothing in an unchanged directory, and so does not say that it is shut down.
+        // On XFS, syncing an unchanged directory succeeds even if the file system is shut down.
         do throws(CacheError) {
             try RunDirectory(in: self).remove()
         } catch  where error.code == .storage {
@@ -200,28 +199,25 @@ final class CacheDirectory: Sendable {
         return damage
     }
 
-    /// Whether this is a cache or an empty directory. Throws `.unusable` if something else uses the
-    /// names that larder would sweep or migrate.
+    /// Whether the directory is a cache, or empty. Throws `.unusable` if it contains another
+    /// program's files under names that Larder would sweep or migrate.
     func isCache() throws(CacheError) -> Bool {
         if try isMarked() { return true }
         for name in CacheLayout.databaseFiles + [CacheLayout.temporary] {
             guard let status = try root.status(of: name) else { continue }
-            if status.isDirectory {
-                // As a process leaves it that is killed while it makes a cache.
-                if try root.directory(name).names().isEmpty { continue }
-            }
-            // Another process may have made a cache here meanwhile.
+            // A process that was killed while it created a cache leaves an empty `tmp/`.
+            if status.isDirectory, try root.directory(name).names().isEmpty { continue }
+            // Another process may have created a cache here since the first check.
             if try isMarked() { return true }
             throw CacheError(
                 .unusable, subject: path,
-                message: "is not a cache, and has something of its own called \(name); choose"
-                    + " another directory")
+                message: "is not a cache, but contains \(name); choose another directory")
         }
         let own = CacheLayout.ownNames.union(CacheLayout.databaseFiles)
         return try root.names().allSatisfy(own.contains)
     }
 
-    /// Whether there is something that only larder leaves.
+    /// Whether the directory has a file that only Larder creates.
     private func isMarked() throws(CacheError) -> Bool {
         do throws(CacheError) {
             let objects = try root.directory(CacheLayout.objects)
@@ -232,7 +228,7 @@ final class CacheDirectory: Sendable {
         do throws(CacheError) {
             if try root.file(CacheLayout.tag).read(atMost: tag.count) == tag { return true }
         } catch  where error.isOutOfReach {}
-        // SQLite would wait for ever to read a pipe.
+        // Reading a pipe would block SQLite forever.
         guard try root.status(of: CacheLayout.index)?.isRegularFile == true else { return false }
         return CacheIndex.isOwn(in: self)
     }
@@ -243,29 +239,24 @@ final class CacheDirectory: Sendable {
         _ = try objects.directory(CacheLayout.algorithm, create: true)
         try Durability.add(objects)
         try Durability.add(root)
-        // Empty is what a killed process left; anybody else's tag stays.
-        if let tag = try root.status(of: CacheLayout.tag),
-            !tag.isRegularFile || tag.st_size > 0 || tag.st_nlink > 1
-        {
-            return
-        }
-        let tag = try root.createOrOpen(CacheLayout.tag)
-        try tag.write(Array(CacheLayout.tagContents.utf8))
+        // A killed process leaves an empty tag. Another program's tag is kept.
+        let tag = try root.status(of: CacheLayout.tag)
+        if let tag, !tag.isRegularFile || tag.st_size > 0 || tag.st_nlink > 1 { return }
+        try root.createOrOpen(CacheLayout.tag).write(Array(CacheLayout.tagContents.utf8))
     }
 
-    /// Replaces a small, expendable file in one step, without making it durable.
+    /// Replaces a small, expendable file atomically but not durably.
     func replace(
         _ name: String, beneath parent: FileDescriptor, with bytes: [UInt8]
     ) throws(CacheError) {
         let run = try RunDirectory(in: self)
         let staged = run.uniqueName()
-        let file = try run.directory.create(staged)
-        try file.write(bytes)
+        try run.directory.create(staged).write(bytes)
         try run.directory.rename(staged, to: parent, as: name)
     }
 
-    /// Opens an object for reading, unless that takes the disk; nil if it does, if the system
-    /// cannot tell (macOS, Linux before 5.12), or if there is no such file.
+    /// Opens an object for reading if no directory on its path has to be read from disk. Returns
+    /// nil otherwise, without a file, and on systems that cannot tell (macOS, Linux before 5.12).
     func openAtOnce(_ digest: Digest) -> FileDescriptor? {
         #if os(Linux)
             let path = CacheLayout.path(digest)

@@ -2,74 +2,68 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// What stops work on a cache: a code, the subject it happened to, and the cause beneath.
+/// An error of a cache operation.
 public struct CacheError: Error, Sendable, CustomStringConvertible {
-    /// What kind of failure it is; decides the exit status.
+    /// The kind of error. Determines the exit status.
     public enum Code: String, Sendable, CaseIterable {
-        /// The disk is full or failing, or turned read-only: ENOSPC, EDQUOT, EIO, EROFS.
+        /// The disk is full or failing, or was remounted read-only: ENOSPC, EDQUOT, EIO, EROFS.
         case storage
-        /// The root cannot be used as a cache: permissions, a link, a network file system. Or the
-        /// process has no file descriptor left.
+        /// The root cannot be used as a cache: permissions, a link, or a network file system. Or a
+        /// limit of the process (memory, threads, file descriptors) is too low.
         case unusable
-        /// There is no cache at that path.
+        /// No cache exists at the path.
         case missing
         /// Another process holds the lock.
         case locked
-        /// The index cannot be used as it is: of a version this program does not know, or replaced
-        /// while it was in use.
+        /// The index has an unknown version, or was replaced while it was in use.
         case index
-        /// The index is damaged; the next run that writes rebuilds it.
+        /// The index is damaged. The next run that writes rebuilds it.
         case damaged
-        /// An object's bytes do not have its digest, or are gone.
+        /// An object's file is missing, or its bytes do not have the object's digest.
         case corrupt
-        /// Something that is not the cache's own, or may not be entered, is in the place of one
-        /// object or directory of objects. Or an object's file is sparse and was not read.
+        /// An object's path or directory is another kind of file or cannot be accessed, or an
+        /// object's file is sparse and was not read.
         case obstructed
     }
 
-    /// What kind of failure it is.
+    /// The kind of error.
     public let code: Code
     /// The file, directory, URL or digest concerned.
     public let subject: String
-    /// What happened, in words.
+    /// The description of the error, without the subject.
     public let message: String
-    /// The system's error number, if one is behind it.
+    /// The system's error number, if a system call failed.
     public let errno: Int32?
+}
 
-    /// Describes a failure that the system's error number does not tell.
+extension CacheError {
+    /// Creates an error without a system error number.
     public init(_ code: Code, subject: String, message: String) {
-        self.init(code, subject: subject, message: message, errno: nil)
+        self.init(code: code, subject: subject, message: message, errno: nil)
     }
 
-    private init(_ code: Code, subject: String, message: String, errno: Int32?) {
-        self.code = code
-        self.subject = subject
-        self.message = message
-        self.errno = errno
-    }
-
-    /// Describes a failed system call; the code follows from the error number.
+    /// Creates the error of a failed system call. The error number determines the code.
     public init(_ call: String, subject: String, errno: Int32) {
-        switch errno {
-        case ENOSPC, EDQUOT, EIO, EROFS: code = .storage
-        case EWOULDBLOCK: code = .locked
-        default: code = .unusable
-        }
-        self.subject = subject
+        let code: Code =
+            switch errno {
+            case ENOSPC, EDQUOT, EIO, EROFS: .storage
+            case EWOULDBLOCK: .locked
+            default: .unusable
+            }
         let advice = errno == EROFS ? "; mount it for writing, or copy the cache elsewhere" : ""
-        self.message = "\(call): \(String(cString: strerror(errno)))\(advice)"
-        self.errno = errno
+        let message = "\(call): \(String(cString: strerror(errno)))\(advice)"
+        self.init(code: code, subject: subject, message: message, errno: errno)
     }
 
-    /// Describes a file that is not read because it is sparse. Nothing is known of its bytes.
+    /// Creates the error of a sparse file that was not read. Its bytes may be correct.
     init(sparse subject: String, size: Int64, allocated: Int64) {
         self.init(
-            .obstructed, subject: subject,
-            message: "is not read: it has \(size) bytes, but takes only \(allocated) on the disk",
-            errno: EFBIG)
+            code: .obstructed, subject: subject,
+            message: "was not read because it is sparse: it has \(size) bytes, of which"
+                + " \(allocated) are allocated on disk", errno: EFBIG)
     }
 
-    /// Describes a failure of the index's database, or of one beside it.
+    /// Creates the error of a failed database operation, on the index or a temporary database.
     public init(index subject: String, _ error: any Error) {
         guard let error = error as? DatabaseError else {
             self.init(.index, subject: subject, message: "\(error)")
@@ -83,7 +77,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         case .SQLITE_IOERR where Self.isFull(subject):
             self.init("write", subject: subject, errno: ENOSPC)
         case .SQLITE_IOERR:
-            // Not the connection's own word, which may know of nothing: a copy has two.
+            // The connection's own message may describe no error: a copy has two connections.
             let message = String(cString: sqlite3_errstr(SQLITE_IOERR))
             self.init(.storage, subject: subject, message: message + Self.fileLimit)
         case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.locked, subject: subject, message: message)
@@ -91,13 +85,13 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
             .SQLITE_PERM, .SQLITE_AUTH:
             self.init(.unusable, subject: subject, message: message)
         case .SQLITE_READONLY, .SQLITE_CANTOPEN: self.init(unopened: subject, message)
-        // SQLITE_ERROR is what a file without larder's tables leads to.
+        // A file without Larder's tables leads to SQLITE_ERROR.
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_ERROR, .SQLITE_TOOBIG,
             .SQLITE_MISMATCH:
             self.init(damaged: subject, message)
         case .SQLITE_INTERRUPT:
-            // Of ``StepLimit``: who cancels does not ask what it was.
-            self.init(damaged: subject, "takes more steps than its size explains")
+            // From ``StepLimit``. Code that cancels a statement catches the error itself.
+            self.init(damaged: subject, "a query exceeded the step limit for the index's size")
         default: self.init(.index, subject: subject, message: message)
         }
     }
@@ -118,16 +112,15 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
 
     private static func refusal(of subject: String) -> Int32 {
         if isShortOfDescriptors { return EMFILE }
-        guard subject.hasPrefix("/"),
-            faccessat(AT_FDCWD, subject, R_OK | W_OK, AT_EACCESS) != 0
+        guard subject.hasPrefix("/"), faccessat(AT_FDCWD, subject, R_OK | W_OK, AT_EACCESS) != 0
         else { return 0 }
         guard Foundation.errno == ENOENT else { return Foundation.errno }
-        // It was about to be made.
+        // SQLite tried to create the file.
         let directory = subject.parentDirectory
         return faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : Foundation.errno
     }
 
-    /// Whether the disk is full: SQLite calls that an I/O error if it maps the file.
+    /// Whether the disk is full. For a mapped file, SQLite reports that as an I/O error.
     private static func isFull(_ path: String) -> Bool {
         var status = statvfs()
         guard path.hasPrefix("/"), statvfs(path.parentDirectory, &status) == 0 else { return false }
@@ -142,66 +135,61 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
             let isKnown = getrlimit(RLIMIT_FSIZE, &limit) == 0
         #endif
         guard isKnown, limit.rlim_cur < Int64.max else { return "" }
-        return " (this process may make files of \(limit.rlim_cur) bytes at most: ulimit -f)"
+        return " (the limit on file sizes is \(limit.rlim_cur) bytes: ulimit -f)"
     }
 
-    /// The same error with the cache's path before a subject beneath it, and with advice.
+    /// Returns the error with the cache's path before a relative subject, and with advice.
     public func located(inCacheAt path: String) -> CacheError {
-        let isBeneath = errno != nil && !subject.hasPrefix("/") && !subject.contains("://")
+        let isRelative = errno != nil && !subject.hasPrefix("/") && !subject.contains("://")
         let isOwn = CacheLayout.ownNames.contains { subject == $0 || subject.hasPrefix("\($0)/") }
         let advice = hint.map { message.hasSuffix($0) ? "" : "; \($0)" } ?? ""
         return CacheError(
-            code, subject: isBeneath ? path + (isOwn ? "/" : ": ") + subject : subject,
+            code: code, subject: isRelative ? path + (isOwn ? "/" : ": ") + subject : subject,
             message: message + advice, errno: errno)
     }
 
     private var hint: String? {
         switch errno {
-        case ENOSPC, EDQUOT: "larder evict --min-free 1GB makes room"
+        case ENOSPC, EDQUOT: "larder evict --min-free 1GB frees space"
         case EMFILE, ENFILE: "the limit on open files is too low (ulimit -n)"
         default: nil
         }
     }
 
-    /// Whether there are fewer left than a connection takes: it has closed its own by now.
+    /// Whether too few descriptors are left for a connection. The failed one has closed its own.
     private static var isShortOfDescriptors: Bool {
-        var opened: [Int32] = []
-        defer { for descriptor in opened { close(descriptor) } }
-        for _ in 0..<8 {
-            let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
-            guard descriptor >= 0 else { return true }
-            opened.append(descriptor)
-        }
-        return false
-    }
-
-    var isDamage: Bool { code == .damaged }
-    /// Whether the path leads to no file, to a link or to a socket.
-    var isAbsence: Bool { [ENOENT, ENOTDIR, ELOOP, ENXIO].contains(errno) }
-    /// Whether it is about a file that was not read because it is sparse (``SparseBudget``).
-    package var isSparse: Bool { code == .obstructed && errno == EFBIG }
-    /// Whether an object's bytes are gone, wrong, or not read because its file is sparse.
-    package var isOfDamagedObject: Bool { code == .corrupt || isSparse }
-
-    /// Whether it is about an object's file alone, which is damaged, hidden or cannot be read.
-    package var isOfObject: Bool {
-        code == .corrupt || code == .obstructed
-            || [EACCES, EIO].contains(errno) && subject.utf8.starts(with: "objects/".utf8)
+        let opened = (0..<8).map { _ in open("/dev/null", O_RDONLY | O_CLOEXEC) }
+        for descriptor in opened where descriptor >= 0 { close(descriptor) }
+        return opened.contains { $0 < 0 }
     }
 
     /// `subject: message`.
     public var description: String { "\(subject): \(message)" }
 
-    /// Whether one place in the object tree is missing, foreign, a link, or may not be entered.
+    var isDamage: Bool { code == .damaged }
+    /// Whether the path leads to no file, to a link or to a socket.
+    var isAbsence: Bool { [ENOENT, ENOTDIR, ELOOP, ENXIO].contains(errno) }
+    /// Whether the path leads to no file, to a link or to a socket, or cannot be accessed.
     var isOutOfReach: Bool { isAbsence || errno == EACCES }
+    /// Whether a file was not read because it is sparse (``SparseBudget``).
+    package var isSparse: Bool { code == .obstructed && errno == EFBIG }
+    /// Whether an object's file is missing, has wrong bytes, or is sparse and was not read.
+    package var isOfDamagedObject: Bool { code == .corrupt || isSparse }
 
-    /// The same error as one of a single object's place; nil if it concerns the whole cache.
+    /// Whether the error concerns one object's file, which is damaged, obstructed or unreadable.
+    package var isOfObject: Bool {
+        code == .corrupt || code == .obstructed
+            || [EACCES, EIO].contains(errno) && subject.utf8.starts(with: "objects/".utf8)
+    }
+
+    /// The error with the code `.obstructed` if it concerns one object's path; nil if it concerns
+    /// the whole cache.
     var obstruction: CacheError? {
         switch errno {
         case EISDIR, ENOTDIR, ELOOP, ENXIO:
             CacheError(
                 .obstructed, subject: subject,
-                message: "\(message); larder verify --repair moves away what is in its place")
+                message: "\(message); larder verify --repair moves it to quarantine/")
         case EACCES, EPERM, EBUSY, EXDEV:
             CacheError(.obstructed, subject: subject, message: message)
         default: nil

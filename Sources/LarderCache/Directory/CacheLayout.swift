@@ -1,23 +1,23 @@
 import Foundation
 import LarderCore
 
-/// Where things are beneath a cache root; the one place that builds these names.
+/// The file names of a cache, relative to its root. No other code builds these names.
 ///
-///     CACHEDIR.TAG                        so backups skip it
+///     CACHEDIR.TAG                        tells backup programs to skip the cache
 ///     objects/sha256/ab/abcdef…           one object, read-only, named by its SHA-256
 ///     index.sqlite  (-wal, -shm)          resources and objects
-///     index.snapshot.sqlite               the index as the last run left it
-///     index.damaged                       a mark: the next run rebuilds the index
-///     index.damaged-<time>.sqlite         an index that was set aside
-///     tmp/<run>/                          one run's staged bodies; locked while the run lives
-///     tmp/partial/                        bodies that were interrupted, by their URLs' digests
+///     index.snapshot.sqlite               copy of the index after the last run
+///     index.damaged                       mark: the next run rebuilds the index
+///     index.damaged-<time>.sqlite         damaged index, kept after a rebuild
+///     tmp/<run>/                          one run's staged bodies; locked during the run
+///     tmp/partial/                        interrupted downloads, named by their URLs' digests
 ///     quarantine/                         objects that failed verification
-///     runs/<command>.json                 what became of the last run of a command
-///     locks/<name>                        locked by the run of that name; never removed
-///     reserve                             room for the eviction of a full disk
-///     verify-position.json                where a verification that ran out of time goes on
+///     runs/<command>.json                 record of the command's last run
+///     locks/<name>                        named locks; never removed
+///     reserve                             space for an eviction on a full disk
+///     verify-position.json                position at which the next verification resumes
 ///
-/// No absolute path is ever stored: a cache that is moved or copied stays whole.
+/// The cache contains no absolute path, so that it can be moved or copied.
 enum CacheLayout {
     static let tag = "CACHEDIR.TAG"
     static let objects = "objects"
@@ -40,7 +40,7 @@ enum CacheLayout {
         "\(temporary)/\(run)" + (file.map { "/\($0)" } ?? "")
     }
 
-    /// The mode of directories, whatever the umask, which decides only who may enter the root.
+    /// The mode of directories. The umask applies only to the root and the directories above it.
     static let directoryMode: mode_t = 0o755
     static let fileMode: mode_t = 0o644
     /// The Cache Directory Tagging Specification's signature (bford.info/cachedir).
@@ -57,7 +57,7 @@ enum CacheLayout {
     static let indexFiles = [index, index + "-wal", index + "-shm"]
     static let databaseFiles = indexFiles + [index + "-journal"]
 
-    /// Files that SQLite would make beside databases without a log. Never written or read.
+    /// SQLite's files for other journal modes, which Larder never writes or reads.
     static let foreignJournals = [
         index + "-journal", snapshot + "-journal", snapshot + "-wal", snapshot + "-shm",
     ]

@@ -1,22 +1,23 @@
 import Foundation
 import LarderCore
 
-/// How long to wait for a lock that another process holds, and whom to tell. There is no queue: a
-/// reindex may wait for long if there are ever new users of the cache.
+/// A policy for locks that another process holds. Waiting processes are not queued: a reindex can
+/// wait for a long time if other processes keep opening the cache.
 public struct LockWait: Sendable {
-    /// How long; nil waits for as long as it takes.
+    /// The maximum waiting time; nil means no limit.
     public var limit: Duration?
-    /// Called once, when a wait has lasted a second, with what is waited for. Default: nothing.
+    /// Called once with a message after a second of waiting. Default: does nothing.
     public var onWait: @Sendable (String) -> Void
-    /// Asked ten times a second: true gives up as if the time were over. Default: never.
+    /// Called at least ten times a second. If it returns true, the wait ends as if the limit were
+    /// reached. Default: never.
     public var isCancelled: @Sendable () -> Bool
 
-    /// Fails at once.
+    /// Fails immediately.
     public static let none = LockWait(limit: .zero)
-    /// Waits for as long as it takes.
+    /// Waits without limit.
     public static let unlimited = LockWait(limit: nil)
 
-    /// Waits so long at most; nil: for as long as it takes.
+    /// Creates a policy. A `limit` of nil means no limit.
     public init(
         limit: Duration?, onWait: @escaping @Sendable (String) -> Void = { _ in },
         isCancelled: @escaping @Sendable () -> Bool = { false }
@@ -35,17 +36,18 @@ public struct LockWait: Sendable {
         return logged
     }
 
-    /// For a lock that is only held for moments.
+    /// The policy without a limit, for locks that are held only briefly.
     var unlimited: LockWait { LockWait(limit: nil, onWait: onWait, isCancelled: isCancelled) }
 
-    /// Takes a lock of flock(2): `LOCK_SH` or `LOCK_EX`. Throws `.locked` when the time is over.
-    /// Polls every 1 to 100 ms, because only signals, the program's own, end a waiting flock(2).
+    /// Takes a flock(2) lock, `LOCK_SH` or `LOCK_EX`. Throws `.locked` after the limit. Polls every
+    /// 1 to 100 ms, because a blocked flock(2) can only be ended by a signal, and signals belong to
+    /// the program.
     func take(
         _ operation: Int32, on file: FileDescriptor, subject: String, describeHolder: () -> String
     ) throws(CacheError) {
         let start = ContinuousClock.now
         var pause = Duration.milliseconds(1)
-        var isTold = false
+        var isReported = false
         while flock(file.raw, operation | LOCK_NB) != 0 {
             guard errno != EINTR else { continue }
             guard errno == EWOULDBLOCK else {
@@ -55,8 +57,8 @@ public struct LockWait: Sendable {
             if limit.map({ waited >= $0 }) ?? false || isCancelled() {
                 throw CacheError(.locked, subject: subject, message: describeHolder())
             }
-            if !isTold, waited >= .seconds(1) {
-                isTold = true
+            if !isReported, waited >= .seconds(1) {
+                isReported = true
                 onWait("waiting for \(subject): \(describeHolder())")
             }
             let rest = limit.map { $0 - waited } ?? pause
@@ -66,21 +68,21 @@ public struct LockWait: Sendable {
     }
 }
 
-/// A lock by name between runs. Its file is never removed: other processes may wait for it.
+/// A named lock between runs. Its file is never removed, because other processes may wait for it.
 package final class NamedLock: Sendable {
     private let file: FileDescriptor
 
-    /// Takes the lock `name`, and tells waiting processes of `command`. Take it before the cache is
-    /// opened, so that a waiting run holds nothing else.
+    /// Takes the lock `name`. Messages of waiting processes mention `command`. Take the lock before
+    /// you open the cache, so that a waiting run holds no other lock.
     package init(
         _ name: String, ofCacheAt path: String, create: Bool, for command: String,
         wait: LockWait = .none
     ) throws(CacheError) {
         let subject = "\(CacheLayout.locks)/\(name)"
         guard Self.isName(name) else {
-            throw CacheError(.unusable, subject: name, message: "is not a name of a lock")
+            throw CacheError(.unusable, subject: name, message: "is not a valid lock name")
         }
-        // Without its lock: another process may have the cache and wait for this name.
+        // Does not lock the root: another process may hold that lock while it waits for this one.
         let cache = try CacheDirectory(path: path, create: create, lock: .none)
         let locks = try cache.root.directory(CacheLayout.locks, create: true)
         let file = try locks.createOrOpen(name)
@@ -88,20 +90,20 @@ package final class NamedLock: Sendable {
             "held by \(Self.holder(file) ?? "another process")"
         }
         self.file = file
-        // For people; nothing depends on it.
+        // Only for messages of waiting processes.
         let note = Array("\(getpid()) \(command)\n".utf8)
         if ftruncate(file.raw, 0) == 0 { _ = pwrite(file.raw, note, note.count, 0) }
     }
 
     deinit { file.unlock() }
 
-    /// Whether a text can name a lock: letters and digits of ASCII, `.`, `_` and `-`, at most 100.
+    /// Whether `text` can name a lock: 1 to 100 ASCII letters, digits, `.`, `_` and `-`.
     package static func isName(_ text: String) -> Bool {
         (1...100).contains(text.utf8.count) && text != "." && text != ".."
             && text.utf8.allSatisfy { $0.isASCIILetterOrDigit || "._-".utf8.contains($0) }
     }
 
-    /// Who noted that it holds the lock; nil if that process has ended, and another is about to.
+    /// Returns the command and process noted in the file; nil if that process has ended.
     private static func holder(_ file: FileDescriptor) -> String? {
         guard let bytes = try? file.read(at: 0, atMost: 200) else { return nil }
         let line = String(decoding: bytes, as: UTF8.self).prefix { $0 != "\n" }
@@ -113,10 +115,9 @@ package final class NamedLock: Sendable {
     }
 }
 
-/// How long to wait for SQLite's lock on the index: ``grace`` at least, as transactions are short.
+/// A wait for SQLite's lock on the index. Lasts at least ``grace``, as transactions are short.
 final class WriterWait: @unchecked Sendable {
-    // Unchecked because the state is variables; every access holds `lock`. (`Mutex` needs iOS 18.)
-
+    // Unchecked because it has variables. Each access holds `lock`. (`Mutex` needs iOS 18.)
     static let grace = Duration.seconds(5)
     static let moment = Duration.milliseconds(100)
 
@@ -125,7 +126,7 @@ final class WriterWait: @unchecked Sendable {
     private let lock = NSLock()
     private var limit: Duration?
     private var start = ContinuousClock.now
-    private var isTold = false
+    private var isReported = false
 
     init(_ wait: LockWait, subject: String) {
         self.wait = wait
@@ -133,23 +134,23 @@ final class WriterWait: @unchecked Sendable {
         limit = wait.limit.map { max($0, Self.grace) }
     }
 
-    /// Called by SQLite while another process has the lock; false gives up. SQLite's own waits of
-    /// up to 100 ms would miss the few milliseconds between the steps of an eviction.
-    func goesOn(_ attempt: Int) -> Bool {
-        let (waited, isOver, tells) = lock.withLock {
-            if attempt == 0 { (start, isTold) = (.now, false) }
+    /// SQLite's busy handler: waits and returns true, or returns false to fail. SQLite's own waits
+    /// of up to 100 ms would miss the few milliseconds between the steps of an eviction.
+    func retry(_ attempt: Int) -> Bool {
+        let (waited, isOver, isReporting) = lock.withLock {
+            if attempt == 0 { (start, isReported) = (.now, false) }
             let waited = ContinuousClock.now - start
-            let tells = !isTold && waited >= .seconds(1)
-            if tells { isTold = true }
-            return (waited, limit.map { waited >= $0 } ?? false, tells)
+            let isReporting = !isReported && waited >= .seconds(1)
+            if isReporting { isReported = true }
+            return (waited, limit.map { waited >= $0 } ?? false, isReporting)
         }
         if isOver || wait.isCancelled() { return false }
-        if tells { wait.onWait("waiting for \(subject): another process writes to it") }
+        if isReporting { wait.onWait("waiting for \(subject): another process is writing to it") }
         usleep(waited < .seconds(1) ? .random(in: 500...1_500) : 10_000)
         return true
     }
 
-    /// Waits for at most `limit` during `body`, without a grace.
+    /// Calls `body` with a shorter limit, which can be less than ``grace``.
     func limited<Value, Failure: Error>(
         to limit: Duration, _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {

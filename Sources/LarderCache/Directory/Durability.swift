@@ -2,13 +2,13 @@ import CLarderSystem
 import Foundation
 
 package enum Durability {
-    /// Adds a written file or changed directory to what the next ``flush(_:)`` makes durable. Opens
-    /// it only if the system needs it, because a batch has more files than may be open.
+    /// Prepares a written file or changed directory for the next ``flush(_:)``. Opens the file only
+    /// if the system needs it, because a batch has more files than a process may open.
     package static func add(
         _ file: @autoclosure () throws(CacheError) -> FileDescriptor
     ) throws(CacheError) {
         #if canImport(Darwin)
-            // A barrier orders the file's data; one full flush then empties the drive's cache.
+            // A barrier orders the writes. One full flush then empties the drive's cache.
             let file = try file()
             if fcntl(file.raw, F_BARRIERFSYNC) != 0 { try sync(file) }
         #else
@@ -16,9 +16,9 @@ package enum Durability {
         #endif
     }
 
-    /// Returns when everything added before the call is on stable storage. On ext4, hundreds of
-    /// `fsync` calls on directories took twenty times as long as one `syncfs`. Never retry a sync
-    /// that failed: the kernel reports a lost write once and then calls the page clean.
+    /// Returns when all added files are on stable storage. On ext4, hundreds of `fsync` calls on
+    /// directories took twenty times as long as one `syncfs`. Never retry a failed sync: the kernel
+    /// reports a lost write once and then marks the page as clean.
     package static func flush(_ root: FileDescriptor) throws(CacheError) {
         #if canImport(Darwin)
             guard fcntl(root.raw, F_FULLFSYNC) == 0 else {
@@ -38,7 +38,7 @@ package enum Durability {
     }
 
     #if !canImport(Darwin)
-        /// Before Linux 5.8, `syncfs` returned success over lost writes (syncfs(2), "Versions").
+        /// Before Linux 5.8, `syncfs` did not report lost writes (syncfs(2), "Versions").
         private static let syncfsReportsErrors: Bool = {
             var name = utsname()
             guard uname(&name) == 0 else { return false }
@@ -46,15 +46,14 @@ package enum Durability {
                 $0.withMemoryRebound(to: CChar.self, capacity: 65) { String(cString: $0) }
             }
             let parts = release.split(whereSeparator: { !$0.isNumber }).compactMap { Int($0) }
-            guard parts.count >= 2 else { return false }
-            return (parts[0], parts[1]) >= (5, 8)
+            return parts.count >= 2 && (parts[0], parts[1]) >= (5, 8)
         }()
     #endif
 }
 
 struct DiskSpace {
     let size: Int64
-    /// Bytes that are free for whoever is not an administrator.
+    /// The bytes available to unprivileged users.
     let free: Int64
 
     init(of file: FileDescriptor) throws(CacheError) {
@@ -68,10 +67,10 @@ struct DiskSpace {
     }
 }
 
-/// Blocks that an eviction gives up on a full disk, because deleting needs room for a log.
+/// Blocks that an eviction frees on a full disk, because deleting rows needs space for the log.
 struct Reserve {
     private static let sizes: ClosedRange<Int64> = (1 << 20)...(4 << 20)
-    /// It is made only if so many times its size is free.
+    /// The free space that is required to take a reserve, as a multiple of its size.
     private static let margin: Int64 = 16
 
     let directory: CacheDirectory
@@ -89,11 +88,9 @@ struct Reserve {
             if let old, !old.isRegularFile || old.st_nlink > 1 || old.allocatedBytes >= size {
                 return
             }
-            guard let file = try? root.createOrOpen(CacheLayout.reserve, mode: 0o600) else {
-                return
-            }
-            // Blocks that nobody else gets, on all file systems that write in place.
-            if posix_fallocate(file.raw, 0, off_t(size)) != 0 { giveUp() }
+            let file = try? root.createOrOpen(CacheLayout.reserve, mode: 0o600)
+            // Reserves blocks on all file systems that write in place.
+            if let file, posix_fallocate(file.raw, 0, off_t(size)) != 0 { giveUp() }
         #endif
     }
 

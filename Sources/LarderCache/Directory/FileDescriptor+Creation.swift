@@ -1,8 +1,8 @@
 import Foundation
 
 extension FileDescriptor {
-    /// Makes the directory `name` and opens it; nil if something of that name exists. If the umask
-    /// is kept, the owner still gets all permissions, so that `rm -r` works.
+    /// Creates the directory `name` and opens it. Returns nil if the name exists. With
+    /// `keepsUmask`, the owner still gets all permissions, so that `rm -r` works.
     func makeDirectory(
         _ name: String, mode: mode_t = CacheLayout.directoryMode, keepsUmask: Bool = false
     ) throws(CacheError) -> FileDescriptor? {
@@ -14,7 +14,7 @@ extension FileDescriptor {
             do throws(CacheError) {
                 return try openMade(name, mode: mode, keepsUmask: keepsUmask)
             } catch  where error.errno == ENOENT {
-                // Another process swept it before it was opened: make it again.
+                // Another process swept it before it was opened. Create it again.
             } catch {
                 _ = name.withPath { unlinkat(raw, $0, AT_REMOVEDIR) }
                 throw error
@@ -29,17 +29,17 @@ extension FileDescriptor {
         do throws(CacheError) {
             made = try open(name, flags: O_RDONLY | O_DIRECTORY)
         } catch  where error.errno == EACCES {
-            // The umask takes permissions from the owner. Safe if no other user can replace it.
+            // The umask denies the owner access. Safe if no other user can replace the directory.
             guard Ownership.fault(of: try status()) == nil,
                 name.withPath({ fchmodat(raw, $0, mode, AT_SYMLINK_NOFOLLOW) }) == 0
             else { throw error }
             made = try open(name, flags: O_RDONLY | O_DIRECTORY)
         }
         let status = try made.status()
-        // The owner of this directory may have put another one in its place.
+        // The owner of the parent directory may have replaced it.
         guard status.st_uid == geteuid() else {
             throw CacheError(
-                .unusable, subject: path(of: name), message: "was replaced while it was made")
+                .unusable, subject: path(of: name), message: "was replaced while larder created it")
         }
         let permissions = keepsUmask ? status.st_mode & 0o777 | 0o700 : mode
         if status.st_mode & 0o777 != permissions {
@@ -48,7 +48,7 @@ extension FileDescriptor {
         return made
     }
 
-    /// Makes the file `name` and opens it for reading and writing. Throws EEXIST if it exists.
+    /// Creates the file `name` and opens it for reading and writing. Throws EEXIST if it exists.
     package func create(
         _ name: String, mode: mode_t = CacheLayout.fileMode
     ) throws(CacheError) -> FileDescriptor {
@@ -57,22 +57,23 @@ extension FileDescriptor {
         return file
     }
 
-    /// Opens a file of the cache's own for reading and writing, and makes it if necessary. Throws
-    /// `.unusable` if it has several names, or if another user could change it.
+    /// Opens one of the cache's own files for reading and writing, and creates it if necessary.
+    /// Throws `.unusable` if it has several hard links, or if another user could change it.
     func createOrOpen(
         _ name: String, mode: mode_t = CacheLayout.fileMode
     ) throws(CacheError) -> FileDescriptor {
         do throws(CacheError) {
             return try create(name, mode: mode)
         } catch  where error.errno == EEXIST {}
-        // It may be anything: a pipe is not waited for.
+        // O_NONBLOCK, because opening a pipe would block.
         let file = try open(name, flags: O_RDWR | O_NONBLOCK)
         var status = try file.status()
         guard status.isRegularFile, status.st_nlink == 1 else {
             throw CacheError(
-                .unusable, subject: file.subject, message: "is not a regular file of one name")
+                .unusable, subject: file.subject,
+                message: "is not a regular file, or has several hard links")
         }
-        // Larder 0.2 made some files with the mode 0666, less the umask.
+        // Larder 0.2 created some files with mode 0666, less the umask.
         if status.st_uid == geteuid(), status.st_mode & 0o022 != 0 {
             try file.setMode(status.st_mode & 0o755)
             status = try file.status()
@@ -91,12 +92,11 @@ extension FileDescriptor {
     }
 
     package func has(_ file: FileDescriptor, as name: String) throws(CacheError) -> Bool {
-        let (own, other) = (try file.status(), try status(of: name))
-        return own.st_ino == other?.st_ino && own.st_dev == other?.st_dev
+        try status(of: name)?.isSameFile(as: file.status()) ?? false
     }
 
     /// Removes `name` with its contents, and returns the freed bytes on disk. Follows no link and
-    /// enters no other file system. Throws only if the disk fails; what cannot be removed stays.
+    /// enters no other file system. Throws only if the disk fails.
     func removeTree(
         _ name: String, isDryRun: Bool = false
     ) throws(CacheError) -> (isGone: Bool, bytes: Int64) {
@@ -105,7 +105,7 @@ extension FileDescriptor {
         if status.isDirectory {
             guard try self.status().st_dev == status.st_dev else { return (false, 0) }
             do throws(CacheError) {
-                // Another user's, too: nothing is read or kept.
+                // Another user's directory is allowed: its files are not read.
                 let inner = try open(name, flags: O_RDONLY | O_DIRECTORY)
                 for file in try inner.names() {
                     let removed = try inner.removeTree(file, isDryRun: isDryRun)
@@ -131,12 +131,12 @@ extension FileDescriptor {
     /// Removes a directory's contents, and the directory itself if it still has its name.
     func remove(_ directory: FileDescriptor, named name: String) {
         for name in (try? directory.names()) ?? [] { _ = try? directory.removeTree(name) }
-        // Whatever is put there meanwhile goes only if it is an empty directory.
+        // If it is replaced after this check, only an empty directory is removed.
         if (try? has(directory, as: name)) == true { unlinkat(raw, name, AT_REMOVEDIR) }
         withExtendedLifetime(directory) {}
     }
 
-    /// Opens a temporary file without a name, which is gone with its last descriptor.
+    /// Opens a new temporary file without a name. Closing the last descriptor deletes it.
     package static func unnamed() throws(CacheError) -> FileDescriptor {
         var path = Array((NSTemporaryDirectory() + "larder-XXXXXX").utf8CString)
         let raw = mkstemp(&path)

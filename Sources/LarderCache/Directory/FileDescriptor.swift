@@ -1,13 +1,13 @@
 import Foundation
 
-/// An open file or directory, closed with its last reference. Every path component is opened
-/// relative to its parent and without following links, so that none leads out of the cache.
+/// An open file or directory, closed with its last reference. Each path component is opened
+/// relative to its parent and without following links, so that no path leads out of the cache.
 package final class FileDescriptor: Sendable {
     package let raw: Int32
-    /// What messages call it: its path beneath a directory of the user's own, or that one's path.
+    /// The name for messages: a path that the user named, or a path relative to it.
     package let subject: String
     private let isUsersOwn: Bool
-    /// Whether this is in a writable cache: then directories that others could change are refused.
+    /// Whether to refuse directories that other users could change. Set in a writable cache.
     let isGuarded: Bool
 
     init(taking raw: Int32, subject: String, isUsersOwn: Bool = false, isGuarded: Bool = false) {
@@ -19,7 +19,7 @@ package final class FileDescriptor: Sendable {
 
     deinit { close(raw) }
 
-    /// Opens a path of the user's own. Links in it are followed.
+    /// Opens a path that the user named. Links are followed.
     package static func open(_ path: String, flags: Int32) throws(CacheError) -> FileDescriptor {
         let raw = try open(path, beneath: AT_FDCWD, flags: flags, subject: path)
         return FileDescriptor(taking: raw, subject: path, isUsersOwn: true)
@@ -44,7 +44,7 @@ package final class FileDescriptor: Sendable {
         }
     }
 
-    /// Opens the file `name` to read it. It may be anything: a pipe is not waited for.
+    /// Opens the file `name` for reading. Does not block if it is a pipe.
     package func file(_ name: String) throws(CacheError) -> FileDescriptor {
         try open(name, flags: O_RDONLY | O_NONBLOCK)
     }
@@ -72,20 +72,20 @@ package final class FileDescriptor: Sendable {
             if written >= 0 {
                 rest = UnsafeRawBufferPointer(rebasing: rest[written...])
             } else if errno != EINTR {
-                throw CacheError("write", subject: subject, errno: errno)
+                throw failure("write")
             }
         }
     }
 
     package func write(_ bytes: [UInt8]) throws(CacheError) {
-        // An array's own function would forget the type of what is thrown.
+        // `withUnsafeBytes` loses the type of a thrown error.
         let result: Result<Void, CacheError> = bytes.withUnsafeBytes { bytes in
             Result { () throws(CacheError) in try write(bytes) }
         }
         try result.get()
     }
 
-    /// Fills as much of `buffer` as there are bytes; returns the count, 0 at the end.
+    /// Reads up to `buffer.count` bytes. Returns the number of bytes, 0 at the end of the file.
     package func read(into buffer: UnsafeMutableRawBufferPointer) throws(CacheError) -> Int {
         while true {
             let count = Foundation.read(raw, buffer.baseAddress, buffer.count)
@@ -115,7 +115,8 @@ package final class FileDescriptor: Sendable {
         return bytes
     }
 
-    /// Fills `buffer` from `offset` on, and returns the count. Does not move the position.
+    /// Reads from `offset` until `buffer` is full or the file ends, without moving the position.
+    /// Returns the number of bytes.
     package func read(
         at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
     ) throws(CacheError) -> Int {
@@ -136,7 +137,7 @@ package final class FileDescriptor: Sendable {
         return status
     }
 
-    /// The status of `name` in this directory, a link not followed; nil if it is not there.
+    /// Returns the status of `name` without following a link; nil if it does not exist.
     package func status(of name: String) throws(CacheError) -> stat? {
         var status = stat()
         if fstatat(raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return status }
@@ -160,9 +161,9 @@ package final class FileDescriptor: Sendable {
         return names
     }
 
-    /// Calls `body` for each name but `.` and `..`, in no order.
+    /// Calls `body` for each name except `.` and `..`, in any order.
     package func forEachName(_ body: (String) throws(CacheError) -> Void) throws(CacheError) {
-        // A second descriptor of its own: reading moves the position that dup(2) would share.
+        // Not dup(2), which would share the position.
         let copy = openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0, let stream = fdopendir(copy) else {
             let code = errno
@@ -189,9 +190,9 @@ package final class FileDescriptor: Sendable {
         var seen: stat?
         while true {
             let status = try current.status()
-            if status.st_ino == root.st_ino, status.st_dev == root.st_dev { return true }
-            // The directory above the topmost is itself.
-            if let seen, seen.st_ino == status.st_ino, seen.st_dev == status.st_dev { return false }
+            if status.isSameFile(as: root) { return true }
+            // The parent of `/` is `/`.
+            if seen?.isSameFile(as: status) == true { return false }
             seen = status
             let raw = try Self.open(
                 "..", beneath: current.raw, flags: O_RDONLY | O_DIRECTORY, subject: subject)
@@ -199,13 +200,12 @@ package final class FileDescriptor: Sendable {
         }
     }
 
-    /// A path to this directory for SQLite, valid while this is open; nil on macOS.
+    /// A path to this directory for SQLite, valid while the descriptor is open; nil on macOS.
     var pathForSQLite: String? {
         #if os(Linux)
             let path = "/proc/self/fd/\(raw)"
             var found = stat()
-            guard let own = try? status(), stat(path, &found) == 0, found.st_ino == own.st_ino,
-                found.st_dev == own.st_dev
+            guard stat(path, &found) == 0, (try? status())?.isSameFile(as: found) == true
             else { return nil }
             return path
         #else
@@ -213,7 +213,7 @@ package final class FileDescriptor: Sendable {
         #endif
     }
 
-    /// Makes a directory in this one, and locks it before a sweep takes it.
+    /// Creates a directory and locks it, so that other processes do not sweep it.
     func makeLockedDirectory(
         _ operation: Int32, mode: mode_t = CacheLayout.directoryMode, named newName: () -> String
     ) throws(CacheError) -> (name: String, directory: FileDescriptor) {
@@ -227,19 +227,20 @@ package final class FileDescriptor: Sendable {
             } else if errno != EWOULDBLOCK {
                 throw CacheError("lock", subject: directory.subject, errno: errno)
             }
-            // A process that sweeps took it before it was locked: make another.
+            // Another process swept it before it was locked. Create another one.
         }
         throw CacheError(
-            .unusable, subject: subject, message: "new directories in it are removed at once")
+            .unusable, subject: subject,
+            message: "another process removes each directory that larder creates in it")
     }
 
-    /// Opens and locks the directory `name`; nil if somebody holds it, or it cannot be opened.
+    /// Opens and locks the directory `name`; nil if it is locked or cannot be opened.
     func lockAbandoned(_ name: String) -> FileDescriptor? {
         guard let directory = try? directory(name), flock(directory.raw, LOCK_EX | LOCK_NB) == 0
         else { return nil }
         return directory
     }
 
-    /// Releases a lock (flock(2)) at once, also if a process that is being started has a copy.
+    /// Releases a flock(2) lock, even if a process that is being started shares the descriptor.
     func unlock() { flock(raw, LOCK_UN) }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The identity of a file when it was read. While it stays the same, so do the bytes: any change
-/// sets the time of the last status change, which nobody can set back.
+/// The identity of a file when it was read. An equal identity means equal bytes, because each
+/// change sets the file's status change time, which programs cannot set back.
 package struct FileIdentity: Sendable, Hashable {
     private let device: UInt64
     private let inode: UInt64
@@ -22,7 +22,7 @@ package struct FileIdentity: Sendable, Hashable {
         return "\(device) \(inode) \(size) \(times[0]) \(times[1])"
     }
 
-    /// Of what is at a path of the user's own; nil if nothing is, or nobody may know.
+    /// Identifies the file at a path that the user named. Nil if it cannot be found or accessed.
     package init?(path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -50,14 +50,16 @@ extension stat {
     package var isDirectory: Bool { st_mode & S_IFMT == S_IFDIR }
     package var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
 
-    /// What the file takes on disk: st_blocks counts 512 bytes on every system (stat(2)).
+    func isSameFile(as other: stat) -> Bool { st_ino == other.st_ino && st_dev == other.st_dev }
+
+    /// The size on disk. The unit of st_blocks is 512 bytes on all systems (stat(2)).
     package var allocatedBytes: Int64 { Int64(st_blocks) * 512 }
-    /// The most bytes that a file with this allocation is expected to have: 16 times the allocated
-    /// bytes, because some file systems compress, and 1 MiB. A sparse file states any size.
+    /// The maximum size that is plausible for the allocated bytes: 16 times as many, because some
+    /// file systems compress, plus 1 MiB. A sparse file can have any size.
     package var plausibleBytes: Int64 {
         min(max(0, Int64(st_blocks)), 1 << 48) * 512 * 16 + 1 << 20
     }
-    /// The bytes on disk that removing this name frees: none of a file with another name.
+    /// The bytes on disk that removing this name frees: 0 if the file has other hard links.
     var freeableBytes: Int64 { isDirectory || st_nlink < 2 ? allocatedBytes : 0 }
 
     #if canImport(Darwin)

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Threads that report a failed start. If the system has no thread to give, libdispatch retries
+/// Threads that report a failed start. If the system cannot start a thread, libdispatch retries
 /// without limit, and Foundation's `Thread` silently never runs.
 package enum HelperThread {
-    /// The error of a caller for whom no thread could be started. It names the limit.
+    /// The error after a failed start. Names the limit that was reached.
     package static var shortage: CacheError { shortage(isOfRoom: !hasRoom(usualThread)) }
 
     private static func shortage(isOfRoom: Bool) -> CacheError {
@@ -23,8 +23,9 @@ package enum HelperThread {
         return true
     }
 
-    /// Calls `body` on the calling thread and on up to `count - 1` others, and waits for all. Each
-    /// call takes pieces of work until none is left, so that the calling thread alone suffices.
+    /// Calls `body` on the calling thread and on up to `count - 1` new threads, and waits for all.
+    /// Each call must process work until none is left, because only the calling thread is certain
+    /// to run.
     package static func share(_ count: Int, _ body: @Sendable () -> Void) {
         withoutActuallyEscaping(body) { body in
             var helpers: [pthread_t] = []
@@ -36,15 +37,13 @@ package enum HelperThread {
 
     static func forEach(below count: Int, _ body: @Sendable (Int) -> Void) {
         let next = Counter(0)
-        share(count) {
-            while case let number = next.next() - 1, number < count { body(number) }
-        }
+        share(count) { while case let number = next.next() - 1, number < count { body(number) } }
     }
 
-    /// Checks that the process can start so many threads, and map `room` more bytes.
+    /// Throws unless the process can start `count` threads and map `room` more bytes.
     package static func require(_ count: Int, room: Int) throws(CacheError) {
         let gate = NSCondition()
-        // Unsafe because it is a variable; every access holds `gate`.
+        // Unsafe because it is a captured variable. Each access holds `gate`.
         nonisolated(unsafe) var isOpen = false
         var threads: [pthread_t] = []
         while threads.count < count,
@@ -64,7 +63,7 @@ package enum HelperThread {
     private static func make(
         stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void
     ) -> pthread_t? {
-        // The new thread inherits this. Signals from outside are for the program's own threads.
+        // The new thread inherits this mask. The program's own threads handle external signals.
         var (blocked, previous) = (sigset_t(), sigset_t())
         sigfillset(&blocked)
         for signal in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] {
@@ -81,10 +80,10 @@ package enum HelperThread {
         #else
             var thread = pthread_t()
         #endif
-        // Retained because the new thread takes it over; released here if there is none.
+        // Unmanaged because C passes a pointer. The new thread releases it, or this function if no
+        // thread starts.
         let work = Unmanaged.passRetained(Work(body))
-        let code = pthread_create(
-            &thread, &attributes, { HelperThread.run($0) }, work.toOpaque())
+        let code = pthread_create(&thread, &attributes, { HelperThread.run($0) }, work.toOpaque())
         guard code == 0 else {
             work.release()
             return nil
@@ -98,15 +97,13 @@ package enum HelperThread {
     }
 
     private static func run(_ work: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-        if let work {
-            // Retained because `make` handed its one reference over.
-            Unmanaged<Work>.fromOpaque(work).takeRetainedValue().body()
-        }
+        // Retained because `make` passes its reference to the thread.
+        if let work { Unmanaged<Work>.fromOpaque(work).takeRetainedValue().body() }
         return nil
     }
 
-    /// The address space that a new thread takes: a stack of 8 MiB and, with glibc, a heap of
-    /// 64 MiB. If less than this is left, address space is what a failed start lacked.
+    /// The address space of a new thread: a stack of 8 MiB and, with glibc, a heap of 64 MiB. If
+    /// less is left, a start failed for lack of address space.
     private static let usualThread = 72 << 20
 
     static var lacksRoom: Bool { !hasRoom(1 << 20) }
@@ -120,9 +117,9 @@ package enum HelperThread {
     }
 }
 
-/// A value behind a lock. (`Mutex` needs iOS 18.)
+/// A value protected by a lock. (`Mutex` needs iOS 18.)
 final class Locked<Value>: @unchecked Sendable {
-    // Unchecked because `value` is a variable; every access holds `lock`.
+    // Unchecked because `value` is a variable. Each access holds `lock`.
     private let lock = NSLock()
     private var value: Value
 
@@ -135,7 +132,7 @@ final class Locked<Value>: @unchecked Sendable {
     }
 }
 
-/// Numbers from 1, each given out once.
+/// A source of unique numbers.
 typealias Counter = Locked<Int>
 
 extension Locked<Int> {

@@ -1,25 +1,25 @@
-/// The progress of work on the objects of a cache, one after another.
+/// The progress of an operation on the objects of a cache.
 public struct ObjectProgress: Sendable, Equatable {
-    /// Objects that are done.
+    /// The number of completed objects.
     public var objects = 0
-    /// How many there are in all; nil if nobody knows.
+    /// The total number of objects; nil if unknown.
     public var total: Int?
-    /// The bytes of those that are done.
+    /// The number of bytes of completed objects.
     public var bytes: Int64 = 0
-    /// Seconds since the first.
+    /// The elapsed time in seconds.
     public var seconds: Double = 0
-    /// The number of findings of a verification in directories that are done.
+    /// The number of a verification's findings in completed directories.
     public var findings = 0
 
-    /// Nothing done yet.
+    /// Creates a progress without completed objects.
     public init() {}
 
-    /// Bytes per second.
+    /// The average number of bytes per second.
     public var bytesPerSecond: Double { seconds > 0 ? Double(bytes) / seconds : 0 }
-    /// Objects per second.
+    /// The average number of objects per second.
     public var objectsPerSecond: Double { seconds > 0 ? Double(objects) / seconds : 0 }
 
-    /// The time left in seconds if the rest goes on like this; nil if nobody knows.
+    /// The estimated remaining time in seconds; nil if unknown.
     public var secondsLeft: Double? {
         guard let total, objects > 0 else { return nil }
         return seconds / Double(objects) * Double(max(0, total - objects))

@@ -1,15 +1,15 @@
 import Foundation
 import LarderCore
 
-/// The files beneath `objects/sha256`, as they are and not as the index says.
+/// The files in `objects/sha256`, independent of the index.
 struct ObjectTree {
     struct Entry {
         let parent: FileDescriptor
         let name: String
         let path: String
-        /// The digest that the name spells in its proper place; nil for any other name.
+        /// The digest in the name, if the file is in the correct fan-out directory.
         let digest: Digest?
-        /// The digest that the name spells although the file lies in another's directory.
+        /// The digest in the name, if the file is in another directory.
         let misplaced: Digest?
     }
 
@@ -17,8 +17,9 @@ struct ObjectTree {
 
     init(_ directory: CacheDirectory) { self.directory = directory }
 
-    /// Calls `body` for every name in every fan-out directory, and for everything beside them.
-    /// Calls `onRefusal` for a directory that may not be entered; by default, that throws.
+    /// Calls `body` for each name in each fan-out directory, and for all other names in the tree's
+    /// root. Calls `onRefusal` for a fan-out directory that cannot be accessed. By default, that
+    /// throws the error.
     func walk(
         onRefusal: (CacheError) throws(CacheError) -> Void = { (error) throws(CacheError) in
             throw error
@@ -60,7 +61,7 @@ struct ObjectTree {
     }
 
     private func entry(_ name: String, in parent: FileDescriptor, prefix: String) -> Entry {
-        // Upper case is another file on most systems: only the canonical spelling is an object's.
+        // Only the lowercase name is the object's. Other spellings may be other files.
         let digest = Digest(hex: name).flatMap { $0.hex == name ? $0 : nil }
         let isHome = !prefix.isEmpty && name.hasPrefix(prefix)
         return Entry(
@@ -70,9 +71,10 @@ struct ObjectTree {
     }
 }
 
-/// Reads files through one buffer: allocating it for each small file takes longer than reading it.
+/// A reader with one buffer for all files, because allocating takes longer than reading a small
+/// file.
 package final class ObjectReader {
-    // Large enough that the calls do not count, small enough for a processor's cache.
+    // Large enough to make the cost of system calls small, small enough for the processor's cache.
     private let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: 256 * 1024, alignment: 16)
     private let budget: SparseBudget
@@ -80,8 +82,8 @@ package final class ObjectReader {
     package init(_ budget: SparseBudget = SparseBudget()) { self.budget = budget }
     deinit { buffer.deallocate() }
 
-    /// Returns the digest of a file's bytes and their number, or nil if reading was cancelled. A
-    /// sparse file with the `expected` digest takes nothing from the budget. Throws
+    /// Returns the digest and number of a file's bytes, or nil if reading was cancelled. A sparse
+    /// file with the `expected` digest returns its bytes to the budget. Throws
     /// ``CacheError/isSparse`` if the file has more bytes than the budget allows.
     package func digest(
         _ file: FileDescriptor, expecting expected: Digest? = nil,
@@ -90,8 +92,8 @@ package final class ObjectReader {
     ) throws(CacheError) -> (digest: Digest, count: Int64)? {
         let status = try file.status()
         let excess = try budget.take(status, of: file.subject, isLent: expected != nil)
-        var comesBack = false
-        defer { if expected != nil { budget.endLoan(of: excess, isWhole: comesBack) } }
+        var isReturned = false
+        defer { if expected != nil { budget.endLoan(of: excess, isReturned: isReturned) } }
         let limit = max(Int64(status.st_size), status.plausibleBytes)
         var hasher = RunningDigest()
         var count: Int64 = 0
@@ -99,7 +101,7 @@ package final class ObjectReader {
             let read = try file.read(into: buffer)
             if read == 0 { break }
             if count > 0, isCancelled() {
-                comesBack = true
+                isReturned = true
                 return nil
             }
             count += Int64(read)
@@ -112,24 +114,23 @@ package final class ObjectReader {
             try onBytes(bytes)
         }
         let digest = hasher.digest
-        comesBack = digest == expected
+        isReturned = digest == expected
         return (digest, count)
     }
 }
 
-/// Finds out which objects have files. Opens each directory of the object tree once, so that an
-/// object takes one system call. Belongs to one thread or serial queue.
+/// A check whether objects have files. Opens each fan-out directory once, so that checking an
+/// object takes one system call.
 package final class ObjectPresence: @unchecked Sendable {
-    // Unchecked because the variables belong to the thread or queue that calls it.
-
+    // Unchecked because it has variables. Callers use one thread or serial queue.
     private let directory: CacheDirectory
     private var tree: FileDescriptor?
-    /// Whether a directory exists and may be entered, by the first byte of digests.
+    /// Whether the fan-out directory for a digest's first byte can be accessed.
     private var canEnter = [Bool?](repeating: nil, count: 256)
 
     init(in directory: CacheDirectory) { self.directory = directory }
 
-    /// Whether each object's place has a regular file of its size, or with its digest.
+    /// Whether each object has a regular file with its size, or with its digest.
     package func arePresent(
         _ objects: [(digest: Digest, size: Int64)]
     ) throws(CacheError) -> [Bool] {
@@ -152,16 +153,12 @@ package final class ObjectPresence: @unchecked Sendable {
         return arePresent
     }
 
-    private func canEnter(
-        _ digest: Digest, in tree: FileDescriptor
-    ) throws(CacheError) -> Bool {
+    private func canEnter(_ digest: Digest, in tree: FileDescriptor) throws(CacheError) -> Bool {
         if let known = canEnter[Int(digest.firstByte)] { return known }
         var isOpen = true
         do throws(CacheError) {
             _ = try tree.directory(CacheLayout.fanOut(digest))
-        } catch  where error.isOutOfReach {
-            isOpen = false
-        }
+        } catch  where error.isOutOfReach { isOpen = false }
         canEnter[Int(digest.firstByte)] = isOpen
         return isOpen
     }

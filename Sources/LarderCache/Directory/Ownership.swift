@@ -1,22 +1,23 @@
 import CLarderSystem
 import Foundation
 
-/// Who can change a file or directory, besides this user and root.
+/// Checks whether other users could change a file or directory.
 package enum Ownership {
     static func isTrusted(_ owner: uid_t) -> Bool { owner == geteuid() || owner == 0 }
 
-    /// Why another user could change it; nil if none can. The sticky bit lets everybody make files.
+    /// Returns the reason why another user could change the file, or nil. A sticky directory is
+    /// refused, because all users can create files in it.
     static func fault(of status: stat) -> String? {
         guard isTrusted(status.st_uid) else {
-            return "belongs to \(name(of: status.st_uid)); run larder as that user, or use another"
+            return "belongs to \(name(of: status.st_uid)); run larder as that user, or choose"
+                + " another directory"
         }
         guard status.st_mode & S_IWOTH == 0 else {
-            return "can be written by everybody, who could replace what is in it (chmod o-w)"
+            return "is writable by all users, who could replace its contents (chmod o-w)"
         }
         guard status.st_mode & S_IWGRP == 0 || isTrusted(group: status.st_gid) else {
-            return
-                "can be written by \(name(ofGroup: status.st_gid)), in which this user is not and"
-                + " who could replace what is in it (chmod g-w)"
+            return "is writable by \(name(ofGroup: status.st_gid)), to which this user does not"
+                + " belong and whose members could replace its contents (chmod g-w)"
         }
         return nil
     }
@@ -48,7 +49,7 @@ package enum Ownership {
         }
     }
 
-    /// The group's name, or the number if it has none, or more members than fit.
+    /// Uses the number if the group has no name, or more members than fit into the buffer.
     private static func name(ofGroup group: gid_t) -> String {
         var entry = Foundation.group()
         var found: UnsafeMutablePointer<Foundation.group>?
@@ -62,10 +63,10 @@ package enum Ownership {
     }
 }
 
-/// Opens a cache's root, and refuses one that another user could use to harm this one. On a
-/// read-only medium the owner does not matter, because objects are checked against their digests.
+/// Opens and checks the root of a cache. On a read-only medium the owner is irrelevant, because
+/// objects are checked against their digests.
 enum CacheRoot {
-    /// Throws `.unusable` if another user could change the directory, or made a link on the path.
+    /// Throws `.unusable` if another user could change the directory, or owns a link on the path.
     static func open(
         _ path: String, create: Bool
     ) throws(CacheError) -> (root: FileDescriptor, isWritable: Bool) {
@@ -97,20 +98,18 @@ enum CacheRoot {
         }
     }
 
-    /// Throws `.unusable` if a path that SQLite opened by name leads elsewhere by now.
+    /// Throws `.unusable` if the path, by which SQLite opens files, no longer leads to `root`.
     static func confirm(_ root: FileDescriptor, isAt path: String) throws(CacheError) {
         var status = stat()
         let own = try root.status()
-        guard path.withPath({ stat($0, &status) }) == 0, status.st_ino == own.st_ino,
-            status.st_dev == own.st_dev
-        else {
+        guard path.withPath({ stat($0, &status) }) == 0, status.isSameFile(as: own) else {
             throw CacheError(
-                .unusable, subject: path, message: "was moved or replaced while it was opened")
+                .unusable, subject: path, message: "was moved or replaced while larder opened it")
         }
     }
 }
 
-/// File systems on which neither `flock` nor SQLite's shared memory can be relied on.
+/// File systems on which `flock` and SQLite's shared memory are not reliable.
 enum NetworkFileSystem {
     static func name(of file: FileDescriptor) -> String? {
         var status = statfs()

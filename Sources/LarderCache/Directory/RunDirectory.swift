@@ -4,8 +4,8 @@ import LarderCore
 /// An open file in a run's directory.
 typealias RunFile = (name: String, descriptor: FileDescriptor)
 
-/// A run's own directory beneath `tmp/`: staged bodies and the plan. The kernel releases the lock
-/// on it when the process ends, so the next run can sweep what a dead one left.
+/// A run's own directory in `tmp/`, for staged bodies and the plan. The kernel releases its lock
+/// when the process ends, so that later runs can sweep the directory.
 final class RunDirectory: Sendable {
     let name: String
     let directory: FileDescriptor
@@ -22,7 +22,7 @@ final class RunDirectory: Sendable {
         }
     }
 
-    /// When the oldest run in progress began, `own` left out; nil if there is none.
+    /// Returns the start of the oldest run in progress except `own`; nil without such a run.
     static func oldestStart(
         in cache: CacheDirectory, except own: String?
     ) throws(CacheError) -> Date? {
@@ -40,7 +40,7 @@ final class RunDirectory: Sendable {
         return oldest.map { Date(timeIntervalSince1970: Double($0) / 1000) }
     }
 
-    /// The number of entries of `tmp/` that belong to no run in progress, besides partial bodies.
+    /// Returns the number of entries in `tmp/` except partial bodies and runs in progress.
     static func leftovers(in cache: CacheDirectory) throws(CacheError) -> Int {
         guard let parent = try cache.root.existingDirectory(CacheLayout.temporary) else { return 0 }
         return try parent.names().count { name in
@@ -61,7 +61,7 @@ final class RunDirectory: Sendable {
     func uniqueName() -> String { String(serial.next(), radix: 36) }
     func remove(_ name: String) { unlinkat(directory.raw, name, 0) }
 
-    /// Makes a file durable, and puts it into the cache's root under a name.
+    /// Makes a file durable and moves it to `root`.
     func publish(_ file: String, as name: String, in root: FileDescriptor) throws(CacheError) {
         try Durability.add(try directory.open(file, flags: O_RDONLY))
         try Durability.flush(root)
@@ -70,7 +70,7 @@ final class RunDirectory: Sendable {
         try Durability.flush(root)
     }
 
-    /// Removes what ended runs left in `tmp/`; returns their number and the bytes that this frees.
+    /// Removes the directories of ended runs. Returns their number and the freed bytes.
     @discardableResult
     static func sweepAbandoned(
         in cache: CacheDirectory, isDryRun: Bool = false
@@ -94,7 +94,7 @@ final class RunDirectory: Sendable {
     }
 }
 
-/// A temporary directory of this process, removed by descriptor: its path may lead elsewhere.
+/// A temporary directory of this process. Removed by descriptor, as its path may be replaced.
 package final class ScratchDirectory: Sendable {
     package let path: String
     private let name: String
@@ -112,7 +112,7 @@ package final class ScratchDirectory: Sendable {
     package func remove() { parent.remove(directory, named: name) }
 }
 
-/// Where objects go that failed verification, for a person to look at: nothing is deleted.
+/// The directory for objects that failed verification. They are kept for inspection.
 struct Quarantine {
     private let quarantine: FileDescriptor
     private let log: CacheLog
@@ -129,8 +129,8 @@ struct Quarantine {
         return Digest(hex: former)?.hex == former || ObjectTree.isFanOut(former)
     }
 
-    /// Moves an object or fan-out directory here, and returns its path; nil if the file is gone. If
-    /// another process has just replaced the bad file `inode`, the new one is put back.
+    /// Moves an object or fan-out directory to the quarantine. Returns its new path, or nil if the
+    /// file `inode` is gone. A file with which another process has just replaced it is moved back.
     func take(
         _ name: String, from parent: FileDescriptor, inode: ino_t
     ) throws(CacheError) -> String? {

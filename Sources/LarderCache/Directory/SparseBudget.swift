@@ -1,25 +1,24 @@
 import Foundation
 
-/// Limits the bytes that are read of sparse files, whose size costs their maker nothing.
+/// A limit on the bytes read from sparse files, which can have any size without using the disk.
 ///
-/// A file may be read up to its ``stat/plausibleBytes``. Bytes beyond that are taken from one
-/// budget for all files, which whole objects give back, as on a compressing file system. Objects
-/// are not granted the MiB of their plausible bytes: a directory may have a million of them.
+/// Each file may be read up to its ``stat/plausibleBytes``. Further bytes come from one budget for
+/// all files. Whole objects return them, because some file systems compress. The 1 MiB that is part
+/// of `plausibleBytes` is not granted to objects: a directory may contain a million of them.
 package final class SparseBudget: @unchecked Sendable {
-    // Unchecked because its state is variables; every access holds `condition`.
-
+    // Unchecked because it has variables. Each access holds `condition`.
     private let condition = NSCondition()
-    /// In bytes: several times the largest object that a prefetch stores by default (16 MiB).
+    /// In bytes: several times the maximum object size of a prefetch by default (16 MiB).
     private var left: Int64 = 64 << 20
-    /// The bytes taken for files that are being read, which may come back.
+    /// The bytes taken for objects that are being read, which may be returned.
     private var lent: Int64 = 0
 
     package init() {}
 
     /// Takes the bytes beyond the file's plausible size, and returns their number. Throws
-    /// ``CacheError/isSparse`` if not enough are left. If the caller ends the loan
-    /// (``endLoan(of:isWhole:)``), other loans that may come back are waited for, so that the
-    /// verdict about a file does not depend on them.
+    /// ``CacheError/isSparse`` if not enough are left. A lender ends the loan later
+    /// (``endLoan(of:isReturned:)``). It first waits for other loans if their return could suffice,
+    /// so that the result for a file does not depend on the order.
     package func take(
         _ status: stat, of subject: String, isLent: Bool = false
     ) throws(CacheError) -> Int64 {
@@ -44,11 +43,11 @@ package final class SparseBudget: @unchecked Sendable {
         if excess > 0 { condition.withLock { left += excess } }
     }
 
-    func endLoan(of excess: Int64, isWhole: Bool) {
+    func endLoan(of excess: Int64, isReturned: Bool) {
         guard excess > 0 else { return }
         condition.withLock {
             lent -= excess
-            if isWhole { left += excess }
+            if isReturned { left += excess }
             condition.broadcast()
         }
     }

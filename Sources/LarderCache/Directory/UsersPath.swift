@@ -1,12 +1,12 @@
 import CLarderSystem
 import Foundation
 
-/// A path that the user named, with links resolved. Another user's links are refused, and none is
-/// followed later, because the owner of a directory on the way can make one at any time.
+/// A path that the user named, with links resolved. Links of other users are refused. No link is
+/// followed later, because the owner of a directory on the path can create one at any time.
 package struct UsersPath {
     private typealias ForeignLink = (path: String, owner: uid_t, isLast: Bool)
 
-    private static let mostLinks = 40
+    private static let linkLimit = 40
 
     package let named: String
     private let place: String
@@ -43,7 +43,7 @@ package struct UsersPath {
                 if foreignLink == nil { foreignLink = (path, status.st_uid, rest.isEmpty) }
             }
             links += 1
-            guard let target, links <= Self.mostLinks else {
+            guard let target, links <= Self.linkLimit else {
                 place = path
                 continue
             }
@@ -66,7 +66,7 @@ package struct UsersPath {
             .filter { !$0.utf8.elementsEqual(".".utf8) }
     }
 
-    /// What a link says; nil if it was replaced after its owner was read.
+    /// Returns the target of a link; nil if the link was replaced after its status was read.
     private static func target(of path: String, _ status: stat) -> String? {
         var target = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
         var after = stat()
@@ -76,7 +76,8 @@ package struct UsersPath {
         return String(path: target)
     }
 
-    /// Only the kernel makes links on procfs, and some have no text: `/dev/fd/3` leads to them.
+    /// Whether a directory is on procfs. Only the kernel creates links there, and some targets are
+    /// not paths, for example of `/dev/fd/3`.
     private static func isOfProcesses(_ path: String) -> Bool {
         #if os(Linux)
             var status = statfs()
@@ -87,17 +88,18 @@ package struct UsersPath {
         #endif
     }
 
-    /// Throws `.unusable` if the path, or only its last name, is a link of another user.
+    /// Throws `.unusable` if the path leads through another user's link. With `isLast`, only if
+    /// that is its last component.
     func checkLinks(isLast: Bool = false) throws(CacheError) {
         guard let foreignLink, foreignLink.isLast || !isLast else { return }
         throw CacheError(
             .unusable, subject: foreignLink.path,
-            message: "is a link that \(Ownership.name(of: foreignLink.owner)) has made; links of"
-                + " other users are not followed")
+            message: "is a link created by \(Ownership.name(of: foreignLink.owner)); larder does"
+                + " not follow links of other users")
     }
 
-    /// Opens a directory to write in it, and makes it if `create` is set. Calls `body` with it, or
-    /// with the one that it will be made in, before anything is made.
+    /// Opens a directory for writing, and creates it if `create` is set. Before that, calls `body`
+    /// with the directory or its nearest existing parent.
     package func directory(
         create: Bool = false, checksLinks: Bool = true,
         before body: (FileDescriptor) throws(CacheError) -> Void = {
@@ -122,7 +124,7 @@ package struct UsersPath {
         }
     }
 
-    /// Opens a directory in which to make or replace a file. It need not be readable.
+    /// Opens a directory in which to create or replace a file. It need not be readable.
     package func folder() throws(CacheError) -> FileDescriptor {
         try checkLinks()
         return try openPlain(place)
@@ -135,7 +137,7 @@ package struct UsersPath {
                 subject: named)
             return FileDescriptor(taking: raw, subject: place)
         #else
-            // O_PATH, which Glibc's module lacks: it needs no permission to read (open(2)).
+            // O_PATH, which Glibc's module lacks, needs no read permission (open(2)).
             let flags = O_DIRECTORY | O_NOFOLLOW | 0o10000000
             var current = FileDescriptor(
                 taking: try FileDescriptor.open(
@@ -155,35 +157,35 @@ package struct UsersPath {
         #endif
     }
 
-    /// Opens or makes a file to write to. Refuses another user's where others can write.
+    /// Opens or creates a file for writing. Refuses another user's file in a directory that other
+    /// users can write to.
     package func file(flags: Int32, mode: mode_t) throws(CacheError) -> FileDescriptor {
         try checkLinks()
         let parent = try openPlain(place.parentDirectory)
-        let name = place.lastName
+        func openFile(_ flags: Int32) throws(CacheError) -> Int32 {
+            try FileDescriptor.open(
+                place.lastName, beneath: parent.raw, flags: flags, mode: mode, subject: named)
+        }
         while true {
             let raw: Int32
             do throws(CacheError) {
-                let follows = parent.isOfProcesses ? 0 : O_NOFOLLOW
-                raw = try FileDescriptor.open(
-                    name, beneath: parent.raw, flags: flags | follows, subject: named)
+                raw = try openFile(flags | (parent.isOfProcesses ? 0 : O_NOFOLLOW))
             } catch  where error.errno == ENOENT {
                 do throws(CacheError) {
-                    raw = try FileDescriptor.open(
-                        name, beneath: parent.raw, flags: flags | O_CREAT | O_EXCL, mode: mode,
-                        subject: named)
+                    raw = try openFile(flags | O_CREAT | O_EXCL)
                 } catch  where error.errno == EEXIST { continue }
             }
             let file = FileDescriptor(taking: raw, subject: named)
             let (own, folder) = (try file.status(), try parent.status())
-            // As fs.protected_regular has it (proc(5)).
+            // The rule of fs.protected_regular (proc(5)).
             guard
                 !own.isRegularFile || Ownership.isTrusted(own.st_uid)
                     || own.st_uid == folder.st_uid || folder.st_mode & 0o022 == 0
             else {
                 throw CacheError(
                     .unusable, subject: named,
-                    message: "\(Ownership.name(of: own.st_uid)) has put it there, where others can"
-                        + " write; remove it, or choose another directory")
+                    message: "was created by \(Ownership.name(of: own.st_uid)) in a directory that"
+                        + " other users can write to; remove it, or choose another directory")
             }
             return file
         }

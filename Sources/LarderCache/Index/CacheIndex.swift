@@ -41,7 +41,7 @@ final class CacheIndex: Sendable {
             try Self.refuseNewerVersion(of: file)
             directory.removeForeignJournals()
             var configuration = Configuration()
-            configuration.busyMode = .callback(wait.goesOn)
+            configuration.busyMode = .callback(wait.retry)
             let writing = configuration
             // A file gets its log in a transaction that SQLite begins without asking to wait.
             func open() throws -> DatabaseQueue {
@@ -54,7 +54,7 @@ final class CacheIndex: Sendable {
                         }
                         return writer
                     } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
-                        guard wait.goesOn(attempt) else { throw error }
+                        guard wait.retry(attempt) else { throw error }
                         attempt += 1
                     }
                 }

@@ -110,7 +110,7 @@ struct IndexRecovery {
             guard try directory.root.status(of: name)?.isRegularFile == true else { continue }
             do {
                 var configuration = Configuration()
-                configuration.busyMode = .callback(wait.goesOn)
+                configuration.busyMode = .callback(wait.retry)
                 let file = DatabaseFile(name, in: directory)
                 // A snapshot is one file: nothing beside it is its own.
                 let old = try file.open(source == .index ? .writing : .alone, configuration)
@@ -173,7 +173,7 @@ struct IndexRecovery {
         to file: DatabaseFile, _ wait: WriterWait
     ) throws -> DatabaseQueue {
         var configuration = Configuration()
-        configuration.busyMode = .callback(wait.goesOn)
+        configuration.busyMode = .callback(wait.retry)
         configuration.allowsUnsafeTransactions = true
         let database = try file.open(.writing, configuration)
         try database.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }

@@ -26,10 +26,10 @@ import Testing
             let root = directory.path("cache")
             try Cache.filled(at: root, with: Self.contents).close()
             #expect(chmod(root, 0o777) == 0)
-            try expectRefusal(of: root, saying: "can be written by everybody")
+            try expectRefusal(of: root, saying: "is writable by all users")
             // With the sticky bit others can still make what is not there yet.
             #expect(chmod(root, 0o1777) == 0)
-            try expectRefusal(of: root, saying: "can be written by everybody")
+            try expectRefusal(of: root, saying: "is writable by all users")
             #expect(chmod(root, 0o775) == 0)
             _ = try Cache.create(at: root)
         }
@@ -41,7 +41,7 @@ import Testing
             let root = directory.path("cache")
             try Cache.filled(at: root, with: Self.contents).close()
             #expect(chown(root, 0, 54_321) == 0 && chmod(root, 0o775) == 0)
-            try expectRefusal(of: root, saying: "can be written by the group 54321")
+            try expectRefusal(of: root, saying: "is writable by the group 54321")
             // Who can only read changes nothing.
             #expect(chmod(root, 0o755) == 0)
             #expect(try Cache.open(at: root).resource("http://a.example/1") != nil)
@@ -90,7 +90,7 @@ import Testing
                     let error = #expect(throws: CacheError.self) { _ = try open(root) }
                     #expect(error?.code == .unusable)
                     #expect(error?.subject.hasSuffix(name) == true, "\(error?.subject ?? "")")
-                    #expect(error?.message.contains("can be written by everybody") == true)
+                    #expect(error?.message.contains("is writable by all users") == true)
                 }
             }
             #expect(chmod(level, mode) == 0)
@@ -170,7 +170,7 @@ import Testing
             try FileManager.default.createSymbolicLink(
                 atPath: link, withDestinationPath: directory.path("elsewhere"))
             #expect(lchown(link, 65534, 65534) == 0)
-            try expectRefusal(of: link, saying: "is a link that the user")
+            try expectRefusal(of: link, saying: "is a link created by the user")
         }
     }
 
@@ -187,7 +187,7 @@ import Testing
                 let error = #expect(throws: CacheError.self) { _ = try open(root) }
                 #expect(error?.code == .unusable)
                 #expect(error?.subject.hasSuffix("/way") == true)
-                #expect(error?.message.contains("is a link that the user") == true)
+                #expect(error?.message.contains("is a link created by the user") == true)
             }
             #expect(throws: CacheError.self) {
                 _ = try Cache.create(at: directory.path("way/new"))
@@ -218,7 +218,7 @@ import Testing
             #expect(chmod(directory.path("open"), 0o777) == 0)
             let link = directory.path("cache")
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "open")
-            try expectRefusal(of: link, saying: "can be written by everybody")
+            try expectRefusal(of: link, saying: "is writable by all users")
         }
     }
 

@@ -42,7 +42,7 @@ import Testing
                     _ = try UsersPath(directory.path(path)).directory(create: create)
                 }
                 #expect(error?.code == .unusable)
-                #expect(error?.message.contains("is a link that the user") == true)
+                #expect(error?.message.contains("is a link created by the user") == true)
             }
             #expect(throws: CacheError.self) {
                 _ = try UsersPath(directory.path(path + "/new")).file(flags: O_WRONLY, mode: 0o600)
