@@ -4,17 +4,17 @@
 #ifdef __linux__
 #include <sys/vfs.h>
 
-// syncfs(2) stands behind _GNU_SOURCE, which Swift's Glibc module is built without.
+// syncfs(2) requires _GNU_SOURCE, which Swift's Glibc module does not define.
 int syncfs(int descriptor);
 
-// openat2(2) and preadv2(2): the first has no function in the C library, the second stands behind
-// _GNU_SOURCE. Both are asked not to wait for a disk, and to fail with EAGAIN instead.
+// The C library has no function for openat2(2), and preadv2(2) requires _GNU_SOURCE. Both calls
+// below fail with EAGAIN instead of waiting for a disk.
 #include <sys/syscall.h>
 #include <sys/uio.h>
 long syscall(long number, ...);
 
-// Opens a file to read it if nothing of its path has to be read from a disk; follows no link, and
-// does not leave the directory.
+// Opens a file for reading if its path is in the kernel's cache. Follows no link and does not leave
+// the directory.
 static inline int larder_open_cached(int directory, const char *path) {
   // struct open_how of linux/openat2.h: O_RDONLY | O_NONBLOCK | O_CLOEXEC, mode 0,
   // RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_CACHED.
@@ -22,25 +22,25 @@ static inline int larder_open_cached(int directory, const char *path) {
   return (int)syscall(437, directory, path, how, sizeof how);
 }
 
-// Reads what is in memory.
+// Reads bytes that are in the page cache.
 static inline long larder_read_cached(int descriptor, void *bytes, unsigned long count,
                                       long long offset) {
   struct iovec part = {bytes, count};
-  // RWF_NOWAIT of linux/fs.h. The offset's upper half counts on machines of 32 bits alone.
+  // RWF_NOWAIT of linux/fs.h. The offset's upper half is used only on 32-bit machines.
   return syscall(SYS_preadv2, descriptor, &part, 1UL, (unsigned long)offset, 0UL, 0x8);
 }
 #endif
 
-// wcwidth(3) stands behind _XOPEN_SOURCE.
+// wcwidth(3) requires _XOPEN_SOURCE.
 #include <wchar.h>
 int wcwidth(wchar_t character);
 
 #ifdef __GLIBC__
-// mallopt(3) and its constants, which the module lacks.
+// mallopt(3) and its constants, which Swift's Glibc module lacks.
 #include <malloc.h>
 #endif
 
-// sqlite3_db_config(3) takes its arguments in a list that Swift cannot make.
+// Swift cannot call sqlite3_db_config, which has variadic arguments.
 struct sqlite3;
 int sqlite3_db_config(struct sqlite3 *, int, ...);
 static inline int larder_sqlite_configure(struct sqlite3 *connection, int option, int value) {

@@ -1,17 +1,17 @@
 import Foundation
 import LarderCore
 
-/// How long a response may be used without asking its origin again (RFC 9111, section 4.2).
+/// The freshness of responses (RFC 9111, section 4.2). All times are in seconds.
 package enum Freshness {
-    /// The lifetime of a response that says nothing about its age: a day.
+    /// The lifetime of a response without any information about it: a day.
     static let fallback: TimeInterval = 86_400
-    /// The longest lifetime that is guessed from `Last-Modified`: a week.
+    /// The maximum lifetime derived from `Last-Modified`: a week.
     static let longestGuess: TimeInterval = 7 * 86_400
-    /// By how much two clocks may differ before a date is taken for what it says: a minute.
+    /// The tolerated difference between two clocks: a minute.
     package static let clockSkew: TimeInterval = 60
 
-    /// The instant at which a response stops being fresh: the lifetime less the age that it arrived
-    /// with, `delay` in seconds included. `no-cache`, `no-store` and `Vary: *` are never fresh.
+    /// Returns the time until which a response is fresh: the lifetime minus the age on arrival,
+    /// which includes `delay`. `no-cache`, `no-store` and `Vary: *` responses are never fresh.
     package static func expiry(
         of validators: Validators, receivedAt: Date, delay: TimeInterval = 0
     ) -> Date {
@@ -24,7 +24,7 @@ package enum Freshness {
         if let maxAge = directives.maxAge {
             lifetime = TimeInterval(maxAge)
         } else if let expires = validators.expires {
-            // Not a date: has passed (section 5.3). The origin's own clock has set both.
+            // An invalid date has passed (section 5.3). Both dates are from the origin's clock.
             lifetime = HTTPDate.parse(expires)?.timeIntervalSince(date ?? receivedAt) ?? 0
         } else {
             lifetime = guess(validators, date ?? receivedAt)
@@ -32,8 +32,8 @@ package enum Freshness {
         return receivedAt.addingTimeInterval(max(0, lifetime) - age)
     }
 
-    /// The age of a response on arrival (section 4.2.3): `Age` and the time it took, or the time
-    /// since its `Date` if that is more. A `Date` less than a minute ago is ignored: clocks differ.
+    /// Returns the age on arrival (section 4.2.3): `Age` plus the delay, or the time since `Date`
+    /// if that is longer. A `Date` less than a minute ago is ignored, because clocks differ.
     private static func age(
         of validators: Validators, date: Date?, receivedAt: Date, delay: TimeInterval
     ) -> TimeInterval {
@@ -42,8 +42,8 @@ package enum Freshness {
         return apparent > clockSkew ? max(apparent, stated) : stated
     }
 
-    /// The lifetime of a response that states none (section 4.2.2): a tenth of the time since it
-    /// was last modified, at most a week; a day if that is not known.
+    /// Returns the heuristic lifetime (section 4.2.2): a tenth of the time since the response was
+    /// last modified, at most a week; a day if that time is unknown.
     private static func guess(_ validators: Validators, _ date: Date) -> TimeInterval {
         guard let modified = validators.lastModified.flatMap({ HTTPDate.parse($0) }),
             modified <= date
@@ -53,40 +53,42 @@ package enum Freshness {
 }
 
 /// The directives of a response's Cache-Control field (RFC 9111, section 5.2.2; `immutable`: RFC
-/// 8246). A cache directory is a private cache, a remote is a shared one.
+/// 8246). A cache directory is a private cache. A remote is a shared cache.
 package struct CacheControl: Equatable, Sendable {
     /// `max-age` in seconds; 0 if its value is not a number (section 4.2.1).
     package private(set) var maxAge: Int?
-    /// `no-cache`; `no-cache="Set-Cookie"` counts as this, which section 5.2.2.4 allows.
+    /// `no-cache`, also with field names (section 5.2.2.4).
     package private(set) var isNoCache = false
-    /// `no-store`, unless `must-understand` says that it is meant for caches that do not know the
-    /// status (section 5.2.2.3): only statuses that are understood get here.
+    /// `no-store`, unless `must-understand` limits it to caches that do not understand the status
+    /// (section 5.2.2.3). Larder stores only responses whose status it understands.
     package var isNoStore: Bool { hasNoStore && !hasMustUnderstand }
-    /// `immutable`: while it is fresh nobody need ask, not even on demand.
+    /// `immutable`: a fresh response need not be revalidated, even on request.
     package private(set) var isImmutable = false
 
     private var hasNoStore = false
     private var hasMustUnderstand = false
+    /// `private`, also with field names.
     private var isPrivate = false
-    /// `public`, `s-maxage`, `must-revalidate`: shared despite credentials (section 3.5).
+    /// `public`, `s-maxage` or `must-revalidate`: shared despite credentials (section 3.5).
     private var isForShared = false
 
-    /// Whether a shared cache may store the response; `isPersonal` if the request had credentials.
+    /// Whether a shared cache may store the response. The request of a personal response had
+    /// credentials.
     package func mayBeShared(isPersonal: Bool) -> Bool {
         !isNoStore && !isPrivate && (!isPersonal || isForShared)
     }
 
-    /// The field as it is recorded of what was asked for with credentials: `private`, unless shared
-    /// caches may store even that. Whoever shares the cache later does not know how that was done.
+    /// Returns the field to record for a request with credentials: with `private`, unless shared
+    /// caches may store the response. A later push to a remote does not know of the credentials.
     package static func ofPersonal(_ field: String?) -> String? {
         let directives = CacheControl(field)
         guard directives.mayBeShared(isPersonal: false), !directives.mayBeShared(isPersonal: true)
         else { return field }
-        // In front, where no quote that is left open can hide it.
+        // At the front, because a quote without an end could hide it.
         return "private" + (field.map { ", \($0)" } ?? "")
     }
 
-    /// Reads the field's value; several fields are joined by commas first.
+    /// Parses the field's value. Several fields must be joined by commas.
     package init(_ field: String?) {
         guard var field else { return }
         field.withUTF8 { bytes in
@@ -97,29 +99,22 @@ package struct CacheControl: Equatable, Sendable {
 
     private mutating func add(_ name: DirectiveReader.Part, _ argument: DirectiveReader.Part) {
         if name.isWord("max-age") {
-            // The first one counts (section 4.2.1).
+            // The first value applies (section 4.2.1).
             maxAge = maxAge ?? DeltaSeconds.parse(DirectiveReader.value(of: argument)) ?? 0
-        } else if name.isWord("no-cache") {
-            isNoCache = true
-        } else if name.isWord("no-store") {
-            hasNoStore = true
-        } else if name.isWord("must-understand") {
-            hasMustUnderstand = true
-        } else if name.isWord("immutable") {
-            isImmutable = true
-        } else if name.isWord("private") {
-            // With names of fields, too, as for no-cache.
-            isPrivate = true
-        } else if name.isWord("public") || name.isWord("s-maxage")
-            || name.isWord("must-revalidate")
-        {
-            isForShared = true
         }
+        isNoCache = isNoCache || name.isWord("no-cache")
+        hasNoStore = hasNoStore || name.isWord("no-store")
+        hasMustUnderstand = hasMustUnderstand || name.isWord("must-understand")
+        isImmutable = isImmutable || name.isWord("immutable")
+        isPrivate = isPrivate || name.isWord("private")
+        isForShared =
+            isForShared || name.isWord("public") || name.isWord("s-maxage")
+            || name.isWord("must-revalidate")
     }
 }
 
-/// Takes a list of directives apart: `token [ "=" ( token / quoted-string ) ]`, by commas (RFC
-/// 9111, section 5.2; lists: RFC 9110, section 5.6.1).
+/// A parser for lists of directives: `token [ "=" ( token / quoted-string ) ]`, separated by commas
+/// (RFC 9111, section 5.2; lists: RFC 9110, section 5.6.1).
 private struct DirectiveReader {
     typealias Part = Slice<UnsafeBufferPointer<UInt8>>
 
@@ -128,7 +123,7 @@ private struct DirectiveReader {
 
     init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
-    /// The next directive's name and what follows it; nil at the end.
+    /// Returns the name of the next directive and the text after the name; nil at the end.
     mutating func next() -> (name: Part, argument: Part)? {
         skip { $0 == UInt8(ascii: ",") || $0.isBlank }
         guard place < bytes.count else { return nil }
@@ -151,7 +146,7 @@ private struct DirectiveReader {
         while place < bytes.count, isSkipped(bytes[place]) { place += 1 }
     }
 
-    /// The value without quotes. Blanks around `=` belong to it.
+    /// Returns the value without quotes. Blanks around `=` are part of the value.
     static func value(of argument: Part) -> [UInt8] {
         var value: [UInt8] = []
         var (isQuoted, isEscaped) = (false, false)

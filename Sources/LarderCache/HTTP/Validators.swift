@@ -1,30 +1,30 @@
 import Foundation
 import LarderCore
 
-/// The header fields of a response by which its freshness is judged and its origin asked again.
+/// The header fields of a response that determine its freshness and its revalidation.
 public struct Validators: Sendable, Equatable, Codable {
-    /// The `ETag` field as it came, quotes and weakness mark included.
+    /// The `ETag` field, with quotes and weakness mark.
     public var etag: String?
-    /// The `Last-Modified` field as it came.
+    /// The `Last-Modified` field.
     public var lastModified: String?
-    /// The `Date` field as it came.
+    /// The `Date` field.
     public var date: String?
     /// The `Age` field, in seconds.
     public var age: TimeInterval?
-    /// The `Cache-Control` field, several joined by commas.
+    /// The `Cache-Control` fields, joined by commas.
     public var cacheControl: String?
-    /// The `Expires` field as it came.
+    /// The `Expires` field.
     public var expires: String?
-    /// The `Vary` field, several joined by commas.
+    /// The `Vary` fields, joined by commas.
     public var vary: String?
 
-    /// No fields at all.
+    /// Creates validators without fields.
     public init() {}
 
-    /// The fields of a response; `fields` returns all values of a name in the order they came.
+    /// Creates the validators of a response. `fields` returns all values for a name, in order.
     ///
-    /// Of a field that states one value the first counts, and an `Age` that is not a number is
-    /// ignored (RFC 9111, sections 4.2.1 and 5.1).
+    /// For fields with one value, the first value applies. An `Age` that is not a number is ignored
+    /// (RFC 9111, sections 4.2.1 and 5.1).
     public init(_ fields: (_ name: String) -> [String]) {
         func list(_ name: String) -> String? {
             let values = fields(name)
@@ -40,8 +40,8 @@ public struct Validators: Sendable, Equatable, Codable {
         vary = list("Vary")
     }
 
-    /// These fields, completed from `older`, since a 304 need not repeat them (RFC 9111, section
-    /// 3.2), except `Date` and `Age`.
+    /// Returns these fields, with missing fields from `older` except `Date` and `Age`: a 304 need
+    /// not repeat fields (RFC 9111, section 3.2).
     public func completed(from older: Validators) -> Validators {
         var merged = self
         merged.etag = etag ?? older.etag
@@ -52,7 +52,7 @@ public struct Validators: Sendable, Equatable, Codable {
         return merged
     }
 
-    /// Whether a 304 is about `stored`: ETags must match, weak or not (RFC 9111, section 4.3.4).
+    /// Whether a 304 confirms `stored`: ETags must match, weak or not (RFC 9111, section 4.3.4).
     package func vouch(for stored: Validators) -> Bool {
         guard let etag, let known = stored.etag else { return true }
         func opaque(_ tag: String) -> Substring.UTF8View {
@@ -61,11 +61,11 @@ public struct Validators: Sendable, Equatable, Codable {
         return opaque(etag).elementsEqual(opaque(known))
     }
 
-    /// The header fields of a conditional request (RFC 9111, section 4.3.1). Another variant gets
-    /// only an ETag, because variants are often modified at the same time.
+    /// Returns the header fields of a conditional request (RFC 9111, section 4.3.1). For another
+    /// variant, only the ETag is sent, because variants are often modified at the same time.
     package func conditions(sameVariant: Bool = true) -> [(name: String, value: String)] {
         var conditions: [(name: String, value: String)] = []
-        // What cannot be sent as it came is not sent: the request would fail for it.
+        // A request with control characters would fail.
         if let etag, etag.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) {
             conditions.append(("If-None-Match", etag))
         }
@@ -76,14 +76,14 @@ public struct Validators: Sendable, Equatable, Codable {
     }
 }
 
-/// The request header fields that a response was selected by (RFC 9110, section 12.5.5).
+/// The request header fields that select a response (RFC 9110, section 12.5.5).
 package struct Vary: Equatable, Sendable {
-    /// Whether the response depends on more than header fields: `*`, alone or among others.
+    /// Whether the response depends on more than header fields (`*`).
     package let isAny: Bool
     /// The names in lower case, sorted. Without `accept-encoding`: bodies are stored decoded.
     package let names: [String]
 
-    /// Reads the field's value; several fields are joined by commas first.
+    /// Parses the field's value. Several fields must be joined by commas.
     package init(_ field: String) {
         var isAny = false
         var names: Set<String> = []  // text: ASCII
@@ -100,14 +100,15 @@ package struct Vary: Equatable, Sendable {
         self.names = names.sorted()
     }
 
-    /// A digest of the header fields that select the variant; nil if none does. The values may be
-    /// secrets, which no index may hold. Fields of one name count as one (RFC 9111, section 4.1).
+    /// Returns a digest of the header fields that select the variant; nil if none does. Values can
+    /// be secrets, which an index must not contain. Fields with one name are combined (RFC 9111,
+    /// section 4.1).
     package func variant(for fields: [(name: String, value: String)]) -> Digest? {
         guard !names.isEmpty else { return nil }
         var sent: [[UInt8]: [UInt8]] = [:]
         for (name, value) in fields {
             let name = name.utf8.lowercasedASCII
-            // A line feed is in no name and no value; `absent` and `empty` must differ.
+            // The colon makes an empty field differ from a missing one. No field has a line feed.
             sent[name] =
                 (sent[name].map { $0 + Array(", ".utf8) } ?? Array(":".utf8))
                 + value.utf8.trimmingBlanks

@@ -50,7 +50,7 @@ extension CacheIndex {
         }
     }
 
-    /// Hands out rows in the order of a text column, 500 at a time, each outside of transactions.
+    /// Calls `body` with pages of 500 rows in the order of a text column, outside of transactions.
     func forEachPage<Row>(
         of columns: String, ordered column: String, from tables: String,
         as row: (inout RowReader) throws -> Row, key: (Row) -> String,
@@ -65,7 +65,7 @@ extension CacheIndex {
                     WHERE \(column) \(last == nil ? ">=" : ">") ? ORDER BY \(column) LIMIT 500
                     """
                 ).rows(last ?? "", as: row)
-                // It would be read for ever.
+                // A damaged index could be read forever.
                 guard let last, let end = page.last,
                     !last.utf8.lexicographicallyPrecedes(key(end).utf8)
                 else { return page }
@@ -81,7 +81,7 @@ extension CacheIndex {
         try rows(StoredObject.columns, fanOut: byte, as: StoredObject.init)
     }
 
-    /// Their digests, which SQLite reads from the index over them alone.
+    /// SQLite reads these only from its index on digests.
     func digests(fanOut byte: UInt8) throws(CacheError) -> [Digest] {
         try rows("o.digest", fanOut: byte) { try $0.requireDigest() }
     }
@@ -91,7 +91,7 @@ extension CacheIndex {
     ) throws(CacheError) -> [Value] {
         let rest = Digest.byteCount - 1
         return try read { db in
-            // Two bounds and no other condition, so that SQLite looks the rows up.
+            // Only two bounds, so that SQLite uses its index.
             try db.prepared("SELECT \(columns) FROM objects o WHERE o.digest BETWEEN ? AND ?").rows(
                 Data([byte] + [UInt8](repeating: 0, count: rest)),
                 Data([byte] + [UInt8](repeating: 255, count: rest)), as: row)
@@ -112,7 +112,7 @@ extension CacheIndex {
     func totals() throws(CacheError) -> IndexTotals {
         try read { db in
             var totals = IndexTotals()
-            // Not count(*), which no limit on steps would end.
+            // Not count(*), which the step limit cannot end.
             try db.prepared(
                 """
                 SELECT count(id), coalesce(sum(size), 0), min(stored_at), max(stored_at),
@@ -148,26 +148,26 @@ extension CacheIndex {
     }
 }
 
-/// What the index counts.
+/// The totals of an index.
 public struct IndexTotals: Sendable, Equatable {
-    /// How many objects there are.
+    /// The number of objects.
     public var objects = 0
-    /// The sum of their sizes in bytes.
+    /// The size of all objects in bytes.
     public var bytes: Int64 = 0
-    /// How many resources there are.
+    /// The number of resources.
     public var resources = 0
-    /// How many of them are fresh now.
+    /// The number of fresh resources.
     public var freshResources = 0
-    /// How many resources failed when they were last asked for.
+    /// The number of resources whose last request failed.
     public var failures = 0
-    /// When the object stored first was stored.
+    /// The time at which the oldest object was stored.
     public var oldest: Date?
-    /// When the object stored last was stored.
+    /// The time at which the newest object was stored.
     public var newest: Date?
-    /// When the object used least recently was used, within an hour.
+    /// The time at which the least recently used object was used, to within an hour.
     public var oldestUse: Date?
-    /// When the object used last was used.
+    /// The time at which the most recently used object was used, to within an hour.
     public var newestUse: Date?
-    /// How many resources are pinned, cached or not.
+    /// The number of pinned resources, cached or not.
     public var pins = 0
 }

@@ -3,31 +3,29 @@ import GRDB
 import GRDBSQLite
 
 extension CacheIndex {
-    /// Returns what SQLite's own check finds. A quick check does not compare rows with indices.
+    /// Returns the problems in the database. A quick check does not compare rows with indexes.
     func structuralComplaints(
         isQuick: Bool = false, isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws(CacheError) -> [String] {
         do {
             return try connections.reading { reader in
                 try reader.read(unless: isCancelled) { db in
-                    // It looks every row up in every index, at random.
+                    // The check looks up each row in each index, in random order.
                     try db.execute(sql: "PRAGMA cache_size = -\(Self.roomyCache)")
                     defer { try? db.execute(sql: "PRAGMA cache_size = -\(Self.usualCache)") }
                     var complaints = try db.complaints(isQuick: isQuick, limit: 20)
                     guard try IndexSchema.isIntact(db) else {
-                        return complaints + ["its tables are not those that larder makes"]
+                        return complaints + ["the tables are not larder's"]
                     }
                     let dangling = try db.prepared("PRAGMA foreign_key_check").rows { _ in }.count
-                    if dangling > 0 {
-                        complaints.append("\(dangling) resources point at no object")
-                    }
+                    if dangling > 0 { complaints.append("\(dangling) resources have no object") }
                     for (table, condition) in IndexSchema.brokenRows
                     where try db.tableExists(table) {
                         let rows = try db.prepared(
                             "SELECT count(*) FROM \(table) WHERE \(condition)"
                         ).firstInteger()
                         if let rows, rows > 0 {
-                            complaints.append("\(rows) \(table) have what is not a digest or size")
+                            complaints.append("\(rows) rows of \(table) have invalid values")
                         }
                     }
                     return complaints
@@ -38,15 +36,14 @@ extension CacheIndex {
         } catch { throw file.failure(error) }
     }
 
-    /// Replaces the copy of the index from which URLs come back if the index is lost. If there can
-    /// be none, nothing else fails.
+    /// Replaces the snapshot, from which URLs are recovered if the index is lost. Ignores errors.
     func trySnapshot(in run: RunDirectory? = nil) {
         guard let run = run ?? (try? RunDirectory(in: directory)) else { return }
         let name = run.uniqueName()
         do {
             let copy = try DatabaseFile(of: run, name, in: directory).open(.making)
             try connections.reading { try $0.backup(to: copy) }
-            // The copy says that it has a log, as the index does, and nobody would find one.
+            // The copied header says that the database has a log. A snapshot has no log.
             try copy.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = MEMORY") }
             try copy.close()
             try run.publish(name, as: CacheLayout.snapshot, in: directory.root)
@@ -60,7 +57,7 @@ extension CacheIndex {
         directory.log(.debug, "folded the log of the index into it")
     }
 
-    /// Writes one step of long work in a transaction, and leaves others time to begin theirs.
+    /// Writes one step of long work in a transaction. Other processes can write before the next.
     func writeStep(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
         try write(isDurable: isDurable, body)
         let version = try? connections.writer.writeWithoutTransaction {
@@ -72,10 +69,9 @@ extension CacheIndex {
     func syncLog() throws(CacheError) {
         do {
             try connections.writer.writeWithoutTransaction { db in
-                let connection = db.sqliteConnection
                 var log: UnsafeMutablePointer<sqlite3_file>?
                 var code = sqlite3_file_control(
-                    connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log)
+                    db.sqliteConnection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log)
                 if code == SQLITE_OK, let log, let methods = log.pointee.pMethods {
                     code = methods.pointee.xSync(log, SQLITE_SYNC_FULL | SQLITE_SYNC_DATAONLY)
                 }
@@ -87,7 +83,8 @@ extension CacheIndex {
         } catch { throw file.failure(error) }
     }
 
-    /// Gives long work that writes all over the index room for pages that it changes repeatedly.
+    /// Calls `body` with a larger page cache, for work that repeatedly changes pages all over the
+    /// index.
     func withRoom<Value>(_ body: () throws -> Value) throws -> Value {
         func set(cache: Int, checkpoint: Int) throws {
             try connections.writer.writeWithoutTransaction {
@@ -100,17 +97,16 @@ extension CacheIndex {
         return try body()
     }
 
-    /// In KiB: SQLite's default, …
+    /// SQLite's default page cache, in KiB.
     static let usualCache = 2_000
-    /// … and what work on all rows gets.
+    /// The page cache for work on all rows, in KiB.
     private static let roomyCache = 8_000
-
-    /// Pages are moved so many at a time: others wait for it.
     private static let pagesPerStep = 100
-    /// So many free pages stay, and a twentieth of all: the next run wants them.
+    /// The minimum number of free pages to keep for the next run.
     private static let sparePages = 64
 
-    /// Cuts free pages off the end, in steps. Older indexes keep their length until a rebuild.
+    /// Truncates free pages in steps, except 5 % of all pages. An index of an older version keeps
+    /// its length until a rebuild.
     func shrink(unless isCancelled: () -> Bool) throws(CacheError) {
         while !isCancelled() {
             let free = try read { db in
@@ -120,10 +116,10 @@ extension CacheIndex {
                 return free - max(Self.sparePages, pages / 20)
             }
             guard free > 0 else { return }
-            // A power cut may undo it: nothing rests on it.
+            // Not durable, because a power cut may undo it without harm.
             try writeStep(isDurable: false) { db in
                 let deadline = ContinuousClock.now + WriteStep.time
-                // It goes page by page, a row each.
+                // Each row is the result of moving one page.
                 let vacuum = try db.prepared(
                     "PRAGMA incremental_vacuum(\(min(free, Self.pagesPerStep)))")
                 defer { vacuum.reset() }
@@ -140,7 +136,7 @@ extension DatabaseQueue {
         }
     }
 
-    /// Copies it into a new file without free pages and without a log, not durably.
+    /// Copies the database into a new file without free pages and without a log, not durably.
     func compact(into file: DatabaseFile) throws {
         file.make()
         try writeWithoutTransaction { db in

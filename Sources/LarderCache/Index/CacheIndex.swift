@@ -2,19 +2,19 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// The database of resources and objects: SQLite in WAL mode at `synchronous=FULL`, so that commits
-/// survive a power cut. A row is written only after the bytes it points at are durable.
+/// The database of resources and objects: SQLite in WAL mode with `synchronous=FULL`, so that
+/// commits survive a power cut. A row is written only after the bytes of its object are durable.
 final class CacheIndex: Sendable {
     let connections: IndexConnections
     let file: DatabaseFile
-    /// The file that was opened; nil if it cannot be written anyway.
+    /// Identifies the opened file; nil if the index is read-only.
     private let inode: ino_t?
     let uri: String
-    /// Whether it is read with its log, and cannot be locked (``DatabaseFile/Access/frozen``).
+    /// Whether the index has a log but cannot be locked (``DatabaseFile/Access/frozen``).
     let isFrozen: Bool
     let hasSpellings: Bool
-    /// The keys of an index that an earlier version wrote and that cannot be changed, by today's
-    /// keys, once they are needed. Nil if its URLs have today's keys.
+    /// The old keys of a read-only index of an earlier version, by current key, once they are
+    /// needed. Nil if the keys are current.
     let formerKeys: Locked<[String: String]?>?
     let hasDamaged: Bool
     private let wait: WriterWait
@@ -22,8 +22,8 @@ final class CacheIndex: Sendable {
     var path: String { file.path }
     var directory: CacheDirectory { file.directory }
 
-    /// Opens the index of `directory`, and brings its schema up to date. Waits for other writers at
-    /// most for `patience`, by default as long as the directory's user does.
+    /// Opens the index of `directory` and migrates it. Waits for other writers for at most
+    /// `patience`, by default as long as for the directory's locks.
     init(of directory: CacheDirectory, patience: Duration? = nil) throws(CacheError) {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         self.file = file
@@ -34,7 +34,7 @@ final class CacheIndex: Sendable {
         hasSpellings = true
         formerKeys = nil
         hasDamaged = true
-        // One process at a time, because two that migrate a new file at once both make its tables.
+        // One process at a time, because two processes would both create the tables of a new file.
         let lock = try directory.openingLock()
         defer { withExtendedLifetime(lock) {} }
         do {
@@ -43,7 +43,7 @@ final class CacheIndex: Sendable {
             var configuration = Configuration()
             configuration.busyMode = .callback(wait.retry)
             let writing = configuration
-            // A file gets its log in a transaction that SQLite begins without asking to wait.
+            // SQLite does not call the busy handler for the transaction that enables the log.
             func open() throws -> DatabaseQueue {
                 var attempt = 0
                 while true {
@@ -63,27 +63,27 @@ final class CacheIndex: Sendable {
             try CacheRoot.confirm(directory.root, isAt: directory.path)
             inode = try directory.root.status(of: CacheLayout.index)?.st_ino
             configuration.busyMode = .timeout(10)
-            // Readers look up single rows, or follow an order; each would fill a cache of 2 MB.
+            // Readers look up single rows or scan in order. Each would fill a cache of 2 MB.
             configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -512") }
             let readers = configuration
             connections = IndexConnections(writer: writer) { try file.open(.reading, readers) }
         } catch { throw file.failure(error) }
     }
 
-    /// Checks what is there, gives it a log, and tables if it has none. Returns whether all
-    /// migrations have been applied.
+    /// Checks the database, enables its log, and creates missing tables. Returns whether all
+    /// migrations are applied.
     private static func setUp(_ db: Database, _ file: DatabaseFile) throws -> Bool {
         let applied = try migrations(in: db, file)
-        // Its journal is in memory, because no journal's file may be beside an index.
         if try String.fetchOne(db, sql: "PRAGMA journal_mode") != "wal" {
+            // In memory, because the index must not have a journal file.
             try db.execute(sql: "PRAGMA journal_mode = MEMORY")
-            // Pages can be given back by an index alone that was told so before it had any.
+            // auto_vacuum can be enabled only in an empty database.
             if file.byteCount == 0 { try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
             guard try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL") == "wal" else {
-                throw DatabaseError(resultCode: .SQLITE_IOERR, message: "it can have no log")
+                throw DatabaseError(resultCode: .SQLITE_IOERR, message: "the log cannot be enabled")
             }
         }
-        // Less may lose commits with the power; fsync(2) on macOS leaves them in the drive.
+        // Weaker modes may lose commits in a power cut. On macOS, fsync(2) is not enough.
         try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON")
         try db.execute(sql: "PRAGMA cache_size = -\(usualCache)")
         if let applied { return IndexSchema.isCurrent(applied) }
@@ -91,13 +91,13 @@ final class CacheIndex: Sendable {
         return true
     }
 
-    /// Opens an index that cannot be written, or that another process writes; nil if there is none.
+    /// Opens an index that is read-only or that another process is writing. Nil without an index.
     init?(readOnly directory: CacheDirectory, isBesideWriter: Bool = false) throws(CacheError) {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         self.file = file
         inode = nil
         wait = WriterWait(.none, subject: file.path)
-        // But beside a log it would pass over commits: somebody else is writing, or was killed.
+        // `.alone` ignores commits in the log of a running or killed writer.
         let log = try directory.root.status(of: CacheLayout.index + "-wal")
         let isWritten = isBesideWriter || log.map { $0.st_size > 0 } ?? false
         var access = isWritten ? DatabaseFile.Access.reading : .alone
@@ -112,20 +112,20 @@ final class CacheIndex: Sendable {
             do {
                 (queue, applied) = try open(access)
             } catch let error as DatabaseError where isWritten && Self.mayLackRoom(error) {
-                // A full or read-only disk has no room to share memory; alone, none is needed.
+                // A full or read-only disk has no space for shared memory. These modes need none.
                 let isFixed = faccessat(directory.root.raw, CacheLayout.index, W_OK, 0) != 0
                 if isFixed { access = .frozen }
                 (queue, applied) = try open(isFixed ? .frozen : .withLog)
             }
             uri = file.uri(access)
             isFrozen = access == .frozen
-            // One that a killed process left without tables reads as none.
+            // A process that was killed while it created the index leaves no tables.
             guard let applied else { return nil }
             guard IndexSchema.isReadable(applied) else {
                 throw CacheError(
                     .index, subject: file.path,
-                    message: "was written by an older version of larder, and can only be read once"
-                        + " a newer one has opened it where it can be written")
+                    message: "was written by an older version of larder; open the cache with this"
+                        + " version where it is writable, to update it")
             }
             hasSpellings = IndexSchema.hasSpellings(applied)
             formerKeys = IndexSchema.hasURLKeys(applied) ? nil : Locked(nil)
@@ -139,7 +139,7 @@ final class CacheIndex: Sendable {
         [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY].contains(error.resultCode)
     }
 
-    /// Whether there is a database with larder's tables. Leaves no trace.
+    /// Whether the directory has a database with Larder's tables. Leaves no trace.
     static func isOwn(in directory: CacheDirectory) -> Bool {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         let tables = try? file.open(.alone).unsafeRead {
@@ -148,39 +148,39 @@ final class CacheIndex: Sendable {
         return tables ?? false
     }
 
-    /// Refuses a newer version's index before anything beside it is made or changed.
+    /// Throws if a newer version wrote the index. Does so before any file is created or changed.
     static func refuseNewerVersion(of file: DatabaseFile) throws {
         let root = file.directory.root
         guard let index = try root.status(of: file.name), index.st_size > 0 else { return }
         let log = try root.status(of: file.name + "-wal")
-        for access in [.alone, .withLog] as [DatabaseFile.Access] {
-            if access == .withLog, log?.st_size ?? 0 == 0 { continue }
+        for access in log?.st_size ?? 0 > 0 ? [DatabaseFile.Access.alone, .withLog] : [.alone] {
             let origin = try? file.open(access).unsafeRead(IndexSchema.origin)
             if case .newer = origin { throw newerVersion(file) }
         }
     }
 
+    /// Checks the database, and returns the number of applied migrations; nil without tables.
     static func migrations(in db: Database, _ file: DatabaseFile) throws -> Int? {
-        // A single byte of its head may say that only a later SQLite can write it.
+        // A flipped bit in the header can mark the database as read-only.
         if !db.configuration.readonly, sqlite3_db_readonly(db.sqliteConnection, "main") == 1,
             faccessat(file.directory.root.raw, file.name, W_OK, 0) == 0
         {
-            throw DatabaseError.corruption("it says that it cannot be written")
+            throw DatabaseError.corruption("its header marks it as read-only")
         }
-        // A log may state any size, and copying would fill the disk with it.
+        // A log can state any size, and a copy of the database would fill the disk.
         let pages = try db.prepared("PRAGMA page_count").firstInteger() ?? 0
         let pageSize = try db.prepared("PRAGMA page_size").firstInteger() ?? 0
         guard
             pages.multipliedReportingOverflow(by: pageSize).partialValue / 2
                 <= file.byteCount + 8 << 20
         else {
-            throw DatabaseError.corruption("it has fewer pages than it says")
+            throw DatabaseError.corruption("the file has fewer pages than its header states")
         }
         switch try IndexSchema.origin(of: db) {
         case .none: return nil
         case .own(let migrations): return migrations
         case .newer: throw newerVersion(file)
-        case .foreign: throw DatabaseError.corruption("its tables are not those that larder makes")
+        case .foreign: throw DatabaseError.corruption("the tables are not larder's")
         }
     }
 
@@ -190,28 +190,27 @@ final class CacheIndex: Sendable {
             message: "was written by a newer version of larder; use that version")
     }
 
-    /// Writes a batch in one transaction, durably or so that ``syncLog()`` makes it durable. Throws
-    /// if the index was replaced meanwhile, because what is written then is lost.
+    /// Writes a batch in one transaction. If it is not durable, ``syncLog()`` makes it durable.
+    /// Throws if the index was replaced, because the batch is then lost.
     func write(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
         do {
-            // Within one turn of the connection: what others of this process commit stays durable.
+            // In one access to the connection, so that other commits of this process stay durable.
             try connections.writer.writeWithoutTransaction { db in
                 if !isDurable { try db.execute(sql: "PRAGMA synchronous = NORMAL") }
                 let written = Result { try commit(db, body) }
-                // Or whoever is next would take for durable what is not.
                 if !isDurable { try db.execute(sql: "PRAGMA synchronous = FULL") }
                 try written.get()
-                // It is in the log, where others may write over it: they have not seen it.
+                // Other processes do not see this commit and may overwrite it in the log.
                 if SharedMemory.isLost { throw DatabaseError(resultCode: .SQLITE_IOERR) }
             }
         } catch { throw file.failure(error) }
         try confirmPlace()
     }
 
-    /// The same, unless another process has SQLite's lock for more than a moment.
+    /// Writes a batch unless another process holds SQLite's lock for ``WriterWait/moment``.
     func writeInPassing(_ body: (Database) throws -> Void) throws(CacheError) {
         do {
-            // Within the connection's turn: nobody else of this process waits by that limit.
+            // In one access to the connection, so that the limit applies only to this batch.
             try connections.writer.writeWithoutTransaction { db in
                 try wait.limited(to: WriterWait.moment) { try commit(db, body) }
             }
@@ -220,7 +219,7 @@ final class CacheIndex: Sendable {
 
     private func commit(_ db: Database, _ body: (Database) throws -> Void) throws {
         try db.inTransaction(.immediate) {
-            // First: what `body` says of files may be wrong once another index has taken them over.
+            // First, because `body` describes files that may now belong to a new index.
             try confirmPlace()
             try body(db)
             return .commit
@@ -236,10 +235,10 @@ final class CacheIndex: Sendable {
         }
     }
 
-    /// Closes the database: SQLite folds the log into it unless another process is there.
+    /// Closes the database. SQLite folds the log into it unless another process has it open.
     func close() { connections.close() }
 
-    /// Reads with a single statement, which needs no transaction around it: a fifth of the time.
+    /// Reads with a single statement. Without a transaction, that takes a fifth of the time.
     func lookUp<Value>(
         isWatching: Bool = false, _ body: (Database) throws -> Value
     ) throws(CacheError) -> Value {
@@ -248,7 +247,7 @@ final class CacheIndex: Sendable {
         } catch { throw file.failure(error) }
     }
 
-    /// Reads with several statements, to all of which the index is as at one moment.
+    /// Reads with several statements in one transaction.
     func read<Value>(_ body: (Database) throws -> Value) throws(CacheError) -> Value {
         do {
             return try connections.reading { try $0.read(body) }
@@ -256,9 +255,9 @@ final class CacheIndex: Sendable {
     }
 }
 
-/// How long a transaction may be that others wait for.
+/// Limits for a transaction, because other writers wait for it.
 enum WriteStep {
-    /// Rows of one step, and as many others that go with them: an object may have many URLs.
+    /// The maximum number of rows, and of rows that depend on them: an object may have many URLs.
     static let rowLimit = 1_000
     static let time = Duration.milliseconds(20)
 }

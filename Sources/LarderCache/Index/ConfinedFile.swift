@@ -2,18 +2,17 @@ import CLarderGuard
 import Foundation
 import GRDBSQLite
 
-/// How SQLite uses an open file of a cache: as any other, but for some methods.
+/// SQLite's methods for an open file of a cache, some of which are replaced:
 ///
-/// - What the disk cannot read is not damaged. SQLite calls it corrupt, and the index would be
-///   rebuilt.
-/// - The memory that connections to a log share, a mapped file, has room on the disk for all of it
-///   before it is used. SQLite takes it for 4 KiB by a byte, which is not enough where blocks are
-///   smaller, and the first write to the rest of a full disk's would end the process with SIGBUS.
-/// - Once that memory was lost to a failing disk (``SharedMemory``), nothing is read, written or
-///   locked any more.
+/// - A read error of the disk is not reported as corruption, for which the index would be rebuilt.
+/// - The file behind shared memory gets its disk blocks before it is used. SQLite writes only one
+///   byte in 4 KiB. With smaller blocks and a full disk, the first write to another block would end
+///   the process with SIGBUS.
+/// - After shared memory was lost to a failing disk (``SharedMemory``), reads, writes and locks
+///   fail.
 enum ConfinedFile {
     fileprivate struct Methods {
-        // First, because SQLite takes a pointer to all of this for one to these.
+        // First, because SQLite reads its methods at the address of this structure.
         var replaced: sqlite3_io_methods
         let original: UnsafePointer<sqlite3_io_methods>
     }
@@ -24,11 +23,11 @@ enum ConfinedFile {
         let isFrozen: Bool
     }
 
-    /// By their originals, of which there are a handful; never freed, because open files point at
-    /// them. Unsafe because it is a variable; every access holds `lock`.
+    /// A handful of values, never freed because open files point at them. Unsafe because it is a
+    /// variable. Each access holds `lock`.
     private nonisolated(unsafe) static var known: [Kind: UnsafeMutablePointer<Methods>] = [:]
 
-    /// The methods of a file that has `original`. Locks of a frozen file do nothing.
+    /// Returns the methods that replace `original`. Locks of a frozen file do nothing.
     static func methods(
         over original: UnsafePointer<sqlite3_io_methods>, isFrozen: Bool
     ) -> UnsafePointer<sqlite3_io_methods> {
@@ -39,7 +38,7 @@ enum ConfinedFile {
             methods.initialize(to: Methods(replaced: original.pointee, original: original))
             replace(&methods.pointee.replaced)
             if isFrozen {
-                // A lock for writing is refused on a file that is open for reading (fcntl(2)).
+                // A file that is open for reading cannot be locked for writing (fcntl(2)).
                 methods.pointee.replaced.xLock = { _, _ in SQLITE_OK }
                 methods.pointee.replaced.xUnlock = { _, _ in SQLITE_OK }
                 methods.pointee.replaced.xCheckReservedLock = { _, result in
@@ -53,9 +52,9 @@ enum ConfinedFile {
         return UnsafeRawPointer(methods).assumingMemoryBound(to: sqlite3_io_methods.self)
     }
 
-    /// Once shared memory is lost, each of them fails: nobody knows where the newest pages are.
+    /// After shared memory is lost, all methods fail: the place of the newest pages is unknown.
     private static func replace(_ methods: inout sqlite3_io_methods) {
-        // The numbers are those of macros that C has alone.
+        // Swift does not import SQLite's names for these numbers.
         methods.xRead = { file, bytes, count, offset in
             guard let read = original(of: file)?.pointee.xRead else { return SQLITE_MISUSE }
             let (readError, corruptFileSystem) = (SQLITE_IOERR | 1 << 8, SQLITE_IOERR | 33 << 8)
@@ -76,7 +75,7 @@ enum ConfinedFile {
         guard methods.iVersion >= 2, methods.xShmMap != nil else { return }
         methods.xShmLock = { file, place, count, flags in
             guard let lock = original(of: file)?.pointee.xShmLock else { return SQLITE_MISUSE }
-            // SQLITE_IOERR_SHMLOCK; but a lock is given up.
+            // SQLITE_IOERR_SHMLOCK. Locks can still be released.
             let isRefused = SharedMemory.isLost && flags & SQLITE_SHM_LOCK != 0
             return isRefused ? SQLITE_IOERR | 20 << 8 : lock(file, place, count, flags)
         }
@@ -85,10 +84,10 @@ enum ConfinedFile {
                 return SQLITE_MISUSE
             }
             let code = map(file, region, size, isExtending, address)
-            guard code == SQLITE_OK, let start = address.pointee, !takeRoom(start, Int(size)) else {
-                return code
-            }
-            // SQLite keeps the address for the next time, else.
+            guard code == SQLITE_OK, let start = address.pointee,
+                !allocateBlocks(start, Int(size))
+            else { return code }
+            // SQLite must not use the address.
             address.pointee = nil
             return SQLITE_FULL
         }
@@ -102,8 +101,8 @@ private func original(
     return UnsafeRawPointer(own).assumingMemoryBound(to: ConfinedFile.Methods.self).pointee.original
 }
 
-/// False if the disk has no room; true, too, if the system cannot tell (Linux before 5.14).
-private func takeRoom(_ start: UnsafeMutableRawPointer, _ count: Int) -> Bool {
+/// Returns false if the disk is full, and true if the system cannot tell (Linux before 5.14).
+private func allocateBlocks(_ start: UnsafeMutableRawPointer, _ count: Int) -> Bool {
     #if os(Linux)
         // MADV_POPULATE_WRITE, which older headers lack (madvise(2)).
         let populateForWriting: CInt = 23
@@ -116,28 +115,26 @@ private func takeRoom(_ start: UnsafeMutableRawPointer, _ count: Int) -> Bool {
     #endif
 }
 
-/// How SQLite reaches the files of a cache: as any other, but for the names that it derives. An
-/// index may be somebody else's, and so may be what lies beside it:
+/// SQLite's file systems for a cache. An index may come from another user, and so may the files
+/// whose names SQLite derives from its name:
 ///
-/// - `-journal`: never there, never opened. An index is in WAL mode, and what has no log is written
-///   without a journal's file. SQLite would play a foreign one back, and then delete the file that
-///   it names as its super-journal, wherever that is.
-/// - super-journals: never opened, never deleted.
-/// - `-wal`: pages over those of the index, so as hostile as these, and no more; SQLite reads it up
-///   to the first frame that does not check. It alone is deleted, by who leaves the index last.
-/// - `-shm`: who comes first empties it, so what is planted there is never read. Its room is taken
-///   before it is used.
-/// - what `ATTACH` names: no other statements than this package's are run.
+/// - `-journal`: never opened. An index is in WAL mode, and other databases have no journal file.
+///   SQLite would apply a foreign journal and then delete the file that it names as its
+///   super-journal, which can be anywhere.
+/// - super-journals: never opened or deleted.
+/// - `-wal`: replaces pages of the index, and is as untrusted as these. SQLite reads it up to the
+///   first frame with a wrong checksum. It is the only file that SQLite may delete.
+/// - `-shm`: cleared by the first process, so that planted contents are never read.
+/// - files that `ATTACH` names: only this package's own statements are executed.
 ///
-/// ``CacheDirectory`` refuses anything that is not a regular file. Paths are used as they are:
-/// SQLite would replace the link in `/proc/self/fd` by the path that it shows, and open what is
-/// there by then. Chosen by a URI's parameter `vfs`, so that an app's other databases know nothing
-/// of it.
+/// ``CacheDirectory`` refuses files that are not regular. Paths are not resolved: SQLite would
+/// replace the link in `/proc/self/fd` by its target, and another file may be there later. URIs
+/// select the file system with `vfs`, so that an app's other databases are not affected.
 enum ConfinedFileSystem {
     static let name = "larder"
-    /// For a database that is being made in a directory of this run's own: it may have a journal.
+    /// For a new database in a run's own directory, which may have a journal.
     static let draftName = "larder-draft"
-    /// The same, for files that cannot be written and so cannot be locked.
+    /// For files that cannot be written and therefore not be locked.
     static let frozenName = "larder-frozen"
 
     static func register() { _ = registration }
@@ -151,7 +148,7 @@ enum ConfinedFileSystem {
     private static func confine(_ name: String) {
         var confined = make()
         confined.xOpen = { own, name, file, flags, outFlags in
-            // What has no name is SQLite's own, in the system's temporary directory.
+            // A file without a name is SQLite's own temporary file.
             if name != nil, flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL) == 0 {
                 file?.pointee.pMethods = nil
                 return SQLITE_CANTOPEN
@@ -166,7 +163,7 @@ enum ConfinedFileSystem {
         }
         confined.xDelete = { _, name, syncsDirectory in
             guard let name, String(cString: name).hasSuffix("-wal") else {
-                // SQLITE_IOERR_DELETE, a macro that C has alone.
+                // SQLITE_IOERR_DELETE
                 return SQLITE_IOERR | 10 << 8
             }
             return system.pointee.xDelete(system, name, syncsDirectory)
@@ -192,7 +189,7 @@ enum ConfinedFileSystem {
         return made
     }
 
-    /// Never freed: SQLite keeps it as long as the process lives.
+    /// The memory is never freed, because SQLite keeps it while the process runs.
     private static func register(named name: String, _ vfs: sqlite3_vfs) {
         let place = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
         place.initialize(to: vfs)
@@ -201,16 +198,16 @@ enum ConfinedFileSystem {
     }
 }
 
-/// SQLite's own way to files. Unsafe because it is a pointer: to a constant of SQLite's, which is
-/// never unregistered. An app may have chosen another one for its own databases.
+/// SQLite's own file system, which may not be an app's default. Unsafe because it is a pointer, to
+/// a constant that is never unregistered.
 private nonisolated(unsafe) let system: UnsafeMutablePointer<sqlite3_vfs> =
     sqlite3_vfs_find("unix") ?? sqlite3_vfs_find(nil)
 
-/// The memory that processes share beside an index. Once its disk has failed, a write to it ends a
-/// process with SIGBUS, because the page cannot be made writable again.
+/// The memory that processes share for an index, a mapped file. After a disk failure, a write to it
+/// ends the process with SIGBUS, because the page cannot be made writable again.
 package enum SharedMemory {
-    /// Makes such a write go nowhere. From then on every access to an index fails. For programs
-    /// only, because a signal handler belongs to the process. Linux only.
+    /// Ignores such a write. All later accesses to an index fail. Only for programs, because the
+    /// signal handler belongs to the process. Linux only.
     package static func guardAgainstFailingDisk() { larder_guard_shared_memory() }
     static var isLost: Bool { larder_shared_memory_is_lost() }
 }

@@ -3,20 +3,19 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// A database beneath a cache's root. Every one is opened here, as what it may be: somebody else's.
+/// A database file of a cache. It may come from another user, and is opened as untrusted.
 struct DatabaseFile: Sendable {
     enum Access {
-        /// As the index is, which has a log.
+        /// Reads and writes the index, with its log.
         case writing
-        /// As what is only just made, without anything beside it.
+        /// Creates a database without a log.
         case making
         case reading
-        /// Without locks, log and shared memory, for a read-only medium. Leaves no trace.
+        /// Reads without locks, log and shared memory, for a read-only medium. Leaves no trace.
         case alone
-        /// With what its log says, without a trace, too; fails if somebody else has it open.
+        /// Reads with the log. Leaves no trace. Fails if another process has the database open.
         case withLog
-        /// With what its log says, where it cannot be written and no memory can be shared: without
-        /// locks and without a trace.
+        /// Reads with the log but without locks and shared memory. Leaves no trace.
         case frozen
 
         fileprivate var parameter: String {
@@ -60,8 +59,8 @@ struct DatabaseFile: Sendable {
                 message: "the path is too long for SQLite; move the cache to a shorter one")
         }
         if access == .writing || access == .making { make() }
-        // Weak: connections end when their queues do, which is later, and the directory's lock with
-        // it. But the path is valid only as long as the root's descriptor.
+        // Weak, because connections close late and must not keep the directory's lock. The path is
+        // valid only while the root's descriptor is open.
         configuration.prepareDatabase { [weak directory, name, root = directory.root] db in
             guard let directory else { return }
             try CacheRoot.confirm(root, isAt: directory.path)
@@ -71,7 +70,7 @@ struct DatabaseFile: Sendable {
             switch access {
             case .making: try db.execute(sql: "PRAGMA journal_mode = MEMORY")
             case .withLog, .frozen:
-                // Who is alone shares no memory. And the log is not folded in the end.
+                // Exclusive access needs no shared memory. The log must not be folded on closing.
                 try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
                 larder_sqlite_configure(db.sqliteConnection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             case .writing, .reading, .alone: break
@@ -80,17 +79,18 @@ struct DatabaseFile: Sendable {
         return try DatabaseQueue(path: uri(access), configuration: configuration)
     }
 
-    /// Makes an empty file if none exists: SQLite would ask the umask for the mode.
+    /// Creates an empty file if none exists. SQLite would apply the umask to the mode.
     func make() { _ = try? directory.root.create(name) }
 
-    /// Whether its header, but for what the log has of it, has a format that SQLite writes: a copy
-    /// would have the same (sqlite.org/fileformat2.html, "File format version numbers").
+    /// Whether the header in the file, regardless of the log, has a format that SQLite can write. A
+    /// copy would have the same format (sqlite.org/fileformat2.html, "File format version
+    /// numbers").
     func hasWrittenFormat() throws -> Bool {
         let header = try directory.root.file(name).read(atMost: 19)
         return header.count == 19 && header[18] <= 2
     }
 
-    /// The length with the log, limited by what the disk holds: a file of holes states any length.
+    /// The size with the log, limited by the allocated blocks. A sparse file can have any size.
     var byteCount: Int64 {
         [name, name + "-wal"].reduce(0) { sum, name in
             guard let status = (try? directory.root.status(of: name)) ?? nil else { return sum }
@@ -98,7 +98,7 @@ struct DatabaseFile: Sendable {
         }
     }
 
-    /// An empty file that SQLite itself fills, with a journal, in a directory of this run's own.
+    /// The URI of an empty file in a run's own directory, which SQLite fills with a journal.
     var draftURI: String {
         ConfinedFileSystem.register()
         return "file:\(Self.escaped(place))?mode=rwc&vfs=\(ConfinedFileSystem.draftName)"
@@ -114,10 +114,10 @@ struct DatabaseFile: Sendable {
         return "file:\(escaped(path))?\(access.parameter)&vfs=\(system)"
     }
 
-    /// The longest path that SQLite takes, in bytes (`MAX_PATHNAME` in os_unix.c).
+    /// The maximum path length for SQLite, in bytes (less than `MAX_PATHNAME` in os_unix.c).
     private static let longestPlace = 500
 
-    /// As sqlite.org/security.html has it for files from elsewhere.
+    /// Follows the recommendations of sqlite.org/security.html for untrusted files.
     static func harden(_ db: Database, indexBytes: @escaping @Sendable () -> Int64) throws {
         guard let connection = db.sqliteConnection else { return }
         for (option, value) in [

@@ -2,17 +2,17 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// A resource that a repair or a rebuild took out of the index, and what is needed to fetch it
-/// again. The index keeps it in the table `damaged` until something is stored for its key.
+/// A resource that a repair or rebuild removed from the index, with the data to download it again.
+/// The table `damaged` keeps it until an object is stored for its key.
 package struct DroppedResource: Sendable {
     package let key: String
     package let url: String
     package let digest: Digest?
-    /// Whether its bytes were accepted although they are not a known image.
+    /// Whether its object was accepted although it is not a known image.
     package let isAnyContent: Bool
-    /// Whether it was stored although its origin forbade it.
+    /// Whether its object was stored although the origin forbids it.
     package let isUnstorable: Bool
-    /// The place of the finding that it was dropped for.
+    /// The position of the verification's finding about its object.
     package let finding: Int
 
     static let columns =
@@ -49,7 +49,7 @@ extension CacheIndex {
         }
     }
 
-    /// The digests of the objects of damaged resources, each once; nil stands for no object.
+    /// Returns the distinct digests of damaged resources; nil if a resource has no digest.
     func damagedDigests() throws(CacheError) -> [Digest?] {
         guard hasDamaged else { return [] }
         return try lookUp { db in

@@ -2,10 +2,10 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The last failure of each resource and the number of runs in a row, for one transaction.
+/// The table of each resource's last failure, for use in one transaction.
 struct FailureTable {
     private let db: Database
-    /// Almost always true: then a success costs nothing.
+    /// Almost always true. A success then costs nothing.
     private var isEmpty: Bool
     /// The number of added failures, and the bytes of their keys and URLs.
     private(set) var added = (rows: 0, bytes: 0)
@@ -37,14 +37,15 @@ struct FailureTable {
         try db.prepared("DELETE FROM failures WHERE key = ?").run(key)
     }
 
-    /// Limited, because a server may answer 404 to everything that a manifest names.
+    /// The maximum number of failures. A server may answer 404 for all entries of a manifest.
     static let rowLimit = 100_000
-    /// The maximum number of bytes of all keys and URLs.
+    /// The maximum size of all keys and URLs, in bytes.
     static let byteLimit = 16 << 20
-    /// In seconds: a month. Failures that are further in the future are forgotten, too.
+    /// A month, in seconds. Failures that are further in the future are removed too.
     static let lifetime: TimeInterval = 30 * 86_400
 
-    /// Forgets old failures and the oldest of too many. Returns the remaining rows and bytes.
+    /// Removes old failures, and the oldest failures beyond the limits. Returns the remaining rows
+    /// and bytes.
     @discardableResult
     static func trim(
         _ db: Database, at instant: Date, to fraction: Double = 1
@@ -55,7 +56,7 @@ struct FailureTable {
         return (bounds.rows, bounds.bytes)
     }
 
-    /// The same in steps, beside other writers. Returns the number of forgotten failures.
+    /// Removes the same failures in steps. Returns their number.
     static func trim(_ index: CacheIndex, unless isCancelled: () -> Bool) throws(CacheError) -> Int
     {
         let instant = Date()
@@ -70,7 +71,7 @@ struct FailureTable {
                     SELECT key FROM failures WHERE key > ? ORDER BY key LIMIT \(WriteStep.rowLimit)
                     """)
                 let page = try keys.rows(last) { try $0.requireText() }
-                // A key that is not UTF-8 is not read as it is.
+                // A key that is not UTF-8 is read with replacements, and may repeat.
                 guard let end = page.last, !end.isSame(as: last) else { return isDone = true }
                 try db.prepared(
                     """
@@ -97,7 +98,7 @@ struct FailureTable {
         _ db: Database, at instant: Date, to fraction: Double
     ) throws -> Bounds {
         let now = instant.timeIntervalSince1970
-        // A clock that was not set knows no age.
+        // The age is unknown if the clock is not set.
         let lifetime = now < ObjectUse.earliest ? .infinity : lifetime
         var bounds = Bounds(first: now - lifetime, last: now + lifetime)
         try db.prepared(
@@ -112,7 +113,7 @@ struct FailureTable {
                 Double(bounds.bytes + bytes) <= fraction * Double(byteLimit)
             else {
                 bounds.isExceeded = true
-                // All that are older go, and those of the same instant.
+                // Removes all older failures, and those of the same time.
                 if failedAt <= bounds.last { bounds.first = max(bounds.first, failedAt.nextUp) }
                 return
             }
@@ -124,7 +125,7 @@ struct FailureTable {
 }
 
 extension Cache {
-    /// The last failures of resources, in the order of the keys; nil for those without one.
+    /// Returns the last failure of each resource; nil without a failure.
     package func failures(_ keys: [String]) throws(CacheError) -> [PastFailure?] {
         guard let index else { return keys.map { _ in nil } }
         return try index.lookUp { db in
@@ -143,18 +144,18 @@ extension Cache {
     }
 }
 
-/// How a resource failed when it was last asked for.
+/// The last failure of a resource.
 public struct PastFailure: Sendable, Equatable {
-    /// The reason's name, such as `http-503`.
+    /// The code of the reason, for example `http-503`.
     public let code: String
     /// The HTTP status, if that is the reason.
     public let status: Int?
-    /// When it failed.
+    /// The time of the failure.
     public let failedAt: Date
-    /// The number of runs in a row.
+    /// The number of consecutive runs in which the resource failed.
     public let count: Int
 
-    /// - Parameter code: text of an index. In another form than larder's own it reads as `unknown`.
+    /// - Parameter code: Text from an index. Invalid codes are replaced by `unknown`.
     package init(code: String?, status: Int?, failedAt: Date, count: Int) {
         self.code = code.flatMap { Self.isCode($0) ? $0 : nil } ?? "unknown"
         self.status = status
@@ -164,14 +165,12 @@ public struct PastFailure: Sendable, Equatable {
 
     private static func isCode(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= 64
-            && text.utf8.allSatisfy {
-                0x61...0x7A ~= $0 || $0.isDigit || $0 == UInt8(ascii: "-")
-            }
+            && text.utf8.allSatisfy { 0x61...0x7A ~= $0 || $0.isDigit || $0 == UInt8(ascii: "-") }
     }
 
     package var age: String { DurationText.describe(max(0, -failedAt.timeIntervalSinceNow)) }
     package var reason: String { status.map { "the server answered with status \($0)" } ?? code }
 
-    /// The statuses of permanent failures, see `PlanPolicy.failureLifetime`.
+    /// The statuses of permanent failures. See `PlanPolicy.failureLifetime`.
     package static let permanentStatuses = [404, 410]
 }

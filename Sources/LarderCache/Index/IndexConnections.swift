@@ -1,14 +1,14 @@
 import Foundation
 import GRDB
 
-/// The connections to an index: one that writes, and some that read beside it. GRDB's own pool
-/// looks for the log by path, not by URI, and would write at each opening to have one.
+/// The connections to an index: a writer and several readers. GRDB's own pool looks for the log by
+/// path instead of URI, and would write on each opening to create a log.
 final class IndexConnections: @unchecked Sendable {
-    // Unchecked because `idle`, `watcher` and `isClosed` are variables; every access holds `lock`.
+    // Unchecked because `idle`, `watcher` and `isClosed` are variables. Each access holds `lock`.
     private static let readerLimit = 4
 
     let writer: DatabaseQueue
-    /// Nil if the writer reads, too: it can do nothing else.
+    /// Nil if the index is read-only. The writer's connection then reads.
     private let openReader: (@Sendable () throws -> DatabaseQueue)?
     private let places = DispatchSemaphore(value: IndexConnections.readerLimit)
     private let lock = NSLock()
@@ -23,8 +23,8 @@ final class IndexConnections: @unchecked Sendable {
 
     deinit { close() }
 
-    /// - Parameter isWatching: Whether always to lend the same connection, which tells of others'
-    ///   changes since it was last asked.
+    /// - Parameter isWatching: Whether to use the same connection in each call, which reports
+    ///   changes by other connections.
     func reading<Value>(
         isWatching: Bool = false, _ body: (DatabaseQueue) throws -> Value
     ) throws -> Value {
@@ -42,7 +42,7 @@ final class IndexConnections: @unchecked Sendable {
         return try body(connection)
     }
 
-    /// Closes all once nobody reads, the writer last: only it can fold the log into the index.
+    /// Closes all connections after the last read. The writer is last and folds the log.
     func close() {
         for _ in 0..<Self.readerLimit { places.wait() }
         defer { for _ in 0..<Self.readerLimit { places.signal() } }
@@ -57,7 +57,7 @@ final class IndexConnections: @unchecked Sendable {
 }
 
 extension DatabaseReader {
-    /// Reads with long statements, ended with `CancellationError` after `isCancelled` is true.
+    /// Reads with long statements. Throws `CancellationError` after `isCancelled` returns true.
     func read<Value>(
         unless isCancelled: @escaping @Sendable () -> Bool, _ body: (Database) throws -> Value
     ) throws -> Value {
@@ -83,7 +83,7 @@ extension Database {
 }
 
 extension DatabaseError {
-    /// What SQLite itself does not find wrong with a file.
+    /// Creates the error for damage that SQLite itself does not find.
     static func corruption(_ message: String, sql: String? = nil) -> DatabaseError {
         DatabaseError(resultCode: .SQLITE_CORRUPT, message: message, sql: sql)
     }

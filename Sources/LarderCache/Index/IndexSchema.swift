@@ -1,17 +1,18 @@
 import GRDB
 import LarderCore
 
-/// The index's tables, as a list of migrations: a released one is never changed.
+/// The tables of the index, as a list of migrations. A released migration is never changed.
 enum IndexSchema {
     enum Origin {
         case none
         case own(migrations: Int)
         case newer
-        /// Also after damage: a single flipped bit may rename a column.
+        /// Also after damage: a flipped bit can rename a column.
         case foreign
     }
 
-    /// Compares the statements that made the tables, before any is read: it may be an endless view.
+    /// Compares the statements that created the tables before any table is read, because a table
+    /// can be an endless view.
     static func origin(of db: Database) throws -> Origin {
         let made = try statements(of: db)
         if made.isEmpty { return .none }
@@ -28,7 +29,7 @@ enum IndexSchema {
 
     static func isCurrent(_ applied: Int) -> Bool { applied == migrations.count }
 
-    /// Whether it can be read as it is: what came later is a table of its own.
+    /// Whether an index can be read without the later migrations.
     static func isReadable(_ applied: Int) -> Bool { applied >= 4 }
     static func hasSpellings(_ applied: Int) -> Bool { applied >= 5 }
     static func hasURLKeys(_ applied: Int) -> Bool { applied >= 6 }
@@ -46,11 +47,11 @@ enum IndexSchema {
         return some.count == names.count ? Set(some) : nil
     }
 
-    /// Type, name, table and statement of something in a schema, as bytes.
+    /// The type, name, table and SQL of an entry of the schema, as bytes.
     private typealias Statement = [[UInt8]]
 
-    /// The digest of the schema after each number of migrations, from none at all. Constants,
-    /// because migrating a database in memory to compare with it took a tenth of a short run.
+    /// The digest of the schema after 0, 1, … migrations. Constants, because migrating a database
+    /// in memory for comparison took a tenth of a short run.
     static let known = [
         "e30fa713fd8f8a9b90b2c2587a67edbebbed5a082c6d2e335a7b4edc220b8d3c",
         "fa6ee121e44915efc95ebb0dd8bb4e40208ec8f8f27df63af2e6969d8dc66ee2",
@@ -64,7 +65,7 @@ enum IndexSchema {
 
     static func digest(of db: Database) throws -> String { digest(of: try statements(of: db)) }
 
-    /// Includes the length of each value, so that different statements cannot have the same bytes.
+    /// Includes the length of each value, so that different statements have different bytes.
     private static func digest(of statements: [Statement]) -> String {
         var running = RunningDigest()
         for value in statements.joined() {
@@ -74,7 +75,7 @@ enum IndexSchema {
         return running.digest.hex
     }
 
-    /// The statements that made a file's tables. Any more than 64 are not larder's.
+    /// Returns the statements that created the tables. More than 64 are not Larder's.
     private static func statements(of db: Database) throws -> [Statement] {
         try db.prepared(
             """
@@ -85,7 +86,7 @@ enum IndexSchema {
         ).rows { row in (0..<4).map { _ in row.value().withBytes { Array($0) } } }
     }
 
-    /// Conditions for rows that break a rule, which SQLite's check passes over when only reading.
+    /// Conditions for invalid rows, which SQLite's check does not find on a read-only connection.
     static let brokenRows = [
         "objects": """
         typeof(digest) IS NOT 'blob' OR length(digest) IS NOT 32 OR typeof(size) IS NOT 'integer'
@@ -106,8 +107,8 @@ enum IndexSchema {
         "typeof(\(column)) NOT IN ('real', 'integer') OR abs(\(column)) > \(RowReader.longestTime)"
     }
 
-    /// Makes the tables of an empty index in one transaction. The migrator would take seven, each
-    /// of which is made durable.
+    /// Creates the tables of an empty index in one transaction. The migrator would use seven
+    /// durable transactions.
     static func create(in db: Database) throws {
         try db.inTransaction(.immediate) {
             try db.execute(
@@ -139,7 +140,7 @@ enum IndexSchema {
     private static let isNoURL = "key NOT GLOB 'http://*' AND key NOT GLOB 'https://*'"
     private static let isOwnKey = "url IS NOT NULL OR \(isNoURL) AND key NOT GLOB 'ni:*'"
 
-    /// The names and statements, in order. Without statements: ``URLKeys/renew(_:)``.
+    /// The names and statements, in order. Without statements, ``URLKeys/renew(_:)`` migrates.
     private static let migrations: KeyValuePairs<String, String?> = [
         "1: objects and resources": """
         CREATE TABLE objects (
@@ -190,9 +191,9 @@ enum IndexSchema {
             pinned_at REAL NOT NULL
         ) STRICT, WITHOUT ROWID;
         """,
-        // What a manifest's `key` had named is told by its URL, or by what no URL begins with.
-        // Where two of them meet, one is fetched again. A URL's row that looks like an icon of
-        // a manifest may be anybody's bytes. A pin that may mean either keeps both.
+        // A key from a manifest has a separate URL, or does not look like a URL. If two rows get
+        // the same key, one is downloaded again. A row of a URL that looks like an icon embedded in
+        // a manifest is deleted, because its bytes may be forged. An ambiguous pin keeps both.
         "4: keys apart from URLs": """
         DELETE FROM resources WHERE url IS NULL AND date IS NULL AND etag IS NULL
             AND last_modified IS NULL AND response_url IS NULL

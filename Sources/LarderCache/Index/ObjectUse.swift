@@ -2,21 +2,21 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// When objects were last used: stored, confirmed, found fresh by a prefetch, or read.
+/// The times at which objects were last stored, confirmed, found fresh by a prefetch, or read.
 package enum ObjectUse {
-    /// Seconds until a use is recorded again: a run that finds everything fresh writes nothing.
+    /// The minimum time between recorded uses, in seconds. Frequent runs then write nothing.
     package static let precision: TimeInterval = 3_600
-    /// Uses are recorded so many at a time, between which other writers get their turn.
+    /// The maximum number of uses to record in one step, after which other processes can write.
     package static let stepLimit = 2_000
-    /// The beginning of 2020, in seconds since 1970: earlier, the clock was not set yet.
+    /// The beginning of 2020, in seconds since 1970. Earlier times are from an unset clock.
     static let earliest: TimeInterval = 1_577_836_800
 
-    /// Whether to record a use at `instant`. It never replaces a later one.
+    /// Whether to record a use at `instant`. A later use is never replaced.
     package static func isDue(_ last: Date, at instant: Date = Date()) -> Bool {
         instant.timeIntervalSince(last) >= precision
     }
 
-    /// The same of a row of `objects o`, as an SQL condition.
+    /// Returns the same condition for a row of `objects o` in SQL.
     package static func isDue(at instant: Date) -> String {
         "\(instant.timeIntervalSince1970) - o.used_at >= \(precision)"
     }
@@ -27,7 +27,7 @@ package enum ObjectUse {
         for object in objects { try update.run(instant.timeIntervalSince1970, object) }
     }
 
-    /// Records uses that are due; nothing if the row is gone, or another object's by now.
+    /// Records uses that are due. Skips rows that were deleted or now belong to another object.
     static func record(
         _ objects: some Sequence<IndexedObject>, at instant: Date, in db: Database
     ) throws {
@@ -41,16 +41,16 @@ package enum ObjectUse {
         }
     }
 
-    /// How many days most uses may be in the future, until it is they that are wrong.
+    /// The number of days after which future times are considered wrong instead of the clock.
     private static let patience = 7
 
-    /// Sets times before ``earliest`` and in the future to now, so that the objects age from now
-    /// on. If most are in the future, today's clock may be wrong, and they stay for a week.
+    /// Replaces times before ``earliest`` and in the future by the current time. If most times are
+    /// in the future, the clock may be wrong, and they are kept for a week.
     static func settle(in index: CacheIndex) throws(CacheError) {
         let now = Date().timeIntervalSince1970
         guard now >= earliest else { return }
         let limit = now + Freshness.clockSkew
-        // The last one is the day since which most are in the future, or 0.
+        // `doubtfulSince` is the day since which most times are in the future, or 0.
         let counts = try index.lookUp { db in
             try db.prepared(
                 """
@@ -98,15 +98,15 @@ package enum ObjectUse {
     }
 }
 
-/// How many, and how much.
+/// The number and size of objects or files.
 public struct ObjectTally: Sendable, Equatable {
-    /// How many there are.
+    /// The number of objects or files.
     public internal(set) var count = 0
-    /// The sum of their bytes: of objects their sizes, of leftovers what is free on disk without
-    /// them: nothing for what has another name (a hard link).
+    /// The size of objects, or the disk space that removing other files frees, in bytes. A file
+    /// with other hard links frees no space.
     public internal(set) var bytes: Int64 = 0
 
-    /// None.
+    /// Creates an empty tally.
     public init() {}
 
     init(_ db: Database, _ table: String) throws {

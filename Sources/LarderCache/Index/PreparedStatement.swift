@@ -3,8 +3,8 @@ import GRDB
 import GRDBSQLite
 import LarderCore
 
-/// A statement whose values are bound and read by SQLite's own functions, because GRDB's boxes
-/// around each value take longer than SQLite does. It must not begin or end a transaction.
+/// A statement whose values are bound and read with SQLite's own functions, because GRDB's wrappers
+/// around values take longer than SQLite itself. It must not begin or end a transaction.
 package struct PreparedStatement {
     private let statement: Statement
     @usableFromInline package let raw: OpaquePointer
@@ -21,7 +21,7 @@ package struct PreparedStatement {
         try finish()
     }
 
-    /// The same for statements that run a million times: Swift does not specialize lists of values.
+    /// Runs a statement that is executed very often: Swift does not specialize parameter packs.
     @inlinable
     package func run(_ bind: (inout Parameters) -> Void) throws {
         reset()
@@ -108,7 +108,7 @@ package struct PreparedStatement {
         return rows
     }
 
-    /// Releases the locks that are held for rows that were not read.
+    /// Releases the locks for unread rows.
     package func reset() { sqlite3_reset(raw) }
 
     private func error(_ code: CInt) -> DatabaseError {
@@ -126,8 +126,8 @@ extension Database {
     }
 }
 
-/// The columns of a statement's current row, each read once and in the order of the statement. The
-/// `require` functions throw `SQLITE_CORRUPT` if the column has another type.
+/// A reader for the columns of a row, each read once and in order. The `require` functions throw
+/// `SQLITE_CORRUPT` if the column has another type.
 package struct RowReader {
     private let raw: OpaquePointer
     private var position: CInt = -1
@@ -140,7 +140,7 @@ package struct RowReader {
         return position
     }
 
-    /// Whether the next column is NULL, or there is none.
+    /// Whether the next column is NULL or does not exist.
     package var isNull: Bool { sqlite3_column_type(raw, position + 1) == SQLITE_NULL }
     package mutating func skip() { position += 1 }
 
@@ -162,7 +162,7 @@ package struct RowReader {
         let isInteger = sqlite3_column_type(raw, position + 1) == SQLITE_INTEGER
         let value = integer()
         guard isInteger, range.contains(value) else {
-            throw corrupt("a row has no number of its kind")
+            throw corrupt("a row has an invalid number")
         }
         return value
     }
@@ -172,12 +172,12 @@ package struct RowReader {
     /// Returns a number; 0 for NULL.
     package mutating func double() -> Double { sqlite3_column_double(raw, advance()) }
 
-    /// Returns a time in seconds since 1970 that a `Date` can have.
+    /// Returns a time in seconds since 1970.
     package mutating func requireTime() throws -> Double {
         let type = sqlite3_column_type(raw, position + 1)
         let value = double()
         guard type == SQLITE_FLOAT || type == SQLITE_INTEGER, abs(value) <= Self.longestTime
-        else { throw corrupt("a row has no time") }
+        else { throw corrupt("a row has an invalid time") }
         return value
     }
 
@@ -185,14 +185,14 @@ package struct RowReader {
         Date(timeIntervalSince1970: try requireTime())
     }
 
-    /// The largest time in seconds, some 30,000 years.
+    /// The maximum time in seconds, about 30,000 years.
     package static let longestTime = 1e12
 
     package mutating func text() -> String? { value().text }
 
     package mutating func requireText() throws -> String {
         let isText = sqlite3_column_type(raw, position + 1) == SQLITE_TEXT
-        guard let text = text(), isText else { throw corrupt("a row has no text") }
+        guard let text = text(), isText else { throw corrupt("a row has an invalid text") }
         return text
     }
 
@@ -201,17 +201,17 @@ package struct RowReader {
 
     package mutating func requireDigest() throws -> Digest {
         if let digest = digest() { return digest }
-        throw corrupt("a row has no digest")
+        throw corrupt("a row has an invalid digest")
     }
 
-    /// Returns the column itself, for as long as the statement stays at this row.
+    /// Returns the column, which is valid until the statement's next step.
     package mutating func value() -> Column { Column(raw: raw, position: advance()) }
 
     private func corrupt(_ message: String) -> DatabaseError {
         .corruption(message, sql: sqlite3_sql(raw).map { String(cString: $0) })
     }
 
-    /// A column of the current row, which another statement of the connection can take as a value.
+    /// A column of the current row, which can be bound to another statement of the connection.
     package struct Column: SQLiteValue {
         fileprivate let raw: OpaquePointer
         fileprivate let position: CInt
@@ -226,7 +226,7 @@ package struct RowReader {
             return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
         }
 
-        /// Lends the bytes; none for NULL.
+        /// Calls `body` with the bytes. NULL has no bytes.
         package func withBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value {
             let start = sqlite3_column_blob(raw, position)
             let count = Int(sqlite3_column_bytes(raw, position))
@@ -239,7 +239,7 @@ package protocol SQLiteValue {
     func bind(to statement: OpaquePointer, at position: CInt) -> CInt
 }
 
-/// Makes SQLite copy the value (SQLITE_TRANSIENT, a macro that C has alone).
+/// Makes SQLite copy the value: SQLITE_TRANSIENT, which Swift does not import.
 private let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
 extension Int64: SQLiteValue {
@@ -268,7 +268,7 @@ extension Double: SQLiteValue {
 
 extension String: SQLiteValue {
     package func bind(to statement: OpaquePointer, at position: CInt) -> CInt {
-        // A null pointer, which an empty buffer may have, would bind NULL.
+        // An empty buffer may have a null pointer, which would bind NULL.
         if isEmpty { return sqlite3_bind_text(statement, position, "", 0, transient) }
         var text = self
         return text.withUTF8 { bytes in

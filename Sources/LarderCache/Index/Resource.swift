@@ -1,34 +1,33 @@
 import Foundation
 import LarderCore
 
-/// A URL, the object it last resolved to, and how to ask for it again.
+/// A URL, its latest object, and its validators.
 public struct Resource: Sendable {
-    /// The key for look-ups: one spelling of the URL for all that are equal, or the manifest's
-    /// `key` if the URL is signed or rotates, or the name of bytes that a manifest held.
+    /// The key for lookups: the normalized URL, the manifest's `key` if the URL is signed or
+    /// rotates, or the name of an icon embedded in a manifest.
     public let key: String
-    /// The URL it was last fetched from, in canonical spelling, or the name of bytes that a
-    /// manifest held.
+    /// The canonical URL of the last download, or the name of an icon embedded in a manifest.
     public let url: String
-    /// Where redirects led: whose validators these are.
+    /// The URL after redirects, to which the validators belong.
     public let responseURL: String
-    /// The object it resolved to.
+    /// The latest object.
     public package(set) var object: StoredObject
-    /// What the origin said about its age and version.
+    /// The header fields about the response's age and version.
     public let validators: Validators
-    /// The digest of the header fields that selected it, as ``Vary/variant(for:)`` has it.
+    /// The digest of the header fields that selected the response (``Vary/variant(for:)``).
     package let variant: Digest?
-    /// When the response was received or last confirmed.
+    /// The time at which the response was received or last confirmed.
     public let receivedAt: Date
-    /// Until when it may be used without asking again.
+    /// The time until which the response is fresh.
     public let freshUntil: Date
 
-    /// Whether it may be used at `instant` without asking its origin. Not if it was received later
-    /// than that, because then a clock was set back.
+    /// Whether the response is fresh at `instant`. It is not if it was received later, because a
+    /// clock was then set back.
     public func isFresh(at instant: Date = Date()) -> Bool {
         freshUntil > instant && receivedAt <= instant.addingTimeInterval(Freshness.clockSkew)
     }
 
-    /// False if the key is the name of other bytes: the row is then worth nothing.
+    /// Whether the key can belong to the object. If it names other bytes, the row is ignored.
     var isAsNamed: Bool { ResourceKey.mayName(object.digest, key.utf8) }
 
     package static func isFresh(at instant: Date) -> String {
@@ -64,27 +63,27 @@ public struct Resource: Sendable {
     package var shownURL: String { url.shown(asURLOf: key) }
 }
 
-/// Bytes in the cache, named by their digest, and what is known of them.
+/// An object of the cache.
 public struct StoredObject: Sendable {
     /// The SHA-256 digest of the bytes.
     public let digest: Digest
-    /// How many bytes there are.
+    /// The number of bytes.
     public internal(set) var size: Int64
-    /// The media type by content, such as `image/png`; nil if it is not a known image.
+    /// The media type of the content, for example `image/png`; nil if it is not a known image.
     public let mediaType: String?
-    /// The width in pixels, if the format has one.
+    /// The width in pixels; nil if unknown.
     public let width: Int?
-    /// The height in pixels, if the format has one.
+    /// The height in pixels; nil if unknown.
     public let height: Int?
-    /// When it was stored.
+    /// The time at which the object was stored.
     public let storedAt: Date
-    /// When one of its resources was last used, within an hour.
+    /// The time at which the object was last used, to within an hour.
     public let usedAt: Date
 
-    /// The path of the object's file beneath the cache root.
+    /// The path of the object's file, relative to the cache's root.
     public var path: String { CacheLayout.path(digest) }
 
-    /// What a check of the bytes found out when they were stored.
+    /// The media type and dimensions.
     public var attributes: ObjectAttributes {
         ObjectAttributes(mediaType: mediaType, width: width, height: height)
     }
@@ -92,12 +91,12 @@ public struct StoredObject: Sendable {
     package static let columns =
         "o.digest, o.size, o.media_type, o.width, o.height, o.stored_at, o.used_at"
 
-    /// Whether a text can be a media type (RFC 6838, section 4.2): it is printed as it is.
+    /// Whether `text` can be printed as a media type (RFC 6838, section 4.2).
     private static func isMediaType(_ text: String) -> Bool {
         text.utf8.count <= 255 && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
     }
 
-    /// A terabyte: sums of more would not fit.
+    /// The maximum size, a terabyte. The sum of larger sizes could overflow.
     package static let largest: Int64 = 1 << 40
 
     package init(_ row: inout RowReader) throws {
@@ -112,7 +111,7 @@ public struct StoredObject: Sendable {
 }
 
 package struct IndexedObject: Sendable {
-    /// The number of its row, which another object may have when it is gone.
+    /// The number of the row, which another object can get after this one is deleted.
     package let row: Int64
     package let digest: Digest
 
@@ -122,16 +121,16 @@ package struct IndexedObject: Sendable {
     }
 }
 
-/// What a check of the bytes found out about them.
+/// The media type and dimensions of an object.
 public struct ObjectAttributes: Sendable, Equatable {
-    /// The media type by content; nil if it is not a known image.
+    /// The media type of the content; nil if it is not a known image.
     public var mediaType: String?
-    /// The width in pixels, if the format has one.
+    /// The width in pixels; nil if unknown.
     public var width: Int?
-    /// The height in pixels, if the format has one.
+    /// The height in pixels; nil if unknown.
     public var height: Int?
 
-    /// Attributes; all unknown by default.
+    /// Creates attributes, which are unknown by default.
     public init(mediaType: String? = nil, width: Int? = nil, height: Int? = nil) {
         self.mediaType = mediaType
         self.width = width

@@ -3,20 +3,20 @@ import GRDB
 import GRDBSQLite
 import LarderCore
 
-/// A temporary database, joined with a cache's index as `cache`.
+/// A temporary database to which a cache's index is attached as `cache`.
 enum ScratchDatabase {
     static func open(at path: String?, joining index: CacheIndex?) throws -> DatabaseQueue {
         var configuration = Configuration()
-        // The paths are valid only as long as the root's descriptor.
+        // Kept, because the paths are valid only while the root's descriptor is open.
         let root = index?.directory.root
         let isFrozen = index?.isFrozen ?? false
         configuration.prepareDatabase { [weak directory = index?.directory] db in
             withExtendedLifetime(root) {}
-            // First: a defended connection keeps its journal.
+            // First, because a hardened connection cannot turn its journal off.
             try db.execute(sql: "PRAGMA main.journal_mode = OFF; PRAGMA main.synchronous = OFF")
             try db.execute(sql: "PRAGMA main.locking_mode = EXCLUSIVE")
             if isFrozen {
-                // Of what is attached, too: it shares no memory then.
+                // Also for the attached index, which then needs no shared memory.
                 try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
                 larder_sqlite_configure(db.sqliteConnection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             }
@@ -35,7 +35,7 @@ enum ScratchDatabase {
     }
 }
 
-/// A set of keys on disk, by their digests, so that memory is bounded.
+/// A set of keys in a temporary database, which bounds memory.
 package struct ScratchKeys {
     private let database: DatabaseQueue
 

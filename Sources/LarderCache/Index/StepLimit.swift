@@ -2,16 +2,17 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// A limit on the steps of a statement, because pages of a foreign index may form a loop: several
-/// times what larder's statements take for the files' size. SQLite reports it as an interrupt.
+/// A limit on the steps of a statement, because the pages of an untrusted index can form a loop.
+/// The limit is several times the steps that Larder's statements need for the size of the files.
+/// SQLite reports an interrupt.
 final class StepLimit {
     private static let interval: CInt = 10_000
     private static let least = 4_000_000
     private static let stepsPerByte = 16
-    /// Whether to end the statements that this thread runs. SQLite asks between steps.
+    /// Ends the statements that this thread runs. Checked between steps.
     @TaskLocal static var cancellation: Cancellation?
 
-    /// A type, because a task-local function crashes in release builds (Swift 6.3: no metadata).
+    /// A structure, because a task-local closure crashes in release builds with Swift 6.3.
     struct Cancellation: Sendable {
         let isCancelled: @Sendable () -> Bool
     }
@@ -28,23 +29,24 @@ final class StepLimit {
 
     static func install(on db: Database, indexBytes: @escaping @Sendable () -> Int64) {
         guard let connection = db.sqliteConnection else { return }
-        // Unmanaged because SQLite keeps a pointer. Released once, because a connection that is
-        // closed calls the destructor of each of its functions: this one is there for that.
+        // Unmanaged because SQLite keeps a pointer. The function exists for its destructor, which
+        // releases the object when the connection is closed.
         let limit = Unmanaged.passRetained(StepLimit(connection, indexBytes)).toOpaque()
         sqlite3_create_function_v2(
             connection, "larder_step_limit", 0, SQLITE_UTF8, limit, { _, _, _ in }, nil, nil,
-            // Released here, because nothing else does.
+            // Unmanaged because C passes a pointer.
             { Unmanaged<StepLimit>.fromOpaque($0!).release() })
-        // Unretained, because the connection, which calls it, keeps it.
+        // Unretained because the connection, which calls the handler, keeps the object.
         sqlite3_progress_handler(
             connection, interval,
             { Unmanaged<StepLimit>.fromOpaque($0!).takeUnretainedValue().count() ? 0 : 1 }, limit)
         sqlite3_trace_v2(
             connection, UInt32(SQLITE_TRACE_STMT),
             { _, limit, _, text in
-                // What a statement causes, such as cascading deletions, comes as a comment.
+                // SQLite reports the effects of a statement, such as cascading deletions, as SQL
+                // comments.
                 if text?.assumingMemoryBound(to: UInt8.self).pointee != UInt8(ascii: "-") {
-                    // Unretained, because the connection, which calls this, keeps it.
+                    // Unretained because the connection, which calls this, keeps the object.
                     Unmanaged<StepLimit>.fromOpaque(limit!).takeUnretainedValue().steps = 0
                 }
                 return 0
@@ -71,30 +73,28 @@ final class StepLimit {
     }
 }
 
-/// Leaves SQLite's write lock free after each step of long work while others commit, and else every
-/// ``patience``: waiting processes poll every millisecond, and cannot be seen.
+/// Pauses between the steps of long work, in which other processes can take SQLite's write lock.
+/// Pauses after each step while other processes commit. Otherwise pauses every ``interval``,
+/// because waiting processes cannot be detected. They poll every millisecond.
 final class StepPause: @unchecked Sendable {
-    // Unchecked because the state is variables; every access holds `lock`. (`Mutex` needs iOS 18.)
-
-    /// How long the lock is left free.
+    // Unchecked because it has variables. Each access holds `lock`. (`Mutex` needs iOS 18.)
     private static let microseconds: UInt32 = 3_000
-    /// How long the lock is kept at most if nobody has committed of late; a step more than that.
-    private static let patience = Duration.milliseconds(40)
-    /// How long whoever has committed is expected to commit again.
-    private static let company = Duration.seconds(1)
+    private static let interval = Duration.milliseconds(40)
+    /// The time after another process's commit in which it is expected to commit again.
+    private static let recency = Duration.seconds(1)
 
     private let lock = NSLock()
     private var version: Int?
     private var lastCommit: ContinuousClock.Instant?
     private var lastPause = ContinuousClock.now
 
-    /// Called after each step, with `PRAGMA data_version`, which changes if others have committed.
+    /// Call after each step with `PRAGMA data_version`, which changes if another process commits.
     func stepEnded(_ version: Int?) {
         let isDue = lock.withLock {
             if self.version != nil, version != self.version { lastCommit = .now }
             self.version = version
-            let isAlone = lastCommit.map { ContinuousClock.now - $0 >= Self.company } ?? true
-            return !isAlone || ContinuousClock.now - lastPause >= Self.patience
+            let isAlone = lastCommit.map { ContinuousClock.now - $0 >= Self.recency } ?? true
+            return !isAlone || ContinuousClock.now - lastPause >= Self.interval
         }
         guard isDue else { return }
         usleep(Self.microseconds)

@@ -1,20 +1,21 @@
 import GRDB
 import LarderCore
 
-/// Keys of URLs in indexes of earlier versions. They have libcurl's spelling, which does not encode
-/// characters such as `|`, keeps backslashes and the manifest's escapes, and drops an empty query.
+/// The migration of URL keys from earlier versions. The old keys have libcurl's spelling, which
+/// does not encode characters such as `|`, keeps backslashes and the manifest's escapes, and drops
+/// an empty query.
 enum URLKeys {
     private static let pageLimit = 500
     private static let mayDiffer = #"key GLOB 'http*' AND key GLOB '*[]"%<>[\^`{|}'']*'"#
 
-    /// Returns today's key and URL for a URL's text; nil if the key is `key`, or it is no URL.
+    /// Returns the current key and URL for a text; nil if the key is `key`, or without a valid URL.
     private static func renewed(_ text: String, from key: String) -> (key: String, url: String)? {
         guard let url = try? HTTPURL(text), !url.key.isSame(as: key) else { return nil }
         return (url.key, url.string)
     }
 
-    /// Gives all rows today's keys. A row keeps its key if another row has the new one. If a key
-    /// also stands for a spelling that has another key today, its row is copied for that.
+    /// Gives all rows current keys. A row keeps its key if another row has the new one. A row is
+    /// copied for each of its spellings that now has another key.
     static func renew(_ db: Database) throws {
         for table in ["resources", "failures"] {
             let update = try db.prepared(
@@ -46,7 +47,7 @@ enum URLKeys {
         }
     }
 
-    /// Calls `body` with the spellings whose key today is not the key of their resource.
+    /// Calls `body` with the spellings whose current key is not the key of their resource.
     static func forEachSpelling(
         in schema: String = "", _ db: Database,
         _ body: (_ text: String, _ old: String, _ new: (key: String, url: String)) throws -> Void
@@ -72,7 +73,7 @@ enum URLKeys {
         try forEach(select) { _, old, new in try body(old, new) }
     }
 
-    /// Goes through pages of rows that have a text and the key of its resource, ordered by text.
+    /// Reads pages of texts and keys of resources, ordered by text.
     private static func forEach(
         _ select: PreparedStatement,
         _ body: (_ text: String, _ old: String, _ new: (key: String, url: String)) throws -> Void
@@ -90,11 +91,10 @@ enum URLKeys {
 }
 
 extension CacheIndex {
-    /// The maximum size of all former keys in memory, in bytes. Other URLs are found by old keys
-    /// only.
+    /// The maximum size of all former keys in memory, in bytes.
     private static let formerKeysLimit = 16 << 20
 
-    /// Returns the index's key for one of today's; nil if there is no other.
+    /// Returns the key in the index for a current key; nil if it has no former key.
     func formerKey(_ key: String, in db: Database) throws -> String? {
         guard let formerKeys else { return nil }
         return try formerKeys.withLock { keys in
@@ -112,7 +112,7 @@ extension CacheIndex {
         }
     }
 
-    /// Lists today's keys of former ones in the table `former_keys`; false if there are none.
+    /// Fills the table `former_keys`. Returns false if the keys of the index are current.
     func listFormerKeys(in db: Database) throws -> Bool {
         guard formerKeys != nil else { return false }
         try db.execute(
@@ -145,9 +145,9 @@ package struct Spelling: Sendable {
 }
 
 extension Cache {
-    /// Records spellings of resources that exist. Nothing is written if all are known.
+    /// Records spellings of existing resources. Writes nothing if all are known.
     package func record(_ spellings: [Spelling]) throws(CacheError) {
-        precondition(spellings.count <= ObjectUse.stepLimit, "others would wait too long")
+        precondition(spellings.count <= ObjectUse.stepLimit, "too many spellings for one step")
         let index = try requireWritable()
         let news = try index.lookUp { db in
             let differs = try db.prepared(

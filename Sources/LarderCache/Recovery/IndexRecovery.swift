@@ -2,12 +2,12 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Makes a new index from what there is: the objects in the tree, checked against their digests,
-/// and the rows of the old index, or of its last snapshot if it is damaged.
+/// Rebuilds the index from the objects, which are compared with their digests, and from the rows of
+/// the old index, or of its last snapshot if the index is damaged.
 ///
-/// Processes that have the old index open find that it was replaced before they report anything as
-/// stored (``CacheIndex/write(_:)``). Killed at any moment, it leaves the old state, the new one,
-/// or a missing index, which the next opening rebuilds.
+/// Processes that have the old index open detect the replacement before they report an object as
+/// stored (``CacheIndex/write(_:)``). A kill leaves the old index, the new index or no index. A
+/// missing index is rebuilt on the next opening.
 struct IndexRecovery {
     private let directory: CacheDirectory
     private let run: RunDirectory
@@ -22,7 +22,8 @@ struct IndexRecovery {
         return try isIndexGone(from: directory)
     }
 
-    /// Whether the index is gone although objects are left; `waiting` for an opening in progress.
+    /// Whether the index is missing although objects exist. With `waiting`, waits for a process
+    /// that is opening the index.
     static func isIndexGone(
         from directory: CacheDirectory, waiting: Bool = false
     ) throws(CacheError) -> Bool {
@@ -41,17 +42,17 @@ struct IndexRecovery {
         guard try isDue(in: directory) else { return nil }
         let lock = try directory.openingLock()
         defer { withExtendedLifetime(lock) {} }
-        // Somebody else may have been quicker.
+        // Another process may have rebuilt it.
         guard try isDue(in: directory) else { return nil }
         return try IndexRecovery(directory).rebuild()
     }
 
-    /// Leaves a mark that ``isDue(in:)`` finds, since others may be using the index.
+    /// Creates a mark for ``isDue(in:)``, because other processes may be using the index.
     static func markDamage(in directory: CacheDirectory) {
         _ = try? directory.root.createOrOpen(CacheLayout.damage)
     }
 
-    /// Rebuilds the index. Throws `.index` if it is a newer version's, which is never touched.
+    /// Rebuilds the index. Throws `.index` if a newer version wrote it, and leaves it unchanged.
     func rebuild(
         isCancelled: @escaping @Sendable () -> Bool = { false },
         onProgress: (ObjectProgress) -> Void = { _ in }
@@ -62,7 +63,7 @@ struct IndexRecovery {
         var stop: DatabaseQueue?
         defer { try? stop?.close() }
         do {
-            // Before anything beside it changes.
+            // First, before any file is changed.
             let index = DatabaseFile(CacheLayout.index, in: directory)
             if try directory.root.status(of: index.name)?.isRegularFile == true {
                 try CacheIndex.refuseNewerVersion(of: index)
@@ -81,7 +82,7 @@ struct IndexRecovery {
             return report
         } catch {
             let error = error as? CacheError ?? CacheError(index: CacheLayout.index, error)
-            // What was only just written, and reads otherwise, is the disk's fault.
+            // Damage in a file that was just written is an error of the disk.
             throw error.isDamage
                 ? CacheError("read", subject: CacheLayout.index, errno: EIO) : error
         }
@@ -98,7 +99,8 @@ struct IndexRecovery {
         return report
     }
 
-    /// Copies the best rows that exist. `stop` is set before rows are copied from the index.
+    /// Copies the rows of the index, or else of its snapshot. Stops other writers before rows are
+    /// copied from the index.
     private func copyRows(
         to database: DatabaseQueue, _ stop: inout DatabaseQueue?,
         unless isCancelled: @escaping @Sendable () -> Bool
@@ -112,42 +114,42 @@ struct IndexRecovery {
                 var configuration = Configuration()
                 configuration.busyMode = .callback(wait.retry)
                 let file = DatabaseFile(name, in: directory)
-                // A snapshot is one file: nothing beside it is its own.
+                // A snapshot has no log.
                 let old = try file.open(source == .index ? .writing : .alone, configuration)
                 defer { try? old.close() }
-                // Without its tables, or with others, it says nothing.
+                // Without Larder's tables, the file is useless.
                 let isIntact =
                     try old.unsafeRead { try CacheIndex.migrations(in: $0, file) } != nil
                     && file.hasWrittenFormat()
                 let complaints = try old.read(unless: isCancelled) {
                     try $0.complaints(isQuick: true, limit: 100)
                 }
-                // Rows that break a rule are left out one by one.
+                // Rows that violate a constraint are deleted below.
                 guard isIntact, complaints.allSatisfy({ $0.hasPrefix("CHECK constraint failed") })
                 else {
                     if source == .index { stop = try? Self.stopCommits(to: file, wait) }
                     continue
                 }
-                // What is copied must be all: the log goes with the old file.
+                // The copy must be complete, because the log is removed with the old file.
                 if source == .index {
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.truncate) }
                     stop = try Self.stopCommits(to: file, wait)
-                    // What came in between: a kill before the new index is there must not cost it.
+                    // Commits since then must survive a kill before the new index is in place.
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.passive) }
                 }
                 try old.copy(to: database, unless: isCancelled)
                 try database.writeWithoutTransaction { db in
                     try db.execute(sql: "PRAGMA journal_mode = MEMORY")
                     for (table, condition) in IndexSchema.brokenRows {
-                        // Resources outlive these objects until `keepDamaged` has their URLs.
+                        // Resources of deleted objects remain until `keepDamaged` has their URLs.
                         let key = table == "objects" ? "OFF" : "ON"
                         try db.execute(sql: "PRAGMA foreign_keys = \(key)")
-                        // One of an older version may not have the column yet.
+                        // An index of an older version may lack the column.
                         try? db.execute(sql: "DELETE FROM \(table) WHERE \(condition)")
                     }
-                    // Migrations, too, must not stop at a resource without an object.
+                    // Migrations must not fail at a resource without an object.
                     try db.execute(sql: "PRAGMA foreign_keys = OFF")
-                    // A row and its indexes may differ, which a quick check passes over.
+                    // A quick check does not compare rows with their indexes.
                     try db.execute(sql: "REINDEX")
                 }
                 let rest = try database.read(unless: isCancelled) {
@@ -156,19 +158,19 @@ struct IndexRecovery {
                 if let complaint = rest.first { throw DatabaseError.corruption(complaint) }
                 return source
             } catch let error as DatabaseError {
-                // Two rows of one name.
-                let isRule = error.resultCode == .SQLITE_CONSTRAINT
-                // A disk that fails says nothing about the rows: they stay where they are.
+                // Two rows have the same key.
+                let isConstraint = error.resultCode == .SQLITE_CONSTRAINT
+                // If the disk is failing, the rows may be intact and must stay.
                 let error = CacheError(index: "\(directory.path)/\(name)", error)
-                guard error.isDamage || isRule else { throw error }
+                guard error.isDamage || isConstraint else { throw error }
                 try DatabaseQueue().backup(to: database)
             }
         }
         return .nothing
     }
 
-    /// Keeps others from committing after rows were copied, which would be lost, until the result
-    /// is closed. Throws `SQLITE_BUSY` if another process goes on writing for longer than `wait`.
+    /// Blocks other writers until the result is closed, because commits after the copy would be
+    /// lost. Throws `SQLITE_BUSY` if another process keeps writing for longer than `wait`.
     private static func stopCommits(
         to file: DatabaseFile, _ wait: WriterWait
     ) throws -> DatabaseQueue {
@@ -180,7 +182,7 @@ struct IndexRecovery {
         return database
     }
 
-    /// Drops rows of damaged objects but keeps their URLs, and adopts objects without a row.
+    /// Removes rows of damaged objects but keeps their URLs, and adds rows for other objects.
     private func compareWithTree(
         _ database: DatabaseQueue, _ report: inout RecoveryReport,
         unless isCancelled: () -> Bool, _ onProgress: (ObjectProgress) -> Void
@@ -189,7 +191,7 @@ struct IndexRecovery {
         let start = ContinuousClock.now
         var progress = ObjectProgress()
         try database.writeWithoutTransaction { db in
-            // About: the tree may have others.
+            // An estimate, because the tree may have other objects.
             let known = try Int.fetchOne(db, sql: "SELECT count(*) FROM objects") ?? 0
             if report.source != .nothing { progress.total = known }
             try db.execute(
@@ -198,7 +200,7 @@ struct IndexRecovery {
                     CREATE TEMP TABLE found (digest BLOB PRIMARY KEY, is_good INTEGER) WITHOUT ROWID
                     """)
             try db.inTransaction {
-                // Before an adopted object can get the number that they point to.
+                // First, because an added object can get a row number that such resources refer to.
                 try keepDamaged(db, where: "o.id IS NULL")
                 try db.execute(
                     sql: "DELETE FROM resources WHERE object NOT IN (SELECT id FROM objects)")
@@ -228,10 +230,10 @@ struct IndexRecovery {
                     } catch { throw CacheError(index: CacheLayout.index, error) }
                 }
                 if isCancelled() { throw CancellationError() }
-                // A snapshot may be older than an eviction: an object that only it has is not lost.
+                // An object that only a snapshot has may have been evicted since.
                 let isLost = report.source == .index ? "f.is_good IS NOT 1" : "f.is_good = 0"
                 try keepDamaged(db, where: isLost)
-                // Their resources, too. What cannot be read may be whole: its row stays.
+                // Also removes resources. Unreadable objects may be whole and keep their rows.
                 try db.execute(
                     sql: """
                         DELETE FROM objects WHERE digest NOT IN
@@ -257,7 +259,7 @@ struct IndexRecovery {
 
     private enum Content { case whole(size: Int64, modified: Date), unreadable, other }
 
-    /// Nil if reading is broken off.
+    /// Returns nil if reading is cancelled.
     private static func check(
         _ entry: ObjectTree.Entry, _ digest: Digest, _ reader: ObjectReader,
         _ isCancelled: () -> Bool
@@ -266,11 +268,10 @@ struct IndexRecovery {
             let file = try entry.parent.file(entry.name)
             let status = try file.status()
             guard status.isRegularFile else { return .other }
-            guard
-                let read = try reader.digest(file, expecting: digest, isCancelled: isCancelled)
+            guard let read = try reader.digest(file, expecting: digest, isCancelled: isCancelled)
             else { return nil }
             guard read.digest == digest else { return .other }
-            // A file from elsewhere may have any time, also one that no index may hold.
+            // A copied file can have a time that is invalid in an index.
             let modified = min(max(TimeInterval(status.modified.tv_sec), 0), RowReader.longestTime)
             return .whole(
                 size: Int64(status.st_size), modified: Date(timeIntervalSince1970: modified))
@@ -279,7 +280,7 @@ struct IndexRecovery {
         } catch  where error.isSparse || [EACCES, EIO].contains(error.errno) { return .unreadable }
     }
 
-    /// Moves the index out of the way: kept under a date if it is damaged, else gone.
+    /// Renames a damaged index. Removes the log of a sound index, which is about to be replaced.
     private func setAside(isDamaged: Bool) throws(CacheError) -> String? {
         var kept: String?
         var stamp = UTCTime.name(Date())
@@ -288,7 +289,7 @@ struct IndexRecovery {
             serial += 1
             stamp = "\(UTCTime.name(Date()))-\(serial)"
         }
-        // The index first: without its log it might look sound, and say what is no longer so.
+        // The index first: without its log it might look sound but be outdated.
         for name in CacheLayout.indexFiles where try directory.root.status(of: name) != nil {
             if isDamaged {
                 let suffix = name.dropFirst(CacheLayout.index.count)
@@ -296,7 +297,7 @@ struct IndexRecovery {
                 try directory.root.rename(name, to: directory.root, as: target)
                 if name == CacheLayout.index { kept = target }
             } else if name != CacheLayout.index {
-                // A log of the old file's must not be played into the new one.
+                // The old log must not be applied to the new index.
                 guard unlinkat(directory.root.raw, name, 0) == 0 else {
                     throw CacheError("unlink", subject: name, errno: errno)
                 }
@@ -306,28 +307,28 @@ struct IndexRecovery {
     }
 }
 
-/// What a rebuilt index was made from.
+/// The result of rebuilding an index.
 public struct RecoveryReport: Sendable, Equatable {
-    /// Where rows came from.
+    /// A source of rows.
     public enum Source: String, Sendable, CaseIterable {
         /// The index itself, which was sound.
         case index
-        /// The last snapshot of it.
+        /// The last snapshot of the index.
         case snapshot
-        /// Nowhere: the objects are there, and what they were fetched from is not known.
+        /// No source. The objects remain, but their URLs are unknown.
         case nothing
     }
 
-    /// Where URLs and what is known of them came from.
+    /// The source of URLs and validators.
     public internal(set) var source = Source.nothing
-    /// Objects whose bytes have their digests; all of them are in the index now.
+    /// The number of whole objects. All of them are in the new index.
     public internal(set) var objects = 0
-    /// URLs that resolve to one of them.
+    /// The number of resources in the new index.
     public internal(set) var resources = 0
-    /// Files that should be objects and whose bytes are others, or cannot be read.
+    /// The number of objects that are damaged or unreadable.
     public internal(set) var damaged = 0
-    /// Whether it was cancelled: then nothing was changed.
+    /// Whether the rebuild was cancelled. The index is then unchanged.
     public internal(set) var isInterrupted = false
-    /// The name of the damaged index beneath the cache root; nil if there was none.
+    /// The new name of the damaged index in the cache's root; nil without a damaged index.
     public internal(set) var setAside: String?
 }
