@@ -5,8 +5,7 @@ import LarderCore
 /// The files of one cache, opened relative to directory descriptors. Holds a `flock` on the root.
 final class CacheDirectory: Sendable {
     let path: String
-    /// The root's path for SQLite, which cannot open files by descriptor. Valid while `root` is
-    /// open.
+    /// The root's path for SQLite, which cannot use descriptors. Valid while `root` is open.
     let databases: String
     let root: FileDescriptor
     let isWritable: Bool
@@ -180,7 +179,7 @@ final class CacheDirectory: Sendable {
         return temporary
     }
 
-    /// Returns the number of entries in `tmp/` except partial bodies: runs in progress, leftovers.
+    /// Returns the number of runs in progress and leftovers in `tmp/`.
     func temporaries() throws(CacheError) -> Int {
         guard let temporary = try root.existingDirectory(CacheLayout.temporary) else { return 0 }
         return try temporary.names().count { $0 != CacheLayout.partial }
@@ -217,7 +216,6 @@ final class CacheDirectory: Sendable {
         return try root.names().allSatisfy(own.contains)
     }
 
-    /// Whether the directory has a file that only Larder creates.
     private func isMarked() throws(CacheError) -> Bool {
         do throws(CacheError) {
             let objects = try root.directory(CacheLayout.objects)
@@ -245,7 +243,7 @@ final class CacheDirectory: Sendable {
         try root.createOrOpen(CacheLayout.tag).write(Array(CacheLayout.tagContents.utf8))
     }
 
-    /// Replaces a small, expendable file atomically but not durably.
+    /// Replaces an expendable file atomically but not durably.
     func replace(
         _ name: String, beneath parent: FileDescriptor, with bytes: [UInt8]
     ) throws(CacheError) {

@@ -40,8 +40,7 @@ public struct LockWait: Sendable {
     var unlimited: LockWait { LockWait(limit: nil, onWait: onWait, isCancelled: isCancelled) }
 
     /// Takes a flock(2) lock, `LOCK_SH` or `LOCK_EX`. Throws `.locked` after the limit. Polls every
-    /// 1 to 100 ms, because a blocked flock(2) can only be ended by a signal, and signals belong to
-    /// the program.
+    /// 1 to 100 ms, because only signals, which belong to the program, end a blocked flock(2).
     func take(
         _ operation: Int32, on file: FileDescriptor, subject: String, describeHolder: () -> String
     ) throws(CacheError) {

@@ -70,7 +70,7 @@ struct DiskSpace {
 /// Blocks that an eviction frees on a full disk, because deleting rows needs space for the log.
 struct Reserve {
     private static let sizes: ClosedRange<Int64> = (1 << 20)...(4 << 20)
-    /// The free space that is required to take a reserve, as a multiple of its size.
+    /// The required free space, as a multiple of the reserve's size.
     private static let margin: Int64 = 16
 
     let directory: CacheDirectory

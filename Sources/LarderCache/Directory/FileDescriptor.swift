@@ -85,7 +85,6 @@ package final class FileDescriptor: Sendable {
         try result.get()
     }
 
-    /// Reads up to `buffer.count` bytes. Returns the number of bytes, 0 at the end of the file.
     package func read(into buffer: UnsafeMutableRawBufferPointer) throws(CacheError) -> Int {
         while true {
             let count = Foundation.read(raw, buffer.baseAddress, buffer.count)
@@ -115,8 +114,7 @@ package final class FileDescriptor: Sendable {
         return bytes
     }
 
-    /// Reads from `offset` until `buffer` is full or the file ends, without moving the position.
-    /// Returns the number of bytes.
+    /// Reads until `buffer` is full or the file ends, without moving the position.
     package func read(
         at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
     ) throws(CacheError) -> Int {
@@ -234,7 +232,6 @@ package final class FileDescriptor: Sendable {
             message: "another process removes each directory that larder creates in it")
     }
 
-    /// Opens and locks the directory `name`; nil if it is locked or cannot be opened.
     func lockAbandoned(_ name: String) -> FileDescriptor? {
         guard let directory = try? directory(name), flock(directory.raw, LOCK_EX | LOCK_NB) == 0
         else { return nil }

@@ -22,7 +22,6 @@ package struct FileIdentity: Sendable, Hashable {
         return "\(device) \(inode) \(size) \(times[0]) \(times[1])"
     }
 
-    /// Identifies the file at a path that the user named. Nil if it cannot be found or accessed.
     package init?(path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -54,8 +53,8 @@ extension stat {
 
     /// The size on disk. The unit of st_blocks is 512 bytes on all systems (stat(2)).
     package var allocatedBytes: Int64 { Int64(st_blocks) * 512 }
-    /// The maximum size that is plausible for the allocated bytes: 16 times as many, because some
-    /// file systems compress, plus 1 MiB. A sparse file can have any size.
+    /// The maximum size that is plausible for the allocated bytes: 16 times as much, because some
+    /// file systems compress, plus 1 MiB.
     package var plausibleBytes: Int64 {
         min(max(0, Int64(st_blocks)), 1 << 48) * 512 * 16 + 1 << 20
     }

@@ -3,7 +3,6 @@ import Foundation
 /// Threads that report a failed start. If the system cannot start a thread, libdispatch retries
 /// without limit, and Foundation's `Thread` silently never runs.
 package enum HelperThread {
-    /// The error after a failed start. Names the limit that was reached.
     package static var shortage: CacheError { shortage(isOfRoom: !hasRoom(usualThread)) }
 
     private static func shortage(isOfRoom: Bool) -> CacheError {
@@ -24,8 +23,7 @@ package enum HelperThread {
     }
 
     /// Calls `body` on the calling thread and on up to `count - 1` new threads, and waits for all.
-    /// Each call must process work until none is left, because only the calling thread is certain
-    /// to run.
+    /// Each call must work until nothing is left, because no new thread may start.
     package static func share(_ count: Int, _ body: @Sendable () -> Void) {
         withoutActuallyEscaping(body) { body in
             var helpers: [pthread_t] = []
@@ -80,8 +78,7 @@ package enum HelperThread {
         #else
             var thread = pthread_t()
         #endif
-        // Unmanaged because C passes a pointer. The new thread releases it, or this function if no
-        // thread starts.
+        // Unmanaged because C passes a pointer. The new thread releases it.
         let work = Unmanaged.passRetained(Work(body))
         let code = pthread_create(&thread, &attributes, { HelperThread.run($0) }, work.toOpaque())
         guard code == 0 else {
@@ -132,7 +129,6 @@ final class Locked<Value>: @unchecked Sendable {
     }
 }
 
-/// A source of unique numbers.
 typealias Counter = Locked<Int>
 
 extension Locked<Int> {

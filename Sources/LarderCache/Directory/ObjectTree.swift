@@ -17,9 +17,8 @@ struct ObjectTree {
 
     init(_ directory: CacheDirectory) { self.directory = directory }
 
-    /// Calls `body` for each name in each fan-out directory, and for all other names in the tree's
-    /// root. Calls `onRefusal` for a fan-out directory that cannot be accessed. By default, that
-    /// throws the error.
+    /// Calls `body` for each name in each fan-out directory, and for all other names in the root.
+    /// Calls `onRefusal`, which throws by default, if a fan-out directory cannot be accessed.
     func walk(
         onRefusal: (CacheError) throws(CacheError) -> Void = { (error) throws(CacheError) in
             throw error
@@ -61,7 +60,7 @@ struct ObjectTree {
     }
 
     private func entry(_ name: String, in parent: FileDescriptor, prefix: String) -> Entry {
-        // Only the lowercase name is the object's. Other spellings may be other files.
+        // Upper case names another file on most systems.
         let digest = Digest(hex: name).flatMap { $0.hex == name ? $0 : nil }
         let isHome = !prefix.isEmpty && name.hasPrefix(prefix)
         return Entry(
@@ -71,10 +70,9 @@ struct ObjectTree {
     }
 }
 
-/// A reader with one buffer for all files, because allocating takes longer than reading a small
-/// file.
+/// A file reader that reuses its buffer: allocating one takes longer than reading a small file.
 package final class ObjectReader {
-    // Large enough to make the cost of system calls small, small enough for the processor's cache.
+    // Large enough to make system calls cheap, small enough for the processor's cache.
     private let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: 256 * 1024, alignment: 16)
     private let budget: SparseBudget
@@ -119,13 +117,12 @@ package final class ObjectReader {
     }
 }
 
-/// A check whether objects have files. Opens each fan-out directory once, so that checking an
-/// object takes one system call.
+/// Checks whether objects have files, with one system call for each object.
 package final class ObjectPresence: @unchecked Sendable {
     // Unchecked because it has variables. Callers use one thread or serial queue.
     private let directory: CacheDirectory
     private var tree: FileDescriptor?
-    /// Whether the fan-out directory for a digest's first byte can be accessed.
+    /// By the first byte of digests.
     private var canEnter = [Bool?](repeating: nil, count: 256)
 
     init(in directory: CacheDirectory) { self.directory = directory }

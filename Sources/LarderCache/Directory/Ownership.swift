@@ -5,8 +5,7 @@ import Foundation
 package enum Ownership {
     static func isTrusted(_ owner: uid_t) -> Bool { owner == geteuid() || owner == 0 }
 
-    /// Returns the reason why another user could change the file, or nil. A sticky directory is
-    /// refused, because all users can create files in it.
+    /// Returns the reason why another user could change the file. The sticky bit does not help.
     static func fault(of status: stat) -> String? {
         guard isTrusted(status.st_uid) else {
             return "belongs to \(name(of: status.st_uid)); run larder as that user, or choose"
@@ -49,7 +48,7 @@ package enum Ownership {
         }
     }
 
-    /// Uses the number if the group has no name, or more members than fit into the buffer.
+    /// Returns the number if the group's members do not fit into the buffer.
     private static func name(ofGroup group: gid_t) -> String {
         var entry = Foundation.group()
         var found: UnsafeMutablePointer<Foundation.group>?

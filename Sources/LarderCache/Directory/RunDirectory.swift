@@ -1,7 +1,6 @@
 import Foundation
 import LarderCore
 
-/// An open file in a run's directory.
 typealias RunFile = (name: String, descriptor: FileDescriptor)
 
 /// A run's own directory in `tmp/`, for staged bodies and the plan. The kernel releases its lock
@@ -61,7 +60,6 @@ final class RunDirectory: Sendable {
     func uniqueName() -> String { String(serial.next(), radix: 36) }
     func remove(_ name: String) { unlinkat(directory.raw, name, 0) }
 
-    /// Makes a file durable and moves it to `root`.
     func publish(_ file: String, as name: String, in root: FileDescriptor) throws(CacheError) {
         try Durability.add(try directory.open(file, flags: O_RDONLY))
         try Durability.flush(root)

@@ -76,8 +76,7 @@ package struct UsersPath {
         return String(path: target)
     }
 
-    /// Whether a directory is on procfs. Only the kernel creates links there, and some targets are
-    /// not paths, for example of `/dev/fd/3`.
+    /// Only the kernel creates links on procfs, and some targets (of `/dev/fd/3`) are not paths.
     private static func isOfProcesses(_ path: String) -> Bool {
         #if os(Linux)
             var status = statfs()
@@ -88,8 +87,7 @@ package struct UsersPath {
         #endif
     }
 
-    /// Throws `.unusable` if the path leads through another user's link. With `isLast`, only if
-    /// that is its last component.
+    /// Throws `.unusable` if the path, or with `isLast` its last name, is another user's link.
     func checkLinks(isLast: Bool = false) throws(CacheError) {
         guard let foreignLink, foreignLink.isLast || !isLast else { return }
         throw CacheError(
@@ -157,8 +155,7 @@ package struct UsersPath {
         #endif
     }
 
-    /// Opens or creates a file for writing. Refuses another user's file in a directory that other
-    /// users can write to.
+    /// Opens or creates a file for writing.
     package func file(flags: Int32, mode: mode_t) throws(CacheError) -> FileDescriptor {
         try checkLinks()
         let parent = try openPlain(place.parentDirectory)
@@ -177,7 +174,7 @@ package struct UsersPath {
             }
             let file = FileDescriptor(taking: raw, subject: named)
             let (own, folder) = (try file.status(), try parent.status())
-            // The rule of fs.protected_regular (proc(5)).
+            // Like fs.protected_regular (proc(5)).
             guard
                 !own.isRegularFile || Ownership.isTrusted(own.st_uid)
                     || own.st_uid == folder.st_uid || folder.st_mode & 0o022 == 0

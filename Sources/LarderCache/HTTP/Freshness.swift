@@ -72,8 +72,7 @@ package struct CacheControl: Equatable, Sendable {
     /// `public`, `s-maxage` or `must-revalidate`: shared despite credentials (section 3.5).
     private var isForShared = false
 
-    /// Whether a shared cache may store the response. The request of a personal response had
-    /// credentials.
+    /// Whether a shared cache may store the response; `isPersonal` if the request had credentials.
     package func mayBeShared(isPersonal: Bool) -> Bool {
         !isNoStore && !isPrivate && (!isPersonal || isForShared)
     }

@@ -100,9 +100,8 @@ package struct Vary: Equatable, Sendable {
         self.names = names.sorted()
     }
 
-    /// Returns a digest of the header fields that select the variant; nil if none does. Values can
-    /// be secrets, which an index must not contain. Fields with one name are combined (RFC 9111,
-    /// section 4.1).
+    /// Returns a digest of the header fields that select the variant; nil if none does. The values
+    /// may be secrets. Fields with the same name are combined (RFC 9111, section 4.1).
     package func variant(for fields: [(name: String, value: String)]) -> Digest? {
         guard !names.isEmpty else { return nil }
         var sent: [[UInt8]: [UInt8]] = [:]

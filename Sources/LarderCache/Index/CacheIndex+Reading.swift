@@ -81,7 +81,6 @@ extension CacheIndex {
         try rows(StoredObject.columns, fanOut: byte, as: StoredObject.init)
     }
 
-    /// SQLite reads these only from its index on digests.
     func digests(fanOut byte: UInt8) throws(CacheError) -> [Digest] {
         try rows("o.digest", fanOut: byte) { try $0.requireDigest() }
     }

@@ -83,8 +83,7 @@ extension CacheIndex {
         } catch { throw file.failure(error) }
     }
 
-    /// Calls `body` with a larger page cache, for work that repeatedly changes pages all over the
-    /// index.
+    /// Calls `body` with a page cache for work that changes many pages repeatedly.
     func withRoom<Value>(_ body: () throws -> Value) throws -> Value {
         func set(cache: Int, checkpoint: Int) throws {
             try connections.writer.writeWithoutTransaction {
@@ -119,7 +118,7 @@ extension CacheIndex {
             // Not durable, because a power cut may undo it without harm.
             try writeStep(isDurable: false) { db in
                 let deadline = ContinuousClock.now + WriteStep.time
-                // Each row is the result of moving one page.
+                // Each step moves one page.
                 let vacuum = try db.prepared(
                     "PRAGMA incremental_vacuum(\(min(free, Self.pagesPerStep)))")
                 defer { vacuum.reset() }

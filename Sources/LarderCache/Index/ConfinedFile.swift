@@ -23,8 +23,8 @@ enum ConfinedFile {
         let isFrozen: Bool
     }
 
-    /// A handful of values, never freed because open files point at them. Unsafe because it is a
-    /// variable. Each access holds `lock`.
+    /// Never freed, because open files point to the methods. Unsafe because it is a variable. Each
+    /// access holds `lock`.
     private nonisolated(unsafe) static var known: [Kind: UnsafeMutablePointer<Methods>] = [:]
 
     /// Returns the methods that replace `original`. Locks of a frozen file do nothing.

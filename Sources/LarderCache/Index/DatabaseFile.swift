@@ -82,9 +82,8 @@ struct DatabaseFile: Sendable {
     /// Creates an empty file if none exists. SQLite would apply the umask to the mode.
     func make() { _ = try? directory.root.create(name) }
 
-    /// Whether the header in the file, regardless of the log, has a format that SQLite can write. A
-    /// copy would have the same format (sqlite.org/fileformat2.html, "File format version
-    /// numbers").
+    /// Whether SQLite can write the file's format, regardless of the log. A copy has the same format
+    /// (sqlite.org/fileformat2.html, "File format version numbers").
     func hasWrittenFormat() throws -> Bool {
         let header = try directory.root.file(name).read(atMost: 19)
         return header.count == 19 && header[18] <= 2

@@ -44,8 +44,7 @@ struct FailureTable {
     /// A month, in seconds. Failures that are further in the future are removed too.
     static let lifetime: TimeInterval = 30 * 86_400
 
-    /// Removes old failures, and the oldest failures beyond the limits. Returns the remaining rows
-    /// and bytes.
+    /// Removes old failures, and the oldest beyond the limits. Returns the remaining totals.
     @discardableResult
     static func trim(
         _ db: Database, at instant: Date, to fraction: Double = 1

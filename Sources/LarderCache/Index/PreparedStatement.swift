@@ -172,7 +172,6 @@ package struct RowReader {
     /// Returns a number; 0 for NULL.
     package mutating func double() -> Double { sqlite3_column_double(raw, advance()) }
 
-    /// Returns a time in seconds since 1970.
     package mutating func requireTime() throws -> Double {
         let type = sqlite3_column_type(raw, position + 1)
         let value = double()

@@ -2,9 +2,9 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// A limit on the steps of a statement, because the pages of an untrusted index can form a loop.
-/// The limit is several times the steps that Larder's statements need for the size of the files.
-/// SQLite reports an interrupt.
+/// A limit on the steps of a statement, because the pages of an untrusted index can form a loop. It
+/// is several times the steps that Larder's statements need for the files' size. SQLite reports an
+/// interrupt.
 final class StepLimit {
     private static let interval: CInt = 10_000
     private static let least = 4_000_000
@@ -43,8 +43,7 @@ final class StepLimit {
         sqlite3_trace_v2(
             connection, UInt32(SQLITE_TRACE_STMT),
             { _, limit, _, text in
-                // SQLite reports the effects of a statement, such as cascading deletions, as SQL
-                // comments.
+                // SQLite reports effects of a statement, such as cascading deletions, as comments.
                 if text?.assumingMemoryBound(to: UInt8.self).pointee != UInt8(ascii: "-") {
                     // Unretained because the connection, which calls this, keeps the object.
                     Unmanaged<StepLimit>.fromOpaque(limit!).takeUnretainedValue().steps = 0
@@ -73,9 +72,9 @@ final class StepLimit {
     }
 }
 
-/// Pauses between the steps of long work, in which other processes can take SQLite's write lock.
-/// Pauses after each step while other processes commit. Otherwise pauses every ``interval``,
-/// because waiting processes cannot be detected. They poll every millisecond.
+/// Pauses between the steps of long work, in which other processes can take SQLite's write lock:
+/// after each step while others commit, and otherwise at intervals, because processes that wait
+/// cannot be detected. They poll every millisecond.
 final class StepPause: @unchecked Sendable {
     // Unchecked because it has variables. Each access holds `lock`. (`Mutex` needs iOS 18.)
     private static let microseconds: UInt32 = 3_000

@@ -1,9 +1,8 @@
 import GRDB
 import LarderCore
 
-/// The migration of URL keys from earlier versions. The old keys have libcurl's spelling, which
-/// does not encode characters such as `|`, keeps backslashes and the manifest's escapes, and drops
-/// an empty query.
+/// The migration of URL keys from earlier versions. Old keys have libcurl's spelling: characters
+/// such as `|` are not encoded, backslashes and escapes are kept, and an empty query is dropped.
 enum URLKeys {
     private static let pageLimit = 500
     private static let mayDiffer = #"key GLOB 'http*' AND key GLOB '*[]"%<>[\^`{|}'']*'"#

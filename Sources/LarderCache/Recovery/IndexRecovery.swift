@@ -6,8 +6,8 @@ import LarderCore
 /// the old index, or of its last snapshot if the index is damaged.
 ///
 /// Processes that have the old index open detect the replacement before they report an object as
-/// stored (``CacheIndex/write(_:)``). A kill leaves the old index, the new index or no index. A
-/// missing index is rebuilt on the next opening.
+/// stored (``CacheIndex/write(_:)``). A kill leaves the old index, the new one, or none, which the
+/// next opening rebuilds.
 struct IndexRecovery {
     private let directory: CacheDirectory
     private let run: RunDirectory
