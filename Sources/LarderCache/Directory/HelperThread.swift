@@ -23,7 +23,7 @@ package enum HelperThread {
     }
 
     /// Calls `body` on the calling thread and on up to `count - 1` new threads, and waits for all.
-    /// Each call must work until nothing is left, because no new thread may start.
+    /// Each call must work until nothing is left, because new threads may fail to start.
     package static func share(_ count: Int, _ body: @Sendable () -> Void) {
         withoutActuallyEscaping(body) { body in
             var helpers: [pthread_t] = []

@@ -117,7 +117,7 @@ package final class ObjectReader {
     }
 }
 
-/// Checks whether objects have files, with one system call for each object.
+/// A check for objects' files, with one system call for each object.
 package final class ObjectPresence: @unchecked Sendable {
     // Unchecked because it has variables. Callers use one thread or serial queue.
     private let directory: CacheDirectory

@@ -1,11 +1,11 @@
 import CLarderSystem
 import Foundation
 
-/// Checks whether other users could change a file or directory.
+/// Checks of files and directories that other users could change.
 package enum Ownership {
     static func isTrusted(_ owner: uid_t) -> Bool { owner == geteuid() || owner == 0 }
 
-    /// Returns the reason why another user could change the file. The sticky bit does not help.
+    /// Returns why another user could change the file. The sticky bit still allows new files.
     static func fault(of status: stat) -> String? {
         guard isTrusted(status.st_uid) else {
             return "belongs to \(name(of: status.st_uid)); run larder as that user, or choose"
@@ -62,8 +62,8 @@ package enum Ownership {
     }
 }
 
-/// Opens and checks the root of a cache. On a read-only medium the owner is irrelevant, because
-/// objects are checked against their digests.
+/// Checks of a cache's root. On a read-only medium the owner is irrelevant, because objects are
+/// compared with their digests.
 enum CacheRoot {
     /// Throws `.unusable` if another user could change the directory, or owns a link on the path.
     static func open(
@@ -77,8 +77,7 @@ enum CacheRoot {
         } catch  where error.errno == ENOENT {
             throw CacheError(.missing, subject: path, message: "there is no cache here")
         }
-        let isWritable = faccessat(root.raw, ".", W_OK, 0) == 0
-        guard isWritable else { return (root, false) }
+        guard faccessat(root.raw, ".", W_OK, 0) == 0 else { return (root, false) }
         try place.checkLinks()
         try Ownership.check(root.status(), of: path)
         return (try root.reopened(as: path, isGuarded: true), true)

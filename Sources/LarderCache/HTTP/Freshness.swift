@@ -1,7 +1,7 @@
 import Foundation
 import LarderCore
 
-/// The freshness of responses (RFC 9111, section 4.2). All times are in seconds.
+/// The freshness of responses (RFC 9111, section 4.2). Durations are in seconds.
 package enum Freshness {
     /// The lifetime of a response without any information about it: a day.
     static let fallback: TimeInterval = 86_400

@@ -14,7 +14,7 @@ extension CacheIndex {
                     try db.execute(sql: "PRAGMA cache_size = -\(Self.roomyCache)")
                     defer { try? db.execute(sql: "PRAGMA cache_size = -\(Self.usualCache)") }
                     var complaints = try db.complaints(isQuick: isQuick, limit: 20)
-                    guard try IndexSchema.isIntact(db) else {
+                    guard case .own = try IndexSchema.origin(of: db) else {
                         return complaints + ["the tables are not larder's"]
                     }
                     let dangling = try db.prepared("PRAGMA foreign_key_check").rows { _ in }.count
@@ -67,20 +67,18 @@ extension CacheIndex {
     }
 
     func syncLog() throws(CacheError) {
-        do {
-            try connections.writer.writeWithoutTransaction { db in
-                var log: UnsafeMutablePointer<sqlite3_file>?
-                var code = sqlite3_file_control(
-                    db.sqliteConnection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log)
-                if code == SQLITE_OK, let log, let methods = log.pointee.pMethods {
-                    code = methods.pointee.xSync(log, SQLITE_SYNC_FULL | SQLITE_SYNC_DATAONLY)
-                }
-                guard code == SQLITE_OK else {
-                    throw DatabaseError(
-                        resultCode: ResultCode(rawValue: code), message: "the log's sync failed")
-                }
+        try withWriter { db in
+            var log: UnsafeMutablePointer<sqlite3_file>?
+            var code = sqlite3_file_control(
+                db.sqliteConnection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log)
+            if code == SQLITE_OK, let log, let methods = log.pointee.pMethods {
+                code = methods.pointee.xSync(log, SQLITE_SYNC_FULL | SQLITE_SYNC_DATAONLY)
             }
-        } catch { throw file.failure(error) }
+            guard code == SQLITE_OK else {
+                throw DatabaseError(
+                    resultCode: ResultCode(rawValue: code), message: "the log's sync failed")
+            }
+        }
     }
 
     /// Calls `body` with a page cache for work that changes many pages repeatedly.

@@ -112,7 +112,7 @@ final class CacheIndex: Sendable {
             do {
                 (queue, applied) = try open(access)
             } catch let error as DatabaseError where isWritten && Self.mayLackRoom(error) {
-                // A full or read-only disk has no space for shared memory. These modes need none.
+                // A full or read-only disk has no space for shared memory. Other modes need none.
                 let isFixed = faccessat(directory.root.raw, CacheLayout.index, W_OK, 0) != 0
                 if isFixed { access = .frozen }
                 (queue, applied) = try open(isFixed ? .frozen : .withLog)
@@ -193,27 +193,29 @@ final class CacheIndex: Sendable {
     /// Writes a batch in one transaction. If it is not durable, ``syncLog()`` makes it durable.
     /// Throws if the index was replaced, because the batch is then lost.
     func write(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
-        do {
-            // In one access to the connection, so that other commits of this process stay durable.
-            try connections.writer.writeWithoutTransaction { db in
-                if !isDurable { try db.execute(sql: "PRAGMA synchronous = NORMAL") }
-                let written = Result { try commit(db, body) }
-                if !isDurable { try db.execute(sql: "PRAGMA synchronous = FULL") }
-                try written.get()
-                // Other processes do not see this commit and may overwrite it in the log.
-                if SharedMemory.isLost { throw DatabaseError(resultCode: .SQLITE_IOERR) }
-            }
-        } catch { throw file.failure(error) }
+        // In one access to the connection, so that other commits of this process stay durable.
+        try withWriter { db in
+            if !isDurable { try db.execute(sql: "PRAGMA synchronous = NORMAL") }
+            let written = Result { try commit(db, body) }
+            if !isDurable { try db.execute(sql: "PRAGMA synchronous = FULL") }
+            try written.get()
+            // Other processes do not see this commit and may overwrite it in the log.
+            if SharedMemory.isLost { throw DatabaseError(resultCode: .SQLITE_IOERR) }
+        }
         try confirmPlace()
     }
 
     /// Writes a batch unless another process holds SQLite's lock for ``WriterWait/moment``.
     func writeInPassing(_ body: (Database) throws -> Void) throws(CacheError) {
+        // In one access to the connection, so that the limit applies only to this batch.
+        try withWriter { db in
+            try wait.limited(to: WriterWait.moment) { try commit(db, body) }
+        }
+    }
+
+    func withWriter(_ body: (Database) throws -> Void) throws(CacheError) {
         do {
-            // In one access to the connection, so that the limit applies only to this batch.
-            try connections.writer.writeWithoutTransaction { db in
-                try wait.limited(to: WriterWait.moment) { try commit(db, body) }
-            }
+            try connections.writer.writeWithoutTransaction(body)
         } catch { throw file.failure(error) }
     }
 

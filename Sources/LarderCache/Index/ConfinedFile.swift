@@ -87,7 +87,7 @@ enum ConfinedFile {
             guard code == SQLITE_OK, let start = address.pointee,
                 !allocateBlocks(start, Int(size))
             else { return code }
-            // SQLite must not use the address.
+            // Otherwise SQLite would keep the address.
             address.pointee = nil
             return SQLITE_FULL
         }

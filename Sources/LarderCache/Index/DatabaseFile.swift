@@ -82,7 +82,7 @@ struct DatabaseFile: Sendable {
     /// Creates an empty file if none exists. SQLite would apply the umask to the mode.
     func make() { _ = try? directory.root.create(name) }
 
-    /// Whether SQLite can write the file's format, regardless of the log. A copy has the same format
+    /// Whether SQLite can write the file format, regardless of the log. A copy has the same format
     /// (sqlite.org/fileformat2.html, "File format version numbers").
     func hasWrittenFormat() throws -> Bool {
         let header = try directory.root.file(name).read(atMost: 19)

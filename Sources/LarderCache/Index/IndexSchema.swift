@@ -35,16 +35,10 @@ enum IndexSchema {
     static func hasURLKeys(_ applied: Int) -> Bool { applied >= 6 }
     static func hasDamaged(_ applied: Int) -> Bool { applied >= 7 }
 
-    static func isIntact(_ db: Database) throws -> Bool {
-        if case .own = try origin(of: db) { return true }
-        return false
-    }
-
     private static func identifiers(_ db: Database) throws -> Set<String>? {
         let names = try db.prepared("SELECT identifier FROM grdb_migrations LIMIT 1000")
             .rows { try? $0.requireText() }
-        let some = names.compactMap(\.self)
-        return some.count == names.count ? Set(some) : nil
+        return names.contains(nil) ? nil : Set(names.compactMap(\.self))
     }
 
     /// The type, name, table and SQL of an entry of the schema, as bytes.

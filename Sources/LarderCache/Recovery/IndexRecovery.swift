@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Rebuilds the index from the objects, which are compared with their digests, and from the rows of
-/// the old index, or of its last snapshot if the index is damaged.
+/// A rebuild of the index from the objects, which are compared with their digests, and from the
+/// rows of the old index, or of its last snapshot if the index is damaged.
 ///
 /// Processes that have the old index open detect the replacement before they report an object as
 /// stored (``CacheIndex/write(_:)``). A kill leaves the old index, the new one, or none, which the
@@ -212,18 +212,18 @@ struct IndexRecovery {
                     """)
                 let mark = try db.prepared("INSERT INTO temp.found VALUES (?, ?)")
                 try ObjectTree(directory).walk { (entry) throws(CacheError) in
-                    guard let digest = entry.digest, !isCancelled() else { return }
-                    guard let content = try Self.check(entry, digest, reader, isCancelled)
+                    guard let digest = entry.digest, !isCancelled(),
+                        let (isGood, whole) = try Self.check(entry, digest, reader, isCancelled)
                     else { return }
-                    if case .whole = content { report.objects += 1 } else { report.damaged += 1 }
-                    var isGood = true
-                    if case .other = content { isGood = false }
                     do {
                         progress.objects += 1
                         progress.seconds = (ContinuousClock.now - start) / .seconds(1)
-                        if case .whole(let size, let modified) = content {
-                            progress.bytes += size
-                            try insert.run(digest, size, modified.timeIntervalSince1970)
+                        if let whole {
+                            report.objects += 1
+                            progress.bytes += whole.size
+                            try insert.run(digest, whole.size, whole.modified)
+                        } else {
+                            report.damaged += 1
                         }
                         try mark.run(digest, isGood ? 1 : 0)
                         if isGood { onProgress(progress) }
@@ -257,9 +257,9 @@ struct IndexRecovery {
         ).forEach { try DroppedResource(&$0, finding: 0).keep(in: db) }
     }
 
-    private enum Content { case whole(size: Int64, modified: Date), unreadable, other }
+    private typealias Content = (isGood: Bool, whole: (size: Int64, modified: TimeInterval)?)
 
-    /// Returns nil if reading is cancelled.
+    /// Returns nil if reading is cancelled. An unreadable file may be good.
     private static func check(
         _ entry: ObjectTree.Entry, _ digest: Digest, _ reader: ObjectReader,
         _ isCancelled: () -> Bool
@@ -267,17 +267,16 @@ struct IndexRecovery {
         do throws(CacheError) {
             let file = try entry.parent.file(entry.name)
             let status = try file.status()
-            guard status.isRegularFile else { return .other }
+            guard status.isRegularFile else { return (false, nil) }
             guard let read = try reader.digest(file, expecting: digest, isCancelled: isCancelled)
             else { return nil }
-            guard read.digest == digest else { return .other }
+            guard read.digest == digest else { return (false, nil) }
             // A copied file can have a time that is invalid in an index.
             let modified = min(max(TimeInterval(status.modified.tv_sec), 0), RowReader.longestTime)
-            return .whole(
-                size: Int64(status.st_size), modified: Date(timeIntervalSince1970: modified))
+            return (true, (Int64(status.st_size), modified))
         } catch  where error.isAbsence {
-            return .other
-        } catch  where error.isSparse || [EACCES, EIO].contains(error.errno) { return .unreadable }
+            return (false, nil)
+        } catch  where error.isSparse || [EACCES, EIO].contains(error.errno) { return (true, nil) }
     }
 
     /// Renames a damaged index. Removes the log of a sound index, which is about to be replaced.
