@@ -182,8 +182,7 @@ extension CacheError {
             || [EACCES, EIO].contains(errno) && subject.utf8.starts(with: "objects/".utf8)
     }
 
-    /// The error with the code `.obstructed` if it concerns one object's path; nil if it concerns
-    /// the whole cache.
+    /// The error as `.obstructed` if it concerns one object's path, or nil.
     var obstruction: CacheError? {
         switch errno {
         case EISDIR, ENOTDIR, ELOOP, ENXIO:

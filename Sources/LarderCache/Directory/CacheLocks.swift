@@ -8,8 +8,7 @@ public struct LockWait: Sendable {
     public var limit: Duration?
     /// Called once with a message after a second of waiting. Default: does nothing.
     public var onWait: @Sendable (String) -> Void
-    /// Called at least ten times a second. If it returns true, the wait ends as if the limit were
-    /// reached. Default: never.
+    /// Called ten times a second or more often. Returning true ends the wait. Default: never.
     public var isCancelled: @Sendable () -> Bool
 
     /// Fails immediately.

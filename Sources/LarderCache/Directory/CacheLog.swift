@@ -22,8 +22,7 @@ public struct CacheLog: Sendable {
 
     private let write: (@Sendable (Level, () -> String) -> Void)?
 
-    /// Creates a log that calls `write` for each message, on any thread. The text is computed when
-    /// `message` is called.
+    /// Creates a log that calls `write` on any thread. Calling `message` computes the text.
     public init(_ write: @escaping @Sendable (_ level: Level, _ message: () -> String) -> Void) {
         self.write = write
     }

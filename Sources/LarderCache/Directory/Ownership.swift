@@ -62,8 +62,7 @@ package enum Ownership {
     }
 }
 
-/// Checks of a cache's root. On a read-only medium the owner is irrelevant, because objects are
-/// compared with their digests.
+/// Checks of a cache's root. The owner of a read-only cache is irrelevant: objects have digests.
 enum CacheRoot {
     /// Throws `.unusable` if another user could change the directory, or owns a link on the path.
     static func open(

@@ -102,8 +102,7 @@ extension CacheIndex {
     /// The minimum number of free pages to keep for the next run.
     private static let sparePages = 64
 
-    /// Truncates free pages in steps, except 5 % of all pages. An index of an older version keeps
-    /// its length until a rebuild.
+    /// Truncates free pages beyond 5 %, in steps. An index of an older version cannot shrink.
     func shrink(unless isCancelled: () -> Bool) throws(CacheError) {
         while !isCancelled() {
             let free = try read { db in

@@ -70,8 +70,7 @@ final class CacheIndex: Sendable {
         } catch { throw file.failure(error) }
     }
 
-    /// Checks the database, enables its log, and creates missing tables. Returns whether all
-    /// migrations are applied.
+    /// Enables the log and creates missing tables. Returns whether all migrations are applied.
     private static func setUp(_ db: Database, _ file: DatabaseFile) throws -> Bool {
         let applied = try migrations(in: db, file)
         if try String.fetchOne(db, sql: "PRAGMA journal_mode") != "wal" {

@@ -8,8 +8,7 @@ import GRDBSQLite
 /// - The file behind shared memory gets its disk blocks before it is used. SQLite writes only one
 ///   byte in 4 KiB. With smaller blocks and a full disk, the first write to another block would end
 ///   the process with SIGBUS.
-/// - After shared memory was lost to a failing disk (``SharedMemory``), reads, writes and locks
-///   fail.
+/// - After shared memory was lost to a failing disk (``SharedMemory``), all methods fail.
 enum ConfinedFile {
     fileprivate struct Methods {
         // First, because SQLite reads its methods at the address of this structure.
@@ -23,8 +22,7 @@ enum ConfinedFile {
         let isFrozen: Bool
     }
 
-    /// Never freed, because open files point to the methods. Unsafe because it is a variable. Each
-    /// access holds `lock`.
+    /// Never freed: open files use them. Unsafe because it is a variable. Each access holds `lock`.
     private nonisolated(unsafe) static var known: [Kind: UnsafeMutablePointer<Methods>] = [:]
 
     /// Returns the methods that replace `original`. Locks of a frozen file do nothing.

@@ -56,7 +56,7 @@ struct DatabaseFile: Sendable {
         guard place.utf8.count <= Self.longestPlace else {
             throw CacheError(
                 .unusable, subject: path,
-                message: "the path is too long for SQLite; move the cache to a shorter one")
+                message: "the path is too long for SQLite; move the cache to a shorter path")
         }
         if access == .writing || access == .making { make() }
         // Weak, because connections close late and must not keep the directory's lock. The path is

@@ -23,8 +23,7 @@ final class IndexConnections: @unchecked Sendable {
 
     deinit { close() }
 
-    /// - Parameter isWatching: Whether to use the same connection in each call, which reports
-    ///   changes by other connections.
+    /// - Parameter isWatching: Whether to use the connection that reports changes by others.
     func reading<Value>(
         isWatching: Bool = false, _ body: (DatabaseQueue) throws -> Value
     ) throws -> Value {

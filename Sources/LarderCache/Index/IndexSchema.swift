@@ -11,8 +11,7 @@ enum IndexSchema {
         case foreign
     }
 
-    /// Compares the statements that created the tables before any table is read, because a table
-    /// can be an endless view.
+    /// Compares the schema before any table is read, because a table can be an endless view.
     static func origin(of db: Database) throws -> Origin {
         let made = try statements(of: db)
         if made.isEmpty { return .none }
@@ -101,8 +100,7 @@ enum IndexSchema {
         "typeof(\(column)) NOT IN ('real', 'integer') OR abs(\(column)) > \(RowReader.longestTime)"
     }
 
-    /// Creates the tables of an empty index in one transaction. The migrator would use seven
-    /// durable transactions.
+    /// Creates the tables of an empty index in one transaction. The migrator would use seven.
     static func create(in db: Database) throws {
         try db.inTransaction(.immediate) {
             try db.execute(

@@ -21,8 +21,7 @@ public struct Resource: Sendable {
     /// The time until which the response is fresh.
     public let freshUntil: Date
 
-    /// Whether the response is fresh at `instant`. It is not if it was received later, because a
-    /// clock was then set back.
+    /// Whether the response is fresh. False if it was received later: a clock was then set back.
     public func isFresh(at instant: Date = Date()) -> Bool {
         freshUntil > instant && receivedAt <= instant.addingTimeInterval(Freshness.clockSkew)
     }

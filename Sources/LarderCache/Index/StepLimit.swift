@@ -2,9 +2,8 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// A limit on the steps of a statement, because the pages of an untrusted index can form a loop. It
-/// is several times the steps that Larder's statements need for the files' size. SQLite reports an
-/// interrupt.
+/// A limit on the steps of a statement, because pages of an untrusted index can form a loop. It is
+/// several times what Larder needs for files of the same size. SQLite reports an interrupt.
 final class StepLimit {
     private static let interval: CInt = 10_000
     private static let least = 4_000_000

@@ -6,8 +6,7 @@ import LarderCore
 /// rows of the old index, or of its last snapshot if the index is damaged.
 ///
 /// Processes that have the old index open detect the replacement before they report an object as
-/// stored (``CacheIndex/write(_:)``). A kill leaves the old index, the new one, or none, which the
-/// next opening rebuilds.
+/// stored (``CacheIndex/write(_:)``). After a kill, the next opening rebuilds a missing index.
 struct IndexRecovery {
     private let directory: CacheDirectory
     private let run: RunDirectory
@@ -22,8 +21,7 @@ struct IndexRecovery {
         return try isIndexGone(from: directory)
     }
 
-    /// Whether the index is missing although objects exist. With `waiting`, waits for a process
-    /// that is opening the index.
+    /// Whether the index is missing although objects exist, `waiting` for a process that opens it.
     static func isIndexGone(
         from directory: CacheDirectory, waiting: Bool = false
     ) throws(CacheError) -> Bool {
@@ -99,8 +97,7 @@ struct IndexRecovery {
         return report
     }
 
-    /// Copies the rows of the index, or else of its snapshot. Stops other writers before rows are
-    /// copied from the index.
+    /// Copies the rows of the index, which no other process can then change, or of its snapshot.
     private func copyRows(
         to database: DatabaseQueue, _ stop: inout DatabaseQueue?,
         unless isCancelled: @escaping @Sendable () -> Bool
