@@ -45,7 +45,6 @@ struct FailureTable {
     static let lifetime: TimeInterval = 30 * 86_400
 
     /// Removes old failures, and the oldest beyond the limits. Returns the remaining totals.
-    @discardableResult
     static func trim(
         _ db: Database, at instant: Date, to fraction: Double = 1
     ) throws -> (rows: Int, bytes: Int) {
@@ -85,13 +84,9 @@ struct FailureTable {
         return forgotten
     }
 
-    private struct Bounds {
-        var first: Double
-        var last: Double
-        var rows = 0
-        var bytes = 0
-        var isExceeded = false
-    }
+    private typealias Bounds = (
+        first: Double, last: Double, rows: Int, bytes: Int, isExceeded: Bool
+    )
 
     private static func bounds(
         _ db: Database, at instant: Date, to fraction: Double
@@ -99,7 +94,7 @@ struct FailureTable {
         let now = instant.timeIntervalSince1970
         // The age is unknown if the clock is not set.
         let lifetime = now < ObjectUse.earliest ? .infinity : lifetime
-        var bounds = Bounds(first: now - lifetime, last: now + lifetime)
+        var bounds: Bounds = (now - lifetime, now + lifetime, 0, 0, false)
         try db.prepared(
             """
             SELECT failed_at, length(CAST(key AS BLOB)) + coalesce(length(CAST(url AS BLOB)), 0)
