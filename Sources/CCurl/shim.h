@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-// Swift cannot call C's variadic functions: one typed wrapper per argument type.
+// Swift cannot call variadic C functions, so each argument type has a wrapper.
 
 static inline CURLcode larder_easy_set_long(CURL *handle, CURLoption option, long value) {
   return curl_easy_setopt(handle, option, value);
@@ -19,7 +19,7 @@ static inline CURLcode larder_easy_set_pointer(CURL *handle, CURLoption option, 
   return curl_easy_setopt(handle, option, value);
 }
 
-// The signature of CURLOPT_WRITEFUNCTION, CURLOPT_HEADERFUNCTION and CURLOPT_READFUNCTION.
+// The type of CURLOPT_WRITEFUNCTION, CURLOPT_HEADERFUNCTION and CURLOPT_READFUNCTION callbacks.
 typedef size_t (*larder_data_callback)(char *bytes, size_t size, size_t count, void *context);
 
 static inline CURLcode larder_easy_set_data_callback(CURL *handle, CURLoption option,
@@ -40,10 +40,10 @@ static inline CURLcode larder_easy_set_seek_callback(CURL *handle, curl_seek_cal
   return curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, callback);
 }
 
-// What Swift does not see, since they are macros with casts.
+// Swift does not import macros that contain casts.
 static const unsigned long larder_basic_authentication = CURLAUTH_BASIC;
 
-// What Swift does not see, since it is a macro.
+// Swift does not import the macro CURLVERSION_NOW.
 static inline curl_version_info_data *larder_version_info(void) {
   return curl_version_info(CURLVERSION_NOW);
 }
@@ -75,7 +75,7 @@ static inline CURLcode larder_easy_get_list(CURL *handle, CURLINFO info,
   return curl_easy_getinfo(handle, info, value);
 }
 
-// NULL where there is no memory for it.
+// Returns NULL if libcurl cannot allocate the share.
 static inline CURLSH *larder_share_sessions(void) {
   CURLSH *share = curl_share_init();
   if (share &&
@@ -90,18 +90,18 @@ static inline CURLMcode larder_multi_set_long(CURLM *multi, CURLMoption option, 
   return curl_multi_setopt(multi, option, value);
 }
 
-// The union inside CURLMsg, read for CURLMSG_DONE.
+// Reads the union inside CURLMsg, which holds a result for CURLMSG_DONE only.
 static inline CURLcode larder_message_result(const CURLMsg *message) {
   return message->data.result;
 }
 
-// The address inside a curl_sockaddr. Its `addr` is declared as a 16-byte sockaddr, but what lies
-// there is `addrlen` long (an IPv6 address is 28): only the place may be handed on, never a copy.
+// Returns the address inside a curl_sockaddr. `addr` is declared as a 16-byte sockaddr but holds
+// `addrlen` bytes (28 for IPv6), so a copy of it would be truncated.
 static inline const struct sockaddr *larder_sockaddr(const struct curl_sockaddr *address) {
   return &address->addr;
 }
 
-// A socket for the address that no child process inherits, or -1 with errno set.
+// Returns a socket that child processes do not inherit, or -1 with errno set.
 static inline int larder_open_socket(const struct curl_sockaddr *address) {
 #ifdef SOCK_CLOEXEC
   return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);

@@ -1,54 +1,54 @@
 import CCurl
 import LarderCore
 
-/// Why a transfer ended without its whole body.
+/// The failure of a transfer.
 package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible {
     package var code: Code
-    /// `nil` if the loop itself could not start.
+    /// Nil if the loop could not start.
     package var url: HTTPURL?
-    /// The reason in words, in one line without control characters and without the URL.
+    /// The reason in one line, without control characters and without the URL.
     package var message: String
 
-    /// The raw values are the failure reasons in reports.
+    /// The reason. Reports contain the raw values.
     package enum Code: String, CaseIterable, Sendable {
         case nameNotResolved = "name-not-resolved"
         case connectionRefused = "connection-refused"
-        /// No connection, for another reason, such as an unreachable network.
+        /// The connection failed for another reason, such as an unreachable network.
         case connectFailed = "connect-failed"
-        /// No connection within ``TransferConfiguration/connectTimeout``.
+        /// The connection took longer than ``TransferConfiguration/connectTimeout``.
         case connectTimeout = "connect-timeout"
-        /// Slower than ``TransferConfiguration/stallSpeed`` for too long.
+        /// The transfer was too slow for ``TransferConfiguration/stallTimeout``.
         case stalled
-        /// Longer than ``TransferConfiguration/totalTimeout``.
+        /// The transfer took longer than ``TransferConfiguration/totalTimeout``.
         case timeout
         case certificate
-        /// Another failure of TLS.
+        /// TLS failed for another reason.
         case tls
         /// The proxy requires other credentials, or forbids the URL.
         case proxyRefused = "proxy-refused"
         /// ``TransferConfiguration/addressPolicy`` refuses the URL, or every address of its host.
         case addressRefused = "address-refused"
         case bodyTruncated = "body-truncated"
-        /// The body, or its announced length, exceeds the request's limit.
+        /// The body, or its announced length, exceeds the limit of the request.
         case tooLarge = "too-large"
-        /// The head is longer than ``TransferConfiguration/maximumHeaderBytes``, or has more than
+        /// The head exceeds ``TransferConfiguration/maximumHeaderBytes`` or
         /// ``TransferConfiguration/maximumHeaderFields``.
         case headersTooLarge = "headers-too-large"
-        /// The response is not HTTP, or its content encoding is broken.
+        /// The response is not HTTP, or its content encoding is damaged.
         case malformedResponse = "malformed-response"
-        /// The connection, or the HTTP/2 stream, was lost.
+        /// The connection or the HTTP/2 stream was lost.
         case connectionLost = "connection-lost"
-        /// By the caller, or because the loop was shut down.
+        /// The caller cancelled the transfer, or the loop was shut down.
         case cancelled
-        /// The receiver refused the rest.
+        /// The receiver refused the rest of the response.
         case abandoned
-        /// The process has no file descriptor left.
+        /// The process has no free file descriptors.
         case outOfFiles = "out-of-files"
         case invalidRequest = "invalid-request"
         case other
     }
 
-    /// Control characters in `message`, which may quote a server, become `?`.
+    /// Replaces control characters in `message`, which may quote a server, with `?`.
     package init(code: Code, url: HTTPURL? = nil, message: String) {
         self.code = code
         self.url = url
@@ -60,7 +60,7 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
             code: .tooLarge, message: "the body is longer than the \(limit) bytes allowed")
     }
 
-    /// The URL, with masked credentials, and the message.
+    /// The URL with masked credentials, and the message.
     package var description: String { url.map { "\($0): \(message)" } ?? message }
 }
 
@@ -82,28 +82,21 @@ extension String {
 extension TransferError.Code {
     /// Whether another attempt may succeed.
     package var isTransient: Bool {
-        switch self {
-        case .nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout, .stalled,
-            .timeout, .bodyTruncated, .connectionLost:
-            true
-        case .certificate, .tls, .proxyRefused, .addressRefused, .tooLarge, .headersTooLarge,
-            .malformedResponse, .cancelled, .abandoned, .outOfFiles, .invalidRequest, .other:
-            false
-        }
+        isUnreachable || [.stalled, .timeout, .bodyTruncated, .connectionLost].contains(self)
     }
 
-    /// Whether there was no connection.
+    /// Whether no connection could be opened.
     package var isUnreachable: Bool {
         [.nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout].contains(self)
     }
 
-    /// ``EasyHandle`` refines it: libcurl has one result for all failed connections, including
-    /// refused addresses, and one for three time-outs.
+    /// Converts a libcurl result. libcurl has one code for all failed connections, including
+    /// refused addresses, and one for three timeouts. ``EasyHandle`` tells them apart.
     package init(curlCode: UInt32) {
         self =
             switch CURLcode(curlCode) {
             case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .nameNotResolved
-            // CURLE_PROXY: a SOCKS proxy refused or failed.
+            // CURLE_PROXY means that a SOCKS proxy refused or failed.
             case CURLE_COULDNT_CONNECT, CURLE_PROXY: .connectFailed
             case CURLE_OPERATION_TIMEDOUT: .timeout
             case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR,
@@ -116,7 +109,7 @@ extension TransferError.Code {
                 .tls
             case CURLE_PARTIAL_FILE: .bodyTruncated
             case CURLE_FILESIZE_EXCEEDED: .tooLarge
-            // An HTTP/0.9 response, which has no head, counts as unsupported protocol.
+            // libcurl reports an HTTP/0.9 response, which has no head, as an unsupported protocol.
             case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING:
                 .malformedResponse
             case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2,
@@ -129,6 +122,6 @@ extension TransferError.Code {
 }
 
 extension CURLcode {
-    /// libcurl's own words and number, for example `Couldn't connect to server (curl 7)`.
+    /// The text and number of the code, for example `Couldn't connect to server (curl 7)`.
     var text: String { "\(String(cString: curl_easy_strerror(self))) (curl \(rawValue))" }
 }

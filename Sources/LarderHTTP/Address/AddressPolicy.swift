@@ -1,33 +1,33 @@
 import Foundation
 import LarderCore
 
-/// The addresses that may be connected to.
+/// The addresses that Larder may connect to.
 ///
-/// Checked for each address between the name look-up and the connection, so that no name, notation
-/// or second look-up avoids it, and for each URL first, because no address is visible behind a
-/// proxy.
+/// Each address is checked between the name lookup and the connection, so no name, notation or
+/// second lookup bypasses the check. URLs are checked too, because behind a proxy no address is
+/// visible.
 public struct AddressPolicy: Sendable {
-    /// Addresses of the public internet only: a manifest from elsewhere cannot make this machine
+    /// Allows public internet addresses only, so that a foreign manifest cannot make this machine
     /// fetch from its own network.
     public static let publicOnly = AddressPolicy(allowsAll: false, hosts: [])
-    /// Every address.
+    /// Allows every address.
     public static let allowAll = AddressPolicy(allowsAll: true, hosts: [])
 
     private let allowsAll: Bool
     private let hosts: [HostPattern]
 
-    /// Addresses of the public internet, and all addresses of these hosts, as URLs name them.
+    /// Allows public internet addresses, and every address of `hosts`.
     public static func publicOnly(and hosts: [HostPattern]) -> AddressPolicy {
         AddressPolicy(allowsAll: false, hosts: hosts)
     }
 
-    /// Whether every address of the URL's host may be connected to.
+    /// Whether every address of the URL's host is allowed.
     public func allowsAnyAddress(of url: HTTPURL) -> Bool {
         allowsAll || hosts.contains { $0.matches(url) }
     }
 
-    /// Returns why a URL is refused without a look-up (its host is a refused literal address, or
-    /// `localhost`; RFC 6761, section 6.3), or `nil`.
+    /// Returns the reason to refuse a URL without a lookup, or nil. A URL is refused if its host is
+    /// a refused literal address or `localhost` (RFC 6761, section 6.3).
     public func refusal(of url: HTTPURL) -> String? {
         guard !allowsAnyAddress(of: url) else { return nil }
         let host = url.host.withoutFinalDot
@@ -37,7 +37,7 @@ public struct AddressPolicy: Sendable {
         return IPAddress(literal: host[...]).flatMap(Self.refusal)
     }
 
-    /// Returns why an address of a host that is not named is refused, or `nil`.
+    /// Returns the reason to refuse an address, or nil. The list of allowed hosts is ignored.
     public func refusal(of address: UnsafePointer<sockaddr>, length: Int) -> String? {
         guard !allowsAll else { return nil }
         guard let address = IPAddress(address, length: length) else {
@@ -55,14 +55,14 @@ public struct AddressPolicy: Sendable {
     }
 }
 
-/// A host and an optional port: `example.com`, `example.com:8080`, `[::1]`.
+/// A host and an optional port, for example `example.com`, `example.com:8080` or `[::1]`.
 public struct HostPattern: Hashable, Sendable {
-    /// The host as ``HTTPURL/host`` spells it, without a dot at its end.
+    /// The host in the spelling of ``HTTPURL/host``, without a final dot.
     package let host: String
-    /// `nil` means every port.
+    /// Nil matches every port.
     package let port: Int?
 
-    /// Parses the text. Returns `nil` if it is not a host and an optional port.
+    /// Parses a host and an optional port. Returns nil if the text is not valid.
     public init?(_ text: String) {
         let colons = text.count { $0 == ":" }
         let isBareIPv6 = colons > 1 && !text.hasPrefix("[")
@@ -75,7 +75,7 @@ public struct HostPattern: Hashable, Sendable {
         port = authority.port
     }
 
-    /// Whether the URL has this host and, if one is named, this port.
+    /// Whether the URL has this host and, if the pattern has a port, this port.
     public func matches(_ url: HTTPURL) -> Bool {
         (port == nil || port == url.port) && host == url.host.withoutFinalDot
     }

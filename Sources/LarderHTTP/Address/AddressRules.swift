@@ -1,19 +1,18 @@
-/// Another host and port to connect to in place of a URL's, in curl's `--connect-to` syntax:
-/// `HOST1:PORT1:HOST2:PORT2`, where an empty first pair means any and an empty second one the same.
+/// A host and port to connect to instead of a URL's, in the syntax of curl's `--connect-to`:
+/// `HOST1:PORT1:HOST2:PORT2`. An empty HOST1 or PORT1 matches any. An empty HOST2 or PORT2 keeps
+/// the URL's.
 ///
 /// TLS and the `Host` field still use the URL's host. The ``AddressPolicy`` applies to HOST2.
 public struct ConnectToRule: Hashable, Sendable {
-    /// curl's spelling.
     let text: String
 
-    /// `nil` if the text is not a rule.
+    /// Parses a rule. Returns nil if the text is not valid.
     public init?(_ text: String) {
         var rest = text[...]
         var parts: [Substring] = []
         while parts.count < 4 {
-            let isIPv6 = rest.hasPrefix("[")
-            let start = isIPv6 ? rest.firstIndex(of: "]") : rest.startIndex
-            guard let start else { return nil }
+            guard let start = rest.hasPrefix("[") ? rest.firstIndex(of: "]") : rest.startIndex
+            else { return nil }
             let end = rest[start...].firstIndex(of: ":") ?? rest.endIndex
             parts.append(rest[..<end])
             guard end < rest.endIndex else { break }
@@ -35,17 +34,16 @@ public struct ConnectToRule: Hashable, Sendable {
     }
 }
 
-/// Addresses for a host and port in place of a look-up, in curl's `--resolve` syntax:
-/// `HOST:PORT:ADDRESS[,ADDRESS]…`, where the host `*` means any. The ``AddressPolicy`` applies.
+/// The addresses of a host and port, used instead of a lookup, in the syntax of curl's `--resolve`:
+/// `HOST:PORT:ADDRESS[,ADDRESS]…`. The host `*` matches any. The ``AddressPolicy`` applies.
 public struct ResolveRule: Hashable, Sendable {
-    /// curl's spelling.
     let text: String
 
-    /// `nil` if the text is not a rule.
+    /// Parses a rule. Returns nil if the text is not valid.
     public init?(_ text: String) {
         let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let port = UInt16(parts[1]), port > 0,
-            // Spelled as URLs are, which is how libcurl looks it up.
+            // libcurl looks the host up in the spelling of the URL.
             let host = parts[0] == "*" ? "*" : HostPattern(String(parts[0]))?.host
         else { return nil }
         let addresses = parts[2].split(separator: ",", omittingEmptySubsequences: false)

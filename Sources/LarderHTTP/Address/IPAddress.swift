@@ -4,7 +4,7 @@ enum IPAddress: Sendable, CustomStringConvertible {
     case v4(UInt32)
     case v6(UInt128)
 
-    /// `nil` for another family or a truncated address.
+    /// Returns nil for another family or a truncated address.
     init?(_ address: UnsafePointer<sockaddr>, length: Int) {
         let bytes = UnsafeRawPointer(address)
         switch Int32(address.pointee.sa_family) {
@@ -16,13 +16,13 @@ enum IPAddress: Sendable, CustomStringConvertible {
         }
     }
 
-    /// An address in any notation that the system accepts (also `inet_aton`'s short, octal and
-    /// hexadecimal ones), with or without brackets and zone; `nil` for a name.
+    /// Parses any notation that the system accepts, including the short, octal and hexadecimal ones
+    /// of `inet_aton`, with or without brackets and a zone. Returns nil for a name.
     init?(literal text: Substring) {
         var text = text
         if text.hasPrefix("["), text.hasSuffix("]") { text = text.dropFirst().dropLast() }
-        // Every notation begins with a digit or has colons. Most hosts are names. `inet_aton`
-        // ignores what follows a blank.
+        // Most hosts are names, which this rules out cheaply: every notation starts with a digit or
+        // has a colon. `inet_aton` ignores any text after a blank.
         guard text.first?.isNumber == true || text.contains(":"),
             !text.contains(where: \.isWhitespace)
         else { return nil }
@@ -60,12 +60,12 @@ enum IPAddress: Sendable, CustomStringConvertible {
     }
 }
 
-/// The addresses that begin like one: an address, `/` and the number of bits.
+/// A network: an address, `/` and a prefix length.
 struct IPNetwork: Sendable {
     private let first: IPAddress
     private let length: Int
 
-    /// A text without a length is a single address. With an impossible length, it has no address.
+    /// A text without a length is a single address. A network with an impossible length is empty.
     init?(_ text: Substring) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count <= 2, let first = IPAddress(literal: parts[0]) else { return nil }
@@ -86,13 +86,11 @@ struct IPNetwork: Sendable {
     }
 }
 
-/// The addresses that are not hosts of the public internet.
-///
 /// Source: IANA's IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890 and its updates), and
-/// the address space registries for what is reserved altogether.
+/// the address space registries for reserved ranges.
 extension IPAddress {
-    /// For example `a loopback address`; `nil` if the address is public. An address that stands for
-    /// an IPv4 address has that address's kind.
+    /// The kind of an address that is not public, for example `a loopback address`, or nil. An
+    /// address that contains an IPv4 address has the kind of that address.
     var specialKind: String? {
         if case .v6(let number) = self, number > 1 {
             let translations = Self.translations.filter { $0.network.contains(self) }
@@ -110,7 +108,7 @@ extension IPAddress {
     private static let translations = [
         ("64:ff9b::/96", 0, false, "by NAT64"),
         ("2002::/16", 80, false, "by 6to4"),
-        // The server's address, and the client's with its bits inverted (RFC 4380, section 4).
+        // The server's address, and the client's with inverted bits (RFC 4380, section 4).
         ("2001::/32", 64, false, "by Teredo"),
         ("2001::/32", 0, true, "by Teredo"),
         ("::/96", 0, false, "in IPv6"),
@@ -122,19 +120,19 @@ extension IPAddress {
         networks.map { (network: IPNetwork($0[...])!, kind: kind) }
     }
 
-    /// The first match counts: the reserved networks contain others.
+    /// The first match counts, because the reserved networks contain others.
     private static let kinds: KeyValuePairs<String, [String]> = [
         "an unspecified address": ["0.0.0.0/8", "::"],
         "a loopback address": ["127.0.0.0/8", "::1"],
-        // Amazon's metadata at fd00:ec2::254 among them; fec0::/10 was once site-local.
+        // Includes Amazon's metadata service at fd00:ec2::254. fec0::/10 was once site-local.
         "a private address": [
             "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fec0::/10",
         ],
-        // Cloud metadata at 169.254.169.254 among them.
+        // Includes the metadata services at 169.254.169.254.
         "a link-local address": ["169.254.0.0/16", "fe80::/10"],
-        // Alibaba Cloud's metadata at 100.100.100.200 among them.
+        // Includes Alibaba Cloud's metadata service at 100.100.100.200.
         "a carrier-grade NAT address": ["100.64.0.0/10"],
-        // Public by its number, and within Azure the host's own wire server
+        // A public number, but the host's wire server within Azure
         // (https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16).
         "a cloud platform's address": ["168.63.129.16"],
         "a protocol assignment's address": ["192.0.0.0/24", "2001::/23"],
@@ -147,8 +145,8 @@ extension IPAddress {
         "a local NAT64 address": ["64:ff9b:1::/48"],
         "a discard-only address": ["100::/64"],
         "a segment routing address": ["5f00::/16"],
-        // 192.88.99.0/24 was once for 6to4 relays. All but 2000::/3: no other addresses are
-        // assigned (RFC 4291, section 2.4).
+        // 192.88.99.0/24 was once for 6to4 relays. Outside 2000::/3, no IPv6 addresses are assigned
+        // (RFC 4291, section 2.4).
         "a reserved address": ["192.88.99.0/24", "240.0.0.0/4", "::/3", "4000::/2", "8000::/1"],
     ]
 }

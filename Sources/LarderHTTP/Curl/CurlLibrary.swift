@@ -4,19 +4,18 @@ import LarderCore
 
 /// libcurl's process-wide state.
 package enum CurlLibrary {
-    /// For example `7.88.1`.
     package static var version: String {
         larder_version_info()?.pointee.version.map { String(cString: $0) } ?? "unknown"
     }
 
-    /// Never cleaned up, since other code of the process may use libcurl.
+    /// Never cleaned up, because other code in the process may use libcurl.
     static let initialization = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
     /// The file of certificate authorities that libcurl was built with. If it does not exist, the
-    /// first of those of Linux distributions: this program may run on another system than libcurl
-    /// was built on.
+    /// first file that exists of several Linux distributions, because this system may not be the
+    /// one that libcurl was built for.
     static let certificateBundle: String? = {
-        // The version information has had that file since CURLVERSION_SEVENTH.
+        // `cainfo` exists since CURLVERSION_SEVENTH.
         let own = larder_version_info().flatMap { information in
             information.pointee.age.rawValue >= CURLVERSION_SEVENTH.rawValue
                 ? information.pointee.cainfo.map { String(cString: $0) } : nil
@@ -37,9 +36,8 @@ package enum CurlLibrary {
     #endif
 }
 
-/// The TLS sessions of one loop's easy handles, so that any handle can resume a session. libcurl
-/// 7.88 keeps the last eight. Belongs to the loop's queue, so it needs no locks. Must outlive its
-/// handles.
+/// The TLS sessions that the easy handles of a loop share. libcurl 7.88 keeps the last eight.
+/// Belongs to the loop's queue, so it needs no locks. Must outlive the handles.
 final class SessionShare {
     let pointer: UnsafeMutableRawPointer
 
@@ -53,12 +51,12 @@ final class SessionShare {
     deinit { curl_share_cleanup(pointer) }
 }
 
-/// libcurl's conversion of international host names.
+/// libcurl's conversion of international host names to ASCII.
 public enum CurlHosts {
-    /// Installs it for this process, unless another conversion is installed.
+    /// Installs the conversion for this process, unless another one is installed.
     public static func install() { InternationalHosts.install(ascii) }
 
-    // Safe because it is never changed or freed.
+    // Safe because the locale is never changed or freed.
     private nonisolated(unsafe) static let utf8Locale: locale_t? = {
         let mask = Int32(LC_CTYPE_MASK)
         for name in ["C.UTF-8", "en_US.UTF-8", "UTF-8"] {
@@ -73,12 +71,12 @@ public enum CurlHosts {
         guard !host.utf8.contains(0), curl_url_set(handle, CURLUPART_HOST, host, 0) == CURLUE_OK
         else { return nil }
         // libcurl passes host names to libidn2 in the locale's encoding, which cannot represent
-        // `bücher.example` under `LC_ALL=C`. Set on the calling thread only.
+        // `bücher.example` under `LC_ALL=C`. `uselocale` changes the calling thread only.
         let previous = utf8Locale.flatMap { uselocale($0) }
         defer { if let previous { _ = uselocale(previous) } }
         var ascii: UnsafeMutablePointer<CChar>?
         let code = curl_url_get(handle, CURLUPART_HOST, &ascii, UInt32(CURLU_PUNYCODE))
-        // Also after a failure: libcurl 7.88 leaves a copy behind.
+        // libcurl 7.88 allocates a copy even if the conversion fails.
         defer { curl_free(ascii) }
         guard code == CURLUE_OK, let ascii else { return nil }
         return String(cString: ascii)

@@ -1,7 +1,8 @@
 import CCurl
 import Foundation
 
-/// libcurl's easy handle, used for one transfer after another. Belongs to the loop's queue.
+/// A libcurl easy handle, which is used for one transfer after another. Belongs to the loop's
+/// queue.
 final class EasyHandle {
     private(set) var transfer: Transfer?
     let pointer: UnsafeMutableRawPointer
@@ -11,17 +12,16 @@ final class EasyHandle {
     let resolve: StringList
     private let rateLimit: RateLimit?
     // Kept because libcurl has pointers to both. Connections can outlive this handle, so the multi
-    // handle keeps the sockets longer.
+    // handle keeps the sockets too.
     private let sessions: SessionShare
     private let sockets: OpenSockets
     private var headers: StringList?
-    /// The fields that `headers` was made of; nil if that is unknown.
+    /// The fields in `headers`, or nil if unknown.
     private var fields: [(name: String, value: String)]?
-    /// Whether `headers` are those of a signed request.
+    /// Whether `headers` is for a signed request.
     private var isSigned = false
-    /// Whether libcurl is not set to an unsigned `GET`.
-    private var isSpecial = false
-    /// Whether libcurl has cookies of the last transfer.
+    private var isUnsignedGET = true
+    /// Whether libcurl has cookies from the last transfer.
     private var hasCookies = false
 
     init(
@@ -53,7 +53,7 @@ final class EasyHandle {
     }
 
     private func setCallbacks() throws(TransferError) {
-        // Unretained because this object owns the easy handle that has the pointer.
+        // Unretained because this object owns the easy handle that stores the pointer.
         let context = Unmanaged.passUnretained(self).toOpaque()
         for option in [
             CURLOPT_PRIVATE, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_OPENSOCKETDATA,
@@ -72,7 +72,7 @@ final class EasyHandle {
             }, CURLOPT_WRITEFUNCTION)
         try check(
             larder_easy_set_data_callback(pointer, CURLOPT_READFUNCTION) {
-                EasyHandle.at($3)?.send(into: .init(start: $0, count: $1 * $2))
+                EasyHandle.at($3)?.transfer?.send(into: .init(start: $0, count: $1 * $2))
                     ?? Int(CURL_READFUNC_ABORT)
             }, CURLOPT_READFUNCTION)
         try check(
@@ -88,13 +88,12 @@ final class EasyHandle {
                 guard let address, let handle = EasyHandle.at(context) else { return -1 }
                 return handle.openSocket(for: address)
             }, CURLOPT_OPENSOCKETFUNCTION)
-        // Unretained because the multi handle's owner keeps it until all connections are closed.
-        try set(
-            CURLOPT_CLOSESOCKETDATA, pointer: Unmanaged.passUnretained(sockets).toOpaque())
+        // Unretained because the multi handle keeps it until all connections are closed.
+        try set(CURLOPT_CLOSESOCKETDATA, pointer: Unmanaged.passUnretained(sockets).toOpaque())
         try check(
             larder_easy_set_close_socket_callback(pointer) { context, descriptor in
                 if let context {
-                    // Unretained because the multi handle's owner still keeps it.
+                    // Unretained because the multi handle keeps it.
                     Unmanaged<OpenSockets>.fromOpaque(context).takeUnretainedValue()
                         .closed(descriptor)
                 }
@@ -116,9 +115,9 @@ final class EasyHandle {
         try set(CURLOPT_URL, request.url.string)
         let waits = request.sharesConnection && request.url.scheme == .https
         try set(CURLOPT_PIPEWAIT, waits ? 1 : 0)
-        // With HTTP/2, other transfers of the connection end first.
+        // Other HTTP/2 transfers on the connection end first.
         try set(CURLOPT_FORBID_REUSE, request.isLastOfHost ? 1 : 0)
-        // Unset if a request has none, since the handle's last request may have had some.
+        // These also reset the options of the previous request.
         try setMethod(of: request)
         try setSecrets(of: request, proxy: transfer.proxy)
         try setCookies(of: request)
@@ -127,20 +126,20 @@ final class EasyHandle {
     }
 
     private func setMethod(of request: TransferRequest) throws(TransferError) {
-        if isSpecial {
-            // Also resets an upload and NOBODY.
+        if !isUnsignedGET {
+            // Also resets CURLOPT_UPLOAD and CURLOPT_NOBODY.
             try set(CURLOPT_HTTPGET, 1)
             try set(CURLOPT_CUSTOMREQUEST, nil)
             try set(CURLOPT_AWS_SIGV4, nil)
             try set(CURLOPT_HTTPAUTH, Int(bitPattern: larder_basic_authentication))
-            isSpecial = false
+            isUnsignedGET = true
         }
         switch request.method {
         case .get: break
         case .head: try set(CURLOPT_NOBODY, 1)
         case .put(let body):
-            // libcurl 7 sends "Expect: 100-continue" even for a byte, and waits a second. Not less:
-            // Ceph's gateway reads a body that is sent after a refusal as the next request.
+            // libcurl 7 sends "Expect: 100-continue" with every upload and waits a second. The wait
+            // must not be shorter: Ceph's gateway reads a body sent after a refusal as a request.
             try set(CURLOPT_UPLOAD, 1)
             try set(CURLOPT_INFILESIZE_LARGE, offset: body.count)
         case .delete: try set(CURLOPT_CUSTOMREQUEST, "DELETE")
@@ -149,7 +148,7 @@ final class EasyHandle {
             try set(CURLOPT_AWS_SIGV4, "aws:amz:\(signing.region):\(signing.service)")
         }
         if case .get = request.method, request.signing == nil { return }
-        isSpecial = true
+        isUnsignedGET = false
     }
 
     private func setSecrets(
@@ -161,8 +160,8 @@ final class EasyHandle {
         if !configuration.proxies.isEmpty {
             try set(CURLOPT_PROXY, proxy?.url ?? "")
             // libcurl 7.88 drops an empty query in requests to an HTTP proxy.
-            let isAsked = request.url.scheme == .http && proxy?.isHTTP == true
-            try set(CURLOPT_REQUEST_TARGET, isAsked ? request.url.string : nil)
+            let needsTarget = request.url.scheme == .http && proxy?.isHTTP == true
+            try set(CURLOPT_REQUEST_TARGET, needsTarget ? request.url.string : nil)
             try set(CURLOPT_PROXYUSERNAME, proxy?.credentials?.user)
             try set(CURLOPT_PROXYPASSWORD, proxy?.credentials?.password)
         }
@@ -171,9 +170,9 @@ final class EasyHandle {
             try set(CURLOPT_NETRC, Int(use.rawValue))
         }
         if let certificate = configuration.clientCertificate {
-            let isShown = request.usesStoredCredentials
-            try set(CURLOPT_SSLCERT, isShown ? certificate.certificate : nil)
-            try set(CURLOPT_SSLKEY, isShown ? certificate.key : nil)
+            let used = request.usesStoredCredentials ? certificate : nil
+            try set(CURLOPT_SSLCERT, used?.certificate)
+            try set(CURLOPT_SSLKEY, used?.key)
         }
     }
 
@@ -182,10 +181,10 @@ final class EasyHandle {
         let isSame = self.fields?.elementsEqual(fields) {
             $0.name.isSame(as: $1.name) && $0.value.isSame(as: $1.value)
         }
-        // Most requests have the fields of the last one, and a new list takes a microsecond.
+        // Most requests have the same fields as the last one, and a new list takes a microsecond.
         if isSame == true, isSigned == (request.signing != nil) { return }
         self.fields = nil
-        // To libcurl, "name:" means to leave the field out and "name;" to send it empty.
+        // libcurl omits the field for "name:" and sends it empty for "name;".
         var lines: [String] = []
         var cookie: String?
         for (name, value) in fields {
@@ -193,8 +192,8 @@ final class EasyHandle {
                 throw TransferError(
                     code: .invalidRequest, message: "the header field '\(name)' cannot be sent")
             }
-            // libcurl joins it with the cookies of a chain: a request has one such field (RFC 6265,
-            // section 5.4).
+            // libcurl merges this with the cookies of a redirect chain, because a request has only
+            // one such field (RFC 6265, section 5.4).
             if name.utf8.isWord("cookie"), !value.isEmpty {
                 cookie = value
             } else {
@@ -202,7 +201,8 @@ final class EasyHandle {
             }
         }
         try set(CURLOPT_COOKIE, cookie)
-        // A normal field, since libcurl must not decode. Unsigned, since intermediaries change it.
+        // Not CURLOPT_ACCEPT_ENCODING, because libcurl would then decode. Not in signed requests,
+        // because intermediaries change the field.
         if request.signing == nil,
             !fields.contains(where: { $0.name.utf8.isWord("accept-encoding") })
         {
@@ -214,7 +214,7 @@ final class EasyHandle {
         (self.fields, isSigned) = (fields, request.signing != nil)
     }
 
-    /// The cookies of other transfers must not be sent.
+    /// Replaces the cookies of the previous transfer.
     private func setCookies(of request: TransferRequest) throws(TransferError) {
         if hasCookies { try set(CURLOPT_COOKIELIST, "ALL") }
         hasCookies = !request.cookies.isEmpty
@@ -235,18 +235,15 @@ final class EasyHandle {
         return cookies
     }
 
-    /// Removes the transfer. The handle must not be in the multi handle.
+    /// Removes and returns the transfer. The handle must not be in the multi handle.
     func end() -> Transfer? {
         defer { transfer = nil }
         return transfer
     }
 
-    /// Continues a paused transfer. Returns `CURLE_OK`, or the error that ended the transfer.
-    func resume() -> CURLcode { curl_easy_pause(pointer, CURLPAUSE_CONT) }
-
-    /// libcurl calls this before each request. A refusal would close the connection. A connect-only
+    /// Called by libcurl before each request. A refusal would close the connection. A connect-only
     /// transfer ends here instead: libcurl reads that option after this call (multi.c, MSTATE_DO)
-    /// and stores it only in a new connection, so that this connection can be used again.
+    /// and stores it only in new connections, so this connection can be used again.
     fileprivate func connected() -> CInt {
         guard let transfer else { return CURL_PREREQFUNC_ABORT }
         if transfer.mayRequest() { return CURL_PREREQFUNC_OK }
@@ -281,34 +278,30 @@ final class EasyHandle {
         }
     }
 
-    fileprivate func send(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        transfer?.send(into: buffer) ?? Int(CURL_READFUNC_ABORT)
-    }
-
     fileprivate func openSocket(for address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
         guard let transfer, let socketAddress = larder_sockaddr(address),
             transfer.allows(socketAddress, length: Int(address.pointee.addrlen))
         else { return -1 }
         let descriptor = larder_open_socket(address)
-        if descriptor < 0 {
-            transfer.noSocket(errno)
-        } else {
+        if descriptor >= 0 {
             sockets.opened(descriptor, for: transfer.order.origin)
+        } else if errno == EMFILE || errno == ENFILE {
+            transfer.isOutOfFiles = true
         }
         return descriptor
     }
 
-    /// The announced length of the encoded body; `nil` if unknown.
+    /// The announced length of the encoded body, or nil.
     var announcedLength: Int64? {
         let length = offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
         return length < 0 ? nil : length
     }
 
-    /// Can be empty.
+    /// Empty if libcurl gave no details.
     var errorMessage: String { String(cString: errorText) }
     var systemError: Int32 { Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO)) }
 
-    /// The status of a proxy's response to `CONNECT`; `nil` without one.
+    /// The status of the proxy's response to `CONNECT`, or nil.
     var proxyStatus: Int? {
         let status = long(CURLINFO_HTTP_CONNECTCODE)
         return status == 0 ? nil : status
@@ -316,7 +309,7 @@ final class EasyHandle {
 
     var proxyError: CURLproxycode { CURLproxycode(UInt32(long(CURLINFO_PROXY_ERROR))) }
     var isConnected: Bool { offset(CURLINFO_PRETRANSFER_TIME_T) > 0 }
-    /// Since the transfer was added to the multi handle.
+    /// The time since the transfer was added to the multi handle.
     var elapsed: Duration { .microseconds(offset(CURLINFO_TOTAL_TIME_T)) }
 
     var metrics: TransferMetrics {
@@ -336,10 +329,8 @@ final class EasyHandle {
     }
 
     func remove(from multi: UnsafeMutableRawPointer) {
-        // Otherwise libcurl would close the connection as this handle's own.
-        if transfer?.isHeldBack == true {
-            try? set(CURLOPT_CONNECT_ONLY, 0)
-        }
+        // Otherwise libcurl would close the connection, as one that belongs to this handle.
+        if transfer?.isHeldBack == true { try? set(CURLOPT_CONNECT_ONLY, 0) }
         curl_multi_remove_handle(multi, pointer)
     }
 
@@ -349,8 +340,8 @@ final class EasyHandle {
         return at(context)
     }
 
-    /// The object behind a pointer of ``setCallbacks()``. Unretained because libcurl only calls
-    /// while the easy handle exists, and this object outlives it.
+    /// Returns the handle behind a pointer from ``setCallbacks()``. Unretained because libcurl
+    /// calls only while the easy handle exists, which this object owns.
     private static func at(_ context: UnsafeMutableRawPointer?) -> EasyHandle? {
         context.map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
     }

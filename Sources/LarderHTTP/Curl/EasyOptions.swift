@@ -1,6 +1,6 @@
 import CCurl
 
-/// The options that are the same for all transfers.
+/// Options that are the same for all transfers.
 extension EasyHandle {
     func setConstants() throws(TransferError) {
         try set(CURLOPT_CONNECT_TO, pointer: connectTo.pointer)
@@ -8,25 +8,25 @@ extension EasyHandle {
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_FOLLOWLOCATION, 0)
-        // No file, but cookies in memory.
+        // Keeps cookies in memory, without a file.
         try set(CURLOPT_COOKIEFILE, "")
-        // The URL is canonical.
+        // The URL is already canonical.
         try set(CURLOPT_PATH_AS_IS, 1)
-        // Empty, not unset: the environment's variables would apply.
+        // Empty texts, because libcurl would replace nil by the environment's variables.
         try set(CURLOPT_PROXY, "")
         try set(CURLOPT_NOPROXY, "")
-        // Header fields are for the server, not for the proxy.
+        // Header fields are for the server only, not for the proxy.
         try set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         try set(CURLOPT_NOSIGNAL, 1)
-        // Otherwise, removing a transfer waits for its name look-up, and blocks all others.
+        // Otherwise, removing a transfer would wait for its name lookup and block all others.
         try set(CURLOPT_QUICK_EXIT, 1)
-        // Each look-up visits all cached names: with the default of a minute, thousands of hosts
-        // take quadratic time.
+        // Each lookup visits all cached names. With the default of a minute, thousands of hosts
+        // would take quadratic time.
         try set(CURLOPT_DNS_CACHE_TIMEOUT, 1)
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
-        // A libcurl without HTTP/2 refuses it, and uses HTTP/1.
+        // Fails in a libcurl without HTTP/2, which then uses HTTP/1.
         _ = larder_easy_set_long(pointer, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
         try set(CURLOPT_TCP_NODELAY, 1)
         try set(CURLOPT_NOPROGRESS, 1)
@@ -39,7 +39,7 @@ extension EasyHandle {
         }
         try set(CURLOPT_LOW_SPEED_TIME, configuration.stallTimeout.wholeSeconds)
         try set(CURLOPT_LOW_SPEED_LIMIT, max(1, configuration.stallSpeed))
-        // With a rate limit, several pieces arrive each second. libcurl takes at least 1 KiB.
+        // With a rate limit, several pieces arrive per second. libcurl's minimum is 1 KiB.
         let eighth = configuration.maximumBytesPerSecond.map { max(1 << 10, Int($0 / 8)) }
         try set(CURLOPT_BUFFERSIZE, min(16 << 10, eighth ?? .max))
     }
@@ -49,13 +49,14 @@ extension EasyHandle {
         if let authorities = configuration.certificateAuthorities ?? CurlLibrary.certificateBundle {
             try set(CURLOPT_CAINFO, authorities)
             try set(CURLOPT_PROXY_CAINFO, authorities)
-            // With a directory, libcurl parses the file for each connection, which takes longer
-            // than the rest of the handshake (lib/vtls/openssl.c, Curl_ssl_setup_x509_store).
+            // With a directory, libcurl would parse the file for each connection, which takes
+            // longer than the rest of the handshake (lib/vtls/openssl.c,
+            // Curl_ssl_setup_x509_store).
             try set(CURLOPT_CAPATH, nil)
             try set(CURLOPT_PROXY_CAPATH, nil)
         }
         if let file = configuration.netrcFile { try set(CURLOPT_NETRC_FILE, file) }
-        // Empty, not unset: OpenSSL would ask the terminal for the passphrase of an encrypted key.
+        // An empty text, because OpenSSL would otherwise ask the terminal for a key's passphrase.
         if configuration.clientCertificate != nil { try set(CURLOPT_KEYPASSWD, "") }
     }
 
@@ -71,7 +72,7 @@ extension EasyHandle {
         try check(larder_easy_set_string(pointer, option, value), option)
     }
 
-    /// libcurl does not copy lists and pointers. They must exist as long as the option has them.
+    /// Sets a list or pointer. libcurl does not copy it, so it must live as long as the option.
     func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer?) throws(TransferError) {
         try check(larder_easy_set_pointer(pointer, option, value), option)
     }
@@ -79,29 +80,23 @@ extension EasyHandle {
     func check(_ code: CURLcode, _ option: CURLoption) throws(TransferError) {
         guard code != CURLE_OK else { return }
         throw TransferError(
-            code: .other,
-            message: "libcurl refuses its option \(option.rawValue): \(code.text)")
+            code: .other, message: "libcurl refused option \(option.rawValue): \(code.text)")
     }
 }
 
 extension Duration {
-    /// For libcurl, which takes 0 for "no limit" and no more than 2^31 - 1.
+    /// Whole milliseconds for libcurl, where 0 means no limit and the maximum is 2^31 - 1.
     fileprivate var wholeMilliseconds: Int {
-        let (seconds, attoseconds) = components
-        guard seconds < 2_000_000 else { return 2_000_000_000 }
-        return max(
-            1,
-            Int(seconds) * 1000 + Int((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000))
+        Int(min(max(1, (self / .milliseconds(1)).rounded(.up)), 2_000_000_000))
     }
 
-    /// For libcurl, which takes 0 for "no limit" and no more than 2^16 - 1; rounded up.
+    /// Whole seconds for libcurl, where 0 means no limit and the maximum is 2^16 - 1. Rounded up.
     fileprivate var wholeSeconds: Int {
-        let (seconds, attoseconds) = components
-        return Int(min(max(1, seconds + (attoseconds > 0 ? 1 : 0)), 65_535))
+        Int(min(max(1, (self / .seconds(1)).rounded(.up)), 65_535))
     }
 }
 
-/// A list of C strings for libcurl. Belongs to the loop's queue.
+/// A libcurl list of C strings. Belongs to the loop's queue.
 final class StringList {
     let pointer: UnsafeMutablePointer<curl_slist>?
 

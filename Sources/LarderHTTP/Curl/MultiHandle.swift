@@ -2,11 +2,11 @@ import CCurl
 import Foundation
 import Logging
 
-/// libcurl's multi handle: the transfers in flight and their shared connections. Belongs to the
+/// A libcurl multi handle: the transfers in flight and their shared connections. Belongs to the
 /// loop's queue.
 final class MultiHandle {
     private let pointer: UnsafeMutableRawPointer
-    /// Kept because connections that the handle closes have a pointer to it.
+    /// Kept because the connections that `deinit` closes have a pointer to it.
     private let sockets: OpenSockets
     /// The maximum number of open connections without a transfer.
     let idleConnections: Int
@@ -25,14 +25,14 @@ final class MultiHandle {
         try set(CURLMOPT_MAX_HOST_CONNECTIONS, max(1, configuration.maximumConnectionsPerHost))
         try set(CURLMOPT_MAXCONNECTS, total)
         try set(CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
-        // Without a descriptor for it, libcurl continues and could never be woken.
+        // Without a descriptor for wakeups, libcurl continues and could never be woken.
         try check(curl_multi_wakeup(pointer))
     }
 
     deinit { curl_multi_cleanup(pointer) }
 
-    static func idleConnections(atMost most: Int, openFiles: Int) -> Int {
-        max(0, min(most, openFiles / 4))
+    static func idleConnections(atMost limit: Int, openFiles: Int) -> Int {
+        max(0, min(limit, openFiles / 4))
     }
 
     private static var openFileLimit: Int {
@@ -53,7 +53,7 @@ final class MultiHandle {
         guard code == CURLM_OK else { throw Self.failure(code) }
     }
 
-    /// An error after which no transfer can continue.
+    /// Returns an error that ends all transfers.
     private static func failure(_ code: CURLMcode) -> TransferError {
         let reason = String(cString: curl_multi_strerror(code))
         return TransferError(code: .other, message: "libcurl: \(reason)")
@@ -63,16 +63,16 @@ final class MultiHandle {
         try check(curl_multi_add_handle(pointer, handle.pointer))
     }
 
-    /// Removes a handle. An unfinished transfer's connection is closed.
+    /// Removes a handle. Closes the connection of an unfinished transfer.
     func remove(_ handle: EasyHandle) { handle.remove(from: pointer) }
 
-    /// Continues all transfers without waiting.
+    /// Continues all transfers without blocking.
     func perform() throws(TransferError) {
         var running: Int32 = 0
         try check(curl_multi_perform(pointer, &running))
     }
 
-    /// Returns the next finished transfer, which is still in the multi handle.
+    /// Returns the next finished transfer, which remains in the multi handle.
     func nextFinished() -> (handle: EasyHandle, result: CURLcode)? {
         var left: Int32 = 0
         while let message = curl_multi_info_read(pointer, &left) {
@@ -84,7 +84,7 @@ final class MultiHandle {
         return nil
     }
 
-    /// Waits for a socket, a time-out of libcurl or ``wake()``. Returns whether a socket is ready.
+    /// Waits for a socket, a libcurl timeout or ``wake()``. Returns whether a socket is ready.
     func wait(atMost limit: Duration?) throws(TransferError) -> Bool {
         let limit = min(limit ?? .seconds(60), .seconds(60))
         let milliseconds = Int32((limit / .milliseconds(1)).rounded(.up))
@@ -93,11 +93,12 @@ final class MultiHandle {
         return events > 0
     }
 
-    /// Ends the current or next ``wait(atMost:)``. The only function for any thread.
+    /// Ends the current or next ``wait(atMost:)``. Unlike other methods, may be called on any
+    /// thread.
     func wake() { curl_multi_wakeup(pointer) }
 }
 
-/// The open sockets of libcurl, by origin. Belongs to the loop's queue.
+/// libcurl's open sockets by origin. Belongs to the loop's queue.
 final class OpenSockets {
     private let logger: Logger?
     private var origins: [CInt: String] = [:]

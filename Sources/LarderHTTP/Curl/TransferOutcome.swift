@@ -2,7 +2,7 @@ import CCurl
 import Foundation
 
 extension EasyHandle {
-    /// Returns the meaning of libcurl's result of a transfer, given the state of both.
+    /// Returns the outcome of a transfer from libcurl's result and the states of both handles.
     func outcome(
         of transfer: Transfer, _ result: CURLcode
     ) -> Result<TransferMetrics, TransferError> {
@@ -35,16 +35,17 @@ extension EasyHandle {
         case CURLE_COULDNT_CONNECT where systemError == ECONNREFUSED: .connectionRefused
         case CURLE_OPERATION_TIMEDOUT: timeoutCode
         case CURLE_SSL_CONNECT_ERROR where isLostInHandshake: .connectionLost
-        // The result of older versions for a header line beyond 100 KB.
+        // Older versions return this for a header line beyond 100 KB.
         case CURLE_OUT_OF_MEMORY where isConnected && !transfer.hasHead: .headersTooLarge
-        // libcurl has no code for a trailer that is too long.
+        // libcurl has no code for an overlong trailer.
         case CURLE_RECV_ERROR where errorMessage.hasPrefix("Out of memory in chunked"):
             .headersTooLarge
         default: general
         }
     }
 
-    /// Whether the proxy refused. If it could not reach the server, another attempt may succeed.
+    /// Whether the proxy refused the request. If the proxy could not reach the server, another
+    /// attempt may succeed.
     private func isRefusedByProxy(_ result: CURLcode) -> Bool {
         if let proxyStatus { return (400..<500).contains(proxyStatus) }
         guard result == CURLE_PROXY else { return false }
@@ -57,13 +58,13 @@ extension EasyHandle {
         }
     }
 
-    /// OpenSSL reports an early end without a reset as `SSL_ERROR_SYSCALL`.
+    /// OpenSSL reports a connection that ends without a reset as `SSL_ERROR_SYSCALL`.
     private var isLostInHandshake: Bool {
         [ECONNRESET, ECONNABORTED, EPIPE].contains(systemError)
             || errorMessage.contains("SSL_ERROR_SYSCALL")
     }
 
-    /// libcurl has one code for three timeouts.
+    /// libcurl uses the same code for three timeouts.
     private var timeoutCode: TransferError.Code {
         // libcurl counts whole milliseconds.
         if configuration.maximumBytesPerSecond == nil,
@@ -80,7 +81,7 @@ extension EasyHandle {
         if code == .addressRefused, let refusal = transfer.refusal {
             return AddressPolicy.advised(refusal, transfer.order.request.url)
         }
-        if code == .outOfFiles { return "no file descriptor is left" }
+        if code == .outOfFiles { return "the process has no free file descriptors" }
         if code == .headersTooLarge { return "the response's head is too long" }
         let words = errorMessage.isEmpty ? result.text : errorMessage
         guard let proxy = transfer.proxy, !isConnected else { return words }
@@ -90,7 +91,7 @@ extension EasyHandle {
         return "through the proxy \(proxy): \(words)"
     }
 
-    /// Without a descriptor, a name look-up fails like that of an unknown name.
+    /// Without a file descriptor, a name lookup fails like that of an unknown name.
     private static var isOutOfFiles: Bool {
         let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return errno == EMFILE || errno == ENFILE }

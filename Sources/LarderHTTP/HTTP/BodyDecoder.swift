@@ -1,52 +1,54 @@
 import CZlib
 
-/// Decodes a body's content codings (RFC 9110, section 8.4) piece by piece, as fast as the receiver
-/// takes the result. Belongs to the loop's queue.
+/// Decodes the content codings of a body (RFC 9110, section 8.4) piece by piece, as fast as the
+/// receiver takes the result. Belongs to the loop's queue.
 ///
-/// libcurl would decode all received bytes at once, and keep up to 64 MB for a paused receiver: 51
-/// bytes can expand to that.
+/// libcurl would decode all received bytes at once, and keep up to 64 MB for a paused receiver. 51
+/// received bytes can expand to that size.
 final class BodyDecoder {
     static let accepted = "gzip"
 
-    /// One of the server and one of a proxy.
+    /// One coding by the server and one by a proxy.
     private static let maximumLayers = 2
     private static let known = ["gzip", "x-gzip", "deflate"]
 
-    /// The outermost first.
+    /// The first layer decodes the received bytes.
     private let layers: [ContentLayer]
-    /// The piece that the receiver did not take.
+    /// The piece to deliver again, because the receiver paused.
     private var refused: UnsafeRawBufferPointer?
     private var last: UnsafeRawBufferPointer?
-    /// The number of processed bytes that will be delivered again.
+    /// The number of processed bytes that libcurl will deliver again.
     private var seen = 0
 
     static func knows(_ coding: String) -> Bool {
         known.contains { coding.utf8.elementsEqual($0.utf8) }
     }
 
-    /// - Parameter codings: Known ones, in the order of their application; at least one.
+    /// - Parameter codings: One or more known codings, in the order of their application.
     init(_ codings: [String], limit: Int64) throws(TransferError) {
         guard codings.count <= Self.maximumLayers else {
             throw TransferError(
                 code: .malformedResponse,
-                message: "the body is encoded \(codings.count) times (\(Self.accepted))")
+                message: "the body has \(codings.count) content codings; at most 2 are supported")
         }
         layers = try codings.map { _ throws(TransferError) in try ContentLayer(limit: limit) }
     }
 
     var isWhole: Bool { layers.allSatisfy(\.isWhole) }
 
-    /// Takes bytes, which must stay valid until ``next()`` returns nil, or ``putBack(_:)``.
+    /// Takes bytes, which must stay valid until ``next()`` returns nil or ``putBack(_:)`` is
+    /// called.
     func feed(_ bytes: UnsafeRawBufferPointer) {
         let known = min(seen, bytes.count)
         seen -= known
         layers[0].feed(.init(rebasing: bytes[known...]))
     }
 
-    /// Returns more of the body, valid until the next call, or nil if all fed bytes are decoded.
+    /// Returns the next piece of the body, valid until the next call, or nil if all bytes are
+    /// decoded.
     ///
-    /// - Throws: ``TransferError`` if the bytes are damaged, or a layer decodes to more than the
-    ///   limit, even if the body itself has no byte yet.
+    /// - Throws: ``TransferError`` if the bytes are damaged, or if a layer decodes to more than the
+    ///   limit, even if the body has no bytes yet.
     func next() throws(TransferError) -> UnsafeRawBufferPointer? {
         if let piece = refused {
             refused = nil
@@ -56,10 +58,10 @@ final class BodyDecoder {
         return last
     }
 
-    /// Takes the last piece back, since the receiver paused. All fed `bytes` will be fed again.
+    /// Takes the last piece back, because the receiver paused. All of `bytes` must be fed again.
     func putBack(_ bytes: UnsafeRawBufferPointer) {
         refused = last
-        // Fewer bytes may have arrived than were processed before.
+        // Added to `seen`, because `bytes` may be fewer than the bytes processed before.
         seen += bytes.count - layers[0].unread
         layers[0].feed(.init(start: nil, count: 0))
     }
@@ -73,12 +75,12 @@ final class BodyDecoder {
     }
 }
 
-/// Decodes one content coding, one buffer at a time: gzip (RFC 1952), also of several members, or
-/// zlib's own format, which HTTP calls deflate (RFC 1950). Belongs to the loop's queue.
+/// Decodes one content coding, one buffer at a time: gzip (RFC 1952) with any number of members, or
+/// zlib (RFC 1950), which HTTP calls deflate. Belongs to the loop's queue.
 final class ContentLayer {
     private enum State { case start, inside, betweenMembers, end }
 
-    // On the heap because zlib keeps the address.
+    // On the heap, because zlib keeps the address.
     private let stream: UnsafeMutablePointer<z_stream>
     private let buffer: UnsafeMutableRawBufferPointer
     private var state = State.start
@@ -86,7 +88,6 @@ final class ContentLayer {
     private let limit: Int64
     private var total: Int64 = 0
 
-    /// - Parameter limit: The maximum number of decoded bytes.
     init(limit: Int64) throws(TransferError) {
         self.limit = limit
         stream = .allocate(capacity: 1)
@@ -106,7 +107,7 @@ final class ContentLayer {
     /// Whether the encoded body can end here.
     var isWhole: Bool { state != .inside }
 
-    /// The number of bytes that were fed and not processed.
+    /// The number of bytes that were fed and are not yet processed.
     var unread: Int { Int(stream.pointee.avail_in) }
 
     /// Takes encoded bytes, which must stay valid while some are ``unread``.
@@ -116,14 +117,14 @@ final class ContentLayer {
         stream.pointee.avail_in = UInt32(bytes.count)
     }
 
-    /// As ``BodyDecoder/next()``.
+    /// Like ``BodyDecoder/next()``.
     func next() throws(TransferError) -> UnsafeRawBufferPointer? {
         while mayHoldMore || unread > 0 {
             switch state {
             case .start: state = .inside
             case .inside: break
             case .betweenMembers:
-                // Other bytes after a member are padding.
+                // Bytes that do not start another member are padding.
                 state = stream.pointee.next_in.pointee == 0x1F ? .inside : .end
                 inflateReset(stream)
                 continue
@@ -139,7 +140,7 @@ final class ContentLayer {
         return nil
     }
 
-    /// - Returns: The number of bytes in the buffer.
+    /// Fills the buffer, and returns its number of bytes.
     private func inflateOnce() throws(TransferError) -> Int {
         stream.pointee.next_out = buffer.bindMemory(to: UInt8.self).baseAddress
         stream.pointee.avail_out = UInt32(buffer.count)
@@ -148,11 +149,11 @@ final class ContentLayer {
         switch code {
         case Z_OK: break
         case Z_STREAM_END: state = .betweenMembers
-        // No progress was possible.
+        // zlib needs more input.
         case Z_BUF_ERROR where unread == 0: break
         default:
             throw TransferError(
-                code: .malformedResponse, message: "the body is not encoded as its head says")
+                code: .malformedResponse, message: "the body does not match its Content-Encoding")
         }
         return buffer.count - Int(stream.pointee.avail_out)
     }

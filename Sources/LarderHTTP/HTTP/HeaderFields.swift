@@ -2,11 +2,11 @@ import CCurl
 import Foundation
 import LarderCore
 
-/// The fields of an HTTP head, in order, looked up by name in any case. A name may occur more than
-/// once (RFC 9110, section 5).
+/// The fields of an HTTP head, in order. Names are compared in any case, and may repeat (RFC 9110,
+/// section 5).
 ///
-/// Stored as the received bytes and the places of the fields in them. A value becomes a `String`
-/// when it is asked for, since few are.
+/// Stored as the received bytes and the ranges of the fields. A value becomes a `String` only when
+/// it is read, because few values are.
 package struct HeaderFields: Sendable, CustomStringConvertible {
     private let lines: [UInt8]
     private let fields: [Field]
@@ -18,7 +18,7 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
 
     private typealias Bytes = ArraySlice<UInt8>
 
-    /// Each line has a name, a colon and a value, and ends with a line feed. Others are ignored.
+    /// Parses lines of a name, a colon, a value and a line feed. Lines without a colon are ignored.
     init(lines: [UInt8]) {
         self.lines = lines
         fields = lines.withUnsafeBufferPointer { bytes in
@@ -37,10 +37,10 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The first value, without the blanks around it.
+    /// The first value of a name, without surrounding blanks.
     package subscript(first name: String) -> String? { firstValue(of: name).map(Self.text) }
 
-    /// Returns the first value as a URL. Its bytes are kept, in any encoding.
+    /// Returns the first value as a URL. The bytes of any encoding are kept.
     package func url(_ name: String) -> String? {
         firstValue(of: name).map { String(urlBytes: Self.withoutBlanks($0)) }
     }
@@ -49,21 +49,21 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         fields.compactMap { isNamed(name, $0) ? Self.text(lines[$0.value]) : nil }
     }
 
-    /// Returns the first value as a date. libcurl's parser accepts more forms than HTTP has.
+    /// Returns the first value as a date. libcurl's parser accepts more formats than HTTP defines.
     package func date(_ name: String) -> Date? {
         guard let text = self[first: name] else { return nil }
         let seconds = curl_getdate(text, nil)
         return seconds == -1 ? nil : Date(timeIntervalSince1970: Double(seconds))
     }
 
-    /// The content codings of the body, in order, in lower case, without meaningless ones.
+    /// The content codings of the body in lower case, in order, without `identity`.
     package var contentCodings: [String] {
-        // "none" is not a coding, but servers send it.
+        // Servers send "none", which is not a coding.
         words(of: "Content-Encoding", except: ["identity", "none"])
     }
 
-    /// The first content coding that is not decoded. Servers send words that are no codings, such
-    /// as `UTF-8`, so the body may be whole.
+    /// The first content coding that Larder does not decode. The body may still be whole, because
+    /// servers also send words that are not codings, such as `UTF-8`.
     package var unknownContentCoding: String? {
         contentCodings.first { !BodyDecoder.knows($0) }
     }
@@ -114,6 +114,6 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         return bytes
     }
 
-    /// One `Name: value` per line, as received: not safe for a terminal.
+    /// One `Name: value` per line, as received. Not safe for a terminal.
     package var description: String { String(decoding: lines, as: UTF8.self) }
 }

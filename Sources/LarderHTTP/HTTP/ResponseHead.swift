@@ -4,13 +4,14 @@ package struct ResponseHead: Sendable {
     /// `1.0`, `1.1`, `2` or `3`.
     package var protocolVersion: String
     package var headers: HeaderFields
-    /// Of a redirect: the cookies that libcurl has accepted from it, and those of the request.
+    /// For a redirect, the cookies of the request and those that libcurl accepted from the
+    /// response.
     package var cookies: [String] = []
 
     var isSuccess: Bool { (200..<300).contains(status) }
 }
 
-/// Builds a response's head from libcurl's lines: interim heads (1xx), the final head, trailers.
+/// Builds the head of a response from libcurl's lines: interim heads (1xx), final head, trailers.
 struct ResponseHeadParser {
     private let maximumBytes: Int
     private let maximumFields: Int
@@ -21,14 +22,14 @@ struct ResponseHeadParser {
     private var lines: [UInt8] = []
     private(set) var isComplete = false
 
-    /// The limits hold for all lines together.
+    /// The limits apply to all lines together.
     init(maximumBytes: Int, maximumFields: Int) {
         self.maximumBytes = maximumBytes
         self.maximumFields = maximumFields
         lines.reserveCapacity(512)
     }
 
-    /// Returns the final head if the line completes it.
+    /// Adds a line. Returns the final head if the line completes it.
     mutating func add(_ line: UnsafeRawBufferPointer) throws(TransferError) -> ResponseHead? {
         received += line.count
         guard received <= maximumBytes else {
@@ -65,7 +66,7 @@ struct ResponseHeadParser {
     }
 
     private mutating func addField(_ line: UnsafeRawBufferPointer) {
-        // A line that begins with a blank continues the one before (RFC 9112, section 5.2).
+        // A line that starts with a blank continues the previous line (RFC 9112, section 5.2).
         if line[0] == 0x20 || line[0] == 0x09 {
             while let last = lines.last, last == 0x0A || last == 0x0D { lines.removeLast() }
         }
@@ -75,11 +76,11 @@ struct ResponseHeadParser {
 
     private mutating func end(_ status: Int) throws(TransferError) -> ResponseHead? {
         let headers = HeaderFields(lines: lines)
-        // Checked for interim heads, too: libcurl would decode the body, without a limit.
+        // Also checked in interim heads, because libcurl would decode the body without a limit.
         guard headers.transferCodings.isEmpty else {
             throw TransferError(
                 code: .malformedResponse,
-                message: "the response has a transfer coding that nobody asked for")
+                message: "the response has an unsupported transfer coding")
         }
         if status < 200 {
             self.status = nil

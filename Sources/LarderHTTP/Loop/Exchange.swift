@@ -1,13 +1,13 @@
 import Dispatch
 import Synchronization
 
-/// Receives the bytes of a body. After it returns false, the same bytes are delivered again once
-/// its `resume` function is called.
+/// Receives the bytes of a body. If it returns false, the same bytes are delivered again after a
+/// call of its `resume` function.
 package typealias ByteSink = @Sendable (_ bytes: UnsafeRawBufferPointer) throws -> Bool
 
-/// One request and its response, for a task that waits for it.
+/// One request and its response, for a task that waits for the response.
 package final class Exchange: TransferReceiver, @unchecked Sendable {
-    // Unchecked because the state is variables, which belong to the loop's queue.
+    // Unchecked because the variables belong to the loop's queue.
 
     /// Returns the sink of a response's body, or nil if the body is not wanted.
     package typealias HeadHandler =
@@ -24,18 +24,19 @@ package final class Exchange: TransferReceiver, @unchecked Sendable {
     private var taken: Int64 = 0
     private var failure: (any Error)?
 
-    /// In bytes. A longer body of an unsuccessful response ends the transfer.
-    private static let longestError: Int64 = 64 << 10
+    /// Maximum body size of an unsuccessful response, in bytes.
+    private static let maximumErrorBytes: Int64 = 64 << 10
 
-    /// - Parameter maximumBytes: The limit of a successful body. The request limits all bodies.
+    /// - Parameter maximumBytes: Maximum size of a successful body. The request's limit also
+    ///   applies.
     package init(on loop: TransferLoop, maximumBytes: Int64 = .max, onHead: @escaping HeadHandler) {
         self.loop = loop
         self.maximumBytes = maximumBytes
         self.onHead = onHead
     }
 
-    /// Returns the response's head once its body has ended or was refused. Throws `TransferError`,
-    /// an error of the head handler or the sink, or `CancellationError`.
+    /// Returns the head of the response once its body has ended or was refused. Throws
+    /// `TransferError`, an error of the head handler or the sink, or `CancellationError`.
     package func response(to request: TransferRequest) async throws -> ResponseHead {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { waiter in
@@ -68,7 +69,7 @@ package final class Exchange: TransferReceiver, @unchecked Sendable {
     ) -> ReceiveVerdict {
         do {
             let total = taken + Int64(bytes.count)
-            let limit = isError ? Self.longestError : maximumBytes
+            let limit = isError ? Self.maximumErrorBytes : maximumBytes
             guard total <= limit else { throw TransferError.bodyTooLong(limit: limit) }
             guard try sink?(bytes) ?? true else { return .pause }
             taken = total
@@ -86,19 +87,19 @@ package final class Exchange: TransferReceiver, @unchecked Sendable {
     private var isError: Bool { head?.isSuccess == false }
 
     private func outcome(of result: Result<TransferMetrics, TransferError>) throws -> ResponseHead {
-        // The status of an error says more than how its body ended.
+        // The status of an error response says more than the failure of its body.
         if !isError, let failure { throw failure }
         if isCancelled { throw CancellationError() }
         if let head, isError || sink == nil { return head }
         _ = try result.get()
         guard let head else {
-            throw TransferError(code: .malformedResponse, message: "no answer came")
+            throw TransferError(code: .malformedResponse, message: "the server sent no response")
         }
         return head
     }
 }
 
-/// Bytes that are received piece by piece, on any thread.
+/// Bytes that arrive in pieces, on any thread.
 package final class CollectedBytes: Sendable {
     private let state = Mutex<[UInt8]>([])
 
@@ -106,7 +107,7 @@ package final class CollectedBytes: Sendable {
 
     package var bytes: [UInt8] { state.withLock { $0 } }
 
-    /// Discards the bytes, and returns a sink for new ones.
+    /// Discards all bytes, and returns a sink for new ones.
     package func sink() -> ByteSink {
         state.withLock { $0 = [] }
         return { [self] bytes in
@@ -116,7 +117,7 @@ package final class CollectedBytes: Sendable {
     }
 }
 
-/// A task that prefers this executor runs on the loop's queue, and must not block it.
+/// Runs tasks that prefer this executor on the loop's queue. They must not block it.
 extension TransferLoop: TaskExecutor {
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
@@ -124,11 +125,11 @@ extension TransferLoop: TaskExecutor {
     }
 }
 
-/// Runs `body` as a task, and blocks the thread until it ends. Calls `isCancelled` every 50 ms, and
-/// cancels the task if it returns true.
+/// Runs `body` as a task, and blocks the thread until the task ends. Calls `isCancelled` every 50
+/// ms, and cancels the task if it returns true.
 ///
-/// - Parameter executor: Runs the task. Default: the pool. On a loop, the task needs no thread of
-///   the pool, all of which may wait here.
+/// - Parameter executor: Runs the task. Default: the thread pool. A task on a loop needs no thread
+///   of the pool, where all threads may be waiting in this function.
 package func waitForTask<Answer: Sendable>(
     on executor: (any TaskExecutor)? = nil, unless isCancelled: () -> Bool = { false },
     _ body: @escaping @Sendable () async throws -> Answer
@@ -144,6 +145,6 @@ package func waitForTask<Answer: Sendable>(
     while end.wait(timeout: .now() + .milliseconds(50)) == .timedOut {
         if isCancelled() { task.cancel() }
     }
-    guard let result = outcome.withLock({ $0 }) else { preconditionFailure("it has not ended") }
+    guard let result = outcome.withLock({ $0 }) else { preconditionFailure("no result") }
     return try result.get()
 }

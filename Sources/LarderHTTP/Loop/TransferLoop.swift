@@ -6,50 +6,51 @@ import LarderCore
 import Logging
 import Synchronization
 
-/// Fetches URLs concurrently, in the order of the starts. It makes no decisions.
+/// A loop that transfers URLs concurrently, in the order in which they start. It makes no
+/// decisions.
 ///
-/// Connections are kept and shared, HTTP/2 is used if a server offers it over TLS, certificates are
-/// verified, and the environment (proxies, `.netrc`) is ignored. A redirect is returned as a
-/// response: the request that follows it then passes the same checks.
+/// Connections are kept and shared. HTTP/2 is used if a server offers it over TLS. Certificates are
+/// verified. The environment (proxies, `.netrc`) is ignored. Redirects are returned as responses,
+/// so that the requests that follow them pass the same checks.
 ///
-/// The loop is a chain of blocks of a serial queue. Each block is a round: it carries out commands,
-/// lets libcurl work, ends finished transfers and waits for the network. An owner whose state
-/// belongs to the same queue, such as an operation queue on top of it, needs neither locks nor a
-/// second thread. A block from elsewhere that cannot wait must come through ``perform(_:)``.
+/// The loop is a chain of blocks on a serial queue. Each block is a round: it executes commands,
+/// lets libcurl work, ends finished transfers and waits for the network. Code whose state belongs
+/// to the same queue, such as an operation queue, needs neither locks nor a second thread. Blocks
+/// from other threads must use ``perform(_:)`` if they cannot wait for the end of a round.
 package final class TransferLoop: @unchecked Sendable {
-    // Unchecked because the state is variables. They belong to the queue, except the atomic ones.
+    // Unchecked because the variables belong to the queue, except the atomic ones.
 
     package let queue: DispatchQueue
     /// The maximum number of connections that wait for their first request.
     package let connectionsAhead: Int
-    /// Called on the queue at the end of a round, when finished transfers have ended. Returns when
-    /// the next round is due at the latest, nil for no limit.
+    /// Called on the queue at the end of a round, after finished transfers have ended. Returns the
+    /// latest time of the next round, or nil for no limit.
     package var onRound: (() -> ContinuousClock.Instant?)?
 
     private let configuration: TransferConfiguration
     private let sockets: OpenSockets
     private let sessions: SessionShare
     private let rateLimit: RateLimit?
-    /// Nil after the end. Any thread may wake it, holding `multiLock`.
+    /// Nil after the end. Other threads may wake it while they hold `multiLock`.
     private var multi: MultiHandle?
     private let multiLock = Mutex(())
-    /// Origins whose last transfer had no connection.
+    /// Origins to which the last transfer could not connect.
     private var unreachable: Set<String> = []
     private var end: (code: TransferError.Code, message: String)?
     private var commands: [Command] = []
     private var waiting: Deque<PendingTransfer> = []
-    private var underWay: [TransferID: EasyHandle] = [:]
-    /// The number of transfers under way that only connect.
+    private var inFlight: [TransferID: EasyHandle] = [:]
+    /// The number of transfers in flight that only connect.
     private var connecting = 0
     private var idle: [EasyHandle] = []
-    private var isTurning = false
-    /// Whether the next round must not be waited for: a block that came before it has work for it.
+    private var hasNextRound = false
+    /// Whether the round must not wait for the network, because there is work for the next one.
     private var isDue = false
     /// Whether the last wait ended without an event.
     private var isQuiet = false
 
     private let lastNumber = Atomic<UInt64>(0)
-    /// Blocks of ``perform(_:)`` and ``sync(_:)`` that have not begun.
+    /// The number of blocks of ``perform(_:)`` and ``sync(_:)`` that have not started.
     private let posted = Atomic<Int>(0)
     private let isWaiting = Atomic<Bool>(false)
 
@@ -62,15 +63,15 @@ package final class TransferLoop: @unchecked Sendable {
 
     private static let queueOfThread = DispatchSpecificKey<ObjectIdentifier>()
 
-    /// The maximum length of the first wait after an event. With HTTP/2, libcurl may hold bytes for
-    /// one stream that it read for another, until its own timer fires after a second
-    /// (curl/curl#17636). Each call lets it look at all streams.
-    private static let nap = Duration.milliseconds(10)
+    /// Maximum length of the first wait after an event. With HTTP/2, libcurl may hold bytes for one
+    /// stream that it read for another, until its own timer fires after a second
+    /// (curl/curl#17636). In each round, libcurl checks all streams.
+    private static let firstWait = Duration.milliseconds(10)
 
-    /// - Parameter queue: A serial queue. Default: one of its own.
+    /// - Parameter queue: A serial queue. Default: a new queue.
     /// - Throws: ``TransferError`` if a file of the configuration cannot be read, libcurl is older
-    ///   than 7.88, or the system has no memory. Without a thread for the queue, Dispatch waits for
-    ///   one: programs check that before.
+    ///   than 7.88, or memory is exhausted. If there is no thread for the queue, Dispatch waits for
+    ///   one, so programs check that first.
     package init(
         configuration: TransferConfiguration = .init(),
         queue: DispatchQueue = DispatchQueue(label: "larder.loop")
@@ -94,12 +95,12 @@ package final class TransferLoop: @unchecked Sendable {
         connectionsAhead = min(configuration.maximumConnectionsAhead, multi.idleConnections / 2)
         sessions = try SessionShare()
         rateLimit = configuration.maximumBytesPerSecond.map { RateLimit(bytesPerSecond: $0) }
-        // Created now, so that a libcurl that is too old is reported early and once.
+        // Created now, so that a libcurl that is too old is reported once, before any transfer.
         idle.append(try newHandle())
         queue.setSpecific(key: Self.queueOfThread, value: ObjectIdentifier(queue))
     }
 
-    /// Runs a block on the queue soon. May be called on any thread.
+    /// Runs a block on the queue. May be called on any thread.
     package func perform(_ body: @escaping @Sendable () -> Void) {
         posted.add(1, ordering: .sequentiallyConsistent)
         queue.async { [self] in
@@ -114,7 +115,7 @@ package final class TransferLoop: @unchecked Sendable {
         multiLock.withLock { _ in multi?.wake() }
     }
 
-    /// Runs a function on the queue soon, and returns its result. Must not be called on the queue.
+    /// Runs a function on the queue, and returns its result. Must not be called on the queue.
     package func sync<Result>(_ body: () -> Result) -> Result {
         posted.add(1, ordering: .sequentiallyConsistent)
         endWait()
@@ -128,8 +129,8 @@ package final class TransferLoop: @unchecked Sendable {
         DispatchQueue.getSpecific(key: Self.queueOfThread) == ObjectIdentifier(queue)
     }
 
-    /// Queues a transfer, and returns at once. The receiver is kept until it has received the end,
-    /// which it does exactly once. May be called on any thread, like the functions below.
+    /// Queues a transfer, and returns immediately. The receiver is retained until it has received
+    /// the end, exactly once. May be called on any thread, like the methods below.
     @discardableResult
     package func start(_ request: TransferRequest, receiver: any TransferReceiver) -> TransferID {
         let id = TransferID(number: lastNumber.add(1, ordering: .relaxed).newValue)
@@ -143,9 +144,9 @@ package final class TransferLoop: @unchecked Sendable {
     package func resume(_ id: TransferID) { post(.resume(id)) }
 
     /// Cancels all transfers, and returns once they have ended. If a receiver calls it, it returns
-    /// at once. Transfers that start later end as cancelled.
+    /// immediately. Transfers that start later end as cancelled.
     package func shutdown() {
-        // On the queue, libcurl may be calling.
+        // A caller on the queue may have been called by libcurl.
         if isOnQueue { take(.stop) } else { sync { stop() } }
     }
 
@@ -158,60 +159,61 @@ package final class TransferLoop: @unchecked Sendable {
     /// Whether a connection to an origin (``HTTPURL/origin``) is open or in progress.
     package func isConnected(to origin: String) -> Bool {
         if sockets.isOpen(to: origin) { return true }
-        // Each connection to an HTTP proxy serves all hosts of http URLs.
+        // A connection to an HTTP proxy serves all hosts of http URLs.
         guard !configuration.proxies.isEmpty, let url = try? HTTPURL(origin), url.scheme == .http
         else { return false }
         return configuration.proxies.proxy(for: url)?.isHTTP == true
     }
 
-    /// Whether all transfers have ended, and later ones end at once.
+    /// Whether all transfers have ended and new ones end immediately.
     package var hasEnded: Bool { end != nil }
 
-    /// Makes sure that there is a next round.
-    package func goOn() {
+    /// Schedules the next round.
+    package func scheduleRound() {
         isDue = true
-        guard !isTurning else { return }
-        isTurning = true
+        guard !hasNextRound else { return }
+        hasNextRound = true
         queue.async { self.round() }
     }
 
-    /// Not carried out at once, since a receiver may call, and libcurl with it.
+    /// Executes the command in the next round, because a receiver, called by libcurl, may call
+    /// this.
     private func take(_ command: Command) {
         if let end {
             if case .start(let order) = command { order.end(end.code, end.message) }
             return
         }
         commands.append(command)
-        goOn()
+        scheduleRound()
     }
 
     private func round() {
         guard let multi else {
-            isTurning = false
+            hasNextRound = false
             _ = onRound?()
             return
         }
         do {
             isDue = false
             if !commands.isEmpty { isQuiet = false }
-            carryOutCommands(multi)
-            guard end == nil else { return isTurning = false }
+            executeCommands(multi)
+            guard end == nil else { return hasNextRound = false }
             resumeThrottled()
             beginNext(multi)
             try multi.perform()
             let isBusy = endFinished(multi)
             let next = onRound?()
-            guard end == nil else { return isTurning = false }
+            guard end == nil else { return hasNextRound = false }
             if isBusy || isDue || !commands.isEmpty {
                 isQuiet = false
-            } else if underWay.isEmpty, next == nil {
-                return isTurning = false
+            } else if inFlight.isEmpty, next == nil {
+                return hasNextRound = false
             } else {
                 try wait(until: next, multi)
             }
             queue.async { self.round() }
         } catch {
-            isTurning = false
+            hasNextRound = false
             endAll(.other, error.message)
             _ = onRound?()
         }
@@ -222,27 +224,28 @@ package final class TransferLoop: @unchecked Sendable {
     ) throws(TransferError) {
         let limits = [
             next.map { $0 - .now }, rateLimit?.delay(),
-            isQuiet || underWay.isEmpty ? nil : Self.nap,
+            isQuiet || inFlight.isEmpty ? nil : Self.firstWait,
         ]
         let limit = limits.compactMap(\.self).min()
         if let limit, limit <= .zero { return }
         isWaiting.store(true, ordering: .sequentiallyConsistent)
-        // A block that was posted before would not have ended the wait.
+        // Blocks that were posted before `isWaiting` was set do not end the wait.
         if posted.load(ordering: .sequentiallyConsistent) == 0 {
             isQuiet = try !multi.wait(atMost: limit)
         }
         isWaiting.store(false, ordering: .sequentiallyConsistent)
     }
 
-    private func carryOutCommands(_ multi: MultiHandle) {
+    private func executeCommands(_ multi: MultiHandle) {
         var index = 0
         while index < commands.count {
             switch commands[index] {
-            // Its owner limits their number.
+            // The caller limits the number of these.
             case .start(let order) where order.request.onlyConnects: begin(order, multi)
             case .start(let order): waiting.append(order)
             case .cancel(let id): cancelNow(id)
-            case .resume(let id): resumeNow(id)
+            case .resume(let id):
+                if let handle = inFlight[id], handle.transfer?.isPaused == true { resume(handle) }
             case .stop:
                 commands.removeFirst(index + 1)
                 return stop()
@@ -253,39 +256,33 @@ package final class TransferLoop: @unchecked Sendable {
     }
 
     private func beginNext(_ multi: MultiHandle) {
-        while underWay.count - connecting < max(1, configuration.maximumConnections),
+        while inFlight.count - connecting < max(1, configuration.maximumConnections),
             let order = waiting.popFirst()
         { begin(order, multi) }
     }
 
     private func begin(_ order: PendingTransfer, _ multi: MultiHandle) {
+        var order = order
+        // At an unreachable host, transfers that share a connection would time out one after the
+        // other.
+        if !unreachable.isEmpty, unreachable.contains(order.origin) {
+            order.request.sharesConnection = false
+        }
+        var handle = idle.popLast()
         do throws(TransferError) {
-            try tryToBegin(order, multi)
+            let new = if let handle { handle } else { try newHandle() }
+            handle = new
+            try new.begin(Transfer(order: order, configuration: configuration))
+            try multi.add(new)
+            inFlight[order.id] = new
+            if order.request.onlyConnects { connecting += 1 }
         } catch {
+            if let handle {
+                _ = handle.end()
+                idle.append(handle)
+            }
             order.end(error.code, error.message)
         }
-    }
-
-    private func tryToBegin(
-        _ order: PendingTransfer, _ multi: MultiHandle
-    ) throws(TransferError) {
-        let handle = if let last = idle.popLast() { last } else { try newHandle() }
-        do throws(TransferError) {
-            // At an unreachable host, transfers that share a connection would wait for one time-out
-            // after the other.
-            var order = order
-            if !unreachable.isEmpty, unreachable.contains(order.origin) {
-                order.request.sharesConnection = false
-            }
-            try handle.begin(Transfer(order: order, configuration: configuration))
-            try multi.add(handle)
-        } catch {
-            _ = handle.end()
-            idle.append(handle)
-            throw error
-        }
-        underWay[order.id] = handle
-        if order.request.onlyConnects { connecting += 1 }
     }
 
     private func newHandle() throws(TransferError) -> EasyHandle {
@@ -295,32 +292,27 @@ package final class TransferLoop: @unchecked Sendable {
     }
 
     private func cancelNow(_ id: TransferID) {
-        if let handle = underWay[id] {
-            release(handle, id)?.order.endAsCancelled()
+        if let handle = inFlight[id] {
+            release(handle, id)?.order.end(.cancelled, "cancelled")
         } else if let place = waiting.firstIndex(where: { $0.id == id }) {
-            waiting.remove(at: place).endAsCancelled()
+            waiting.remove(at: place).end(.cancelled, "cancelled")
         }
     }
 
-    private func resumeNow(_ id: TransferID) {
-        guard let handle = underWay[id], handle.transfer?.isPaused == true else { return }
-        resume(handle)
-    }
-
     private func resume(_ handle: EasyHandle) {
-        let code = handle.resume()
+        let code = curl_easy_pause(handle.pointer, CURLPAUSE_CONT)
         if code != CURLE_OK { finish(handle, code) }
     }
 
     private func resumeThrottled() {
         guard let rateLimit else { return }
         while let id = rateLimit.next() {
-            // It may have been cancelled.
-            if let handle = underWay[id] { resume(handle) }
+            // The transfer may have been cancelled.
+            if let handle = inFlight[id] { resume(handle) }
         }
     }
 
-    /// Returns whether a transfer was finished.
+    /// Ends finished transfers, and returns whether there were any.
     private func endFinished(_ multi: MultiHandle) -> Bool {
         var found = false
         while let (handle, code) = multi.nextFinished() {
@@ -365,7 +357,7 @@ package final class TransferLoop: @unchecked Sendable {
     @discardableResult
     private func release(_ handle: EasyHandle, _ id: TransferID) -> Transfer? {
         multi?.remove(handle)
-        underWay[id] = nil
+        inFlight[id] = nil
         idle.append(handle)
         let transfer = handle.end()
         if transfer?.order.request.onlyConnects == true { connecting -= 1 }
@@ -378,7 +370,7 @@ package final class TransferLoop: @unchecked Sendable {
     private func endAll(_ code: TransferError.Code, _ message: String) {
         guard end == nil else { return }
         end = (code, message)
-        for (id, handle) in underWay.sorted(by: { $0.key.number < $1.key.number }) {
+        for (id, handle) in inFlight.sorted(by: { $0.key.number < $1.key.number }) {
             release(handle, id)?.order.end(code, message)
         }
         for order in waiting { order.end(code, message) }

@@ -1,18 +1,18 @@
 import LarderCore
 
-/// The proxy for each URL.
+/// Selects the proxy for each URL.
 ///
-/// Not left to libcurl, because the ``AddressPolicy`` must know whether a connection is to a proxy,
-/// whose address may be private.
+/// libcurl does not select proxies here, because the ``AddressPolicy`` must know whether a
+/// connection goes to a proxy, whose address may be private.
 public struct ProxySelection: Sendable {
-    /// No proxy for any URL.
+    /// Uses no proxy.
     public static let none = ProxySelection(http: nil, https: nil)
 
-    /// Why a selection cannot be made.
+    /// The error of an option or environment variable that is not a proxy.
     public struct SelectionError: Error, Sendable {
-        /// The environment variable that does not name a proxy; `nil` if the option does not.
+        /// The environment variable, or nil for the option.
         public let variable: String?
-        /// The error of its value.
+        /// The reason.
         public let reason: ProxyServer.ParseError
     }
 
@@ -20,7 +20,7 @@ public struct ProxySelection: Sendable {
     private let https: ProxyServer?
     private let exceptions: NoProxyList
 
-    /// Uses these proxies, except for the hosts in `exceptions`.
+    /// Creates a selection of two proxies, except for the hosts in `exceptions`.
     public init(
         http: ProxyServer?, https: ProxyServer?, exceptions: NoProxyList = NoProxyList("")
     ) {
@@ -29,13 +29,13 @@ public struct ProxySelection: Sendable {
         self.exceptions = exceptions
     }
 
-    /// Uses options and the environment, as curl does. Empty variables are ignored.
+    /// Reads options and the environment like curl. Empty variables are ignored.
     ///
     /// - Parameters:
-    ///   - proxy: The proxy for every URL. Empty means none, and `nil` means the value of
+    ///   - proxy: The proxy for every URL. An empty text selects no proxy. Nil selects the value of
     ///     `http_proxy` (in lower case only, because CGI sets `HTTP_PROXY` to a client's header
-    ///     field), `https_proxy` or `HTTPS_PROXY`, else `all_proxy` or `ALL_PROXY`.
-    ///   - noProxy: A ``NoProxyList``. `nil` means the value of `no_proxy` or `NO_PROXY`.
+    ///     field), or of `https_proxy` or `HTTPS_PROXY`, else of `all_proxy` or `ALL_PROXY`.
+    ///   - noProxy: A ``NoProxyList``. Nil selects the value of `no_proxy` or `NO_PROXY`.
     public init(
         proxy: String?, noProxy: String?, environment: [String: String]
     ) throws(SelectionError) {
@@ -64,7 +64,7 @@ public struct ProxySelection: Sendable {
         }
     }
 
-    /// Returns the proxy for a URL, or `nil` if it is fetched directly.
+    /// Returns the proxy for a URL, or nil to connect directly.
     public func proxy(for url: HTTPURL) -> ProxyServer? {
         guard let proxy = url.scheme == .http ? http : https else { return nil }
         return exceptions.contains(url) ? nil : proxy
@@ -73,13 +73,13 @@ public struct ProxySelection: Sendable {
     var isEmpty: Bool { http == nil && https == nil }
 }
 
-/// A proxy's URL and credentials.
+/// The URL and credentials of a proxy.
 public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
-    /// Why a text does not name a proxy. It does not contain the text, which may hold a password.
+    /// The error of an invalid proxy. It does not quote the text, which may contain a password.
     public enum ParseError: Error, Equatable, Sendable {
-        /// A scheme other than http, https, socks4, socks4a, socks5 and socks5h.
+        /// The scheme is not http, https, socks4, socks4a, socks5 or socks5h.
         case unsupportedScheme
-        /// Not a URL of a host and an optional port.
+        /// The text is not a URL with a host and an optional port.
         case malformed
     }
 
@@ -91,8 +91,8 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
 
     private static let schemes: Set = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
 
-    /// Parses a proxy's URL. The default scheme is http, and the default port is libcurl's: 1080,
-    /// or 443 for https.
+    /// Parses a proxy's URL. The default scheme is http. libcurl's default port is 1080, or 443 for
+    /// https.
     public init(_ text: String) throws(ParseError) {
         var scheme = "http"
         var rest = text.utf8[...]
@@ -109,22 +109,23 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
         credentials = authority.credentials
     }
 
-    /// The URL, with credentials as `***`.
+    /// The URL, with `***` in place of credentials.
     public var description: String { credentials == nil ? url : url.showingMask }
 }
 
-/// The hosts that are reached without a proxy, in curl's reading of `no_proxy`.
+/// The hosts to connect to without a proxy, in curl's syntax of `no_proxy`.
 ///
-/// Names, addresses, networks (an address, `/` and a prefix length) and `*` for all, separated by
-/// commas or blanks. A name, with or without a dot in front, includes all names below it. Ports are
-/// ignored.
+/// The list has names, addresses, networks (an address, `/` and a prefix length) and `*` for all,
+/// separated by commas or blanks. A name, with or without a leading dot, includes its subdomains.
+/// Ports are ignored.
+///
 /// Source: [curl(1), --noproxy](https://curl.se/docs/manpage.html#--noproxy).
 public struct NoProxyList: Sendable {
     private var matchesAll = false
     private var names: [String] = []
     private var networks: [IPNetwork] = []
 
-    /// Parses a list. Invalid elements match nothing.
+    /// Parses a list. Invalid elements match no host.
     public init(_ text: String) {
         for token in text.split(whereSeparator: { $0 == "," || $0.isWhitespace }) {
             if token == "*" {

@@ -1,28 +1,28 @@
 import Foundation
 import LarderCore
 
-/// Which failures are tried again, how often, and after what delay.
+/// The rules for retries: which failures to retry, how often, and after what delay.
 ///
-/// Exponential back-off with full jitter (Marc Brooker, "Exponential Backoff And Jitter", AWS
-/// Architecture Blog, 2015): each delay is drawn evenly from zero to a ceiling that doubles.
+/// Exponential backoff with full jitter (Marc Brooker, "Exponential Backoff And Jitter", AWS
+/// Architecture Blog, 2015): each delay is a random part of a maximum that doubles.
 public struct RetryPolicy: Sendable {
-    /// Attempts for each URL, the first included. Default: 5.
+    /// Maximum number of attempts for a URL, including the first. Default: 5.
     public var attempts = 5
-    /// The ceiling of the delay after a first failure. Default: 100 ms.
+    /// Maximum delay after a first failure. Default: 100 ms.
     public var base: Duration = .milliseconds(100)
-    /// The same after a status of ``overloadStatuses``. Default: 5 s.
+    /// Maximum delay after a first failure with a status in ``overloadStatuses``. Default: 5 s.
     public var overloadBase: Duration = .seconds(5)
-    /// No ceiling is higher. Default: 60 s.
+    /// Maximum delay after any failure, unless the server requests a longer one. Default: 60 s.
     public var cap: Duration = .seconds(60)
-    /// No attempt begins later than this after a URL's first one, and a host without a useful
-    /// answer for longer is given up. Default: 10 min.
+    /// Maximum time between the start of a URL's first attempt and the start of its last. A host
+    /// without a useful answer for longer than this is given up. Default: 10 min.
     public var maximumTime: Duration = .seconds(600)
 
-    /// The defaults.
+    /// Creates the default policy.
     public init() {}
 
-    /// For requests to a remote, by default about as Amazon's own libraries do. The time has no
-    /// limit, since one attempt may transfer gigabytes.
+    /// Returns a policy for requests to a remote. The defaults are similar to those of Amazon's
+    /// SDKs. The time is not limited, because one attempt may transfer gigabytes.
     package static func ofRemote(
         attempts: Int = 5, base: Duration = .milliseconds(400), cap: Duration = .seconds(5)
     ) -> RetryPolicy {
@@ -32,19 +32,19 @@ public struct RetryPolicy: Sendable {
         return policy
     }
 
-    /// The statuses that may pass; every other one is final.
+    /// The statuses that are retried. All others are final.
     public static let retriedStatuses: Set = [408, 425, 429, 500, 502, 503, 504, 522, 524]
 
-    /// The statuses that ask for patience.
+    /// The statuses of an overloaded server.
     public static let overloadStatuses: Set = [429, 503]
 
-    /// The longest delay after this many failures, the last of them by overload or not.
+    /// Returns the maximum delay after this many failures.
     public func ceiling(afterFailures failures: Int, isOverload: Bool) -> Duration {
         let base = isOverload ? overloadBase : base
         return min(cap, base * (1 << min(max(failures, 1) - 1, 30)))
     }
 
-    /// Returns the time of the next attempt, not before `hold`, or the final failure.
+    /// Returns the time of the next attempt, which is not before `hold`, or the final failure.
     package func nextAttempt<Failure: RetriableFailure>(
         after failure: Failure, attempt: Int, since start: ContinuousClock.Instant,
         hold: ContinuousClock.Instant?, now: ContinuousClock.Instant = .now
@@ -57,7 +57,7 @@ public struct RetryPolicy: Sendable {
         return .success(instant)
     }
 
-    /// Calls `body` until it succeeds or its failure is final. Other errors are final.
+    /// Calls `body` until it succeeds or fails with a final failure or another error.
     ///
     /// - Parameter onRetry: Called before each delay, with the number of the failed attempt.
     package func attempt<Answer, Failure: RetriableFailure>(
@@ -76,7 +76,7 @@ public struct RetryPolicy: Sendable {
                 let delay: Duration = try next.get() - .now
                 onRetry(failure, attempt, delay)
                 attempt += 1
-                // Not Task.sleep, which needs a thread of the pool: all of them may be blocked in
+                // Task.sleep needs a thread of the pool, and all of them may be blocked in
                 // waitForTask().
                 let (ticks, timer) = AsyncStream<Void>.makeStream()
                 let end = DispatchTime.now() + delay / .seconds(1)
@@ -88,13 +88,13 @@ public struct RetryPolicy: Sendable {
     }
 }
 
-/// A failure that a ``RetryPolicy`` decides about.
+/// A failure that a ``RetryPolicy`` can retry.
 package protocol RetriableFailure: Error {
     var isTransient: Bool { get }
-    /// Whether the server asks for patience.
+    /// Whether the server is overloaded.
     var isOverload: Bool { get }
     var retryAfter: Duration? { get }
-    /// The final failure if no time is left for another attempt.
+    /// The final failure if no time remains for another attempt.
     var outOfTime: Self { get }
 }
 

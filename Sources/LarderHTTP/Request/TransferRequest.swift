@@ -1,6 +1,6 @@
 import LarderCore
 
-/// One request. Redirects are returned, not followed.
+/// A request. Redirects are returned, not followed.
 package struct TransferRequest: Sendable {
     package enum Method: Sendable {
         case get, head
@@ -9,34 +9,34 @@ package struct TransferRequest: Sendable {
     }
 
     package var method = Method.get
-    /// Its credentials are sent as basic authentication.
+    /// Credentials in the URL are sent as basic authentication.
     package var url: HTTPURL
-    /// Replaces the URL's credentials.
+    /// Used instead of the URL's credentials.
     package var signing: RequestSigning?
-    /// A field replaces the one of the same name that every request has (`Host`, `User-Agent`, and,
-    /// unless it is signed, `Accept-Encoding`).
+    /// A field replaces the default field of the same name: `Host`, `User-Agent` and, in unsigned
+    /// requests, `Accept-Encoding`.
     package var headers: [(name: String, value: String)]
-    /// Cookies of a ``ResponseHead``, which are sent where they may be. Default: none.
+    /// Cookies of a ``ResponseHead``. Each is sent only if it matches the URL. Default: none.
     package var cookies: [String] = []
-    /// In decoded bytes. Default: 16 MiB.
+    /// Maximum number of decoded body bytes. Default: 16 MiB.
     package var maximumBodyBytes: Int64
     /// Whether to use ``TransferConfiguration/clientCertificate`` and
     /// ``TransferConfiguration/netrcFile``. Default: `true`.
     package var usesStoredCredentials: Bool
-    /// Whether libcurl may repeat the request if the connection is lost before a response, as an
-    /// idle one may be. If not, the transfer ends as lost, since a repeated request is another
-    /// attempt. An upload may be repeated once, without `Expect` (RFC 9110, section 15.5.18).
-    /// Default: `false`.
+    /// Whether libcurl may repeat the request if the connection is lost before a response, which is
+    /// common for idle connections. If false, the transfer ends as lost, because a repeated request
+    /// counts as another attempt. An upload may be repeated once in any case, without `Expect` (RFC
+    /// 9110, section 15.5.18). Default: `false`.
     package var mayBeRepeated = false
-    /// Whether to end, as a success without a head, when the connection for the request is open.
-    /// The connection then waits for the next request. Default: `false`.
+    /// Whether to end the transfer, as a success without a head, once its connection is open. The
+    /// connection is kept for the next request. Default: `false`.
     package var onlyConnects = false
     /// Whether to wait for a connection in progress that may turn out to be HTTP/2, instead of
-    /// making another one. If a host cannot be reached, each transfer that waits for another's
-    /// connection would wait for one time-out after the other. Default: `true`.
+    /// opening another. At an unreachable host, such transfers time out one after the other.
+    /// Default: `true`.
     package var sharesConnection = true
-    /// Whether to expect no other request to the same scheme, host and port. If so, the connection
-    /// is closed afterwards, which makes room for others.
+    /// Whether no other request to the same scheme, host and port is expected. The connection is
+    /// then closed, to make room for others. Default: `false`.
     package var isLastOfHost = false
 
     package init(
@@ -50,14 +50,14 @@ package struct TransferRequest: Sendable {
     }
 }
 
-/// The bytes of a request, read piece by piece while they are sent.
+/// The body of a request, read piece by piece while it is sent.
 package struct RequestBody: Sendable {
     package let count: Int64
     package let read: @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
 
-    /// - Parameter read: Fills the buffer from the offset on and returns the number of bytes; `nil`
-    ///   ends the transfer. Called on the loop's queue, from the start again if the request is
-    ///   repeated.
+    /// - Parameter read: Copies bytes from the offset into the buffer. Returns their number, or nil
+    ///   to end the transfer. Called on the loop's queue. The offset starts at 0 again if the
+    ///   request is repeated.
     package init(
         count: Int64,
         read: @escaping @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
@@ -77,14 +77,12 @@ package struct RequestBody: Sendable {
     }
 }
 
-/// AWS Signature Version 4, made by libcurl for each attempt.
+/// An AWS Signature Version 4, which libcurl computes for each attempt.
 ///
 /// libcurl 7.88 requires a field `x-amz-content-sha256`, a sorted query, and no header field whose
 /// name is a prefix of another's (lib/http_aws_sigv4.c).
 package struct RequestSigning: Sendable {
-    /// For example `us-east-1`.
     package var region: String
-    /// For example `s3`.
     package var service: String
     /// The access key and the secret key.
     package var credentials: Credentials
@@ -103,34 +101,34 @@ package struct TransferID: Hashable, Sendable {
 
 /// Receives the events of a transfer.
 ///
-/// All calls are on the loop's queue: do not block. For each transfer they come in order: at most
-/// one head, any number of bytes, exactly one end.
+/// All calls are on the loop's queue and must not block. A transfer has at most one head, then any
+/// number of body pieces, then exactly one end.
 package protocol TransferReceiver: AnyObject, Sendable {
     /// Receives the head of the final response. If it returns false, the transfer ends as
     /// ``TransferError/Code-swift.enum/abandoned``.
     func transfer(_ id: TransferID, didReceive head: ResponseHead) -> Bool
 
-    /// Receives the next decoded bytes of the body, valid during the call only.
+    /// Receives the next decoded bytes of the body. They are valid during the call only.
     func transfer(_ id: TransferID, didReceive bytes: UnsafeRawBufferPointer) -> ReceiveVerdict
 
     /// Receives the end. The loop then releases the receiver.
     func transfer(_ id: TransferID, didEnd result: Result<TransferMetrics, TransferError>)
 }
 
-/// A receiver's answer to bytes.
+/// A receiver's decision about body bytes.
 package enum ReceiveVerdict: Sendable {
     case proceed
-    /// Deliver the bytes again, perhaps with more, after ``TransferLoop/resume(_:)``. A paused
+    /// Delivers the bytes again, perhaps with more, after ``TransferLoop/resume(_:)``. A paused
     /// transfer does not stall, but its total timeout runs.
     case pause
-    /// End the transfer as ``TransferError/Code-swift.enum/abandoned``.
+    /// Ends the transfer as ``TransferError/Code-swift.enum/abandoned``.
     case stop
 }
 
 package struct TransferMetrics: Hashable, Sendable {
-    /// Encoded bytes of the body.
+    /// The number of encoded body bytes.
     package var receivedBytes: Int64
-    /// Without the wait for a slot.
+    /// The duration, without the wait for a slot.
     package var total: Duration
     package var reusedConnection: Bool
 }

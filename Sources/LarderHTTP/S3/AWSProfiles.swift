@@ -8,7 +8,7 @@ struct AWSProfiles {
     private let section: String
     private let files: String
 
-    /// - Parameter mustExist: Whether the user named it.
+    /// - Parameter mustExist: Whether the user named the profile.
     init(
         named name: String, mustExist: Bool, credentials: String, config: String
     ) throws(S3SettingsError) {
@@ -21,7 +21,7 @@ struct AWSProfiles {
     }
 
     private var exists: Bool { shared.has(name) || config.has(section) }
-    private var absence: String { "there is no profile '\(name)' in \(files)" }
+    private var absence: String { "the profile '\(name)' does not exist in \(files)" }
 
     func value(_ key: String) -> String? {
         shared.value(key, in: name) ?? config.value(key, in: section)
@@ -33,7 +33,7 @@ struct AWSProfiles {
             ?? value("endpoint_url")
     }
 
-    /// - Parameter lack: Why the environment's credentials are not used, if they were tried.
+    /// - Parameter lack: The reason not to use the environment's credentials, if they were tried.
     func credentials(lackingOthers lack: String?) throws(S3SettingsError) -> S3Credentials {
         let (accessKey, secretKey) = ("aws_access_key_id", "aws_secret_access_key")
         if let access = value(accessKey), let secret = value(secretKey) {
@@ -46,25 +46,24 @@ struct AWSProfiles {
         ].first { config.names(in: section).union(shared.names(in: name)).contains($0) }
         if let elsewhere {
             throw S3SettingsError(
-                "the profile '\(name)' has its credentials from '\(elsewhere)', which is not "
-                    + "supported: 'aws configure export-credentials --format env' prints them "
-                    + "as environment variables")
+                "the profile '\(name)' uses '\(elsewhere)', which is not supported; export its "
+                    + "credentials with 'aws configure export-credentials --format env'")
         }
         let lacking = [accessKey, secretKey].filter { value($0) == nil }
             .joined(separator: " and no ")
         let own = exists ? "the profile '\(name)' in \(files) has no \(lacking)" : absence
         throw S3SettingsError(
             "no credentials: \([lack, own].compactMap(\.self).joined(separator: ", and "));"
-                + " --remote-unsigned asks without")
+                + " use --remote-unsigned if the bucket is public")
     }
 }
 
-/// A file of AWS profiles: sections in brackets with `name = value`, and indented lines under a
+/// A file of AWS profiles: sections in brackets with `name = value`, and indented lines below a
 /// `name =` without a value. https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html
 struct AWSProfileFile {
     private static let sizeLimit = 1 << 20
 
-    /// Values by section and name. An indented one is named `outer.inner`.
+    /// Values by section and name. The name of an indented value is `outer.inner`.
     private var sections: [String: [String: String]] = [:]
 
     /// Empty if the file does not exist.
@@ -74,7 +73,7 @@ struct AWSProfileFile {
             throw S3SettingsError("\(path): \(String(cString: strerror(errno)))")
         }
         guard let data = try? file.read(upToCount: Self.sizeLimit + 1) ?? Data() else {
-            throw S3SettingsError("\(path): it cannot be read")
+            throw S3SettingsError("\(path): cannot be read")
         }
         guard data.count <= Self.sizeLimit else {
             throw S3SettingsError("\(path): longer than \(Self.sizeLimit) bytes")
@@ -91,8 +90,8 @@ struct AWSProfileFile {
                 continue
             }
             guard let equals = content.firstIndex(of: "=") else { continue }
-            let name = content[..<equals].trimmingWhitespace.lowercased()
-            let value = content[content.index(after: equals)...].trimmingWhitespace
+            let name = content[..<equals].trimmingCharacters(in: .whitespaces).lowercased()
+            let value = content[equals...].dropFirst().trimmingCharacters(in: .whitespaces)
             let isInner = line.first?.isWhitespace == true && !outer.isEmpty
             if !isInner { outer = value.isEmpty ? name : "" }
             sections[section, default: [:]][isInner ? "\(outer).\(name)" : name] = value
@@ -106,8 +105,4 @@ struct AWSProfileFile {
     }
 
     func names(in section: String) -> Set<String> { Set(sections[section, default: [:]].keys) }
-}
-
-extension StringProtocol {
-    fileprivate var trimmingWhitespace: String { trimmingCharacters(in: .whitespaces) }
 }

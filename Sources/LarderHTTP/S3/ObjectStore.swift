@@ -1,26 +1,26 @@
 import Foundation
 
-/// A store of objects by name, as in S3.
+/// A store of named objects, like S3.
 ///
-/// Listings are sorted by bytes. A finished write is visible to every later request, including
+/// Listings are sorted by bytes. A finished write is visible to all later requests, including
 /// listings (S3 since December 2020, Ceph always).
 package protocol ObjectStore: Sendable {
     /// Returns the name of an object, or of the store, for messages.
     func subject(_ key: String?) -> String
 
-    /// Receives an object. Returns the metadata that it was written with, or nil if it has none or
-    /// the store has lost it. Throws ``RemoteError``, the sink's error or `CancellationError`.
+    /// Receives an object. Returns the metadata that it was written with, or nil without metadata.
+    /// A store may lose metadata. Throws ``RemoteError``, the sink's error or `CancellationError`.
     @discardableResult
     func get(
         _ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker
     ) async throws -> String?
 
-    /// Returns the size and time of an object, or nil if there is none.
+    /// Returns the size and time of an object, or nil if it does not exist.
     func head(_ key: String) async throws -> ListedObject?
 
     /// Writes or replaces an object. The store compares the body with `digest`, its SHA-256 in
-    /// hexadecimal. `mediaType` is for readers other than Larder. `metadata` is a short ASCII text
-    /// that a reader of the object receives, too.
+    /// hexadecimal. `mediaType` is for readers other than Larder. `metadata` is a short ASCII text,
+    /// which ``get(_:maximumBytes:into:)`` returns.
     func put(
         _ key: String, _ body: RequestBody, digest: String, mediaType: String?, metadata: String?
     ) async throws
@@ -28,7 +28,7 @@ package protocol ObjectStore: Sendable {
     /// Removes an object, if it exists.
     func delete(_ key: String) async throws
 
-    /// Returns a page of the objects whose names begin with `prefix` and are sorted after `last`.
+    /// Returns a page of the objects whose names start with `prefix` and sort after `last`.
     func list(_ prefix: String, after last: String?) async throws -> ListPage
 }
 
@@ -49,18 +49,18 @@ extension ObjectStore {
     }
 }
 
-/// The failure of a request to an object store.
+/// A failed request to an object store.
 public struct RemoteError: Error, Sendable, CustomStringConvertible {
-    /// The reason. Raw values are part of the output.
+    /// The reason. Reports contain the raw values.
     public enum Code: String, Sendable, CaseIterable {
-        /// The credentials are unknown, expired, or do not permit this; or the clock is wrong.
+        /// The credentials are unknown, expired or not sufficient, or the clock is wrong.
         case accessRefused = "remote-access-refused"
         case noBucket = "remote-no-bucket"
         case wrongRegion = "remote-wrong-region"
         case notFound = "remote-not-found"
         /// The store or a quota is full.
         case full = "remote-full"
-        /// The server cannot be reached, or is overloaded: another attempt may succeed.
+        /// The server is unreachable or overloaded. Another attempt may succeed.
         case unavailable = "remote-unavailable"
         /// The server refuses the request for another reason.
         case refused = "remote-refused"
@@ -68,18 +68,18 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
         case malformed = "remote-malformed"
         /// The bytes of an object do not match its name.
         case corrupt = "remote-corrupt"
-        /// The object is larger than allowed, or a listing names too many.
+        /// The object exceeds the size limit, or a listing has too many names.
         case tooLarge = "remote-too-large"
     }
 
     /// The reason.
     public var code: Code
-    /// The object, or the bucket: an `s3://` URL.
+    /// The `s3://` URL of the object or the bucket.
     public var subject: String
-    /// The reason in words, in one line.
+    /// The reason in one line.
     public var message: String
     package var underlying: TransferError?
-    /// The time that the server asks to wait; at most a minute counts.
+    /// The delay that the server requests, at most a minute.
     package var retryAfter: Duration?
 
     package init(
@@ -94,19 +94,19 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
     /// Whether the same request may succeed later.
     public var isTransient: Bool { code == .unavailable }
 
-    /// Whether no request can succeed until a person does something.
+    /// Whether all requests fail until a person resolves the cause.
     public var isPermanent: Bool {
         [.accessRefused, .noBucket, .wrongRegion, .full].contains(code)
     }
 
-    /// Subject and message.
+    /// The subject and the message.
     public var description: String { "\(subject): \(message)" }
 }
 
 package struct ListPage: Sendable {
-    /// Sorted by name. May be empty before the end.
+    /// Sorted by name. May be empty before the last page.
     package var objects: [ListedObject]
-    /// The name before the next page; nil at the end.
+    /// The name that the next page follows, or nil at the end.
     package var next: String?
 
     package init(objects: [ListedObject], next: String?) {
@@ -116,7 +116,7 @@ package struct ListPage: Sendable {
 }
 
 package struct ListedObject: Hashable, Sendable {
-    /// Its name, without the prefix of the whole store.
+    /// The name, without the prefix of the store.
     package var key: String
     package var size: Int64
     /// By the store's clock.

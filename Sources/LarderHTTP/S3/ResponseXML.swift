@@ -2,22 +2,22 @@ import Foundation
 import LarderCore
 import LarderXML
 
-/// Reads the XML of a response, element by element.
+/// A reader of XML responses.
 enum ResponseXML {
     struct Malformed: Error {}
 
-    /// Higher than in any valid response.
+    /// These limits exceed any valid response.
     private static let rules = XMLRules(
         maximumTextBytes: 8 << 10, maximumDepth: 16, maximumSkippedBytes: 1 << 20,
         maximumNames: 128)
 
     static let separator = UInt8(ascii: "/")
 
-    /// Calls `body` at the end of each element but the root, with its text and its path, without
-    /// the root and without prefixes. Returns the root's name. Names are bytes, since comparing
+    /// Calls `body` at the end of each element except the root, with its path and its text. Paths
+    /// exclude the root and prefixes. Returns the root's name. Names are bytes, because comparing
     /// strings takes quadratic time over combining marks.
     ///
-    /// - Throws: ``Malformed``, errors of `body`, `CancellationError` if the task is cancelled.
+    /// - Throws: ``Malformed``, errors of `body`, or `CancellationError`.
     static func read(
         _ bytes: [UInt8], _ body: (_ path: [UInt8], _ text: String) throws -> Void
     ) throws -> [UInt8] {
@@ -68,13 +68,13 @@ enum ResponseXML {
     }
 }
 
-/// The answer to ListObjectsV2.
+/// A response to ListObjectsV2.
 /// https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
 struct ListAnswer {
     private(set) var objects: [ListedObject] = []
     private(set) var isTruncated = false
 
-    /// - Throws: `ResponseXML.Malformed` if it is not a listing, `CancellationError`.
+    /// - Throws: `ResponseXML.Malformed` if it is not a listing, or `CancellationError`.
     init(_ bytes: [UInt8]) throws {
         var key: String?
         var size: Int64?
@@ -108,11 +108,11 @@ struct ListAnswer {
 }
 
 extension RemoteError {
-    /// - Parameter body: The XML of the error, if it is one.
+    /// - Parameter body: The error as XML, or anything else.
     ///   https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
     init(_ head: ResponseHead, body: [UInt8], subject: String) {
         var (name, reason) = ("", "")
-        // The bucket's region, if the request named another.
+        // The bucket's region, if the request named another one.
         var stated: String?
         _ = try? ResponseXML.read(body) { path, text in
             let text = String(decoding: text.utf8.prefix(300), as: UTF8.self)
@@ -134,12 +134,12 @@ extension RemoteError {
         let place = region.map { ", '\($0)'" } ?? ""
         let message =
             code == .wrongRegion ? "the bucket is in another region\(place) (\(words))" : words
-        // TransferError replaces control characters, since the text is foreign.
+        // The text is foreign, and TransferError replaces control characters.
         self.init(code, subject: subject, TransferError(code: .other, message: message).message)
         retryAfter = RetryAfter.delay(of: head).map { min($0, .seconds(60)) }
     }
 
-    /// - Parameter isAmazons: Whether the server is Amazon's because no other was named.
+    /// - Parameter isAmazons: Whether the server is Amazon's because the user named no other.
     init(_ error: TransferError, subject: String, isAmazons: Bool) {
         let code: Code =
             switch error.code {
@@ -150,7 +150,7 @@ extension RemoteError {
             }
         let hint =
             isAmazons && error.code.isUnreachable
-            ? "; the server is Amazon's unless --remote-endpoint names another" : ""
+            ? "; use --remote-endpoint if the server is not Amazon's" : ""
         self.init(code, subject: subject, error.message + hint, underlying: error)
     }
 
@@ -159,7 +159,7 @@ extension RemoteError {
         case (_, "NoSuchBucket"): .noBucket
         case (_, "QuotaExceeded"), (_, "InsufficientStorage"), (_, "XMinioStorageFull"), (507, _):
             .full
-        // Amazon adds the right region if the field names another.
+        // Amazon adds the bucket's region if the signature has another one.
         case (_, "AuthorizationHeaderMalformed"): hasRegion ? .wrongRegion : .accessRefused
         case (_, "PermanentRedirect"), (_, "TemporaryRedirect"),
             (_, "IllegalLocationConstraintException"), (301, _), (307, _):
@@ -168,7 +168,7 @@ extension RemoteError {
         case (_, "BadDigest"), (_, "XAmzContentSHA256Mismatch"),
             (_, "XAmzContentChecksumMismatch"):
             .corrupt
-        // A truncated upload, and a write while another client writes the object, can be repeated.
+        // Truncated uploads, and writes that conflict with another client's, can be repeated.
         case (_, "RequestTimeout"), (_, "IncompleteBody"), (429, _), (_, "OperationAborted"),
             (_, "ConcurrentModification"):
             .unavailable

@@ -1,6 +1,6 @@
 import Logging
 
-/// A bucket of an S3-compatible server, with a transfer loop of its own.
+/// A bucket of an S3-compatible server, with a separate transfer loop.
 ///
 /// The user chose the server's address, which may be private. In a shared loop, the foreign URL of
 /// an icon could use the bucket's connection.
@@ -10,8 +10,8 @@ package final class S3Bucket: ObjectStore {
     private let retry: RetryPolicy
     private let logger: Logger?
 
-    /// - Parameter transfer: Its address policy, connection limits, stored credentials and total
-    ///   time-out are replaced.
+    /// - Parameter transfer: The base configuration. Its address policy, connection limits, stored
+    ///   credentials and total timeout are replaced.
     package init(
         _ settings: S3Settings, connections: Int = 16, retry: RetryPolicy = .ofRemote(),
         transfer: TransferConfiguration = TransferConfiguration()
@@ -21,7 +21,7 @@ package final class S3Bucket: ObjectStore {
         transfer.netrcFile = nil
         transfer.clientCertificate = nil
         if let file = settings.certificateAuthorities { transfer.certificateAuthorities = file }
-        // The stall time-out ends a transfer without progress.
+        // The stall timeout ends transfers without progress.
         transfer.totalTimeout = .seconds(24 * 3600)
         transfer.maximumConnections = connections
         transfer.maximumConnectionsPerHost = connections
@@ -53,7 +53,9 @@ package final class S3Bucket: ObjectStore {
             let head = try await answer(to: try settings.request(.head, for: key), about: key)
             guard let size = head.headers[first: "Content-Length"].flatMap({ Int64($0) }),
                 let modified = head.headers.date("Last-Modified")
-            else { throw malformed(key, "the server says neither size nor time of it") }
+            else {
+                throw malformed(key, "the response has no Content-Length or Last-Modified")
+            }
             return ListedObject(key: key, size: size, modified: modified)
         } catch let error as RemoteError where error.code == .notFound {
             return nil
@@ -85,7 +87,7 @@ package final class S3Bucket: ObjectStore {
         }
     }
 
-    /// Checks a listing, which is foreign: with other names, or in another order, a caller would
+    /// Checks a listing, which is foreign. If it had other names, or another order, callers would
     /// miss objects or never finish.
     private func page(
         of answer: ListAnswer, prefix: String, after last: String?
@@ -93,21 +95,21 @@ package final class S3Bucket: ObjectStore {
         var objects: [ListedObject] = []
         for var object in answer.objects {
             guard object.key.utf8.starts(with: (location.prefix + prefix).utf8) else {
-                throw malformed(prefix, "the listing has other names, too")
+                throw malformed(prefix, "the listing contains other names than requested")
             }
-            // By bytes, since a combining mark after the slash would be part of its Character.
+            // In bytes, because a combining mark after the slash would be part of its Character.
             object.key = String(
                 decoding: object.key.utf8.dropFirst(location.prefix.utf8.count), as: UTF8.self)
-            // rclone can list a name twice, after it was written and removed at once.
+            // rclone can list a name twice, after the object was written and removed.
             if let same = objects.last, same.key.utf8.elementsEqual(object.key.utf8) { continue }
             let previous = objects.last?.key ?? last
             guard previous?.utf8.lexicographicallyPrecedes(object.key.utf8) ?? true else {
-                throw malformed(prefix, "the listing is not in the order of its names")
+                throw malformed(prefix, "the listing is not sorted by name")
             }
             objects.append(object)
         }
         guard !answer.isTruncated || !objects.isEmpty else {
-            throw malformed(prefix, "the listing has a next page and none before")
+            throw malformed(prefix, "the listing has an empty page before its last page")
         }
         return ListPage(objects: objects, next: answer.isTruncated ? objects.last?.key : nil)
     }
@@ -128,7 +130,7 @@ package final class S3Bucket: ObjectStore {
             do {
                 let head = try await exchange.response(to: request)
                 if head.isSuccess { return head }
-                // Reading the XML stops if the task is cancelled, and the error would say less.
+                // In a cancelled task the XML is not read, and the error would have no details.
                 try Task.checkCancellation()
                 throw RemoteError(head, body: errorBody.bytes, subject: subject(key))
             } catch let error as TransferError {

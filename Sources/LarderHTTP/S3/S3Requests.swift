@@ -1,17 +1,17 @@
 import Foundation
 import LarderCore
 
-/// The requests, in the form that all S3 stores and libcurl's signature accept.
+/// Requests in a form that all S3 stores and libcurl's signature accept.
 extension S3Settings {
     static let metadataField = "x-amz-meta-larder-reference"
     private static let digestOfNothing = Digest(of: [UInt8]()).hex
 
     func listRequest(_ prefix: String, after last: String?) throws -> TransferRequest {
-        // Slashes are encoded: the signature requires it.
+        // The signature requires encoded slashes.
         func encoded(_ key: String) -> String {
             (location.prefix + key).percentEncoding(except: \.isUnreserved)
         }
-        // In alphabetical order, as it is signed.
+        // In alphabetical order, because the signature requires it.
         var query = "?list-type=2&max-keys=1000&prefix=\(encoded(prefix))"
         if let last { query += "&start-after=\(encoded(last))" }
         return try request(.get, query: query, maximumBytes: 8 << 20)
@@ -23,12 +23,12 @@ extension S3Settings {
         maximumBytes: Int64 = 64 << 10
     ) throws -> TransferRequest {
         let path = key.map { "/\(location.prefix)\($0)" } ?? ""
-        // An error may be longer than the object.
+        // An error response may be longer than the object.
         var request = TransferRequest(
             url: try HTTPURL(bucketURL + path + query),
             maximumBodyBytes: max(maximumBytes, 64 << 10), usesStoredCredentials: false)
         request.method = method
-        // The requests of a remote that does not answer must not wait for one another.
+        // Otherwise the requests to an unresponsive remote would wait for each other.
         request.sharesConnection = false
         if let mediaType { request.headers.append(("Content-Type", mediaType)) }
         if let metadata { request.headers.append((Self.metadataField, metadata)) }

@@ -5,16 +5,17 @@ import LarderCore
 public struct S3Settings: Sendable {
     /// The bucket and the prefix.
     public var location: S3Location
-    /// The server, for example `http://127.0.0.1:9000`; nil for Amazon's of the region.
+    /// The server, for example `http://127.0.0.1:9000`. If nil, Amazon's server of the region.
     public var endpoint: HTTPURL?
-    /// The region that signatures name.
+    /// The region in signatures.
     public var region: String
-    /// The access key; nil for requests without a signature.
+    /// The access key. If nil, requests are not signed.
     public var credentials: S3Credentials?
-    /// A PEM file of the certificate authorities to trust. Default: nil, those of other transfers.
+    /// A PEM file of the certificate authorities to trust. Default: nil, the authorities of other
+    /// transfers.
     public var certificateAuthorities: String?
 
-    /// Settings without files and environment variables.
+    /// Creates settings without files and environment variables.
     public init(
         location: S3Location, endpoint: HTTPURL? = nil, region: String = "us-east-1",
         credentials: S3Credentials? = nil
@@ -26,7 +27,8 @@ public struct S3Settings: Sendable {
     }
 
     /// The bucket's URL, without a final slash. The bucket is in the path, except on Amazon's
-    /// server, which wants it in the host unless it has dots (TLS).
+    /// server, which requires it in the host. A bucket with dots is in the path there too, because
+    /// the TLS certificate does not match such a host.
     var bucketURL: String {
         if let endpoint {
             return endpoint.string.droppingLastSlash + "/\(location.bucket)"
@@ -38,7 +40,7 @@ public struct S3Settings: Sendable {
     }
 }
 
-/// The error of unusable settings of a remote.
+/// An error in the settings of a remote.
 public struct S3SettingsError: Error, Sendable, CustomStringConvertible {
     /// The reason.
     public let description: String
@@ -50,34 +52,34 @@ public struct S3SettingsError: Error, Sendable, CustomStringConvertible {
 public struct S3Credentials: Hashable, Sendable, CustomStringConvertible {
     /// The name of the key.
     public var accessKey: String
-    /// The key of signatures.
+    /// The secret that signs requests.
     public var secretKey: String
-    /// The token of a key that expires.
+    /// The token of a temporary key.
     public var sessionToken: String?
 
-    /// A key.
+    /// Creates an access key.
     public init(accessKey: String, secretKey: String, sessionToken: String? = nil) {
         self.accessKey = accessKey
         self.secretKey = secretKey
         self.sessionToken = sessionToken
     }
 
-    /// Without the secrets.
+    /// The name of the key, without secrets.
     public var description: String { "\(accessKey) (secret)" }
 }
 
-/// A bucket, and the prefix of our objects' names in it: `s3://bucket/prefix`.
+/// A bucket, and the prefix of Larder's object names in it: `s3://bucket/prefix`.
 public struct S3Location: Hashable, Sendable, CustomStringConvertible {
     /// The bucket's name.
     public let bucket: String
     /// Empty, or ends with a slash.
-    public let prefix: String
+    /// The prefix. It is empty, or ends with a slash.
 
     /// Parses `s3://bucket` or `s3://bucket/prefix`.
     ///
     /// A bucket's name has 3 to 63 of `a-z`, `0-9`, `.` and `-`. A prefix has letters, digits and
-    /// `-._~` between its slashes: every S3 store and its signature agree on how those are spelled
-    /// (RFC 3986, section 2.3).
+    /// `-._~` between its slashes, because all S3 stores and their signatures encode these in the
+    /// same way (RFC 3986, section 2.3).
     public init(_ text: String) throws(S3SettingsError) {
         guard text.utf8.starts(with: "s3://".utf8) else {
             throw S3SettingsError("expected s3://BUCKET/PREFIX")
@@ -85,7 +87,7 @@ public struct S3Location: Hashable, Sendable, CustomStringConvertible {
         let parts = text.dropFirst(5).split(separator: "/", omittingEmptySubsequences: false)
         bucket = parts.first.map(String.init) ?? ""
         guard Self.isBucketName(bucket) else {
-            throw S3SettingsError("expected a bucket's name, 3 to 63 of a-z, 0-9, '.' and '-'")
+            throw S3SettingsError("expected a bucket name with 3 to 63 of a-z, 0-9, '.' and '-'")
         }
         var segments = parts.dropFirst()
         if segments.last?.isEmpty == true { segments.removeLast() }
@@ -97,7 +99,7 @@ public struct S3Location: Hashable, Sendable, CustomStringConvertible {
         prefix = segments.map { $0 + "/" }.joined()
     }
 
-    /// The URL, without a slash at the end.
+    /// The URL, without a final slash.
     public var description: String { "s3://\(bucket)/\(prefix)".droppingLastSlash }
 
     private static func isBucketName(_ name: String) -> Bool {
@@ -126,16 +128,16 @@ extension UInt8 {
 }
 
 extension S3Settings {
-    /// Uses the arguments, the environment and the files of AWS profiles, in that order
+    /// Reads the arguments, the environment and AWS profiles, in this order of precedence
     /// (https://docs.aws.amazon.com/sdkref/latest/guide/environment-variables.html).
     ///
-    /// - Credentials: those of `profile` if it is given; else `AWS_ACCESS_KEY_ID`,
-    ///   `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; else the profile `AWS_PROFILE`, or
-    ///   `default`, of `AWS_SHARED_CREDENTIALS_FILE` (`~/.aws/credentials`) and of
-    ///   `AWS_CONFIG_FILE` (`~/.aws/config`).
+    /// - Credentials: from `profile` if given; else `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`
+    ///   and `AWS_SESSION_TOKEN`; else from the profile `AWS_PROFILE` or `default`. Profiles are in
+    ///   `AWS_SHARED_CREDENTIALS_FILE` (`~/.aws/credentials`) and `AWS_CONFIG_FILE`
+    ///   (`~/.aws/config`).
     /// - Region: `region`, `AWS_REGION`, `AWS_DEFAULT_REGION`, the profile's `region`, `us-east-1`.
-    /// - Endpoint: `endpoint`, `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, the profile's
-    ///   `endpoint_url`, the one for `s3` of its `services` before it; else Amazon's.
+    /// - Endpoint: `endpoint`, `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, the endpoint for `s3` in
+    ///   the profile's `services`, the profile's `endpoint_url`; else Amazon's server.
     /// - Certificate authorities: `AWS_CA_BUNDLE`, the profile's `ca_bundle`.
     ///
     /// - Parameter isUnsigned: Whether to use no credentials. Default: false.
@@ -157,7 +159,7 @@ extension S3Settings {
             region ?? variable("AWS_REGION") ?? variable("AWS_DEFAULT_REGION")
             ?? profiles.value("region") ?? "us-east-1"
         guard self.region.utf8.allSatisfy({ $0.isUnreserved }), self.region.utf8.count <= 64 else {
-            throw S3SettingsError("the region has characters that no region has")
+            throw S3SettingsError("the region may have at most 64 of letters, digits and '-._~'")
         }
         let isIgnored = variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")?.lowercased() == "true"
         let configured =
@@ -185,7 +187,7 @@ extension S3Settings {
             credentials = try profiles.credentials(lackingOthers: lack)
         }
         guard credentials?.isSendable ?? true else {
-            throw S3SettingsError("the credentials have characters that cannot be sent")
+            throw S3SettingsError("the credentials contain characters that cannot be sent")
         }
     }
 
@@ -194,15 +196,15 @@ extension S3Settings {
             throw S3SettingsError("the endpoint is not an absolute http or https URL")
         }
         guard url.credentials == nil, !url.string.contains("?") else {
-            throw S3SettingsError("the endpoint may have neither credentials nor a query")
+            throw S3SettingsError("the endpoint must not have credentials or a query")
         }
         return url
     }
 }
 
 extension S3Credentials {
-    /// Whether they can be part of header fields. A slash ends the access key in the signature's
-    /// scope. It may have a colon: OpenStack Swift's keys are `account:user`.
+    /// Whether the credentials can be sent in header fields. A slash would end the access key in
+    /// the signature's scope. A colon is valid: OpenStack Swift's keys are `account:user`.
     fileprivate var isSendable: Bool {
         [accessKey, secretKey, sessionToken ?? ""].allSatisfy { text in
             text.utf8.allSatisfy { (0x21...0x7E).contains($0) } && text.utf8.count <= 8192

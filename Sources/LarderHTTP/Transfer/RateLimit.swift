@@ -1,7 +1,7 @@
-/// A token bucket for the received body bytes of all transfers, and the queue of the waiting ones.
+/// A token bucket for the received body bytes of all transfers, with a queue of waiting transfers.
 ///
-/// A piece passes whole if a token is left, so the bucket can be in debt: the rate is exceeded by
-/// at most a quarter of a second's bytes and one piece. A new transfer waits behind the waiting
+/// A piece passes whole if a token remains, so the bucket can be in debt. The rate is exceeded by
+/// at most a quarter of a second's bytes and one piece. A new transfer queues behind the waiting
 /// ones. Belongs to the loop's queue.
 final class RateLimit {
     private let bytesPerSecond: Double
@@ -18,9 +18,9 @@ final class RateLimit {
         refilled = now
     }
 
-    /// Whether a transfer may take this many bytes now. If not, it is queued.
+    /// Whether a transfer may take this many bytes now. If not, the transfer is queued.
     func admits(_ bytes: Int64, of id: TransferID, now: ContinuousClock.Instant = .now) -> Bool {
-        // Already counted.
+        // These bytes were admitted before.
         guard bytes > 0 else { return true }
         refill(now)
         guard tokens > 0, waiting.isEmpty || turn == id else {
@@ -31,7 +31,8 @@ final class RateLimit {
         return true
     }
 
-    /// Returns the next waiting transfer if there are tokens. It may proceed until the next call.
+    /// Returns the next waiting transfer if there are tokens. That transfer may pass the others
+    /// until the next call.
     func next(now: ContinuousClock.Instant = .now) -> TransferID? {
         turn = nil
         guard !waiting.isEmpty else { return nil }
@@ -41,7 +42,7 @@ final class RateLimit {
         return turn
     }
 
-    /// Returns the time until there are tokens; `nil` if nothing waits.
+    /// Returns the time until there are tokens, or nil if no transfer waits.
     func delay(now: ContinuousClock.Instant = .now) -> Duration? {
         guard !waiting.isEmpty else { return nil }
         let earned = (now - refilled) / .seconds(1) * bytesPerSecond

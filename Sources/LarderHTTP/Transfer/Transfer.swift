@@ -1,14 +1,14 @@
 import Foundation
 
-/// A transfer in flight: passes received bytes on, enforces the limits that libcurl does not, and
-/// records why we ended it. Belongs to the loop's queue.
+/// A transfer in flight. Passes received bytes on, enforces limits that libcurl lacks, and records
+/// the reason if Larder ends the transfer. Belongs to the loop's queue.
 final class Transfer {
     var order: PendingTransfer
     let proxy: ProxyServer?
     private let policy: AddressPolicy
     private let allowsAnyAddress: Bool
     private var parser: ResponseHeadParser
-    /// Encoded body bytes that the rate limit has admitted.
+    /// Encoded body bytes that the rate limit admitted.
     private var admitted: Int64 = 0
     /// Encoded body bytes that were processed.
     private var arrived: Int64 = 0
@@ -19,26 +19,26 @@ final class Transfer {
     private var decoder: BodyDecoder?
     private var isDraining = false
     private(set) var isPaused = false
-    /// Whether the transfer is connected and must not send a request.
+    /// Whether the transfer is connected but must not send a request.
     private(set) var isHeldBack = false
     private var requests = 0
-    /// Why we ended it. libcurl's result then only says that a callback refused.
+    /// The reason if Larder ended the transfer. libcurl then only reports that a callback refused.
     private(set) var reason: (code: TransferError.Code, message: String)?
-    /// Whether there was no file descriptor for a socket.
-    private(set) var isOutOfFiles = false
+    /// Whether a socket could not be opened because the process has no free file descriptors.
+    var isOutOfFiles = false
     private var refusedAddress: String?
     private var hasTriedAnAddress = false
 
-    /// The maximum length of an unwanted body that is read to its end, which is faster than a new
-    /// connection.
-    private static let longestDrained: Int64 = 16 << 10
+    /// Maximum length of an unwanted body that is read to its end. Reading it is faster than
+    /// opening a new connection.
+    private static let maximumDrainedBytes: Int64 = 16 << 10
 
     init(order: PendingTransfer, configuration: TransferConfiguration) {
         self.order = order
         let url = order.request.url
         policy = configuration.addressPolicy
         proxy = configuration.proxies.proxy(for: url)
-        // The user chose the proxy. The addresses behind it are not visible.
+        // The user chose the proxy, and the addresses behind it are not visible.
         allowsAnyAddress = proxy != nil || policy.allowsAnyAddress(of: url)
         parser = ResponseHeadParser(
             maximumBytes: configuration.maximumHeaderBytes,
@@ -47,10 +47,10 @@ final class Transfer {
 
     var hasHead: Bool { parser.isComplete }
 
-    /// Why there was no connection, if ``AddressPolicy`` refused all addresses.
+    /// The reason if ``AddressPolicy`` refused all addresses.
     var refusal: String? { hasTriedAnAddress ? nil : refusedAddress }
 
-    /// Why the URL is refused before its host is looked up.
+    /// The reason to refuse the URL before a lookup, or nil.
     var refusalOfURL: String? { policy.refusal(of: order.request.url) }
 
     func allows(_ address: UnsafePointer<sockaddr>, length: Int) -> Bool {
@@ -62,22 +62,16 @@ final class Transfer {
         return true
     }
 
-    /// Called before each request. Returns whether to send it.
+    /// Returns whether to send the next request.
     func mayRequest() -> Bool {
         var mostRequests = order.request.mayBeRepeated ? Int.max : 1
         if case .put = order.request.method { mostRequests = 2 }
         requests += 1
-        let isRepeat = requests > mostRequests
-        isHeldBack = isRepeat || order.request.onlyConnects
+        isHeldBack = requests > mostRequests || order.request.onlyConnects
         return !isHeldBack
     }
 
-    /// Records that there was no socket for an allowed address.
-    func noSocket(_ error: Int32) {
-        if error == EMFILE || error == ENFILE { isOutOfFiles = true }
-    }
-
-    /// Copies the next bytes of the request's body; `nil` if it cannot be read.
+    /// Copies the next bytes of the request's body. Returns nil if the body cannot be read.
     func send(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         guard case .put(let body) = order.request.method else { return 0 }
         let rest = body.count - sent
@@ -92,11 +86,11 @@ final class Transfer {
         return count
     }
 
-    /// Sends the request again, after its connection was lost before a response.
+    /// Sends the body again from an offset, after the connection was lost before a response.
     func rewind(to offset: Int64) { sent = offset }
 
-    /// Returns whether to continue. `length`, that of the encoded body, and `cookies` are used once
-    /// the head is complete.
+    /// Receives a line of the head, and returns whether to continue. The length of the encoded body
+    /// and the cookies are read once the head is complete.
     func receive(
         header line: UnsafeRawBufferPointer, announcing length: @autoclosure () -> Int64?,
         cookies: @autoclosure () -> [String]
@@ -104,51 +98,48 @@ final class Transfer {
         do throws(TransferError) {
             guard var head = try parser.add(line) else { return true }
             if (300..<400).contains(head.status) { head.cookies = cookies() }
-            return receive(head, announcing: length())
+            return try receive(head, announcing: length())
         } catch {
             return stop(error.code, error.message)
         }
     }
 
-    private func receive(_ head: ResponseHead, announcing length: Int64?) -> Bool {
-        // Only a proxy has that status (RFC 9110, section 15.5.8).
+    private func receive(
+        _ head: ResponseHead, announcing length: Int64?
+    ) throws(TransferError) -> Bool {
+        // Only a proxy sends that status (RFC 9110, section 15.5.8).
         if head.status == 407, let proxy {
             return stop(.proxyRefused, "the proxy \(proxy) answered with status 407")
         }
         var hasBody = head.status != 204 && head.status != 304
         if case .head = order.request.method { hasBody = false }
         guard order.receiver.transfer(order.id, didReceive: head) else {
-            _ = stop(.abandoned, "the response's body was not wanted")
-            isDraining = !hasBody || (length.map { $0 <= Self.longestDrained } ?? false)
+            _ = stop(.abandoned, "the receiver refused the response's body")
+            isDraining = !hasBody || (length.map { $0 <= Self.maximumDrainedBytes } ?? false)
             return isDraining
         }
         guard hasBody else { return true }
         let codings = head.headers.contentCodings.filter(BodyDecoder.knows)
         if !codings.isEmpty {
-            do throws(TransferError) {
-                decoder = try BodyDecoder(codings, limit: order.request.maximumBodyBytes)
-            } catch {
-                return stop(error.code, error.message)
-            }
+            decoder = try BodyDecoder(codings, limit: order.request.maximumBodyBytes)
         }
-        if let length, length > longestOnTheWire {
-            return stop(
-                .tooLarge,
-                "\(length) bytes are announced, \(order.request.maximumBodyBytes) allowed")
+        if let length, length > maximumEncodedBytes {
+            let limit = order.request.maximumBodyBytes
+            return stop(.tooLarge, "the body has \(length) bytes; the limit is \(limit)")
         }
         return true
     }
 
     /// An encoded body can be slightly longer than the decoded one.
-    private var longestOnTheWire: Int64 {
-        let most = order.request.maximumBodyBytes
-        guard decoder != nil else { return most }
-        let (sum, isTooLarge) = most.addingReportingOverflow(most / 1024 + 1024)
+    private var maximumEncodedBytes: Int64 {
+        let limit = order.request.maximumBodyBytes
+        guard decoder != nil else { return limit }
+        let (sum, isTooLarge) = limit.addingReportingOverflow(limit / 1024 + 1024)
         return isTooLarge ? .max : sum
     }
 
-    /// Whether the rate limit admits all received bytes. If not, the transfer must pause, and is
-    /// queued in the limit.
+    /// Whether the rate limit admits all received bytes. If not, the transfer is queued in the
+    /// limit and must pause.
     func isAdmitted(received: Int64, by limit: RateLimit) -> Bool {
         isPaused = false
         guard limit.admits(received - admitted, of: order.id) else { return false }
@@ -156,15 +147,15 @@ final class Transfer {
         return true
     }
 
-    /// Takes body bytes. If the verdict is to pause, they are delivered again.
+    /// Takes body bytes. If the verdict is to pause, libcurl delivers them again.
     func receive(body bytes: UnsafeRawBufferPointer) -> ReceiveVerdict {
         isPaused = false
         let total = arrived + Int64(bytes.count)
         if isDraining {
             arrived = total
-            return total <= Self.longestDrained ? .proceed : .stop
+            return total <= Self.maximumDrainedBytes ? .proceed : .stop
         }
-        guard total <= longestOnTheWire else { return stop(tooLong) }
+        guard total <= maximumEncodedBytes else { return stop(tooLong) }
         let verdict = decoder.map { decode(bytes, with: $0) } ?? deliver(bytes)
         if verdict == .proceed { arrived = total }
         return verdict
@@ -193,7 +184,7 @@ final class Transfer {
         switch verdict {
         case .proceed: taken = total
         case .pause: isPaused = true
-        case .stop: _ = stop(.abandoned, "the rest of the body was not wanted")
+        case .stop: _ = stop(.abandoned, "the receiver refused the rest of the body")
         }
         return verdict
     }
@@ -226,6 +217,4 @@ struct PendingTransfer: Sendable {
     func end(_ code: TransferError.Code, _ message: String) {
         end(.failure(TransferError(code: code, url: request.url, message: message)))
     }
-
-    func endAsCancelled() { end(.cancelled, "cancelled") }
 }

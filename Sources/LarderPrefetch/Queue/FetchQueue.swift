@@ -202,7 +202,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
                 operations += 1
                 (next.onlyConnects ? connections : requests).addOperation(operation)
                 // The operation starts in a later block of the loop's queue.
-                loop.goOn()
+                loop.scheduleRound()
             }
             while !isStopping, unreportedFailures < Self.unreportedFailureLimit,
                 let (fetch, failure) = try schedule.nextGivenUp()
@@ -216,7 +216,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         }
         feedAfterStaging()
         if operations == 0, !isStopping, !isBacklogged, schedule.nextInstant != nil {
-            loop.goOn()
+            loop.scheduleRound()
         }
     }
 
@@ -257,7 +257,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
                 stageResponse(response, of: operation)
             }
         }
-        loop.goOn()
+        loop.scheduleRound()
     }
 
     /// Checks and stages a response, on another thread if it has a body.

@@ -4,17 +4,17 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// Copies of downloaded manifests. The cache holds them like other resources, unchecked as images.
+/// Copies of downloaded manifests. The cache stores them like icons, but does not check for images.
 struct ManifestCopies: Sendable {
-    /// Nil reads as empty.
+    /// If nil, there are no copies.
     let cache: Cache?
-    /// Stores new copies. If nil, only the cache is read, and not the network.
+    /// Stores new copies. If nil, copies are read without the network.
     var store: Store?
     var storesUnstorable = false
-    /// Whether reading counts as use. If false, nothing is changed.
+    /// Whether reading a copy counts as use. If false, reading changes nothing.
     var notesUse = false
 
-    /// Returns the copy of a URL, checked against its digest, or nil if there is none.
+    /// Returns the copy of a URL, checked against its digest, or nil without a copy.
     func kept(_ url: HTTPURL) throws -> Cache.KeptManifest? { try cache?.manifest(url) }
 
     func take(_ url: HTTPURL) throws -> OpenedManifest {
@@ -23,7 +23,7 @@ struct ManifestCopies: Sendable {
         return OpenedManifest(descriptor: kept.file.descriptor, baseURL: kept.file.baseURL)
     }
 
-    /// Stores a received manifest, durably.
+    /// Stores a received manifest durably.
     func put(_ file: Int32, of response: HTTPClient.Response) throws {
         guard let store else { return }
         let input = ByteInput(descriptor: file, isOwned: false, name: "\(response.target.first)")
@@ -41,7 +41,7 @@ struct ManifestCopies: Sendable {
         let result = Result()
         store.add(response.deposit(.staged(staged)), for: result)
         store.flush()
-        // An obstructed or evicted copy does not matter: the bytes are in the file.
+        // An obstructed or evicted copy does not matter, because the bytes are in the file.
         if let failure = result.failure.withLock({ $0 }),
             ![.obstructed, .missing].contains(failure.code)
         {
@@ -49,7 +49,7 @@ struct ManifestCopies: Sendable {
         }
     }
 
-    /// Records that the server confirmed a copy. A failure to write that is ignored.
+    /// Records that the server confirmed a copy. A write failure is ignored.
     func note(
         _ content: Deposit.Content, of kept: Cache.KeptManifest, by response: HTTPClient.Response
     ) {
@@ -69,7 +69,7 @@ struct ManifestCopies: Sendable {
 }
 
 extension HTTPClient.Response {
-    /// - Parameter known: The resource whose fields it completes after a 304.
+    /// - Parameter known: The resource whose fields complete those of a 304.
     fileprivate func deposit(_ content: Deposit.Content, on known: Resource? = nil) -> Deposit {
         Deposit(
             key: target.first.key, url: target.first.string, responseURL: target.url.string,

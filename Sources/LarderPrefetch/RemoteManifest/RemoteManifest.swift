@@ -5,14 +5,14 @@ import LarderHTTP
 import LarderManifest
 
 /// A manifest at an http or https URL. It is downloaded to an unnamed file before it is read. A run
-/// keeps a copy in its cache, so that an unchanged manifest costs a conditional request.
+/// keeps a copy in its cache, so that an unchanged manifest costs one conditional request.
 package struct RemoteManifest: Sendable {
     package var url: HTTPURL
     package var transfer: TransferConfiguration
     package var retry = RetryPolicy()
     package var headers: [HeaderRule] = []
     package var allowsDowngrade = false
-    /// The maximum size, decoded and unpacked. Default: 256 MiB.
+    /// Maximum size, decoded and unpacked. Default: 256 MiB.
     package var maximumBytes: Int64 = 256 << 20
 
     package init(_ url: HTTPURL, transfer: TransferConfiguration = .init()) {
@@ -24,10 +24,10 @@ package struct RemoteManifest: Sendable {
     /// Called a few times a second. If it returns true, the download ends. Default: never.
     var isCancelled: @Sendable () -> Bool = { false }
 
-    /// Downloads the manifest. The result names the URL that redirects led to, for relative URLs. A
-    /// copy is always revalidated: a user who names a URL wants its current content.
+    /// Downloads the manifest. The result has the URL after redirects, for relative URLs. A copy is
+    /// always revalidated, because a user who names a URL wants its current content.
     ///
-    /// - Throws: ``ManifestError`` `.unreadable`, `.tooLarge`, or `.missing` if only the copies are
+    /// - Throws: ``ManifestError`` `.unreadable`, `.tooLarge`, or `.missing` if only copies are
     ///   read; `CacheError`, `CancellationError`.
     package func download() throws -> OpenedManifest {
         if let copies, copies.store == nil { return try copies.take(url) }
@@ -59,8 +59,8 @@ package struct RemoteManifest: Sendable {
         used = file.descriptor
         var opened = OpenedManifest(descriptor: file.descriptor, baseURL: response.target.url)
         if let copies, policy.mayStore(response.validators) {
-            // What turns out not to be a manifest must not replace one, and credentials are not for
-            // the disk.
+            // Stored only after it was read, so that a file that is not a manifest does not replace
+            // a copy. Credentials are not stored.
             opened.whenRead = { hasCredentials in
                 if !hasCredentials { try copies.put(file.descriptor, of: response) }
             }
@@ -93,15 +93,15 @@ package struct RemoteManifest: Sendable {
     }
 
     private func sink(into file: UnnamedFile) throws -> ByteSink {
-        // An attempt that failed may have left bytes.
+        // A failed attempt may have left bytes.
         guard ftruncate(file.descriptor, 0) == 0, lseek(file.descriptor, 0, SEEK_SET) == 0 else {
-            throw ManifestError.system(errno, "cannot store it", source: "\(url)")
+            throw ManifestError.system(errno, "cannot store the manifest", source: "\(url)")
         }
         return { bytes in
             let number = file.append(bytes)
             if number == 0 { return true }
             let reason = String(cString: strerror(number))
-            throw ResourceFailure(.storage, "cannot store it: \(reason)")
+            throw ResourceFailure(.storage, "cannot store the manifest: \(reason)")
         }
     }
 }

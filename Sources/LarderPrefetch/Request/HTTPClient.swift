@@ -2,29 +2,29 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// Fetches a resource for a task that waits for it: a manifest, or an icon of an app.
+/// A client for tasks that wait for a resource: a manifest, or an icon for an app.
 ///
-/// The icons of a prefetch are operations of the ``FetchQueue``, since they return to the schedule
-/// between requests. Both decide by ``RequestPolicy`` and follow by ``RequestTarget``.
+/// The icons of a prefetch are operations of the ``FetchQueue`` instead, because they return to the
+/// schedule between requests. Both use ``RequestPolicy`` and ``RequestTarget``.
 struct HTTPClient: Sendable {
     let loop: TransferLoop
     let policy: RequestPolicy
     let allowsDowngrade: Bool
     var mayBeRepeated = false
 
-    /// The response that redirects led to: one with a body, or a 304.
+    /// The final response after redirects: a response with a body, or a 304.
     struct Response: Sendable {
         let head: ResponseHead
         let target: RequestTarget
         let validators: Validators
         let variant: Digest?
-        /// The time from its request to its end.
+        /// The time from the start of the request to the end of the response.
         let delay: Duration
-        /// The index change after a 304.
+        /// The index change for a 304.
         let confirmation: Deposit.Content?
     }
 
-    /// Makes one attempt: a request, and those that follow redirects. Throws `ResourceFailure`, an
+    /// Makes one attempt: a request, and requests for its redirects. Throws `ResourceFailure`, an
     /// error of the sink, or `CancellationError`.
     func fetch(
         _ url: HTTPURL, about known: Resource? = nil,

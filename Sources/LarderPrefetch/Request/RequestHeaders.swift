@@ -2,19 +2,19 @@ import Foundation
 import LarderCore
 import LarderHTTP
 
-/// The header fields of requests, without validators and ranges. Both plan and request use them,
-/// since they select the variant of a response (RFC 9111, section 4.1).
+/// The header fields of requests, without conditions and ranges. Plan and requests use the same
+/// fields, because they select the variant of a response (RFC 9111, section 4.1).
 public struct RequestHeaders: Sendable {
     private let rules: [HeaderRule]
     private let defaults: [(name: String, value: String)]
     private let usesNetrc: Bool
 
     /// - Parameters:
-    ///   - rules: Fields that the user wants sent. Default: none.
-    ///   - accept: The `Accept` field. Default: images before all else.
-    ///   - userAgent: The `User-Agent` field. None is sent if it is empty. Default: larder's name
-    ///     and version.
-    ///   - usesNetrc: Whether there may be credentials that are not seen here. Default: false.
+    ///   - rules: Fields chosen by the user. Default: none.
+    ///   - accept: The `Accept` field. Default: any type, with a preference for images.
+    ///   - userAgent: The `User-Agent` field. If empty, none is sent. Default: Larder's name and
+    ///     version.
+    ///   - usesNetrc: Whether a `.netrc` file may add credentials. Default: false.
     public init(
         rules: [HeaderRule] = [], accept: String = "image/*,*/*;q=0.8",
         userAgent: String = LarderVersion.userAgent, usesNetrc: Bool = false
@@ -26,8 +26,8 @@ public struct RequestHeaders: Sendable {
         self.defaults = defaults
     }
 
-    /// Returns the fields for a URL. A rule replaces a default of the same name, and a rule for the
-    /// host replaces a general one.
+    /// Returns the fields for a URL. Of fields with the same name, one for the host replaces a
+    /// general one, which replaces a default.
     func sent(to url: HTTPURL, isRedirected: Bool) -> [(name: String, value: String)] {
         guard !rules.isEmpty else { return defaults }
         let ofHost = rules.filter { $0.host?.matches(url) ?? false }
@@ -40,10 +40,10 @@ public struct RequestHeaders: Sendable {
         return fields
     }
 
-    /// Whether a request may be personal: with credentials, or fields that may be secret.
+    /// Whether a request may be personal: with credentials, or with fields that may be secret.
     func arePersonal(for url: String, hasCredentials: Bool) -> Bool {
         if hasCredentials || usesNetrc { return true }
-        // The defaults are not.
+        // The defaults are not personal.
         guard !rules.isEmpty, let url = try? HTTPURL(url) else { return false }
         return sent(to: url, isRedirected: false).contains { name, _ in
             !Self.impersonal.contains(name.lowercased())
@@ -56,7 +56,8 @@ public struct RequestHeaders: Sendable {
     ]
 
     /// Returns the fields that select a variant of a response. A random value replaces a secret,
-    /// since even a short one's digest could be guessed: its variants are revalidated each time.
+    /// because a short secret could be guessed from its digest. Such variants are always
+    /// revalidated.
     func selecting(
         for url: HTTPURL, isRedirected: Bool, hasCredentials: Bool
     ) -> [(name: String, value: String)] {
@@ -71,35 +72,35 @@ public struct RequestHeaders: Sendable {
     }
 }
 
-/// A header field chosen by the user, and its hosts.
+/// A header field chosen by the user, and the hosts that receive it.
 ///
-/// `Name: value` is sent to the origins in manifests, and not to redirected ones, since it may be a
-/// credential. `example.com: Name: value` is sent to that host only, which may have a port:
-/// `example.com:8080: Name: value`.
+/// `Name: value` is sent to the origins in manifests, but not to other origins after a redirect,
+/// because it may be a credential. `example.com: Name: value` is sent to that host only. The host
+/// may have a port: `example.com:8080: Name: value`.
 public struct HeaderRule: Sendable, Equatable {
-    /// Why a text is not a rule. It says nothing of the text, which may hold a secret.
+    /// The error of an invalid rule. It does not quote the text, which may contain a secret.
     public enum ParseError: Error, Sendable, CaseIterable {
-        /// No colon, or nothing before it.
+        /// The text has no colon, or no name before the colon.
         case noName
-        /// What should be the host is not one.
+        /// The text in the place of the host is not a host.
         case badHost
-        /// What should be the name is not a token, or the value has control characters in it.
+        /// The name is not a token, or the value contains control characters.
         case notSendable
-        /// The value begins like a field of its own: what is before it may be meant for a host.
+        /// The value starts like another field, so the name may be meant as a host.
         case ambiguous
-        /// A field that only larder itself can set: of framing, the connection or conditions.
+        /// Only Larder can set the field, which is for framing, the connection or conditions.
         case reserved
     }
 
-    /// The field's name.
+    /// The name of the field.
     public let name: String
-    /// Its value, without the blanks around it.
+    /// The value, without surrounding blanks.
     public let value: String
-    /// The only host it goes to; `nil`: those that manifests name.
+    /// The only host that receives the field, or nil for all hosts in manifests.
     public let host: HostPattern?
 
-    /// Parses a rule. What is before the first colon is a host if it has a dot, is in brackets, is
-    /// `localhost`, or is followed by a port and `: `.
+    /// Parses a rule. The text before the first colon is a host if it contains a dot, is in
+    /// brackets, is `localhost`, or is followed by a port and `: `.
     public init(_ text: String) throws(ParseError) {
         let (hostText, field) = Self.split(text)
         host = hostText.flatMap { HostPattern(String($0)) }
@@ -148,28 +149,29 @@ public struct HeaderRule: Sendable, Equatable {
 }
 
 extension HeaderRule.ParseError: CustomStringConvertible {
-    /// The reason in words.
+    /// The reason.
     public var description: String {
         switch self {
         case .noName: "expected 'Name: value' or 'host: Name: value'"
-        case .badHost: "what is before the first colon looks like a host and is none"
-        case .notSendable: "the name is not a token, or the value has control characters"
+        case .badHost: "the text before the first colon is not a valid host"
+        case .notSendable: "the name is not a token, or the value contains control characters"
         case .ambiguous:
-            "the value begins with a name and a colon; a host needs a dot, a port or brackets to be"
-                + " taken for one, such as 'intranet:443: Name: value'"
-        case .reserved: "only larder itself can set that field"
+            "the value looks like another field; add a port to a host without a dot, for example "
+                + "'intranet:443: Name: value'"
+        case .reserved: "larder sets this field itself"
         }
     }
 }
 
-/// The version, for `--version` and for servers.
+/// The version, for `--version` and the User-Agent field.
 public enum LarderVersion {
     /// The version, as in CHANGELOG.md.
     public static let current = "0.2.0"
 
-    /// Where server operators can read about larder. Reserved (RFC 2606) until there is an address.
+    /// The page about Larder for server operators. The domain is reserved (RFC 2606) until there is
+    /// a website.
     public static let address = "https://larder.example"
 
-    /// The User-Agent field of every request, unless overridden.
+    /// The default User-Agent field.
     public static let userAgent = "larder/\(current) (+\(address))"
 }

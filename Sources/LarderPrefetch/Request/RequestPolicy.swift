@@ -3,12 +3,12 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// The requests for a resource (an icon or a manifest), and the accepted responses.
+/// The requests for a resource (an icon or a manifest), and the decisions about their responses.
 struct RequestPolicy: Sendable {
     let headers: RequestHeaders
     let maximumBodyBytes: Int64
     let storesUnstorable: Bool
-    /// Whether intermediate caches must ask the origin.
+    /// Whether intermediate caches must revalidate their responses.
     var asksOrigin = false
 
     func request(
@@ -17,8 +17,8 @@ struct RequestPolicy: Sendable {
         var fields = headers.sent(to: target.url, isRedirected: !target.isAtOwnOrigin)
         let conditions = partial.map(Resumption.headers) ?? conditions(on: known, at: target)
         if !conditions.isEmpty { fields += conditions }
-        // Not no-cache: with max-age=0 a cache on the way asks, too, and may still answer 304
-        // (RFC 9111, section 5.2.1.1).
+        // With max-age=0, unlike with no-cache, an intermediate cache may answer 304 after it has
+        // revalidated its response (RFC 9111, section 5.2.1.1).
         if asksOrigin { fields.append(("Cache-Control", "max-age=0")) }
         var request = TransferRequest(
             url: target.url, headers: fields, maximumBodyBytes: maximumBodyBytes,
@@ -37,7 +37,7 @@ struct RequestPolicy: Sendable {
             sameVariant: !isAny && variant(known.validators, at: target) == known.variant)
     }
 
-    /// Returns the variant that a request selects, given a response's fields.
+    /// Returns the variant that a request selects, given the fields of a response.
     func variant(_ validators: Validators, at target: RequestTarget) -> Digest? {
         validators.vary.flatMap {
             Vary($0).variant(
@@ -68,7 +68,7 @@ struct RequestPolicy: Sendable {
                 return .failed(ResourceFailure(.bodyTooLong(limit: maximumBodyBytes)))
             }
             return .body
-        // Those that redirect a GET (RFC 9110, section 15.4).
+        // The redirects of a GET (RFC 9110, section 15.4).
         case 301, 302, 303, 307, 308:
             guard let location = head.headers.url("Location") else {
                 return .failed(ResourceFailure(.badRedirect, "redirected without a Location"))
@@ -76,7 +76,7 @@ struct RequestPolicy: Sendable {
             return .redirect(
                 location, freshUntil: Freshness.expiry(ofRedirect: head), cookies: head.cookies)
         default:
-            // Some servers refuse a range, or a condition with it.
+            // Some servers refuse ranges, or a condition with a range.
             if partial != nil, !RetryPolicy.retriedStatuses.contains(head.status),
                 ![404, 410].contains(head.status)
             {
@@ -91,15 +91,15 @@ struct RequestPolicy: Sendable {
         storesUnstorable || !CacheControl(validators.cacheControl).isNoStore
     }
 
-    /// Returns the index change after a 304 with these fields.
+    /// Returns the index change for a 304 with these fields.
     func confirmation(
         of known: Resource, by validators: Validators
     ) throws(ResourceFailure) -> Deposit.Content {
         guard validators.vouch(for: known.validators) else {
             throw ResourceFailure(
-                .validator, "the server says that another version than the cached has not changed")
+                .validator, "the server confirmed another version than the cached one")
         }
-        // A `no-store` 304 confirms the bytes, and nothing else of it is kept.
+        // A `no-store` 304 confirms the bytes, but nothing of it is stored.
         let digest = known.object.digest
         return mayStore(validators) ? .unchanged(digest) : .kept(digest)
     }
@@ -110,6 +110,6 @@ enum ResponseVerdict: Sendable {
     case notModified
     case redirect(String, freshUntil: Date, cookies: [String])
     case failed(ResourceFailure)
-    /// The answer to a request for the rest of a body is wrong: fetch the body from its start.
+    /// The response to a request for the rest of a body is wrong. Fetch the whole body.
     case restart
 }

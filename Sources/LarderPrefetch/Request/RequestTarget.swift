@@ -3,17 +3,17 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// The URL of a request: first the given one, then those of redirects.
+/// The URL of a request: the given URL, or that of the last redirect.
 struct RequestTarget: Sendable {
-    private static let mostRedirects = 10
-    private static let mostCookieBytes = 16 << 10
+    private static let maximumRedirects = 10
+    private static let maximumCookieBytes = 16 << 10
 
     private(set) var url: HTTPURL
     private(set) var redirects = 0
-    /// Until when those redirects are fresh; nil without one.
+    /// The time until which the redirects are fresh, or nil without redirects.
     private(set) var redirectsFreshUntil: Date?
-    /// The cookies of those redirects, for this chain only: some servers set one and redirect to
-    /// the same URL.
+    /// The cookies of the redirects. Only this chain uses them, because some servers set a cookie
+    /// and redirect to the same URL.
     private(set) var cookies: [String] = []
     let first: HTTPURL
     var ownOrigin: String { first.origin }
@@ -23,11 +23,11 @@ struct RequestTarget: Sendable {
         first = url
     }
 
-    /// Whether the request goes to the given URL's origin, and may carry its credentials.
+    /// Whether the request goes to the origin of the given URL, and may carry its credentials.
     var isAtOwnOrigin: Bool { redirects == 0 || url.hasOrigin(of: first) }
 
-    /// Returns the stale resource, if the next request goes to the URL that its validators came
-    /// from: another URL's 304 would not vouch for it.
+    /// Returns the stale resource if its validators came from the URL of the next request. A 304 of
+    /// another URL would not confirm it.
     func asked(about known: Resource?) -> Resource? {
         known?.responseURL == url.string ? known : nil
     }
@@ -35,8 +35,8 @@ struct RequestTarget: Sendable {
     mutating func follow(
         _ location: String, freshUntil: Date, cookies: [String] = [], allowsDowngrade: Bool
     ) throws(ResourceFailure) {
-        guard redirects < Self.mostRedirects else {
-            throw ResourceFailure(.redirects, "more than \(Self.mostRedirects) redirects")
+        guard redirects < Self.maximumRedirects else {
+            throw ResourceFailure(.redirects, "more than \(Self.maximumRedirects) redirects")
         }
         let next: HTTPURL
         do throws(HTTPURL.ParseError) {
@@ -45,8 +45,8 @@ struct RequestTarget: Sendable {
             let reason =
                 switch error {
                 case .unsupportedScheme(let scheme): "to the scheme \(scheme)"
-                case .relativeWithoutBase: "to nowhere"
-                case .malformed(let why): "to what is not a URL (\(why))"
+                case .relativeWithoutBase: "to a relative URL"
+                case .malformed(let why): "to an invalid URL (\(why))"
                 }
             throw ResourceFailure(.badRedirect, "redirected \(reason)")
         }
@@ -60,16 +60,16 @@ struct RequestTarget: Sendable {
         }
         url = next
         redirects += 1
-        // Waiting fetches are in memory. libcurl sends at most 8,190 bytes.
+        // Waiting fetches keep cookies in memory. libcurl sends at most 8,190 bytes.
         let bytes = cookies.reduce(0) { $0 + $1.utf8.count }
-        self.cookies = bytes <= Self.mostCookieBytes ? cookies : []
+        self.cookies = bytes <= Self.maximumCookieBytes ? cookies : []
         redirectsFreshUntil = min(freshUntil, redirectsFreshUntil ?? freshUntil)
     }
 }
 
 extension Freshness {
-    /// Returns until when a redirect is fresh. A temporary one (302, 303, 307) is fresh only if it
-    /// says for how long (RFC 9110, section 15.1).
+    /// Returns the time until which a redirect is fresh. A temporary redirect (302, 303, 307) is
+    /// fresh only for an explicit lifetime (RFC 9110, section 15.1).
     static func expiry(ofRedirect head: ResponseHead, receivedAt: Date = Date()) -> Date {
         let validators = Validators(head.headers.all)
         let isPermanent = [301, 308].contains(head.status)

@@ -2,21 +2,21 @@ import LarderCache
 import LarderHTTP
 import LarderImages
 
-/// Why a URL could not be fetched.
+/// A failed fetch of a URL.
 package struct ResourceFailure: RetriableFailure, Equatable {
-    /// The reason's name, as reports count it: `http-404`, `body-truncated`, `not-an-image`, …
+    /// The name of the reason in reports: `http-404`, `body-truncated`, `not-an-image`, …
     package let code: String
     package let message: String
     package let isTransient: Bool
     var status: Int?
     package var retryAfter: Duration?
 
-    /// Whether the next attempt must not be conditional.
+    /// Whether the next attempt must be unconditional.
     var asksUnconditionally: Bool {
         [Reason.evicted, .validator].contains { $0.rawValue == code }
     }
 
-    /// Whether it concerns the resource, and is remembered for later runs.
+    /// Whether later runs remember the failure, because it concerns the resource.
     var isRemembered: Bool {
         let ours: [Reason] = [.cancelled, .storage, .obstructed, .evicted, .notInRemote]
         let transfers: [TransferError.Code] = [.cancelled, .abandoned, .outOfFiles]
@@ -77,7 +77,7 @@ extension ResourceFailure {
             isTransient: mayBeCut && fault.code == .truncated)
     }
 
-    /// The failure of one deposit; nil if the cache cannot continue.
+    /// Creates the failure of one deposit. Returns nil if the cache cannot be used any more.
     init?(ofDeposit error: CacheError) {
         switch error.code {
         case .missing: self.init(.evicted, error.description)

@@ -3,20 +3,20 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// Continuation of an interrupted body (RFC 9110, sections 13.1.5 and 14): only of an unencoded
-/// one, from a server that offers ranges and a strong validator, by a 206 with exactly the rest.
+/// Continues an interrupted body (RFC 9110, sections 13.1.5 and 14). The body must be unencoded,
+/// the server must offer ranges and a strong validator, and a 206 must have exactly the rest.
 enum Resumption {
     /// Returns the fields that request the rest, or the whole body if the resource has changed.
     static func headers(for partial: PartialBody) -> [(name: String, value: String)] {
         [
             ("Range", "bytes=\(partial.count)-"), ("If-Range", partial.validator),
-            // Offsets in an encoded body differ.
+            // An encoded body has other offsets.
             ("Accept-Encoding", "identity"),
         ]
     }
 
-    /// Whether a 200 that answers a request for the rest has only that, against RFC 9110, section
-    /// 15.3.1: it states a range, or its length is that of the rest.
+    /// Whether a 200 contains only the rest of a body, against RFC 9110, section 15.3.1. Such a 200
+    /// states a range, or its length is that of the rest.
     static func isSlice(_ head: ResponseHead, insteadOf partial: PartialBody) -> Bool {
         if head.headers[first: "Content-Range"] != nil {
             return !(ByteRange(head.headers)?.isWhole ?? false)
@@ -34,20 +34,20 @@ enum Resumption {
                 $0 == range.last - range.first + 1
             }) ?? true
         else { return false }
-        // A date need not be repeated in answer to If-Range (RFC 9110, section 15.3.7).
+        // A response to If-Range need not repeat a date (RFC 9110, section 15.3.7).
         return isDate(partial.validator)
             ? head.headers[first: "Last-Modified"]?.isSame(as: partial.validator) ?? true
             : head.headers[first: "ETag"]?.isSame(as: partial.validator) ?? false
     }
 
-    /// Returns the validator for requesting the rest of a body, or nil.
+    /// Returns the validator for a request of the rest, or nil if the body cannot be continued.
     static func validator(of head: ResponseHead, _ fields: Validators) -> String? {
         guard head.headers.contentCodings.isEmpty, head.status == 206 || offersRanges(head) else {
             return nil
         }
         if let tag = fields.etag { return isDate(tag) ? nil : tag }
         // A date is strong only if the resource cannot have changed twice within its resolution
-        // (RFC 9110, section 8.8.2.2); a minute makes up for clocks that differ.
+        // (RFC 9110, section 8.8.2.2). A minute allows for clocks that differ.
         guard let modified = fields.lastModified, let instant = HTTPDate.parse(modified),
             let date = fields.date.flatMap({ HTTPDate.parse($0) }),
             date.timeIntervalSince(instant) >= 60

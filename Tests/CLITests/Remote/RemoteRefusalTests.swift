@@ -104,7 +104,7 @@ import Testing
         (["prefetch", "m"] + here + ["--remote-concurrent", "257"], "from 1 to 256"),
         (["prefetch", "m", "--remote", "https://icons/shared"], "expected s3://BUCKET/PREFIX"),
         (["prefetch", "m", "--remote", "s3://icons//shared"], "single slashes"),
-        (["prefetch", "m", "--remote", "s3://I"], "a bucket's name"),
+        (["prefetch", "m", "--remote", "s3://I"], "a bucket name"),
         (["prefetch", "m"] + here + ["--remote-endpoint", "ftp://a.example"], "endpoint"),
         (["prefetch", "m"] + here + ["--remote-endpoint", "http://a:b@c.example"], "endpoint"),
         (["prefetch", "m"] + here + ["--remote-profile", "nobody"], "no profile 'nobody'"),

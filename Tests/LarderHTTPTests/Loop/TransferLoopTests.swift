@@ -147,7 +147,7 @@ import Testing
                     end.signal()
                     return nil
                 }
-                client.loop.goOn()
+                client.loop.scheduleRound()
             }
             try await onThreadOfItsOwn { end.wait() }
             #expect(ContinuousClock.now >= due)

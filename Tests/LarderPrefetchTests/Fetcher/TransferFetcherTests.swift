@@ -43,7 +43,7 @@ import Testing
 
     @Test(arguments: [
         ("/404", "status 404"), ("/patience", "status 503"), ("/page", "an HTML page"),
-        ("/cut", "PNG ends"), ("/long", "4096 allowed"),
+        ("/cut", "PNG ends"), ("/long", "limit is 4096"),
     ])
     func whatIsNotAWholeIconFails(_ path: String, _ message: String) async throws {
         let origin = try Origin()

@@ -122,7 +122,7 @@ struct S3SettingsTests {
 
     @Test(arguments: [
         ("process", "credential_process"), ("sso", "sso_session"), ("role", "role_arn"),
-        ("empty", "no credentials"), ("nonsuch", "there is no profile 'nonsuch'"),
+        ("empty", "no credentials"), ("nonsuch", "the profile 'nonsuch' does not exist"),
     ])
     func credentialsThatAreElsewhere(_ profile: String, _ words: String) {
         let named = #expect(throws: S3SettingsError.self) { try settings(profile: profile) }
@@ -138,8 +138,8 @@ struct S3SettingsTests {
             try settings(credentials: nil, config: nil)
         }
         let words =
-            "no credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set, and there is "
-            + "no profile 'default' in "
+            "no credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set, and the "
+            + "profile 'default' does not exist in "
         #expect(error?.description.hasPrefix(words) == true, "\(String(describing: error))")
         #expect(error?.description.contains("/.aws/config;") == true)
         #expect(try settings(Self.keys, credentials: nil, config: nil).credentials != nil)
