@@ -4,17 +4,17 @@ import LarderCore
 import LarderManifest
 
 extension ManifestSource {
-    /// A manifest of a cache's resources, written while it is read.
+    /// Returns a manifest of a cache's resources, which is written while it is read.
     package static func listing(of cache: Cache) throws -> ManifestSource {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Self.stream, 0, &ends) == 0 else {
-            throw CacheError(.unusable, subject: cache.path, message: "no socket for its list")
+            throw CacheError(.unusable, subject: cache.path, message: "cannot create a socket")
         }
         let (reader, writer) = (ends[0], ends[1])
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         let hasThread = HelperThread.start {
             defer { close(writer) }
-            // On an error the list has no end, which its reader reports.
+            // After an error the list has no end, which its reader reports.
             try? CacheListing(descriptor: writer).write(cache)
         }
         guard hasThread else {
@@ -31,7 +31,7 @@ extension ManifestSource {
     #endif
 }
 
-/// A socket that receives a JSON array of a cache's resources.
+/// A writer of a cache's resources to a socket, as a JSON array.
 private struct CacheListing {
     private struct ReaderIsGone: Error {}
 

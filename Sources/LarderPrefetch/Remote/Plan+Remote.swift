@@ -3,7 +3,7 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// The plan's tables for a remote. They exist only if there is one.
+/// The plan's tables for a remote, which exist only in runs with a remote.
 extension Plan {
     struct Shareable {
         let id: Int64
@@ -11,12 +11,13 @@ extension Plan {
         let url: String
         let hasCredentials: Bool
         let known: RemoteStore.Known?
-        /// False if the remote's bytes turned out to be unusable.
+        /// False if the remote's bytes could not be used.
         let isUsable: Bool
     }
 
-    /// Lists the resources to look up in a remote: also the cached ones, since the remote may lack
-    /// them, but not icons in the manifests. Must be called before the first resource is reported.
+    /// Lists the resources to look up in a remote, including cached ones, because the remote may
+    /// lack them. Icons in the manifests are left out. Must be called before the first resource is
+    /// reported.
     func prepareRemote() throws {
         let parts = origins.map { Part(ofHost: (try? HTTPURL($0))?.host ?? "").number }
         try database.writeWithoutTransaction { db in
@@ -95,14 +96,14 @@ extension Plan {
         }
     }
 
-    /// Marks the remote's bytes of a resource as unusable. They are to be replaced.
-    func discredit(_ fetch: Int64) throws {
+    /// Marks the remote's bytes of a resource as unusable, so that they are replaced.
+    func markUnusable(_ fetch: Int64) throws {
         try database.write { db in
             try PreparedStatement(db, "UPDATE found SET is_usable = 0 WHERE fetch = ?").run(fetch)
         }
     }
 
-    /// Notes the twins: pending resources with the same object as an earlier one.
+    /// Records the twins: pending resources with the same object as an earlier one.
     func noteTwins() throws {
         try database.writeWithoutTransaction { db in
             try db.execute(
@@ -128,7 +129,7 @@ extension Plan {
 
     typealias FoundFetch = (fetch: PlannedResource, known: RemoteStore.Known)
 
-    /// Returns the next pending resources that the remote has: either the twins or the others.
+    /// Returns the next page of pending resources that the remote has: the twins, or all others.
     /// Requires ``noteTwins()``.
     func foundFetches(
         areTwins: Bool, after last: PlannedResource.Place?
@@ -165,7 +166,7 @@ extension Plan {
         }
     }
 
-    /// Returns the next resources that were cached when the plan was made.
+    /// Returns the next page of resources that were cached when the plan was made.
     func cachedShareables(after last: Int64) throws -> [Shareable] {
         try database.unsafeRead { db in
             try PreparedStatement(

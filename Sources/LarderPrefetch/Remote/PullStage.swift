@@ -4,8 +4,8 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// Copies missing objects from a remote, before origins are asked for the others. An object that
-/// the cache has is not received: its resources need only their references.
+/// The stage that copies missing objects from a remote, before origins are asked. An object in the
+/// cache is not received again: its resources need only their references.
 final class PullStage: Depositor, Sendable {
     private let context: RemoteContext
     private let state = Mutex(State())
@@ -17,9 +17,9 @@ final class PullStage: Depositor, Sendable {
 
     private struct Deposited: Sendable {
         let result: ResourceResult
-        /// Zero if the cache had the object.
+        /// Zero if the object was in the cache.
         let receivedBytes: Int64
-        /// If not, its origin is asked whether it changed.
+        /// If false, the origin is asked whether the resource has changed.
         let isFresh: Bool
     }
 
@@ -31,12 +31,12 @@ final class PullStage: Depositor, Sendable {
     private var tally: RemoteTally { context.tally }
     var hasLooked: Bool { state.withLock { $0.hasLooked } }
 
-    /// Looks the resources up in the remote, then copies them, in the order of fetching.
+    /// Looks up the resources in the remote, then copies them in the order of fetching.
     func run() async throws {
         try await look()
         guard remote.use != .store else { return }
         try plan.noteTwins()
-        // Twins last, because then the cache has their objects.
+        // Twins are last, because the cache then has their objects.
         for areTwins in try plan.hasTwins() ? [false, true] : [false] {
             try await pull(areTwins: areTwins)
             context.store.flush()
@@ -44,11 +44,11 @@ final class PullStage: Depositor, Sendable {
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
-    /// Reports the remaining resources as failed, since no origin is asked.
+    /// Reports the remaining resources as failed, because no origin is asked.
     func failRest() {
         let failure =
             tally.failure.map { ResourceFailure($0) }
-            ?? ResourceFailure(.notInRemote, "the remote does not have it")
+            ?? ResourceFailure(.notInRemote, "the remote does not have this icon")
         while case let rest = plan.pendingFetches(), !rest.isEmpty {
             context.reporter.report(rest.map { ResourceResult(id: $0, result: .failure(failure)) })
         }
@@ -98,8 +98,7 @@ final class PullStage: Depositor, Sendable {
                     copy
                 } else {
                     try await remoteStore.reference(
-                        to: ReferenceName(key: fetch.key, url: fetch.url), known.digest,
-                        key: fetch.key)
+                        key: fetch.key, url: fetch.url, to: known.digest)
                 }
             if fetch.hasExpectation,
                 try plan.mismatch(of: known.digest, size: reference.size, by: fetch.id) != nil
@@ -108,17 +107,18 @@ final class PullStage: Depositor, Sendable {
             }
             let isFresh = isFresh(reference, known, of: fetch)
             if isFresh, remote.use == .fill { return await leave(fetch, known, reference) }
-            guard reference.size <= context.configuration.maximumObjectBytes else {
+            let limit = context.configuration.maximumObjectBytes
+            guard reference.size <= limit else {
                 let error = RemoteError(
                     .tooLarge,
                     subject: remoteStore.storage.subject(RemoteLayout.object(known.digest)),
-                    "\(reference.size) bytes are more than allowed")
+                    "the object has \(reference.size) bytes; the limit is \(limit)")
                 return fail(fetch.id, ResourceFailure(error))
             }
             let cached = first == nil ? cachedBody(known.digest) : nil
             let body =
                 if let held = cached ?? first?.body { held } else { try await receive(known).body }
-            // A cached object that is not whole is replaced.
+            // A damaged object in the cache is replaced.
             let (content, success) = try context.check.stage(
                 body, of: fetch.id, hasExpectation: fetch.hasExpectation, mayStore: true,
                 named: known.digest, isReplacing: cached == nil, outcome: .pulled)
@@ -131,7 +131,7 @@ final class PullStage: Depositor, Sendable {
                     isFresh: isFresh),
                 key: fetch.key, url: fetch.url, responseURL: reference.responseURL,
                 validators: reference.validators, variant: reference.variantDigest,
-                // The store uses the earlier of this and the header fields.
+                // The store uses this time or that of the header fields, whichever is earlier.
                 redirectsFreshUntil: reference.freshEnd, receivedAt: reference.receivedAt,
                 content: content)
             await withCheckedContinuation { accepted in
@@ -141,18 +141,18 @@ final class PullStage: Depositor, Sendable {
             try note(error, of: fetch)
         } catch is BodyCheck.OtherBytes {
             let place = remoteStore.storage.subject(RemoteLayout.object(known.digest))
-            try note(
-                RemoteError(.corrupt, subject: place, "the bytes have another digest"), of: fetch)
+            let error = RemoteError(.corrupt, subject: place, "the bytes do not match the digest")
+            try note(error, of: fetch)
         } catch let error as ResourceFailure {
-            // Complete, but not what the manifest demands.
+            // The object is complete, but does not match the manifest.
             fail(fetch.id, error)
         } catch let error as CacheError {
             state.withLock { $0.failure = $0.failure ?? error }
         }
     }
 
-    /// Receives an object that the cache does not have before its reference is read, since its
-    /// metadata may be that reference. Returns nil if the reference has to be read first.
+    /// Receives an object that the cache lacks before its reference is read, because its metadata
+    /// may contain that reference. Returns nil if the reference must be read first.
     private func receiveFirst(
         _ fetch: PlannedResource, _ known: RemoteStore.Known
     ) async throws -> (body: StagedBody, reference: Reference?)? {
@@ -178,7 +178,7 @@ final class PullStage: Depositor, Sendable {
             known.digest, limit: context.configuration.maximumObjectBytes, into: context.store)
     }
 
-    /// Returns the bytes of an object that the cache has whole, or nil.
+    /// Returns the bytes of an object, or nil if the cache does not have it undamaged.
     private func cachedBody(_ digest: Digest) -> StagedBody? {
         guard let object = try? context.cache.object(digest) else { return nil }
         return try? context.store.newBody { append in
@@ -189,7 +189,7 @@ final class PullStage: Depositor, Sendable {
     private func note(_ error: RemoteError, of fetch: PlannedResource) throws {
         tally.note(error)
         guard !tally.isGivenUp else { return }
-        try plan.discredit(fetch.id)
+        try plan.markUnusable(fetch.id)
         fail(fetch.id, ResourceFailure(error))
     }
 
@@ -225,8 +225,8 @@ final class PullStage: Depositor, Sendable {
         return known.modified.addingTimeInterval(limit / .seconds(1)) > Date()
     }
 
-    /// Reports a resource that stays in the remote, in turn with the store's commits. Returns after
-    /// that: listings are read faster than results are reported.
+    /// Reports a resource that stays in the remote, in order with the store's commits. Waits for
+    /// the report, because listings are read faster than results are reported.
     private func leave(
         _ fetch: PlannedResource, _ known: RemoteStore.Known, _ reference: Reference?
     ) async {
@@ -256,7 +256,7 @@ final class PullStage: Depositor, Sendable {
             case .success where deposited.isFresh: results.append(deposited.result)
             case .success: stale.append(id)
             case .failure(let error):
-                // What was evicted meanwhile, or has something else in its place, is the queue's.
+                // Objects that were evicted or obstructed since are left to the queue.
                 if let failure = ResourceFailure(ofDeposit: error) {
                     fail(id, failure)
                 } else {

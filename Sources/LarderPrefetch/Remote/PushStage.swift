@@ -4,10 +4,10 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// Stores committed objects in a remote, and at the end cached objects that the remote lacks.
+/// The stage that stores committed objects in a remote, and then cached ones that the remote lacks.
 final class PushStage: Sendable {
-    /// When this many objects wait, commits wait, too: an object that a killed worker fetched and
-    /// did not share is fetched again by its successor.
+    /// Maximum number of waiting objects. Commits wait too, because the successor of a killed
+    /// worker fetches again what that worker had not shared.
     private static let capacity = 512
     private static let rememberedLimit = 65_536
 
@@ -28,14 +28,14 @@ final class PushStage: Sendable {
 
     func begin(isLookedUp: Bool) {
         let new = Task { [self] in
-            // Commits must not wait for a stage that ended.
+            // Commits must not wait for a stage that has ended.
             defer { committed.abandon() }
             try await run(isLookedUp: isLookedUp)
         }
         task.withLock { $0 = new }
     }
 
-    /// Adds committed and reported results. Waits while too many are pending.
+    /// Adds committed and reported results. Blocks while too many are pending.
     func add(_ results: [ResourceResult]) {
         committed.send(
             results.compactMap { result in
@@ -51,7 +51,7 @@ final class PushStage: Sendable {
         do { try waitForTask { try await task.value } } catch is CancellationError {}
     }
 
-    /// Ends soon. Transfers in flight have the run's grace period.
+    /// Ends soon. Transfers in flight have the run's grace period to finish.
     func stop() {
         state.withLock { $0.isStopping = true }
         let end = DispatchTime.now() + context.configuration.grace / .seconds(1)
@@ -68,26 +68,28 @@ final class PushStage: Sendable {
             }
             return page.popFirst()
         } _: { [self] item in
-            try await push(item, isKept: false)
+            try await push(item, wasCached: false)
         }
         var kept = Pages<Plan.Shareable> { [self] last in
-            // Once stopped, the rest is only counted, unless most of it may be in the remote.
+            // After a stop, these are only counted. Without a lookup, most may be in the remote, so
+            // they are not even counted.
             guard isLookedUp || !isStopping, !Task.isCancelled else { return [] }
             return try context.plan.cachedShareables(after: last?.id ?? 0)
         }
         try await forEach(atOnce: width) {
             try kept.next()
         } _: { [self] item in
-            try await push(item, isKept: true)
+            try await push(item, wasCached: true)
         }
     }
 
     private var isStopping: Bool { state.withLock { $0.isStopping } }
 
-    /// - Parameter isKept: Whether it was in the cache before, and may be in the remote, too.
-    private func push(_ item: Plan.Shareable, isKept: Bool) async throws {
+    /// - Parameter wasCached: Whether the cache had the object before the run, so that the remote
+    ///   may have it too.
+    private func push(_ item: Plan.Shareable, wasCached: Bool) async throws {
         guard let resource = try context.cache.resource(item.key) else { return }
-        if isKept, let known = item.known,
+        if wasCached, let known = item.known,
             resource.receivedAt <= known.modified.addingTimeInterval(RemoteStore.Known.clockSkew)
         {
             return tally.count { $0.present += 1 }
@@ -115,7 +117,7 @@ final class PushStage: Sendable {
         } catch is CancellationError {
             tally.count { $0.unpushed += 1 }
         } catch let error as CacheError where error.isOfDamagedObject {
-            // Evicted since, or damaged: `verify` reports it.
+            // The object was evicted or damaged since. `verify` reports damaged objects.
             tally.count { report in
                 report.unpushed += 1
                 report.firstFault = report.firstFault ?? error.description

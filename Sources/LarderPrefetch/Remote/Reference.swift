@@ -2,16 +2,17 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// A remote's record of a resource, as JSON. All of it is checked, since others write to the store.
+/// A remote's record of a resource, as JSON. All of it is checked, because others write to the
+/// store.
 struct Reference: Codable, Sendable {
     static let sizeLimit: Int64 = 64 << 10
-    /// In bytes. Amazon permits 2 KB for all metadata of an object, and rclone 2,000 bytes for all
-    /// fields of an upload whose names begin with `x-amz-`.
+    /// Maximum length of a record in the metadata of an object, in bytes. Amazon permits 2 KB for
+    /// all metadata of an object, and rclone 2,000 bytes for all `x-amz-` fields of an upload.
     private static let metadataLimit = 1_500
 
-    /// Nil if it is the URL's key.
+    /// Nil if the key is that of the URL.
     private var key: String?
-    /// Without secrets if there is a key.
+    /// Without secrets if `key` is not nil.
     let url: String
     let size: Int64
     let mediaType: String?
@@ -23,7 +24,7 @@ struct Reference: Codable, Sendable {
     private var expires: String?
     private var vary: String?
     private var variant: String?
-    /// Without its query.
+    /// Without the query.
     let responseURL: String?
     private var fetchedAt: TimeInterval
     private var freshUntil: TimeInterval
@@ -52,13 +53,13 @@ struct Reference: Codable, Sendable {
         expires = resource.validators.expires
         vary = resource.validators.vary
         variant = resource.variant?.hex
-        // Where a redirect leads to may be signed, and may repeat the query of a secret URL.
+        // The URL of a redirect may be signed, and may repeat the query of a secret URL.
         responseURL = resource.responseURL == resource.url ? nil : resource.responseURL.maskingQuery
         fetchedAt = resource.receivedAt.timeIntervalSince1970
         freshUntil = resource.freshUntil.timeIntervalSince1970
     }
 
-    /// Reads a remote's record; nil if it is not plausible.
+    /// Parses a remote's record. Returns nil if it is not plausible.
     init?(_ bytes: [UInt8]) {
         guard let reference = try? JSONDecoder().decode(Reference.self, from: Data(bytes)),
             reference.isPlausible
@@ -73,8 +74,8 @@ struct Reference: Codable, Sendable {
         return (try? encoder.encode(self)).map(Array.init) ?? []
     }
 
-    /// Returns the record as the metadata of its object, or nil if it is too long for that, or if
-    /// its URL has a secret: objects may be public where references are not.
+    /// Returns the record as the metadata of its object, or nil if it is too long. Also returns nil
+    /// if a URL has a secret, because objects may be public where references are not.
     var metadata: String? {
         guard url.maskingSecretsInQuery.isSame(as: url),
             responseURL.map({ $0.maskingSecretsInQuery.isSame(as: $0) }) ?? true
@@ -88,15 +89,15 @@ struct Reference: Codable, Sendable {
         self.init(Array(bytes))
     }
 
-    /// Whether this record, from the metadata of an object, can replace the listed reference. That
-    /// one may be newer: a renewal writes the reference and not the object.
+    /// Whether this record, from the metadata of an object, can replace the listed reference. The
+    /// reference may be newer, because a renewal does not write the object.
     func canReplace(_ known: RemoteStore.Known) -> Bool {
         known.modified <= receivedAt.addingTimeInterval(RemoteStore.Known.clockSkew)
     }
 
     var resourceKey: String {
         if let key { return key }
-        // Only a canonical spelling, so that a URL with credentials has no key.
+        // Only a canonical URL has a key, so that a URL with credentials has none.
         guard let parsed = try? HTTPURL(url), parsed.string.isSame(as: url) else { return url }
         return parsed.key
     }
@@ -128,7 +129,7 @@ struct Reference: Codable, Sendable {
         ]
         return times.allSatisfy { $0.isFinite && abs($0) <= RowReader.longestTime }
             && (0...StoredObject.largest).contains(size)
-            // Their text is sent or printed.
+            // These texts are sent or printed.
             && texts.allSatisfy { ($0 ?? "").utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
             && (variant == nil) == (vary == nil || variantDigest == nil)
             && (try? HTTPURL(responseURL ?? url)) != nil
@@ -137,14 +138,14 @@ struct Reference: Codable, Sendable {
     }
 }
 
-/// The place of a resource's references in a remote: `refs/<part>/<name>/`.
+/// The place of a resource's references in a remote, `refs/<part>/<name>/`.
 package struct ReferenceName: Hashable, Sendable {
-    /// The ``Part`` of the URL's host, or of the key if that is not a URL's.
+    /// The ``Part`` of the URL's host, or of a key that is not a URL's.
     package let part: UInt8
     /// The SHA-256 of the resource's key.
     package let name: Digest
 
-    /// - Parameter host: Of its URL if the key is that of a URL; else nil.
+    /// - Parameter host: The host of the URL, or nil if the key is not a URL's.
     package init(key: String, host: String?) {
         part = (host.map { Part(ofHost: $0) } ?? Part(ofKey: key)).number
         name = Digest(of: Array(key.utf8))

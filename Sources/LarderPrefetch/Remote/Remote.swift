@@ -2,37 +2,39 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// A store of icons that several machines share, and what a run does with it.
+/// A store of icons that several machines share, and its use in a run.
 public struct Remote: Sendable {
-    /// What is asked of it before origins are.
+    /// The use of a remote before origins are asked.
     public enum Use: Sendable {
-        /// What it has is copied into the cache, and what it lacks is stored in it.
+        /// Copies objects from the remote, and stores in it those that it lacks.
         case mirror
-        /// The same, and nothing is stored in it.
+        /// Copies objects from the remote, and stores nothing in it.
         case read
-        /// It is filled, and fresh objects are left there: for workers whose caches are not read.
+        /// Stores missing objects in the remote, and leaves fresh ones there. For workers whose
+        /// caches are not read.
         case fill
-        /// What it has is copied, whatever its age. What it lacks fails. No origin is asked.
+        /// Copies objects of any age from the remote. All others fail, because no origin is asked.
         case only
-        /// What the cache has is stored in it. Nothing is copied from it, and no origin is asked.
+        /// Stores the cache's objects in the remote. Copies nothing from it, and asks no origin.
         case store
     }
 
-    /// Where it is.
+    /// The location of the remote, and the credentials for it.
     public var settings: S3Settings
-    /// What is asked of it. Default: ``Use-swift.enum/mirror``.
+    /// The use of the remote. Default: ``Use-swift.enum/mirror``.
     public var use = Use.mirror
-    /// For ``Use-swift.enum/fill``: objects stored or confirmed less than this ago count as fresh,
-    /// without reading their references. Default: nil, every reference is read.
+    /// With ``Use-swift.enum/fill``, objects that were stored or confirmed less than this ago count
+    /// as fresh, and their references are not read. Default: nil, every reference is read.
     public var freshFor: Duration?
-    /// Requests to it under way at once. Default: 16.
+    /// Maximum number of requests in flight. Default: 16.
     public var maximumConcurrent = 16
-    /// Maximum number of names in one listing: a hostile server's need not end. Default: 5,000,000.
+    /// Maximum number of names in a listing, because a hostile server's may be endless. Default:
+    /// 5,000,000.
     public var maximumListed = 5_000_000
-    /// In its place, if it is another kind of store.
+    /// Used instead of `settings` for another kind of store.
     package var storage: (any ObjectStore)?
 
-    /// A remote, with the defaults.
+    /// Creates a remote with default options.
     public init(_ settings: S3Settings) { self.settings = settings }
 
     func open(_ transfer: TransferConfiguration) throws -> any ObjectStore {
@@ -40,7 +42,8 @@ public struct Remote: Sendable {
     }
 }
 
-/// The names in a remote: objects as in a cache directory, and references, which name the digest.
+/// The names in a remote. Objects are named as in a cache directory, and references by their
+/// digests.
 package enum RemoteLayout {
     static let objects = "objects/sha256/"
     static let references = "refs/"

@@ -4,38 +4,40 @@ import Synchronization
 
 /// Removes old references from a remote, and then objects without references.
 ///
-/// Others write at the same time, and a removal cannot be conditional. A writer stores the
-/// reference and then checks the object (`RemoteStore.keep`); an eviction removes the object and
-/// then checks for new references. Whichever is second sees the first, so no reference stays
-/// without its object.
+/// Other machines write at the same time, and a removal cannot be conditional. A writer stores the
+/// reference and then checks the object (`RemoteStore.keep`). An eviction removes the object and
+/// then checks for new references. The second of the two sees the change of the first, so no
+/// reference remains without its object.
 public struct RemoteEvictor: Sendable {
-    /// What is removed.
+    /// The rules of an eviction.
     public struct Policy: Sendable {
-        /// References that were not renewed for so long, in seconds.
+        /// Maximum time since a reference was renewed, in seconds.
         public var maximumAge: TimeInterval
-        /// The minimum age of removed objects, in seconds: references may follow. Default: a day.
+        /// Minimum age of removed objects, in seconds, because their references may not be written
+        /// yet. Default: a day.
         public var grace: TimeInterval = 86_400
-        /// Whether nothing is removed, only counted. Default: false.
+        /// Whether to count only, and remove nothing. Default: false.
         public var isDryRun = false
-        /// The worker that this is: it removes references and objects of its parts. Default: nil.
+        /// The shard of this worker, which removes only references and objects of its parts.
+        /// Default: nil, all parts.
         public var shard: Shard?
 
-        /// References older than so many seconds.
+        /// Creates a policy.
         public init(maximumAge: TimeInterval) { self.maximumAge = maximumAge }
     }
 
     private let remote: Remote
     private let transfer: TransferConfiguration
 
-    /// An evictor of a remote.
+    /// Creates an evictor of a remote.
     public init(_ remote: Remote, transfer: TransferConfiguration = TransferConfiguration()) {
         self.remote = remote
         self.transfer = transfer
     }
 
-    /// Evicts, and calls `onProgress` for each page of a listing.
+    /// Evicts references and objects, and calls `onProgress` for each page of a listing.
     ///
-    /// - Throws: `RemoteError`. If the task is cancelled, the report says so instead.
+    /// - Throws: `RemoteError`. A cancelled task is part of the report instead.
     public func evict(
         _ policy: Policy,
         onProgress: @escaping @Sendable (RemoteEvictionReport) -> Void = { _ in }
@@ -49,10 +51,10 @@ public struct RemoteEvictor: Sendable {
 private struct Eviction: Sendable {
     private let run: RemoteRun<RemoteEvictionReport>
     private let policy: RemoteEvictor.Policy
-    /// By this machine's clock. The store's clock may differ by minutes, not more: it would refuse
-    /// the signatures.
+    /// By this machine's clock. The store's clock differs by at most minutes, because it would
+    /// refuse the signatures otherwise.
     private let start = Date()
-    /// What is younger is kept: its reference may not be written yet.
+    /// Younger objects are kept, because their references may not be written yet.
     private var latest: Date { start.addingTimeInterval(-policy.grace) }
 
     init(_ run: RemoteRun<RemoteEvictionReport>, _ policy: RemoteEvictor.Policy) {
@@ -66,7 +68,7 @@ private struct Eviction: Sendable {
 
     func evict() async throws {
         try await listObjects()
-        try await goThroughReferences()
+        try await settleReferences()
         try await run.removeObjects {
             run.count { $0.undone += 1 }
         } _: {
@@ -88,18 +90,18 @@ private struct Eviction: Sendable {
                     report.objects += page.entries.count
                     for (_, listed) in page.entries { report.bytes.addForeign(listed.size) }
                 }
-                run.tellProgress()
+                run.reportProgress()
             }
         }
     }
 
-    private func goThroughReferences() async throws {
+    private func settleReferences() async throws {
         try await run.forEachByte { part in
             var group: [RemoteStore.ListedReference] = []
             try await store.forEachReference(ofPart: part) { page in
                 var groups: [[RemoteStore.ListedReference]] = []
                 for reference in page.entries {
-                    // Larder does not write this many references of one resource.
+                    // The limit is for a hostile store. Larder writes only a few for one resource.
                     if let last = group.last, last.name != reference.name || group.count > 1000 {
                         groups.append(group)
                         group = []
@@ -108,13 +110,13 @@ private struct Eviction: Sendable {
                 }
                 try await settle(groups)
                 run.count { $0.references += page.entries.count }
-                run.tellProgress()
+                run.reportProgress()
             }
             try await settle([group])
         }
     }
 
-    /// - Parameter groups: Each has all references of one resource.
+    /// - Parameter groups: All references of each resource.
     private func settle(_ groups: [[RemoteStore.ListedReference]]) async throws {
         let kept = Mutex<[RemoteStore.ListedReference]>([])
         var rest = groups[...]
@@ -127,7 +129,7 @@ private struct Eviction: Sendable {
         try await note(kept.withLock { $0 })
     }
 
-    /// Removes the expired and replaced ones of all references of a resource. Returns the others.
+    /// Removes expired and replaced references of one resource. Returns the remaining ones.
     private func prune(
         _ references: [RemoteStore.ListedReference]
     ) async throws -> [RemoteStore.ListedReference] {
@@ -152,25 +154,25 @@ private struct Eviction: Sendable {
         return kept
     }
 
-    /// Notes the objects of the remaining references, and removes references without an object.
+    /// Records the objects of remaining references, and removes references without an object.
     private func note(_ kept: [RemoteStore.ListedReference]) async throws {
         for (reference, state) in zip(kept, try scratch.refer(to: kept.map(\.known.digest)))
         where state == nil && owns(reference.known.digest.firstByte) {
-            // Written since the listing, or removed by an eviction that was killed before it
-            // checked again.
+            // The object was written since the listing, or an eviction removed it and was killed
+            // before it checked for references.
             guard try await !run.isThere(reference.known.digest) else { continue }
             if !policy.isDryRun { try await store.storage.delete(reference.key) }
             run.count { $0.undone += 1 }
         }
     }
 
-    /// - Returns: False if it was renewed since the listing.
+    /// Removes a reference. Returns false if it was renewed since the listing.
     private func remove(_ reference: RemoteStore.ListedReference) async throws -> Bool {
         if policy.isDryRun { return true }
         if let now = try await store.storage.head(reference.key),
             now.modified.timeIntervalSince(reference.known.modified) >= 1
         {
-            // A head has whole seconds.
+            // The times of a head are in whole seconds.
             return false
         }
         try await store.storage.delete(reference.key)
@@ -190,36 +192,36 @@ private struct Eviction: Sendable {
                 report.evictedObjects += 1
                 report.evictedBytes.addForeign(size)
             }
-            run.tellProgress()
+            run.reportProgress()
         }
     }
 }
 
-/// What an eviction of a remote did, or would do.
+/// The result of an eviction of a remote.
 public struct RemoteEvictionReport: Sendable, RemoteRunReport {
     /// The remote, as `s3://bucket/prefix`.
     public internal(set) var location: String
-    /// Whether nothing was removed, only counted.
+    /// Whether the eviction only counted, and removed nothing.
     public internal(set) var isDryRun = false
-    /// References that were looked at.
+    /// The number of references.
     public internal(set) var references = 0
-    /// Objects that were looked at.
+    /// The number of objects.
     public internal(set) var objects = 0
-    /// The sum of their sizes.
+    /// The size of all objects, in bytes.
     public internal(set) var bytes: Int64 = 0
-    /// References that were older than the limit, and removed.
+    /// The number of removed references that were older than the limit.
     public internal(set) var expired = 0
-    /// References that newer ones of the same URL had replaced, and that were removed.
+    /// The number of removed references that newer ones of the same URL had replaced.
     public internal(set) var replaced = 0
-    /// Objects that nothing referred to, and that were removed.
+    /// The number of removed objects, which had no references.
     public internal(set) var evictedObjects = 0
-    /// The sum of their sizes.
+    /// The size of all removed objects, in bytes.
     public internal(set) var evictedBytes: Int64 = 0
-    /// References that were removed because their objects are not there.
+    /// The number of removed references without an object.
     public internal(set) var undone = 0
-    /// Seconds that it took.
+    /// The duration in seconds.
     public internal(set) var seconds: Double = 0
-    /// Whether it was cancelled; what was removed stays removed, and the next one continues.
+    /// Whether the eviction was cancelled. The next one continues.
     public internal(set) var isInterrupted = false
 
     init(location: String) { self.location = location }

@@ -1,13 +1,13 @@
 import LarderCore
 
-/// Looks many resources up in the listings of their parts. Names and listings are sorted, so both
-/// are read side by side. If a page has many unwanted names, the next page starts at the next
-/// wanted name. There are never more requests than pages or resources.
+/// A lookup of many resources in the listings of their parts. Names and listings are sorted, so
+/// both are read side by side. After a page with many unwanted names, the next page starts at the
+/// next wanted name. There are never more requests than pages or resources.
 package struct RemoteLookup: Sendable {
     private let store: RemoteStore
     private let width: Int
 
-    /// Returns the wanted names that follow one, in ascending order, or none at the end.
+    /// Returns the wanted names after `last` in ascending order, or none at the end.
     package typealias Wanted = @Sendable (_ last: Digest?) throws -> [Digest]
     package typealias Found = (name: Digest, known: RemoteStore.Known)
 
@@ -40,7 +40,8 @@ package struct RemoteLookup: Sendable {
             guard let end = page.next else { break }
             last = end
             if passed < 2 {
-                // The last name is looked up again: the next page may have more of it.
+                // The next page may have more references of the last name, which is looked up
+                // again.
                 if let wanted, found.last?.name == wanted { found.removeLast() }
                 try report(found)
                 return try await lookForEach(part, from: wanted, names, report)
@@ -51,7 +52,7 @@ package struct RemoteLookup: Sendable {
         try report(found)
     }
 
-    /// Looks each resource up with its own request, since a page would have a thousand others.
+    /// Looks up each resource with its own request, because a page would contain a thousand others.
     private func lookForEach(
         _ part: UInt8, from first: Digest?, _ names: Pages<Digest>,
         _ report: @escaping @Sendable ([Found]) throws -> Void
@@ -68,7 +69,7 @@ package struct RemoteLookup: Sendable {
     private func look(for name: ReferenceName) async throws -> [Found] {
         var found: [Found] = []
         var last: String?
-        // Larder does not write more than a few references to one resource.
+        // Larder writes only a few references of one resource.
         var pages = 0
         repeat {
             pages += 1
@@ -82,7 +83,8 @@ package struct RemoteLookup: Sendable {
         return found
     }
 
-    /// Adds a reference. The newest of a resource counts: two machines may have written at once.
+    /// Adds a reference, unless a newer one of the resource is known. Two machines may write at
+    /// once.
     private func add(_ new: Found, to found: inout [Found]) {
         guard let last = found.last, last.name == new.name else { return found.append(new) }
         if (new.known.modified, new.known.digest) > (last.known.modified, last.known.digest) {

@@ -3,7 +3,7 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// A run over all of a remote, and its report.
+/// A pass over a whole remote, and its report.
 final class RemoteRun<Report: RemoteRunReport>: Sendable {
     let store: RemoteStore
     let width: Int
@@ -24,10 +24,10 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
 
     fileprivate var report: Report { state.withLock { $0 } }
     func count(_ change: (inout Report) -> Void) { state.withLock { change(&$0) } }
-    func tellProgress() { onProgress(report) }
+    func reportProgress() { onProgress(report) }
 
     /// Calls `body`, which lists the objects or references of a byte, for several bytes at once.
-    /// For the limit of names they are one listing.
+    /// The limit of names applies to all bytes together.
     func forEachByte(
         where isWanted: (UInt8) -> Bool = { _ in true },
         _ body: @escaping @Sendable (UInt8) async throws -> Void
@@ -42,7 +42,7 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
         }
     }
 
-    /// Calls `body` for several listed objects of a state at once, in the order of their digests.
+    /// Calls `body` for several objects of a state at once, in the order of their digests.
     func forEachObject(
         _ state: RemoteScratch.State,
         _ body: @escaping @Sendable (Digest, Int64) async throws -> Void
@@ -64,7 +64,7 @@ protocol RemoteRunReport: Sendable {
 }
 
 extension Remote {
-    /// Runs `body` over the remote, and closes it. If the task is cancelled, the report says so.
+    /// Runs `body` over the remote, and closes it. A cancelled task is part of the report.
     func run<Report: RemoteRunReport>(
         over transfer: TransferConfiguration,
         onProgress: @escaping @Sendable (Report) -> Void,
@@ -84,32 +84,32 @@ extension Remote {
     }
 }
 
-/// How objects are removed while others write: first the object, and then the references to it that
-/// were written meanwhile (``RemoteStore/keep(_:of:replacing:isThere:)`` does the opposite).
+/// Removes objects while other machines write: first the object, and then the references to it that
+/// were written since. ``RemoteStore/keep(_:of:replacing:isThere:)`` does the opposite.
 extension RemoteRun {
-    /// Calls `body`, which removes objects, then removes new references to them, and calls `undone`
+    /// Calls `body`, which removes objects. Then removes new references to them, and calls `undone`
     /// for each.
     func removeObjects(
         undone: @escaping @Sendable () -> Void = {}, _ body: () async throws -> Void
     ) async throws {
         var failure: (any Error)?
         do { try await body() } catch { failure = error }
-        // After any end: references to removed objects may have been written. In its own task,
-        // since this one may be cancelled.
+        // Even after an error, because references to removed objects may have been written. In a
+        // separate task, because this one may be cancelled.
         try await Task { try await removeNewReferences(undone) }.value
         if let failure { throw failure }
     }
 
-    /// Removes an object, within ``removeObjects(undone:_:)``.
+    /// Removes an object. Must be called within ``removeObjects(undone:_:)``.
     func removeObject(_ digest: Digest) async throws {
-        // Recorded first, since a request whose response is lost may still remove the object. Never
-        // cancelled, since a cancelled request may be executed after the check.
+        // Recorded first, because a request whose response is lost may still remove the object. Not
+        // cancelled, because a cancelled request may be executed after the check.
         try scratch.set(.removed, of: digest)
         try await Task { try await store.storage.delete(RemoteLayout.object(digest)) }.value
     }
 
-    /// A reference that was written while its object was removed refers to nothing, unless its
-    /// writer noticed and stored the object again.
+    /// Removes references that were written while their objects were removed, unless the writer has
+    /// noticed and stored the object again.
     private func removeNewReferences(_ undone: @escaping @Sendable () -> Void) async throws {
         guard try scratch.count(.removed) > 0 else { return }
         try await forEachByte { [self] part in
@@ -129,7 +129,7 @@ extension RemoteRun {
     }
 }
 
-/// Items that are read in pages, each after the last item of the page before.
+/// Items that are read in pages. Each page follows the last item of the previous page.
 struct Pages<Item> {
     private let read: (_ last: Item?) throws -> [Item]
     private var page: ArraySlice<Item> = []
@@ -146,7 +146,7 @@ struct Pages<Item> {
     }
 }
 
-/// Calls `body` for all items, up to `width` at once. The first error cancels the others.
+/// Calls `body` for all items, at most `width` at once. The first error cancels the other calls.
 func forEach<Item: Sendable>(
     atOnce width: Int, next: () async throws -> Item?,
     _ body: @escaping @Sendable (Item) async throws -> Void

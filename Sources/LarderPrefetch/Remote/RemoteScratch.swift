@@ -3,7 +3,7 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// The known objects of a remote, in a temporary database: memory does not grow with their number.
+/// The objects of a remote in a temporary database, so that memory does not grow with their number.
 final class RemoteScratch: Sendable {
     private let database: DatabaseQueue
 
@@ -25,7 +25,7 @@ final class RemoteScratch: Sendable {
         case unreferenced = 0
         case referenced = 1
         case corrupt = 2
-        /// References lead to it, and it does not exist.
+        /// The object has references but does not exist.
         case missing = 3
         case removed = 4
         case unreadable = 5
@@ -47,7 +47,7 @@ final class RemoteScratch: Sendable {
         }
     }
 
-    /// Marks unreferenced objects as referenced. Returns the previous states, nil if unknown.
+    /// Marks unreferenced objects as referenced. Returns the previous states, or nil if unknown.
     func refer(to digests: [Digest]) throws -> [State?] {
         try database.write { db in
             let select = try PreparedStatement(db, "SELECT state FROM objects WHERE digest = ?")
@@ -61,7 +61,7 @@ final class RemoteScratch: Sendable {
         }
     }
 
-    /// Returns the objects of a state, in the order of their digests.
+    /// Returns the objects in a state, in the order of their digests.
     func objects(_ state: State) -> Pages<(digest: Digest, size: Int64)> {
         Pages { [database] last in
             try database.read { db in

@@ -4,7 +4,7 @@ import LarderHTTP
 import Logging
 import Synchronization
 
-/// A run's use of a remote: before the origins are asked, and after each commit.
+/// The use of a remote in a run: before origins are asked, and after each commit.
 final class RemoteStage: Sendable {
     private let context: RemoteContext
     private let pullStage: PullStage
@@ -33,7 +33,7 @@ final class RemoteStage: Sendable {
             guard error.isTransient, ![.fill, .only, .store].contains(use) else { throw error }
             context.tally.note(error)
         }
-        // The queue must not find what is still to be committed.
+        // The copied objects must be committed before the queue looks for missing ones.
         context.store.flush()
         if use == .only, !isStopping.load(ordering: .relaxed) { pullStage.failRest() }
         pushStage?.begin(isLookedUp: pullStage.hasLooked)
@@ -56,7 +56,7 @@ final class RemoteStage: Sendable {
     func close() { (context.remoteStore.storage as? S3Bucket)?.shutdown() }
 }
 
-/// Counts a run's use of a remote, on any thread, and gives it up if it fails.
+/// Counters of a remote's use in a run, for any thread. Gives up the remote if it fails.
 final class RemoteTally: Sendable {
     private let state: Mutex<State>
     private let onGivenUp: @Sendable () -> Void
@@ -78,7 +78,7 @@ final class RemoteTally: Sendable {
     var isGivenUp: Bool { failure != nil }
     func count(_ change: (inout RemoteReport) -> Void) { state.withLock { change(&$0.report) } }
 
-    /// Counts an error. If the store itself failed, after all attempts, gives the remote up.
+    /// Counts an error. If the store itself failed, after all attempts, gives up the remote.
     func note(_ error: RemoteError) {
         logger?.info(
             "remote failed", metadata: ["code": "\(error.code.rawValue)", "error": "\(error)"])

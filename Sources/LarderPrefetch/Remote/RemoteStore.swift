@@ -4,18 +4,18 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// The icons that several machines share in an object store. The object is written before the
-/// reference, which is the commit. Everything is digested before it is used.
+/// Icons that several machines share in an object store. An object is written before its reference,
+/// which is the commit. All bytes are digested before use.
 package final class RemoteStore: Sendable {
     let storage: any ObjectStore
     private let maximumListed: Int
     private let listed = Atomic(0)
-    /// A page with fewer names counts as this many unless it is the last. A server may send pages
-    /// that are not full, but a million pages of one name each would take hours.
-    private static let leastOfPage = 250
+    /// Minimum count of a page, except the last one. A server may send pages that are not full, but
+    /// a million pages of one name each would take hours.
+    private static let minimumPageCount = 250
 
     package struct Known: Sendable, Hashable {
-        /// The tolerated difference of two machines' clocks, in seconds.
+        /// The tolerated difference between the clocks of two machines, in seconds.
         static let clockSkew: TimeInterval = 300
 
         let digest: Digest
@@ -27,10 +27,9 @@ package final class RemoteStore: Sendable {
         self.maximumListed = maximumListed
     }
 
-    /// Returns a checked reference of a resource.
-    func reference(to name: ReferenceName, _ digest: Digest, key: String) async throws -> Reference
-    {
-        let place = RemoteLayout.reference(name, to: digest)
+    /// Reads and checks a reference of a resource.
+    func reference(key: String, url: String, to digest: Digest) async throws -> Reference {
+        let place = RemoteLayout.reference(ReferenceName(key: key, url: url), to: digest)
         let bytes = try await storage.bytes(place, maximumBytes: Reference.sizeLimit)
         guard let reference = Reference(bytes), reference.resourceKey.isSame(as: key) else {
             throw RemoteError(
@@ -39,7 +38,7 @@ package final class RemoteStore: Sendable {
         return reference
     }
 
-    /// Receives an object, which is not digested yet, and the reference in its metadata.
+    /// Receives an object, without checking its digest, and the reference in its metadata.
     func receive(
         _ digest: Digest, limit: Int64, into store: Store
     ) async throws -> (body: StagedBody, reference: Reference?) {
@@ -55,14 +54,16 @@ package final class RemoteStore: Sendable {
         return (last, metadata.flatMap { Reference(metadata: $0) })
     }
 
-    /// Stores a resource: its object unless it is believed to be there, then its reference. Returns
-    /// the number of bytes sent.
+    /// Stores a resource: its object, unless the remote has it, and then its reference. Returns the
+    /// number of bytes sent.
     ///
-    /// The object has a copy of the reference as its metadata, so that one request reads both. An
-    /// object of several URLs has that of the URL that stored it.
+    /// The object's metadata is a copy of the reference, so that one request reads both. An object
+    /// of several URLs has the reference of the URL that stored it.
     ///
-    /// An eviction removes objects and then checks for new references (``RemoteEvictor``). Here the
-    /// reference is written and then the object is checked, so whichever is second sees the first.
+    /// The reference is written and then the object is checked. An eviction removes objects and
+    /// then checks for new references (``RemoteEvictor``), so the second of the two sees the first.
+    ///
+    /// - Parameter isThere: Whether the remote is believed to have the object.
     func keep(
         _ resource: Resource, of cache: Cache, replacing known: Known?, isThere: Bool
     ) async throws -> Int64 {
@@ -85,7 +86,7 @@ package final class RemoteStore: Sendable {
             attempts += 1
             guard attempts < 5 else {
                 throw RemoteError(
-                    .refused, subject: storage.subject(place), "does not stay where it was written")
+                    .refused, subject: storage.subject(place), "the object disappears after writes")
             }
             sent += try await put(object, of: cache, metadata: metadata)
         }
@@ -95,7 +96,7 @@ package final class RemoteStore: Sendable {
         return sent
     }
 
-    /// Writes an object of a cache. Throws `.corrupt` if its bytes have another digest.
+    /// Writes an object of a cache. Throws `.corrupt` if its bytes do not match its digest.
     func put(
         _ object: StoredObject, of cache: Cache, metadata: String? = nil
     ) async throws -> Int64 {
@@ -108,15 +109,15 @@ package final class RemoteStore: Sendable {
         } catch let error as RemoteError where outgoing.isCorrupt {
             throw CacheError(
                 .corrupt, subject: "\(object.digest)",
-                message: "the bytes have another digest (\(error.code.rawValue))")
+                message: "the bytes do not match the digest (\(error.code.rawValue))")
         }
         return object.size
     }
 }
 
 extension RemoteStore {
-    /// A listing fails after this many pages in a row without a name of Larder's: it need not end.
-    private static let mostForeignPages = 100
+    /// Maximum number of consecutive pages without a name of Larder's. A listing may be endless.
+    private static let maximumForeignPages = 100
 
     struct Page<Entry: Sendable>: Sendable {
         let entries: [Entry]
@@ -132,10 +133,11 @@ extension RemoteStore {
         var key: String { RemoteLayout.reference(name, to: known.digest) }
     }
 
-    /// Returns a page of the objects whose names begin with a prefix. Counts them for the limit.
+    /// Returns a page of the objects whose names start with a prefix, and counts them for the
+    /// limit.
     func list(_ prefix: String, after last: String?) async throws -> ListPage {
         let page = try await storage.list(prefix, after: last)
-        let names = max(page.objects.count, page.next == nil ? 0 : Self.leastOfPage)
+        let names = max(page.objects.count, page.next == nil ? 0 : Self.minimumPageCount)
         guard listed.add(names, ordering: .relaxed).newValue <= maximumListed else {
             throw RemoteError(
                 .tooLarge, subject: storage.subject(nil),
@@ -145,7 +147,7 @@ extension RemoteStore {
         return page
     }
 
-    /// Begins a listing: names are counted for each.
+    /// Begins a listing, whose names are counted from zero.
     func beginListing() { listed.store(0, ordering: .relaxed) }
 
     func forEachObject(
@@ -177,10 +179,10 @@ extension RemoteStore {
             let entries = page.objects.compactMap(entry)
             last = page.next
             foreignPages = entries.isEmpty ? foreignPages + 1 : 0
-            guard last == nil || foreignPages < Self.mostForeignPages else {
+            guard last == nil || foreignPages < Self.maximumForeignPages else {
                 throw RemoteError(
                     .malformed, subject: storage.subject(prefix),
-                    "\(foreignPages) pages of the listing have no name of larder's")
+                    "\(foreignPages) consecutive pages of the listing have no names of larder's")
             }
             try await body(Page(entries: entries, foreign: page.objects.count - entries.count))
         } while last != nil
@@ -188,7 +190,7 @@ extension RemoteStore {
 }
 
 extension Int64 {
-    /// Adds a size that a store tells, which may be anything.
+    /// Adds a size from a store, which may be any number.
     mutating func addForeign(_ size: Int64) {
         let (sum, isTooLarge) = addingReportingOverflow(size)
         self = isTooLarge ? .max : sum

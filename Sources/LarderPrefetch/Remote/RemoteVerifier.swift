@@ -4,23 +4,24 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// Reads every object of a remote and digests it, and looks for references to what is not there.
+/// Reads and digests every object of a remote, and finds references without objects.
 public struct RemoteVerifier: Sendable {
     private let remote: Remote
     private let transfer: TransferConfiguration
-    /// The worker that this is: it verifies the objects of its parts. Default: nil, all objects.
+    /// The shard of this worker, which verifies only objects of its parts. Default: nil, all
+    /// objects.
     public var shard: Shard?
 
-    /// A verifier of a remote.
+    /// Creates a verifier of a remote.
     public init(_ remote: Remote, transfer: TransferConfiguration = TransferConfiguration()) {
         self.remote = remote
         self.transfer = transfer
     }
 
-    /// Verifies, and calls `onProgress` for each object. With a cache, restores what is found from
-    /// it, or removes object and references if the cache does not have the object whole.
+    /// Verifies the remote, and calls `onProgress` for each object. With a cache, restores objects
+    /// from it. Removes an object and its references if the cache does not have it undamaged.
     ///
-    /// - Throws: `RemoteError`, `CacheError`. If the task is cancelled, the report says so instead.
+    /// - Throws: `RemoteError`, `CacheError`. A cancelled task is part of the report instead.
     public func verify(
         repairingFrom cache: Cache? = nil,
         onProgress: @escaping @Sendable (RemoteVerifyReport) -> Void = { _ in }
@@ -28,7 +29,7 @@ public struct RemoteVerifier: Sendable {
         try await remote.run(over: transfer, onProgress: onProgress) { run in
             let verification = Verification(run, shard: shard)
             try await verification.readObjects()
-            try await verification.goThroughReferences()
+            try await verification.checkReferences()
             try await verification.settle(repairingFrom: cache)
         }
     }
@@ -37,8 +38,8 @@ public struct RemoteVerifier: Sendable {
 private final class Verification: Sendable {
     private let run: RemoteRun<RemoteVerifyReport>
     private let shard: Shard?
-    /// With this many unreadable objects in a row, the store itself fails.
-    private static let mostUnreadableInRow = 10
+    /// This many unreadable objects in a row are a failure of the store.
+    private static let maximumUnreadableInRow = 10
     private let unreadableInRow = Atomic(0)
 
     init(_ run: RemoteRun<RemoteVerifyReport>, shard: Shard?) {
@@ -64,24 +65,24 @@ private final class Verification: Sendable {
                 report.objects += 1
                 report.bytes.addForeign(size)
             }
-            run.tellProgress()
+            run.reportProgress()
         }
     }
 
-    /// Throws the store's error if too many objects in a row cannot be read.
+    /// Reads an object. Throws the store's error if too many objects in a row are unreadable.
     private func read(_ digest: Digest, _ size: Int64) async throws {
         do {
             if try await !isWhole(digest, size) { try scratch.set(.corrupt, of: digest) }
             unreadableInRow.store(0, ordering: .relaxed)
         } catch let error as RemoteError where !error.isPermanent {
             let count = unreadableInRow.add(1, ordering: .relaxed).newValue
-            guard count < Self.mostUnreadableInRow else { throw error }
+            guard count < Self.maximumUnreadableInRow else { throw error }
             try scratch.set(.unreadable, of: digest)
         }
     }
 
-    /// Whether an object has the bytes that its name says, or was removed since it was listed.
-    /// Nothing is read beyond the listed size.
+    /// Whether an object matches its digest, or was removed since the listing. Reads at most the
+    /// listed size.
     private func isWhole(_ digest: Digest, _ size: Int64) async throws -> Bool {
         let hasher = Mutex(RunningDigest())
         do {
@@ -102,7 +103,7 @@ private final class Verification: Sendable {
         return hasher.withLock { $0 }.digest == digest
     }
 
-    func goThroughReferences() async throws {
+    func checkReferences() async throws {
         try await run.forEachByte { [self] part in
             try await store.forEachReference(ofPart: part) { page in
                 if owns(part) { run.count { $0.foreign += page.foreign } }
@@ -170,12 +171,12 @@ private final class Verification: Sendable {
                 _ = try await store.put(object, of: cache)
                 return .restored
             } catch let error as CacheError where error.isOfDamagedObject {
-                // The cache's copy is no better.
+                // The cache's copy is damaged too.
             }
         }
-        // It may be readable later.
+        // The object may be readable later.
         if kind == .unreadable { return nil }
-        // Another machine may have written it since.
+        // Another machine may have written the object since.
         let place = RemoteLayout.object(digest)
         let now = try await store.storage.head(place)
         if let now, try await isWhole(digest, now.size) { return .restored }
@@ -185,66 +186,66 @@ private final class Verification: Sendable {
     }
 }
 
-/// What a verification of a remote found.
+/// The result of a verification of a remote.
 public struct RemoteVerifyReport: Sendable, RemoteRunReport {
-    /// Something that is not as it should be.
+    /// A problem with an object.
     public struct Finding: Sendable {
-        /// What is wrong.
+        /// The kind of problem.
         public enum Kind: String, Sendable, CaseIterable {
-            /// The object's bytes are others than its name says.
+            /// The object's bytes do not match its name.
             case corrupt
-            /// References lead to the object, and it is not there.
+            /// The object has references but does not exist.
             case missing
-            /// The object is there, and the store cannot read it.
+            /// The store cannot read the object.
             case unreadable
         }
 
-        /// What became of it.
+        /// The repair of a problem.
         public enum Repair: String, Sendable, CaseIterable {
-            /// The object was written again, from the cache of this machine.
+            /// The object was written again from the cache.
             case restored
-            /// The references, and the object, were removed: the next prefetch fetches it again.
+            /// The object and its references were removed. The next prefetch downloads it again.
             case removed
         }
 
-        /// What is wrong.
+        /// The kind of problem.
         public let kind: Kind
         /// The object.
         public let digest: Digest
-        /// How many references lead to it.
+        /// The number of references to the object.
         public internal(set) var references: Int
-        /// Nil if it was not to be repaired.
+        /// The repair, or nil without one.
         public internal(set) var repair: Repair?
     }
 
-    /// So many are told one by one; all are counted.
+    /// Maximum number of ``findings``. All problems are counted.
     public static let findingLimit = 1000
 
     /// The remote, as `s3://bucket/prefix`.
     public internal(set) var location: String
-    /// Objects that were read.
+    /// The number of objects that were read.
     public internal(set) var objects = 0
-    /// The sum of their sizes.
+    /// The size of these objects, in bytes.
     public internal(set) var bytes: Int64 = 0
-    /// References that were looked at.
+    /// The number of references.
     public internal(set) var references = 0
-    /// How many there are of each kind.
+    /// The number of problems of each kind.
     public internal(set) var counts: [Finding.Kind: Int] = [:]
-    /// How many were repaired.
+    /// The number of repaired problems.
     public internal(set) var repaired = 0
-    /// The first of them.
+    /// The first problems.
     public internal(set) var findings: [Finding] = []
-    /// Names in the places of objects and references that are neither's. They are left alone.
+    /// The number of names that are neither objects nor references. They are not touched.
     public internal(set) var foreign = 0
-    /// Objects that nothing refers to.
+    /// The number of objects without references.
     public internal(set) var unreferenced = 0
-    /// Seconds that it took.
+    /// The duration in seconds.
     public internal(set) var seconds: Double = 0
-    /// Whether it was cancelled.
+    /// Whether the verification was cancelled.
     public internal(set) var isInterrupted = false
 
     init(location: String) { self.location = location }
 
-    /// Whether all that was looked at is whole, or was repaired.
+    /// Whether there were no problems, or all were repaired.
     public var isSound: Bool { counts.values.reduce(0, +) == repaired }
 }

@@ -3,7 +3,7 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// Verifies a cache, alone or as manifests need it, and repairs it from its URLs' origins.
+/// Verifies a cache, or the part of it that manifests need, and repairs it from the origins.
 ///
 ///     let verification = CacheVerification(PrefetchConfiguration(cache: "cache"))
 ///     var report = try verification.verify(cache)
@@ -11,15 +11,15 @@ import LarderManifest
 public struct CacheVerification: Sendable {
     private let configuration: PrefetchConfiguration
 
-    /// - Parameter configuration: where the cache is, and how manifests and icons are fetched.
+    /// - Parameter configuration: The cache, and the options to fetch manifests and icons.
     public init(_ configuration: PrefetchConfiguration) { self.configuration = configuration }
 
-    /// Verifies a cache, and changes nothing. With manifests, verifies only what they name, and an
-    /// entry that is not in the cache is missing.
+    /// Verifies a cache without changing it. With manifests, verifies only their resources, and
+    /// reports entries that are not in the cache as missing.
     ///
     /// - Parameters:
-    ///   - options: Cancellation is checked once the manifests are read.
-    ///   - onProgress: Called a few times a second, from any thread.
+    ///   - options: Cancellation is checked after the manifests are read.
+    ///   - onProgress: Called a few times per second, on any thread.
     /// - Throws: `ManifestError`, `CacheError`.
     public func verify(
         _ cache: Cache, manifests: [ManifestSource] = [], options: VerifyOptions = VerifyOptions(),
@@ -48,17 +48,18 @@ public struct CacheVerification: Sendable {
         }
     }
 
-    /// Repairs what a verification found, and records the results in `report`. Moves damaged
-    /// objects to `quarantine/`, and fetches their URLs again. An object that cannot be fetched, or
-    /// is no longer what the manifests demand, is not served any more. The index keeps its URL as
-    /// damaged, so that the next repair or prefetch asks for it: the failure is not remembered.
-    /// What was never cached is left to a prefetch.
+    /// Repairs the findings of a verification, and records the results in `report`. Moves damaged
+    /// objects to `quarantine/` and downloads them again.
+    ///
+    /// An object that cannot be downloaded, or no longer matches the manifests, is not served any
+    /// more. The index marks its URL as damaged, and the failure is not remembered, so that the
+    /// next repair or prefetch tries again. Entries that were never cached are left to a prefetch.
     ///
     /// - Parameters:
-    ///   - isCancelled: Called a few times a second. True ends the repair like
+    ///   - isCancelled: Called a few times per second. If it returns true, the repair ends like
     ///     ``Prefetcher/cancel()``.
-    ///   - onProgress: Called a few times a second while URLs are fetched.
-    /// - Throws: `CacheError` if the cache cannot be used. `report` then tells how far it came.
+    ///   - onProgress: Called a few times per second during downloads.
+    /// - Throws: `CacheError` if the cache cannot be used. `report` has the results until then.
     public func repair(
         _ report: inout VerifyReport, of cache: Cache, isCancelled: () -> Bool = { false },
         onProgress: (Progress) -> Void = { _ in }
@@ -75,17 +76,12 @@ public struct CacheVerification: Sendable {
             for (finding, refetches) in refetches {
                 let outcomes = refetches.map(\.outcome)
                 report.findings[finding].repair =
-                    if outcomes.contains(.failed) {
-                        .lost
-                    } else if outcomes.contains(.changed) {
-                        .changed
-                    } else {
-                        .restored
-                    }
+                    outcomes.contains(.failed)
+                    ? .lost : outcomes.contains(.changed) ? .changed : .restored
             }
             report.refetches = refetches.sorted { $0.key < $1.key }.flatMap(\.value)
         }
-        // As they were accepted then.
+        // Each group was accepted with the same options.
         let groups = Dictionary(grouping: dropped) { [$0.isAnyContent, $0.isUnstorable] }
         for group in groups.values {
             try await fetch(group, report.demands, isCancelled, onProgress) { resource, refetch in
@@ -112,7 +108,7 @@ public struct CacheVerification: Sendable {
         configuration.policy = PlanPolicy()
         configuration.policy.failureLifetime = .zero
         configuration.remembersFailures = false
-        // One for each demand on a resource, as in the manifests.
+        // One entry for each demand on a resource, as in the manifests.
         let wanted = resources.flatMap { resource in
             (demands[resource.key] ?? [.init(digest: nil, size: nil)]).map { (resource, $0) }
         }
@@ -149,7 +145,7 @@ public struct CacheVerification: Sendable {
 }
 
 extension VerifyReport.Refetch {
-    /// Nil if it was not fetched.
+    /// Returns nil if the resource was not fetched.
     fileprivate init?(_ result: EntryResult, of resource: DroppedResource) {
         switch result.outcome {
         case .fetched, .revalidated, .cached, .coalesced, .pulled, .shared:
@@ -162,7 +158,7 @@ extension VerifyReport.Refetch {
             let problem = result.failure.map { (code: $0.code, message: $0.message) }
             self.init(
                 key: resource.key, outcome: .failed,
-                problem: problem ?? (code: "unstored", message: "is not to be stored"))
+                problem: problem ?? (code: "unstored", message: "the server forbids storing it"))
         }
     }
 

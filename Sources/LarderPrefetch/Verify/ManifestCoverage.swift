@@ -4,12 +4,12 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// The resources of manifests, compared with a cache's index: can the cache replace the network?
+/// The resources of manifests, compared with the index of a cache.
 final class ManifestCoverage: Sendable {
     private let plan: Plan
     private let hasDamaged: Bool
 
-    /// Reads all manifests, those at URLs as the cache has them.
+    /// Reads all manifests. Those at URLs are read from the cache.
     init(of manifests: [ManifestSource], cache: Cache, configuration: PrefetchConfiguration) throws
     {
         plan = try Plan(
@@ -20,13 +20,13 @@ final class ManifestCoverage: Sendable {
         hasDamaged = plan.hasIndex && cache.hasDamaged
         for (source, summary) in zip(manifests, plan.summary.manifests) {
             if let refusal = summary.refusal(of: source) { throw refusal }
-            // Without a digest nothing would be compared.
+            // Without digests, nothing would be compared.
             let digest = ManifestSummary.NamedPart.integrity
             if summary.entries > 0, summary.unmet.contains(digest) {
                 throw ManifestError(.malformed, source: source.name, digest.warning)
             }
         }
-        // Entries are looked up by object.
+        // For lookups of entries by object.
         try plan.database.writeWithoutTransaction { db in
             try db.execute(sql: "CREATE INDEX main.leaders ON entries (key) WHERE leader IS NULL")
         }
@@ -34,15 +34,15 @@ final class ManifestCoverage: Sendable {
 
     var entries: Int { plan.summary.entries }
 
-    /// Closes the cache's index. Nothing else may be called after it.
+    /// Closes the cache's index. Must be the last call.
     func close() { try? plan.releaseIndex() }
 
-    /// Returns the objects of entries whose digests begin with `byte`.
+    /// Returns the objects of entries whose digests start with `byte`.
     func objects(_ byte: UInt8) throws(CacheError) -> Set<Digest> {
         guard plan.hasIndex else { return [] }
         do {
             return try plan.database.unsafeRead { db in
-                // SQLite does not reorder a cross join: a few objects look their entries up,
+                // SQLite does not reorder a cross join, so a few objects look up their entries,
                 // instead of all entries for each of 256 sets.
                 let digests = try Data.fetchSet(
                     db,
@@ -60,7 +60,7 @@ final class ManifestCoverage: Sendable {
         }
     }
 
-    /// Returns the findings about entries that are not cached, or not as demanded.
+    /// Returns the findings about entries that are not cached, or do not match their demands.
     func findings() throws -> VerifyReport.EntryFindings {
         var (count, fetchable) = (0, 0)
         var first: VerifyReport.Finding?
@@ -134,7 +134,7 @@ final class ManifestCoverage: Sendable {
             problem, urls: url.map { [$0] } ?? [])
     }
 
-    /// Whether the resource of a row of `entries f` is damaged, as an SQL condition.
+    /// An SQL condition: whether the resource of a row of `entries f` is damaged.
     private var isDamaged: String {
         hasDamaged ? "EXISTS (SELECT 1 FROM cache.damaged d WHERE d.key = f.key)" : "FALSE"
     }
@@ -171,7 +171,7 @@ final class ManifestCoverage: Sendable {
         return "expected \(Int(expected.size ?? 0).of("byte")), the cache has \(size)"
     }
 
-    /// Returns the demands of entries on those objects, by the resource's key.
+    /// Returns the demands of entries on objects, by the key of the resource.
     func demands(on digests: [Digest]) throws -> [String: Set<VerifyReport.Demand>] {
         guard plan.hasIndex, !digests.isEmpty else { return [:] }
         let ofDamaged =
