@@ -205,9 +205,7 @@ final class EasyHandle {
         // because intermediaries change the field.
         if request.signing == nil,
             !fields.contains(where: { $0.name.utf8.isWord("accept-encoding") })
-        {
-            lines.append("Accept-Encoding: \(BodyDecoder.accepted)")
-        }
+        { lines.append("Accept-Encoding: \(BodyDecoder.accepted)") }
         let list = try StringList(lines)
         try set(CURLOPT_HTTPHEADER, pointer: list.pointer)
         headers = list
@@ -259,8 +257,7 @@ final class EasyHandle {
     fileprivate func received(header line: UnsafeRawBufferPointer) -> Int {
         guard let transfer else { return 0 }
         if line.count > 11, line[..<11].isWord("set-cookie:") { hasCookies = true }
-        let isTaken = transfer.receive(
-            header: line, announcing: announcedLength, cookies: cookies)
+        let isTaken = transfer.receive(header: line, announcing: announcedLength, cookies: cookies)
         return isTaken ? line.count : 0
     }
 
@@ -268,9 +265,7 @@ final class EasyHandle {
         guard let transfer else { return 0 }
         if let rateLimit,
             !transfer.isAdmitted(received: offset(CURLINFO_SIZE_DOWNLOAD_T), by: rateLimit)
-        {
-            return Int(CURL_WRITEFUNC_PAUSE)
-        }
+        { return Int(CURL_WRITEFUNC_PAUSE) }
         return switch transfer.receive(body: bytes) {
         case .proceed: bytes.count
         case .pause: Int(CURL_WRITEFUNC_PAUSE)

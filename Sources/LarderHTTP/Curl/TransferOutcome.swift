@@ -69,9 +69,7 @@ extension EasyHandle {
         // libcurl counts whole milliseconds.
         if configuration.maximumBytesPerSecond == nil,
             elapsed + .milliseconds(1) >= configuration.totalTimeout
-        {
-            return .timeout
-        }
+        { return .timeout }
         return isConnected ? .stalled : .connectTimeout
     }
 

@@ -64,9 +64,7 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
 
     /// The first content coding that Larder does not decode. The body may still be whole, because
     /// servers also send words that are not codings, such as `UTF-8`.
-    package var unknownContentCoding: String? {
-        contentCodings.first { !BodyDecoder.knows($0) }
-    }
+    package var unknownContentCoding: String? { contentCodings.first { !BodyDecoder.knows($0) } }
 
     /// The transfer codings of the message, without `chunked`.
     var transferCodings: [String] {

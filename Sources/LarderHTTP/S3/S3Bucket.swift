@@ -53,9 +53,7 @@ package final class S3Bucket: ObjectStore {
             let head = try await answer(to: try settings.request(.head, for: key), about: key)
             guard let size = head.headers[first: "Content-Length"].flatMap({ Int64($0) }),
                 let modified = head.headers.date("Last-Modified")
-            else {
-                throw malformed(key, "the response has no Content-Length or Last-Modified")
-            }
+            else { throw malformed(key, "the response has no Content-Length or Last-Modified") }
             return ListedObject(key: key, size: size, modified: modified)
         } catch let error as RemoteError where error.code == .notFound {
             return nil

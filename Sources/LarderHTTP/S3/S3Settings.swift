@@ -30,9 +30,7 @@ public struct S3Settings: Sendable {
     /// server, which requires it in the host. A bucket with dots is in the path there too, because
     /// the TLS certificate does not match such a host.
     var bucketURL: String {
-        if let endpoint {
-            return endpoint.string.droppingLastSlash + "/\(location.bucket)"
-        }
+        if let endpoint { return endpoint.string.droppingLastSlash + "/\(location.bucket)" }
         let isChina = region.hasPrefix("cn-")
         let host = "s3.\(region).amazonaws.com\(isChina ? ".cn" : "")"
         return location.bucket.contains(".")

@@ -131,9 +131,7 @@ extension Plan {
 
     /// Returns the next page of pending resources that the remote has: the twins, or all others.
     /// Requires ``noteTwins()``.
-    func foundFetches(
-        areTwins: Bool, after last: PlannedResource.Place?
-    ) throws -> [FoundFetch] {
+    func foundFetches(areTwins: Bool, after last: PlannedResource.Place?) throws -> [FoundFetch] {
         var place = last
         while !Task.isCancelled, case let page = try places(after: place), let end = page.last {
             place = end

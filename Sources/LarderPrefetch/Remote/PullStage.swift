@@ -58,12 +58,8 @@ final class PullStage: Depositor, Sendable {
         try plan.prepareRemote()
         let lookup = RemoteLookup(remoteStore, width: remote.maximumConcurrent)
         var parts = try plan.wantedParts()[...]
-        try await forEach(atOnce: remote.maximumConcurrent) {
-            parts.popFirst()
-        } _: { [plan] part in
-            try await lookup.look(in: part) {
-                try plan.wantedNames(in: part, after: $0)
-            } found: {
+        try await forEach(atOnce: remote.maximumConcurrent) { parts.popFirst() } _: { [plan] part in
+            try await lookup.look(in: part) { try plan.wantedNames(in: part, after: $0) } found: {
                 try plan.note(found: $0, in: part)
             }
         }
@@ -83,9 +79,7 @@ final class PullStage: Depositor, Sendable {
         }
     }
 
-    private var isStopped: Bool {
-        tally.isGivenUp || state.withLock { $0.failure != nil }
-    }
+    private var isStopped: Bool { tally.isGivenUp || state.withLock { $0.failure != nil } }
 
     private func pull(_ fetch: PlannedResource, _ known: RemoteStore.Known) async throws {
         guard !isStopped else { return }
@@ -102,9 +96,7 @@ final class PullStage: Depositor, Sendable {
                 }
             if fetch.hasExpectation,
                 try plan.mismatch(of: known.digest, size: reference.size, by: fetch.id) != nil
-            {
-                return
-            }
+            { return }
             let isFresh = isFresh(reference, known, of: fetch)
             if isFresh, remote.use == .fill { return await leave(fetch, known, reference) }
             let limit = context.configuration.maximumObjectBytes

@@ -14,8 +14,7 @@ final class RemoteStage: Sendable {
     init(_ context: RemoteContext) {
         self.context = context
         pullStage = PullStage(context)
-        pushStage =
-            [.mirror, .fill, .store].contains(context.remote.use) ? PushStage(context) : nil
+        pushStage = [.mirror, .fill, .store].contains(context.remote.use) ? PushStage(context) : nil
     }
 
     var report: RemoteReport { context.tally.report }

@@ -144,9 +144,7 @@ private final class Verification: Sendable {
                 let names = try scratch.names(to: digest)
                 var finding = RemoteVerifyReport.Finding(
                     kind: kind, digest: digest, references: names.count)
-                if let cache {
-                    finding.repair = try await repair(digest, kind, names, from: cache)
-                }
+                if let cache { finding.repair = try await repair(digest, kind, names, from: cache) }
                 note(finding)
             }
         }

@@ -44,9 +44,7 @@ struct ManifestCopies: Sendable {
         // An obstructed or evicted copy does not matter, because the bytes are in the file.
         if let failure = result.failure.withLock({ $0 }),
             ![.obstructed, .missing].contains(failure.code)
-        {
-            throw failure
-        }
+        { throw failure }
     }
 
     /// Records that the server confirmed a copy. A write failure is ignored.

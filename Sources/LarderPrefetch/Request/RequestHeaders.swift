@@ -137,9 +137,7 @@ public struct HeaderRule: Sendable, Equatable {
         let behindPort = rest[digits.endIndex...]
         if !digits.isEmpty,
             behindPort.hasPrefix(": ") || (isHost(head) && behindPort.hasPrefix(":"))
-        {
-            return (text[..<digits.endIndex], behindPort.dropFirst())
-        }
+        { return (text[..<digits.endIndex], behindPort.dropFirst()) }
         return isHost(head) ? (head, rest) : (nil, text[...])
     }
 

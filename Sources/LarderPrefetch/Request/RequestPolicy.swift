@@ -79,9 +79,7 @@ struct RequestPolicy: Sendable {
             // Some servers refuse ranges, or a condition with a range.
             if partial != nil, !RetryPolicy.retriedStatuses.contains(head.status),
                 ![404, 410].contains(head.status)
-            {
-                return .restart
-            }
+            { return .restart }
             return .failed(
                 ResourceFailure(status: head.status, retryAfter: RetryAfter.delay(of: head)))
         }

@@ -12,9 +12,7 @@ package struct ResourceFailure: RetriableFailure, Equatable {
     package var retryAfter: Duration?
 
     /// Whether the next attempt must be unconditional.
-    var asksUnconditionally: Bool {
-        [Reason.evicted, .validator].contains { $0.rawValue == code }
-    }
+    var asksUnconditionally: Bool { [Reason.evicted, .validator].contains { $0.rawValue == code } }
 
     /// Whether later runs remember the failure, because it concerns the resource.
     var isRemembered: Bool {

@@ -25,9 +25,7 @@ public struct CacheVerification: Sendable {
         _ cache: Cache, manifests: [ManifestSource] = [], options: VerifyOptions = VerifyOptions(),
         onProgress: @escaping @Sendable (ObjectProgress) -> Void = { _ in }
     ) throws -> VerifyReport {
-        guard !manifests.isEmpty else {
-            return try cache.verify(options, onProgress: onProgress)
-        }
+        guard !manifests.isEmpty else { return try cache.verify(options, onProgress: onProgress) }
         return try Plan.translatingErrors {
             let start = ContinuousClock.now
             let coverage = try ManifestCoverage(
