@@ -4,7 +4,6 @@ import LarderCore
 /// The failure of a transfer.
 package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible {
     package var code: Code
-    /// Nil if the loop could not start.
     package var url: HTTPURL?
     /// The reason in one line, without control characters and without the URL.
     package var message: String
@@ -15,14 +14,10 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
         case connectionRefused = "connection-refused"
         /// The connection failed for another reason, such as an unreachable network.
         case connectFailed = "connect-failed"
-        /// The connection took longer than ``TransferConfiguration/connectTimeout``.
         case connectTimeout = "connect-timeout"
-        /// The transfer was too slow for ``TransferConfiguration/stallTimeout``.
         case stalled
-        /// The transfer took longer than ``TransferConfiguration/totalTimeout``.
         case timeout
         case certificate
-        /// TLS failed for another reason.
         case tls
         /// The proxy requires other credentials, or forbids the URL.
         case proxyRefused = "proxy-refused"
@@ -42,7 +37,6 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
         case cancelled
         /// The receiver refused the rest of the response.
         case abandoned
-        /// The process has no free file descriptors.
         case outOfFiles = "out-of-files"
         case invalidRequest = "invalid-request"
         case other
@@ -60,7 +54,6 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
             code: .tooLarge, message: "the body is longer than the \(limit) bytes allowed")
     }
 
-    /// The URL with masked credentials, and the message.
     package var description: String { url.map { "\($0): \(message)" } ?? message }
 }
 

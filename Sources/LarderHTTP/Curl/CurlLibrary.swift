@@ -2,7 +2,6 @@ import CCurl
 import Foundation
 import LarderCore
 
-/// libcurl's process-wide state.
 package enum CurlLibrary {
     package static var version: String {
         larder_version_info()?.pointee.version.map { String(cString: $0) } ?? "unknown"

@@ -18,10 +18,8 @@ final class EasyHandle {
     private var headers: StringList?
     /// The fields in `headers`, or nil if unknown.
     private var fields: [(name: String, value: String)]?
-    /// Whether `headers` is for a signed request.
-    private var isSigned = false
+    private var hasSignedHeaders = false
     private var isUnsignedGET = true
-    /// Whether libcurl has cookies from the last transfer.
     private var hasCookies = false
 
     init(
@@ -182,7 +180,7 @@ final class EasyHandle {
             $0.name.isSame(as: $1.name) && $0.value.isSame(as: $1.value)
         }
         // Most requests have the same fields as the last one, and a new list takes a microsecond.
-        if isSame == true, isSigned == (request.signing != nil) { return }
+        if isSame == true, hasSignedHeaders == (request.signing != nil) { return }
         self.fields = nil
         // libcurl omits the field for "name:" and sends it empty for "name;".
         var lines: [String] = []
@@ -203,16 +201,16 @@ final class EasyHandle {
         try set(CURLOPT_COOKIE, cookie)
         // Not CURLOPT_ACCEPT_ENCODING, because libcurl would then decode. Not in signed requests,
         // because intermediaries change the field.
-        if request.signing == nil,
-            !fields.contains(where: { $0.name.utf8.isWord("accept-encoding") })
-        { lines.append("Accept-Encoding: \(BodyDecoder.accepted)") }
+        let isSet = fields.contains { $0.name.utf8.isWord("accept-encoding") }
+        if !isSet, request.signing == nil {
+            lines.append("Accept-Encoding: \(BodyDecoder.accepted)")
+        }
         let list = try StringList(lines)
         try set(CURLOPT_HTTPHEADER, pointer: list.pointer)
         headers = list
-        (self.fields, isSigned) = (fields, request.signing != nil)
+        (self.fields, hasSignedHeaders) = (fields, request.signing != nil)
     }
 
-    /// Replaces the cookies of the previous transfer.
     private func setCookies(of request: TransferRequest) throws(TransferError) {
         if hasCookies { try set(CURLOPT_COOKIELIST, "ALL") }
         hasCookies = !request.cookies.isEmpty
@@ -244,14 +242,15 @@ final class EasyHandle {
     /// and stores it only in new connections, so this connection can be used again.
     fileprivate func connected() -> CInt {
         guard let transfer else { return CURL_PREREQFUNC_ABORT }
-        if transfer.mayRequest() { return CURL_PREREQFUNC_OK }
         do throws(TransferError) {
-            try set(CURLOPT_CONNECT_ONLY, 1)
-            try set(CURLOPT_FORBID_REUSE, 0)
+            if !transfer.mayRequest() {
+                try set(CURLOPT_CONNECT_ONLY, 1)
+                try set(CURLOPT_FORBID_REUSE, 0)
+            }
+            return CURL_PREREQFUNC_OK
         } catch {
             return CURL_PREREQFUNC_ABORT
         }
-        return CURL_PREREQFUNC_OK
     }
 
     fileprivate func received(header line: UnsafeRawBufferPointer) -> Int {
@@ -265,7 +264,9 @@ final class EasyHandle {
         guard let transfer else { return 0 }
         if let rateLimit,
             !transfer.isAdmitted(received: offset(CURLINFO_SIZE_DOWNLOAD_T), by: rateLimit)
-        { return Int(CURL_WRITEFUNC_PAUSE) }
+        {
+            return Int(CURL_WRITEFUNC_PAUSE)
+        }
         return switch transfer.receive(body: bytes) {
         case .proceed: bytes.count
         case .pause: Int(CURL_WRITEFUNC_PAUSE)
@@ -286,7 +287,6 @@ final class EasyHandle {
         return descriptor
     }
 
-    /// The announced length of the encoded body, or nil.
     var announcedLength: Int64? {
         let length = offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
         return length < 0 ? nil : length
@@ -296,7 +296,6 @@ final class EasyHandle {
     var errorMessage: String { String(cString: errorText) }
     var systemError: Int32 { Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO)) }
 
-    /// The status of the proxy's response to `CONNECT`, or nil.
     var proxyStatus: Int? {
         let status = long(CURLINFO_HTTP_CONNECTCODE)
         return status == 0 ? nil : status

@@ -8,7 +8,6 @@ final class MultiHandle {
     private let pointer: UnsafeMutableRawPointer
     /// Kept because the connections that `deinit` closes have a pointer to it.
     private let sockets: OpenSockets
-    /// The maximum number of open connections without a transfer.
     let idleConnections: Int
 
     init(configuration: TransferConfiguration, sockets: OpenSockets) throws(TransferError) {
@@ -53,7 +52,6 @@ final class MultiHandle {
         guard code == CURLM_OK else { throw Self.failure(code) }
     }
 
-    /// Returns an error that ends all transfers.
     private static func failure(_ code: CURLMcode) -> TransferError {
         let reason = String(cString: curl_multi_strerror(code))
         return TransferError(code: .other, message: "libcurl: \(reason)")
@@ -66,7 +64,6 @@ final class MultiHandle {
     /// Removes a handle. Closes the connection of an unfinished transfer.
     func remove(_ handle: EasyHandle) { handle.remove(from: pointer) }
 
-    /// Continues all transfers without blocking.
     func perform() throws(TransferError) {
         var running: Int32 = 0
         try check(curl_multi_perform(pointer, &running))

@@ -67,9 +67,8 @@ extension EasyHandle {
     /// libcurl uses the same code for three timeouts.
     private var timeoutCode: TransferError.Code {
         // libcurl counts whole milliseconds.
-        if configuration.maximumBytesPerSecond == nil,
-            elapsed + .milliseconds(1) >= configuration.totalTimeout
-        { return .timeout }
+        let isOver = elapsed + .milliseconds(1) >= configuration.totalTimeout
+        if isOver, configuration.maximumBytesPerSecond == nil { return .timeout }
         return isConnected ? .stalled : .connectTimeout
     }
 

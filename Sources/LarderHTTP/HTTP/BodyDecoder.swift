@@ -12,7 +12,6 @@ final class BodyDecoder {
     private static let maximumLayers = 2
     private static let known = ["gzip", "x-gzip", "deflate"]
 
-    /// The first layer decodes the received bytes.
     private let layers: [ContentLayer]
     /// The piece to deliver again, because the receiver paused.
     private var refused: UnsafeRawBufferPointer?
@@ -28,8 +27,7 @@ final class BodyDecoder {
     init(_ codings: [String], limit: Int64) throws(TransferError) {
         guard codings.count <= Self.maximumLayers else {
             throw TransferError(
-                code: .malformedResponse,
-                message: "the body has \(codings.count) content codings; at most 2 are supported")
+                code: .malformedResponse, message: "the body has too many content codings")
         }
         layers = try codings.map { _ throws(TransferError) in try ContentLayer(limit: limit) }
     }

@@ -11,11 +11,7 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
     private let lines: [UInt8]
     private let fields: [Field]
 
-    private struct Field {
-        let name: Range<Int>
-        let value: Range<Int>
-    }
-
+    private typealias Field = (name: Range<Int>, value: Range<Int>)
     private typealias Bytes = ArraySlice<UInt8>
 
     /// Parses lines of a name, a colon, a value and a line feed. Lines without a colon are ignored.
@@ -29,7 +25,7 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
                 let end = bytes.place(of: UInt8(ascii: "\n"), from: start) ?? bytes.count
                 let line = UnsafeBufferPointer(rebasing: bytes[start..<end])
                 if let colon = line.place(of: UInt8(ascii: ":")).map({ $0 + start }) {
-                    fields.append(Field(name: start..<colon, value: colon + 1..<end))
+                    fields.append((name: start..<colon, value: colon + 1..<end))
                 }
                 start = end + 1
             }

@@ -40,8 +40,7 @@ package final class TransferLoop: @unchecked Sendable {
     private var commands: [Command] = []
     private var waiting: Deque<PendingTransfer> = []
     private var inFlight: [TransferID: EasyHandle] = [:]
-    /// The number of transfers in flight that only connect.
-    private var connecting = 0
+    private var onlyConnecting = 0
     private var idle: [EasyHandle] = []
     private var hasNextRound = false
     /// Whether the round must not wait for the network, because there is work for the next one.
@@ -168,7 +167,6 @@ package final class TransferLoop: @unchecked Sendable {
     /// Whether all transfers have ended and new ones end immediately.
     package var hasEnded: Bool { end != nil }
 
-    /// Schedules the next round.
     package func scheduleRound() {
         isDue = true
         guard !hasNextRound else { return }
@@ -256,7 +254,7 @@ package final class TransferLoop: @unchecked Sendable {
     }
 
     private func beginNext(_ multi: MultiHandle) {
-        while inFlight.count - connecting < max(1, configuration.maximumConnections),
+        while inFlight.count - onlyConnecting < max(1, configuration.maximumConnections),
             let order = waiting.popFirst()
         { begin(order, multi) }
     }
@@ -275,7 +273,7 @@ package final class TransferLoop: @unchecked Sendable {
             try new.begin(Transfer(order: order, configuration: configuration))
             try multi.add(new)
             inFlight[order.id] = new
-            if order.request.onlyConnects { connecting += 1 }
+            if order.request.onlyConnects { onlyConnecting += 1 }
         } catch {
             if let handle {
                 _ = handle.end()
@@ -307,7 +305,6 @@ package final class TransferLoop: @unchecked Sendable {
     private func resumeThrottled() {
         guard let rateLimit else { return }
         while let id = rateLimit.next() {
-            // The transfer may have been cancelled.
             if let handle = inFlight[id] { resume(handle) }
         }
     }
@@ -360,13 +357,12 @@ package final class TransferLoop: @unchecked Sendable {
         inFlight[id] = nil
         idle.append(handle)
         let transfer = handle.end()
-        if transfer?.order.request.onlyConnects == true { connecting -= 1 }
+        if transfer?.order.request.onlyConnects == true { onlyConnecting -= 1 }
         return transfer
     }
 
     private func stop() { endAll(.cancelled, "cancelled: the transfers were shut down") }
 
-    /// Ends all transfers, and closes all connections.
     private func endAll(_ code: TransferError.Code, _ message: String) {
         guard end == nil else { return }
         end = (code, message)

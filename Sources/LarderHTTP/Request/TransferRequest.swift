@@ -31,9 +31,8 @@ package struct TransferRequest: Sendable {
     /// Whether to end the transfer, as a success without a head, once its connection is open. The
     /// connection is kept for the next request. Default: `false`.
     package var onlyConnects = false
-    /// Whether to wait for a connection in progress that may turn out to be HTTP/2, instead of
-    /// opening another. At an unreachable host, such transfers time out one after the other.
-    /// Default: `true`.
+    /// Whether to wait for a connection in progress, which may turn out to be HTTP/2. At an
+    /// unreachable host, such transfers time out one after the other. Default: `true`.
     package var sharesConnection = true
     /// Whether no other request to the same scheme, host and port is expected. The connection is
     /// then closed, to make room for others. Default: `false`.
@@ -84,7 +83,6 @@ package struct RequestBody: Sendable {
 package struct RequestSigning: Sendable {
     package var region: String
     package var service: String
-    /// The access key and the secret key.
     package var credentials: Credentials
 
     package init(region: String, service: String, credentials: Credentials) {
@@ -126,7 +124,6 @@ package enum ReceiveVerdict: Sendable {
 }
 
 package struct TransferMetrics: Hashable, Sendable {
-    /// The number of encoded body bytes.
     package var receivedBytes: Int64
     /// The duration, without the wait for a slot.
     package var total: Duration

@@ -1,6 +1,5 @@
 import Foundation
 
-/// A profile in the credentials file and the config file of AWS.
 struct AWSProfiles {
     private let name: String
     private let shared: AWSProfileFile
@@ -40,13 +39,13 @@ struct AWSProfiles {
             return S3Credentials(
                 accessKey: access, secretKey: secret, sessionToken: value("aws_session_token"))
         }
-        let elsewhere = [
+        let unsupported = [
             "credential_process", "role_arn", "sso_session", "sso_start_url",
             "web_identity_token_file",
-        ].first { config.names(in: section).union(shared.names(in: name)).contains($0) }
-        if let elsewhere {
+        ]
+        if let key = unsupported.first(where: { value($0) != nil }) {
             throw S3SettingsError(
-                "the profile '\(name)' uses '\(elsewhere)', which is not supported; export its "
+                "the profile '\(name)' uses '\(key)', which is not supported; export its "
                     + "credentials with 'aws configure export-credentials --format env'")
         }
         let lacking = [accessKey, secretKey].filter { value($0) == nil }
@@ -103,6 +102,4 @@ struct AWSProfileFile {
     func value(_ name: String, in section: String) -> String? {
         sections[section]?[name].flatMap { $0.isEmpty ? nil : $0 }
     }
-
-    func names(in section: String) -> Set<String> { Set(sections[section, default: [:]].keys) }
 }

@@ -95,7 +95,9 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
     public var isTransient: Bool { code == .unavailable }
 
     /// Whether all requests fail until a person resolves the cause.
-    public var isPermanent: Bool { [.accessRefused, .noBucket, .wrongRegion, .full].contains(code) }
+    public var isPermanent: Bool {
+        [.accessRefused, .noBucket, .wrongRegion, .full].contains(code)
+    }
 
     /// The subject and the message.
     public var description: String { "\(subject): \(message)" }

@@ -2,11 +2,9 @@ import Foundation
 import LarderCore
 import LarderXML
 
-/// A reader of XML responses.
 enum ResponseXML {
     struct Malformed: Error {}
 
-    /// These limits exceed any valid response.
     private static let rules = XMLRules(
         maximumTextBytes: 8 << 10, maximumDepth: 16, maximumSkippedBytes: 1 << 20,
         maximumNames: 128)

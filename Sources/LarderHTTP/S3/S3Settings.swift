@@ -70,8 +70,8 @@ public struct S3Credentials: Hashable, Sendable, CustomStringConvertible {
 public struct S3Location: Hashable, Sendable, CustomStringConvertible {
     /// The bucket's name.
     public let bucket: String
-    /// Empty, or ends with a slash.
     /// The prefix. It is empty, or ends with a slash.
+    public let prefix: String
 
     /// Parses `s3://bucket` or `s3://bucket/prefix`.
     ///
@@ -121,7 +121,6 @@ extension String {
 }
 
 extension UInt8 {
-    /// Whether the byte is unreserved in a URL (RFC 3986, section 2.3).
     var isUnreserved: Bool { isASCIILetterOrDigit || "-._~".utf8.contains(self) }
 }
 

@@ -8,14 +8,10 @@ final class Transfer {
     private let policy: AddressPolicy
     private let allowsAnyAddress: Bool
     private var parser: ResponseHeadParser
-    /// Encoded body bytes that the rate limit admitted.
-    private var admitted: Int64 = 0
-    /// Encoded body bytes that were processed.
-    private var arrived: Int64 = 0
-    /// Decoded body bytes that the receiver took.
-    private var taken: Int64 = 0
-    /// Bytes of the request's body that were sent.
-    private var sent: Int64 = 0
+    private var admittedBytes: Int64 = 0
+    private var encodedBytes: Int64 = 0
+    private var decodedBytes: Int64 = 0
+    private var sentBytes: Int64 = 0
     private var decoder: BodyDecoder?
     private var isDraining = false
     private(set) var isPaused = false
@@ -24,7 +20,6 @@ final class Transfer {
     private var requests = 0
     /// The reason if Larder ended the transfer. libcurl then only reports that a callback refused.
     private(set) var reason: (code: TransferError.Code, message: String)?
-    /// Whether a socket could not be opened because the process has no free file descriptors.
     var isOutOfFiles = false
     private var refusedAddress: String?
     private var hasTriedAnAddress = false
@@ -50,7 +45,6 @@ final class Transfer {
     /// The reason if ``AddressPolicy`` refused all addresses.
     var refusal: String? { hasTriedAnAddress ? nil : refusedAddress }
 
-    /// The reason to refuse the URL before a lookup, or nil.
     var refusalOfURL: String? { policy.refusal(of: order.request.url) }
 
     func allows(_ address: UnsafePointer<sockaddr>, length: Int) -> Bool {
@@ -62,7 +56,6 @@ final class Transfer {
         return true
     }
 
-    /// Returns whether to send the next request.
     func mayRequest() -> Bool {
         var mostRequests = order.request.mayBeRepeated ? Int.max : 1
         if case .put = order.request.method { mostRequests = 2 }
@@ -74,20 +67,20 @@ final class Transfer {
     /// Copies the next bytes of the request's body. Returns nil if the body cannot be read.
     func send(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         guard case .put(let body) = order.request.method else { return 0 }
-        let rest = body.count - sent
+        let rest = body.count - sentBytes
         guard rest > 0 else { return 0 }
         let room = UnsafeMutableRawBufferPointer(
             rebasing: buffer.prefix(Int(min(rest, Int64(buffer.count)))))
-        guard let count = body.read(sent, room), count > 0 else {
+        guard let count = body.read(sentBytes, room), count > 0 else {
             reason = (.other, "the request's body could not be read")
             return nil
         }
-        sent += Int64(count)
+        sentBytes += Int64(count)
         return count
     }
 
     /// Sends the body again from an offset, after the connection was lost before a response.
-    func rewind(to offset: Int64) { sent = offset }
+    func rewind(to offset: Int64) { sentBytes = offset }
 
     /// Receives a line of the head, and returns whether to continue. The length of the encoded body
     /// and the cookies are read once the head is complete.
@@ -142,22 +135,22 @@ final class Transfer {
     /// limit and must pause.
     func isAdmitted(received: Int64, by limit: RateLimit) -> Bool {
         isPaused = false
-        guard limit.admits(received - admitted, of: order.id) else { return false }
-        admitted = received
+        guard limit.admits(received - admittedBytes, of: order.id) else { return false }
+        admittedBytes = received
         return true
     }
 
     /// Takes body bytes. If the verdict is to pause, libcurl delivers them again.
     func receive(body bytes: UnsafeRawBufferPointer) -> ReceiveVerdict {
         isPaused = false
-        let total = arrived + Int64(bytes.count)
+        let total = encodedBytes + Int64(bytes.count)
         if isDraining {
-            arrived = total
+            encodedBytes = total
             return total <= Self.maximumDrainedBytes ? .proceed : .stop
         }
         guard total <= maximumEncodedBytes else { return stop(tooLong) }
         let verdict = decoder.map { decode(bytes, with: $0) } ?? deliver(bytes)
-        if verdict == .proceed { arrived = total }
+        if verdict == .proceed { encodedBytes = total }
         return verdict
     }
 
@@ -178,11 +171,11 @@ final class Transfer {
     }
 
     private func deliver(_ bytes: UnsafeRawBufferPointer) -> ReceiveVerdict {
-        let total = taken + Int64(bytes.count)
+        let total = decodedBytes + Int64(bytes.count)
         guard total <= order.request.maximumBodyBytes else { return stop(tooLong) }
         let verdict = order.receiver.transfer(order.id, didReceive: bytes)
         switch verdict {
-        case .proceed: taken = total
+        case .proceed: decodedBytes = total
         case .pause: isPaused = true
         case .stop: _ = stop(.abandoned, "the receiver refused the rest of the body")
         }

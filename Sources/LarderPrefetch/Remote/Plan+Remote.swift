@@ -11,7 +11,6 @@ extension Plan {
         let url: String
         let hasCredentials: Bool
         let known: RemoteStore.Known?
-        /// False if the remote's bytes could not be used.
         let isUsable: Bool
     }
 

@@ -58,8 +58,12 @@ final class PullStage: Depositor, Sendable {
         try plan.prepareRemote()
         let lookup = RemoteLookup(remoteStore, width: remote.maximumConcurrent)
         var parts = try plan.wantedParts()[...]
-        try await forEach(atOnce: remote.maximumConcurrent) { parts.popFirst() } _: { [plan] part in
-            try await lookup.look(in: part) { try plan.wantedNames(in: part, after: $0) } found: {
+        try await forEach(atOnce: remote.maximumConcurrent) {
+            parts.popFirst()
+        } _: { [plan] part in
+            try await lookup.look(in: part) {
+                try plan.wantedNames(in: part, after: $0)
+            } found: {
                 try plan.note(found: $0, in: part)
             }
         }
@@ -96,7 +100,9 @@ final class PullStage: Depositor, Sendable {
                 }
             if fetch.hasExpectation,
                 try plan.mismatch(of: known.digest, size: reference.size, by: fetch.id) != nil
-            { return }
+            {
+                return
+            }
             let isFresh = isFresh(reference, known, of: fetch)
             if isFresh, remote.use == .fill { return await leave(fetch, known, reference) }
             let limit = context.configuration.maximumObjectBytes

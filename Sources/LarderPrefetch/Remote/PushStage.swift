@@ -51,7 +51,6 @@ final class PushStage: Sendable {
         do { try waitForTask { try await task.value } } catch is CancellationError {}
     }
 
-    /// Ends soon. Transfers in flight have the run's grace period to finish.
     func stop() {
         state.withLock { $0.isStopping = true }
         let end = DispatchTime.now() + context.configuration.grace / .seconds(1)
@@ -76,7 +75,9 @@ final class PushStage: Sendable {
             guard isLookedUp || !isStopping, !Task.isCancelled else { return [] }
             return try context.plan.cachedShareables(after: last?.id ?? 0)
         }
-        try await forEach(atOnce: width) { try kept.next() } _: { [self] item in
+        try await forEach(atOnce: width) {
+            try kept.next()
+        } _: { [self] item in
             try await push(item, wasCached: true)
         }
     }
@@ -89,7 +90,9 @@ final class PushStage: Sendable {
         guard let resource = try context.cache.resource(item.key) else { return }
         if wasCached, let known = item.known,
             resource.receivedAt <= known.modified.addingTimeInterval(RemoteStore.Known.clockSkew)
-        { return tally.count { $0.present += 1 } }
+        {
+            return tally.count { $0.present += 1 }
+        }
         guard mayShare(resource, item) else { return tally.count { $0.personal += 1 } }
         guard !tally.isGivenUp, !isStopping else { return tally.count { $0.unpushed += 1 } }
         let digest = resource.object.digest

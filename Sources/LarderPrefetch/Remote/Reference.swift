@@ -59,7 +59,6 @@ struct Reference: Codable, Sendable {
         freshUntil = resource.freshUntil.timeIntervalSince1970
     }
 
-    /// Parses a remote's record. Returns nil if it is not plausible.
     init?(_ bytes: [UInt8]) {
         guard let reference = try? JSONDecoder().decode(Reference.self, from: Data(bytes)),
             reference.isPlausible

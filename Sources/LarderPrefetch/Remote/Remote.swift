@@ -99,7 +99,6 @@ struct RemoteContext: Sendable {
     let cache: Cache
     let reporter: Reporter
     let check: BodyCheck
-    /// Called after each resource of the remote.
     let onProgress: @Sendable () -> Void
 
     var plan: Plan { check.plan }

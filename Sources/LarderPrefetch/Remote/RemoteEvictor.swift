@@ -69,7 +69,9 @@ private struct Eviction: Sendable {
     func evict() async throws {
         try await listObjects()
         try await settleReferences()
-        try await run.removeObjects { run.count { $0.undone += 1 } } _: {
+        try await run.removeObjects {
+            run.count { $0.undone += 1 }
+        } _: {
             try await removeUnreferenced()
         }
     }
@@ -114,11 +116,12 @@ private struct Eviction: Sendable {
         }
     }
 
-    /// - Parameter groups: All references of each resource.
     private func settle(_ groups: [[RemoteStore.ListedReference]]) async throws {
         let kept = Mutex<[RemoteStore.ListedReference]>([])
         var rest = groups[...]
-        try await forEach(atOnce: run.width) { rest.popFirst() } _: { group in
+        try await forEach(atOnce: run.width) {
+            rest.popFirst()
+        } _: { group in
             let left = try await prune(group)
             kept.withLock { $0 += left }
         }

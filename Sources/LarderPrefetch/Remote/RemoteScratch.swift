@@ -25,7 +25,6 @@ final class RemoteScratch: Sendable {
         case unreferenced = 0
         case referenced = 1
         case corrupt = 2
-        /// The object has references but does not exist.
         case missing = 3
         case removed = 4
         case unreadable = 5
@@ -61,7 +60,6 @@ final class RemoteScratch: Sendable {
         }
     }
 
-    /// Returns the objects in a state, in the order of their digests.
     func objects(_ state: State) -> Pages<(digest: Digest, size: Int64)> {
         Pages { [database] last in
             try database.read { db in

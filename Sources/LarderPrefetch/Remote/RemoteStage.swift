@@ -14,7 +14,8 @@ final class RemoteStage: Sendable {
     init(_ context: RemoteContext) {
         self.context = context
         pullStage = PullStage(context)
-        pushStage = [.mirror, .fill, .store].contains(context.remote.use) ? PushStage(context) : nil
+        pushStage =
+            [.mirror, .fill, .store].contains(context.remote.use) ? PushStage(context) : nil
     }
 
     var report: RemoteReport { context.tally.report }
@@ -41,7 +42,6 @@ final class RemoteStage: Sendable {
 
     func add(_ results: [ResourceResult]) { pushStage?.add(results) }
 
-    /// Waits until everything is stored. After a failure, ends soon.
     func finish(after failure: CacheError?) throws {
         if failure != nil { stop() }
         try pushStage?.finish()

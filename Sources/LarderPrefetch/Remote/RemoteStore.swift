@@ -27,7 +27,6 @@ package final class RemoteStore: Sendable {
         self.maximumListed = maximumListed
     }
 
-    /// Reads and checks a reference of a resource.
     func reference(key: String, url: String, to digest: Digest) async throws -> Reference {
         let place = RemoteLayout.reference(ReferenceName(key: key, url: url), to: digest)
         let bytes = try await storage.bytes(place, maximumBytes: Reference.sizeLimit)

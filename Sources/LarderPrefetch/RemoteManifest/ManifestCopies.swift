@@ -42,9 +42,8 @@ struct ManifestCopies: Sendable {
         store.add(response.deposit(.staged(staged)), for: result)
         store.flush()
         // An obstructed or evicted copy does not matter, because the bytes are in the file.
-        if let failure = result.failure.withLock({ $0 }),
-            ![.obstructed, .missing].contains(failure.code)
-        { throw failure }
+        let failure = result.failure.withLock { $0 }
+        if let failure, ![.obstructed, .missing].contains(failure.code) { throw failure }
     }
 
     /// Records that the server confirmed a copy. A write failure is ignored.

@@ -20,7 +20,6 @@ struct HTTPClient: Sendable {
         let variant: Digest?
         /// The time from the start of the request to the end of the response.
         let delay: Duration
-        /// The index change for a 304.
         let confirmation: Deposit.Content?
     }
 

@@ -43,7 +43,6 @@ public struct RequestHeaders: Sendable {
     /// Whether a request may be personal: with credentials, or with fields that may be secret.
     func arePersonal(for url: String, hasCredentials: Bool) -> Bool {
         if hasCredentials || usesNetrc { return true }
-        // The defaults are not personal.
         guard !rules.isEmpty, let url = try? HTTPURL(url) else { return false }
         return sent(to: url, isRedirected: false).contains { name, _ in
             !Self.impersonal.contains(name.lowercased())
@@ -135,9 +134,8 @@ public struct HeaderRule: Sendable, Equatable {
         let rest = text[text.index(after: colon)...]
         let digits = rest.prefix { $0.isASCII && $0.isNumber }
         let behindPort = rest[digits.endIndex...]
-        if !digits.isEmpty,
-            behindPort.hasPrefix(": ") || (isHost(head) && behindPort.hasPrefix(":"))
-        { return (text[..<digits.endIndex], behindPort.dropFirst()) }
+        let isPort = behindPort.hasPrefix(": ") || (isHost(head) && behindPort.hasPrefix(":"))
+        if isPort, !digits.isEmpty { return (text[..<digits.endIndex], behindPort.dropFirst()) }
         return isHost(head) ? (head, rest) : (nil, text[...])
     }
 

@@ -77,9 +77,8 @@ struct RequestPolicy: Sendable {
                 location, freshUntil: Freshness.expiry(ofRedirect: head), cookies: head.cookies)
         default:
             // Some servers refuse ranges, or a condition with a range.
-            if partial != nil, !RetryPolicy.retriedStatuses.contains(head.status),
-                ![404, 410].contains(head.status)
-            { return .restart }
+            let isExpected = RetryPolicy.retriedStatuses.union([404, 410]).contains(head.status)
+            if partial != nil, !isExpected { return .restart }
             return .failed(
                 ResourceFailure(status: head.status, retryAfter: RetryAfter.delay(of: head)))
         }

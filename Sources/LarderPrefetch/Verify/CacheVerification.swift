@@ -131,8 +131,11 @@ public struct CacheVerification: Sendable {
                     unfinished.append(resource)
                 }
             case .finished(let report):
+                let problem =
+                    report.failure.map { (code: $0.code.rawValue, message: $0.description) }
+                    ?? (code: "cancelled", message: "the verification was interrupted")
                 for resource in unfinished {
-                    done(resource, .init(unfinished: resource, because: report.failure))
+                    done(resource, .init(key: resource.key, outcome: .failed, problem: problem))
                 }
                 if let failure = report.failure { throw failure }
             case .progress(let progress): onProgress(progress)
@@ -158,13 +161,5 @@ extension VerifyReport.Refetch {
                 key: resource.key, outcome: .failed,
                 problem: problem ?? (code: "unstored", message: "the server forbids storing it"))
         }
-    }
-
-    /// - Parameter failure: The error that ended the run; nil if it was interrupted.
-    fileprivate init(unfinished resource: DroppedResource, because failure: CacheError?) {
-        self.init(
-            key: resource.key, outcome: .failed,
-            problem: failure.map { (code: $0.code.rawValue, message: $0.description) }
-                ?? (code: "cancelled", message: "the verification was interrupted"))
     }
 }

@@ -26,7 +26,6 @@ final class ManifestCoverage: Sendable {
                 throw ManifestError(.malformed, source: source.name, digest.warning)
             }
         }
-        // For lookups of entries by object.
         try plan.database.writeWithoutTransaction { db in
             try db.execute(sql: "CREATE INDEX main.leaders ON entries (key) WHERE leader IS NULL")
         }
