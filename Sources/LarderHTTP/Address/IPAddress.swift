@@ -4,7 +4,6 @@ enum IPAddress: Sendable, CustomStringConvertible {
     case v4(UInt32)
     case v6(UInt128)
 
-    /// Returns nil for another family or a truncated address.
     init?(_ address: UnsafePointer<sockaddr>, length: Int) {
         let bytes = UnsafeRawPointer(address)
         switch Int32(address.pointee.sa_family) {

@@ -1,6 +1,5 @@
 import CCurl
 
-/// Options that are the same for all transfers.
 extension EasyHandle {
     func setConstants() throws(TransferError) {
         try set(CURLOPT_CONNECT_TO, pointer: connectTo.pointer)

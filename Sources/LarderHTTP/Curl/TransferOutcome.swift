@@ -2,7 +2,6 @@ import CCurl
 import Foundation
 
 extension EasyHandle {
-    /// Returns the outcome of a transfer from libcurl's result and the states of both handles.
     func outcome(
         of transfer: Transfer, _ result: CURLcode
     ) -> Result<TransferMetrics, TransferError> {

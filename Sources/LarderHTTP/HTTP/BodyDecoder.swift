@@ -7,11 +7,9 @@ import CZlib
 /// received bytes can expand to that size.
 final class BodyDecoder {
     static let accepted = "gzip"
-
     /// One coding by the server and one by a proxy.
     private static let maximumLayers = 2
     private static let known = ["gzip", "x-gzip", "deflate"]
-
     private let layers: [ContentLayer]
     /// The piece to deliver again, because the receiver paused.
     private var refused: UnsafeRawBufferPointer?
@@ -104,7 +102,6 @@ final class ContentLayer {
 
     /// Whether the encoded body can end here.
     var isWhole: Bool { state != .inside }
-
     /// The number of bytes that were fed and are not yet processed.
     var unread: Int { Int(stream.pointee.avail_in) }
 
@@ -115,7 +112,6 @@ final class ContentLayer {
         stream.pointee.avail_in = UInt32(bytes.count)
     }
 
-    /// Like ``BodyDecoder/next()``.
     func next() throws(TransferError) -> UnsafeRawBufferPointer? {
         while mayHoldMore || unread > 0 {
             switch state {

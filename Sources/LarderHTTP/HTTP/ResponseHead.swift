@@ -7,7 +7,6 @@ package struct ResponseHead: Sendable {
     /// For a redirect, the cookies of the request and those that libcurl accepted from the
     /// response.
     package var cookies: [String] = []
-
     var isSuccess: Bool { (200..<300).contains(status) }
 }
 

@@ -23,7 +23,6 @@ package final class Exchange: TransferReceiver, @unchecked Sendable {
     private var sink: ByteSink?
     private var taken: Int64 = 0
     private var failure: (any Error)?
-
     /// Maximum body size of an unsuccessful response, in bytes.
     private static let maximumErrorBytes: Int64 = 64 << 10
 

@@ -34,7 +34,6 @@ public struct RetryPolicy: Sendable {
 
     /// The statuses that are retried. All others are final.
     public static let retriedStatuses: Set = [408, 425, 429, 500, 502, 503, 504, 522, 524]
-
     /// The statuses of an overloaded server.
     public static let overloadStatuses: Set = [429, 503]
 
@@ -91,7 +90,6 @@ public struct RetryPolicy: Sendable {
 /// A failure that a ``RetryPolicy`` can retry.
 package protocol RetriableFailure: Error {
     var isTransient: Bool { get }
-    /// Whether the server is overloaded.
     var isOverload: Bool { get }
     var retryAfter: Duration? { get }
     /// The final failure if no time remains for another attempt.

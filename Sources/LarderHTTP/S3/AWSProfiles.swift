@@ -61,7 +61,6 @@ struct AWSProfiles {
 /// `name =` without a value. https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html
 struct AWSProfileFile {
     private static let sizeLimit = 1 << 20
-
     /// Values by section and name. The name of an indented value is `outer.inner`.
     private var sections: [String: [String: String]] = [:]
 

@@ -50,7 +50,7 @@ extension ObjectStore {
 }
 
 /// A failed request to an object store.
-public struct RemoteError: Error, Sendable, CustomStringConvertible {
+public struct RemoteError: Error, RetriableFailure, Sendable, CustomStringConvertible {
     /// The reason. Reports contain the raw values.
     public enum Code: String, Sendable, CaseIterable {
         /// The credentials are unknown, expired or not sufficient, or the clock is wrong.
@@ -93,6 +93,9 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
 
     /// Whether the same request may succeed later.
     public var isTransient: Bool { code == .unavailable }
+
+    package var isOverload: Bool { false }
+    package var outOfTime: RemoteError { self }
 
     /// Whether all requests fail until a person resolves the cause.
     public var isPermanent: Bool {

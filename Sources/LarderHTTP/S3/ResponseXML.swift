@@ -109,23 +109,15 @@ extension RemoteError {
     /// - Parameter body: The error as XML, or anything else.
     ///   https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
     init(_ head: ResponseHead, body: [UInt8], subject: String) {
-        var (name, reason) = ("", "")
-        // The bucket's region, if the request named another one.
-        var stated: String?
+        var texts: [[UInt8]: String] = [:]
         _ = try? ResponseXML.read(body) { path, text in
-            let text = String(decoding: text.utf8.prefix(300), as: UTF8.self)
-            if path.elementsEqual("Code".utf8) {
-                name = text
-            } else if path.elementsEqual("Message".utf8) {
-                reason = text
-            } else if path.elementsEqual("Region".utf8) {
-                stated = text
-            }
+            texts[path] = String(decoding: text.utf8.prefix(300), as: UTF8.self)
         }
-        let status = head.status
+        func text(_ name: String) -> String? { texts[Array(name.utf8)] }
+        let (name, reason, status) = (text("Code") ?? "", text("Message") ?? "", head.status)
         let shown = name.isEmpty ? "status \(status)" : name
         let words = reason.isEmpty ? shown : "\(shown): \(reason)"
-        let region = (head.headers[first: "x-amz-bucket-region"] ?? stated).map {
+        let region = (head.headers[first: "x-amz-bucket-region"] ?? text("Region")).map {
             String(decoding: $0.utf8.prefix(64), as: UTF8.self)
         }
         let code = Self.code(of: status, named: name, hasRegion: region != nil)

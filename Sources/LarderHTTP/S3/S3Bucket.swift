@@ -143,8 +143,3 @@ package final class S3Bucket: ObjectStore {
         }
     }
 }
-
-extension RemoteError: RetriableFailure {
-    package var isOverload: Bool { false }
-    package var outOfTime: RemoteError { self }
-}

@@ -23,7 +23,6 @@ final class Transfer {
     var isOutOfFiles = false
     private var refusedAddress: String?
     private var hasTriedAnAddress = false
-
     /// Maximum length of an unwanted body that is read to its end. Reading it is faster than
     /// opening a new connection.
     private static let maximumDrainedBytes: Int64 = 16 << 10
@@ -41,10 +40,8 @@ final class Transfer {
     }
 
     var hasHead: Bool { parser.isComplete }
-
     /// The reason if ``AddressPolicy`` refused all addresses.
     var refusal: String? { hasTriedAnAddress ? nil : refusedAddress }
-
     var refusalOfURL: String? { policy.refusal(of: order.request.url) }
 
     func allows(_ address: UnsafePointer<sockaddr>, length: Int) -> Bool {
@@ -183,7 +180,6 @@ final class Transfer {
     }
 
     var isWhole: Bool { decoder?.isWhole ?? true }
-
     private var tooLong: TransferError { .bodyTooLong(limit: order.request.maximumBodyBytes) }
 
     private func stop(_ error: TransferError) -> ReceiveVerdict {

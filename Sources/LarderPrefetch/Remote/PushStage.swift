@@ -10,7 +10,6 @@ final class PushStage: Sendable {
     /// worker fetches again what that worker had not shared.
     private static let capacity = 512
     private static let rememberedLimit = 65_536
-
     private let context: RemoteContext
     private let committed = Channel<Int64>(capacity: capacity)
     private let task = Mutex<Task<Void, any Error>?>(nil)

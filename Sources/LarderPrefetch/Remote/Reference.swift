@@ -9,7 +9,6 @@ struct Reference: Codable, Sendable {
     /// Maximum length of a record in the metadata of an object, in bytes. Amazon permits 2 KB for
     /// all metadata of an object, and rclone 2,000 bytes for all `x-amz-` fields of an upload.
     private static let metadataLimit = 1_500
-
     /// Nil if the key is that of the URL.
     private var key: String?
     /// Without secrets if `key` is not nil.

@@ -100,7 +100,6 @@ struct RemoteContext: Sendable {
     let reporter: Reporter
     let check: BodyCheck
     let onProgress: @Sendable () -> Void
-
     var plan: Plan { check.plan }
     var store: Store { check.store }
 }

@@ -17,7 +17,6 @@ package final class RemoteStore: Sendable {
     package struct Known: Sendable, Hashable {
         /// The tolerated difference between the clocks of two machines, in seconds.
         static let clockSkew: TimeInterval = 300
-
         let digest: Digest
         let modified: Date
     }

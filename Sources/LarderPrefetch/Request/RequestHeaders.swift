@@ -78,7 +78,7 @@ public struct RequestHeaders: Sendable {
 /// may have a port: `example.com:8080: Name: value`.
 public struct HeaderRule: Sendable, Equatable {
     /// The error of an invalid rule. It does not quote the text, which may contain a secret.
-    public enum ParseError: Error, Sendable, CaseIterable {
+    public enum ParseError: Error, Sendable, CaseIterable, CustomStringConvertible {
         /// The text has no colon, or no name before the colon.
         case noName
         /// The text in the place of the host is not a host.
@@ -89,6 +89,19 @@ public struct HeaderRule: Sendable, Equatable {
         case ambiguous
         /// Only Larder can set the field, which is for framing, the connection or conditions.
         case reserved
+
+        /// The reason.
+        public var description: String {
+            switch self {
+            case .noName: "expected 'Name: value' or 'host: Name: value'"
+            case .badHost: "the text before the first colon is not a valid host"
+            case .notSendable: "the name is not a token, or the value contains control characters"
+            case .ambiguous:
+                "the value looks like another field; add a port to a host without a dot, for "
+                    + "example 'intranet:443: Name: value'"
+            case .reserved: "larder sets this field itself"
+            }
+        }
     }
 
     /// The name of the field.
@@ -144,30 +157,13 @@ public struct HeaderRule: Sendable, Equatable {
     }
 }
 
-extension HeaderRule.ParseError: CustomStringConvertible {
-    /// The reason.
-    public var description: String {
-        switch self {
-        case .noName: "expected 'Name: value' or 'host: Name: value'"
-        case .badHost: "the text before the first colon is not a valid host"
-        case .notSendable: "the name is not a token, or the value contains control characters"
-        case .ambiguous:
-            "the value looks like another field; add a port to a host without a dot, for example "
-                + "'intranet:443: Name: value'"
-        case .reserved: "larder sets this field itself"
-        }
-    }
-}
-
 /// The version, for `--version` and the User-Agent field.
 public enum LarderVersion {
     /// The version, as in CHANGELOG.md.
     public static let current = "0.2.0"
-
     /// The page about Larder for server operators. The domain is reserved (RFC 2606) until there is
     /// a website.
     public static let address = "https://larder.example"
-
     /// The default User-Agent field.
     public static let userAgent = "larder/\(current) (+\(address))"
 }

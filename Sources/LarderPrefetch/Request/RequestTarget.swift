@@ -7,7 +7,6 @@ import LarderHTTP
 struct RequestTarget: Sendable {
     private static let maximumRedirects = 10
     private static let maximumCookieBytes = 16 << 10
-
     private(set) var url: HTTPURL
     private(set) var redirects = 0
     /// The time until which the redirects are fresh, or nil without redirects.

@@ -10,7 +10,6 @@ package struct ResourceFailure: RetriableFailure, Equatable {
     package let isTransient: Bool
     var status: Int?
     package var retryAfter: Duration?
-
     /// Whether the next attempt must be unconditional.
     var asksUnconditionally: Bool { [Reason.evicted, .validator].contains { $0.rawValue == code } }
 

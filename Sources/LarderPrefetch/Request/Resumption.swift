@@ -79,7 +79,6 @@ struct ByteRange: Equatable {
     let last: Int64
     /// The length of the whole body; nil if unknown.
     let total: Int64?
-
     var isWhole: Bool { total.map { first == 0 && last == $0 - 1 } ?? false }
 
     init?(_ headers: HeaderFields) {
