@@ -83,8 +83,8 @@ extension TransferError.Code {
         [.nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout].contains(self)
     }
 
-    /// Converts a libcurl result. libcurl has one code for all failed connections, including
-    /// refused addresses, and one for three timeouts. ``EasyHandle`` tells them apart.
+    /// Converts a libcurl result. libcurl uses the same code for all failed connections, including
+    /// refused addresses, and for three timeouts. ``EasyHandle`` tells them apart.
     package init(curlCode: UInt32) {
         self =
             switch CURLcode(curlCode) {

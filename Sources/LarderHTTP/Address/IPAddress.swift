@@ -20,7 +20,7 @@ enum IPAddress: Sendable, CustomStringConvertible {
     init?(literal text: Substring) {
         var text = text
         if text.hasPrefix("["), text.hasSuffix("]") { text = text.dropFirst().dropLast() }
-        // Most hosts are names, which this rules out cheaply: every notation starts with a digit or
+        // A cheap check first, because most hosts are names. Every address starts with a digit or
         // has a colon. `inet_aton` ignores any text after a blank.
         guard text.first?.isNumber == true || text.contains(":"),
             !text.contains(where: \.isWhitespace)

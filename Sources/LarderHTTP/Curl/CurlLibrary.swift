@@ -10,9 +10,8 @@ package enum CurlLibrary {
     /// Never cleaned up, because other code in the process may use libcurl.
     static let initialization = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
-    /// The file of certificate authorities that libcurl was built with. If it does not exist, the
-    /// first file that exists of several Linux distributions, because this system may not be the
-    /// one that libcurl was built for.
+    /// The certificate authorities file that libcurl was built with. If it does not exist, the file
+    /// of this Linux distribution, because libcurl may have been built for another one.
     static let certificateBundle: String? = {
         // `cainfo` exists since CURLVERSION_SEVENTH.
         let own = larder_version_info().flatMap { information in

@@ -1,8 +1,7 @@
 import CCurl
 import Foundation
 
-/// A libcurl easy handle, which is used for one transfer after another. Belongs to the loop's
-/// queue.
+/// A libcurl easy handle, reused for one transfer after another. Belongs to the loop's queue.
 final class EasyHandle {
     private(set) var transfer: Transfer?
     let pointer: UnsafeMutableRawPointer
@@ -323,7 +322,7 @@ final class EasyHandle {
     }
 
     func remove(from multi: UnsafeMutableRawPointer) {
-        // Otherwise libcurl would close the connection, as one that belongs to this handle.
+        // Otherwise libcurl would close the connection together with this handle.
         if transfer?.isHeldBack == true { try? set(CURLOPT_CONNECT_ONLY, 0) }
         curl_multi_remove_handle(multi, pointer)
     }

@@ -90,8 +90,7 @@ final class MultiHandle {
         return events > 0
     }
 
-    /// Ends the current or next ``wait(atMost:)``. Unlike other methods, may be called on any
-    /// thread.
+    /// Ends the current or next ``wait(atMost:)``. The only method for any thread.
     func wake() { curl_multi_wakeup(pointer) }
 }
 

@@ -4,7 +4,7 @@ import CZlib
 /// receiver takes the result. Belongs to the loop's queue.
 ///
 /// libcurl would decode all received bytes at once, and keep up to 64 MB for a paused receiver. 51
-/// received bytes can expand to that size.
+/// received bytes can expand to that.
 final class BodyDecoder {
     static let accepted = "gzip"
     /// One coding by the server and one by a proxy.
@@ -32,8 +32,7 @@ final class BodyDecoder {
 
     var isWhole: Bool { layers.allSatisfy(\.isWhole) }
 
-    /// Takes bytes, which must stay valid until ``next()`` returns nil or ``putBack(_:)`` is
-    /// called.
+    /// Takes bytes, which must stay valid until ``next()`` returns nil, or until ``putBack(_:)``.
     func feed(_ bytes: UnsafeRawBufferPointer) {
         let known = min(seen, bytes.count)
         seen -= known

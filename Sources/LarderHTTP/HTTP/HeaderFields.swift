@@ -2,7 +2,7 @@ import CCurl
 import Foundation
 import LarderCore
 
-/// The fields of an HTTP head, in order. Names are compared in any case, and may repeat (RFC 9110,
+/// The fields of an HTTP head, in order. Names are case-insensitive, and may repeat (RFC 9110,
 /// section 5).
 ///
 /// Stored as the received bytes and the ranges of the fields. A value becomes a `String` only when

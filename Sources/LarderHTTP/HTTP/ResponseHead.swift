@@ -4,8 +4,7 @@ package struct ResponseHead: Sendable {
     /// `1.0`, `1.1`, `2` or `3`.
     package var protocolVersion: String
     package var headers: HeaderFields
-    /// For a redirect, the cookies of the request and those that libcurl accepted from the
-    /// response.
+    /// For a redirect, the cookies of the request and those accepted from the response.
     package var cookies: [String] = []
     var isSuccess: Bool { (200..<300).contains(status) }
 }

@@ -1,8 +1,8 @@
 import Dispatch
 import Synchronization
 
-/// Receives the bytes of a body. If it returns false, the same bytes are delivered again after a
-/// call of its `resume` function.
+/// Receives the bytes of a body. If it returns false, the same bytes are delivered again once its
+/// `resume` function is called.
 package typealias ByteSink = @Sendable (_ bytes: UnsafeRawBufferPointer) throws -> Bool
 
 /// One request and its response, for a task that waits for the response.
@@ -26,8 +26,7 @@ package final class Exchange: TransferReceiver, @unchecked Sendable {
     /// Maximum body size of an unsuccessful response, in bytes.
     private static let maximumErrorBytes: Int64 = 64 << 10
 
-    /// - Parameter maximumBytes: Maximum size of a successful body. The request's limit also
-    ///   applies.
+    /// - Parameter maximumBytes: The limit of a successful body. The request's limit applies too.
     package init(on loop: TransferLoop, maximumBytes: Int64 = .max, onHead: @escaping HeadHandler) {
         self.loop = loop
         self.maximumBytes = maximumBytes

@@ -6,8 +6,7 @@ import LarderCore
 import Logging
 import Synchronization
 
-/// A loop that transfers URLs concurrently, in the order in which they start. It makes no
-/// decisions.
+/// Transfers URLs concurrently, in the order of their starts. Makes no decisions.
 ///
 /// Connections are kept and shared. HTTP/2 is used if a server offers it over TLS. Certificates are
 /// verified. The environment (proxies, `.netrc`) is ignored. Redirects are returned as responses,
@@ -43,7 +42,7 @@ package final class TransferLoop: @unchecked Sendable {
     private var onlyConnecting = 0
     private var idle: [EasyHandle] = []
     private var hasNextRound = false
-    /// Whether the round must not wait for the network, because there is work for the next one.
+    /// Whether the round must not wait for the network, because the next one has work.
     private var isDue = false
     /// Whether the last wait ended without an event.
     private var isQuiet = false
@@ -69,8 +68,8 @@ package final class TransferLoop: @unchecked Sendable {
 
     /// - Parameter queue: A serial queue. Default: a new queue.
     /// - Throws: ``TransferError`` if a file of the configuration cannot be read, libcurl is older
-    ///   than 7.88, or memory is exhausted. If there is no thread for the queue, Dispatch waits for
-    ///   one, so programs check that first.
+    ///   than 7.88, or memory is exhausted. Programs check first that threads can be created,
+    ///   because Dispatch would wait for one.
     package init(
         configuration: TransferConfiguration = .init(),
         queue: DispatchQueue = DispatchQueue(label: "larder.loop")
@@ -90,7 +89,7 @@ package final class TransferLoop: @unchecked Sendable {
         sockets = OpenSockets(logger: configuration.logger)
         let multi = try MultiHandle(configuration: configuration, sockets: sockets)
         self.multi = multi
-        // More connections would close idle ones that are needed again.
+        // More connections would close idle connections that are needed again.
         connectionsAhead = min(configuration.maximumConnectionsAhead, multi.idleConnections / 2)
         sessions = try SessionShare()
         rateLimit = configuration.maximumBytesPerSecond.map { RateLimit(bytesPerSecond: $0) }
@@ -174,7 +173,7 @@ package final class TransferLoop: @unchecked Sendable {
         queue.async { self.round() }
     }
 
-    /// Executes the command in the next round, because a receiver, called by libcurl, may call
+    /// Queues a command for the next round, because libcurl may be calling the receiver that calls
     /// this.
     private func take(_ command: Command) {
         if let end {
@@ -261,8 +260,7 @@ package final class TransferLoop: @unchecked Sendable {
 
     private func begin(_ order: PendingTransfer, _ multi: MultiHandle) {
         var order = order
-        // At an unreachable host, transfers that share a connection would time out one after the
-        // other.
+        // At an unreachable host, transfers that share a connection would time out in sequence.
         if !unreachable.isEmpty, unreachable.contains(order.origin) {
             order.request.sharesConnection = false
         }

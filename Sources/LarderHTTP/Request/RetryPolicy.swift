@@ -21,8 +21,8 @@ public struct RetryPolicy: Sendable {
     /// Creates the default policy.
     public init() {}
 
-    /// Returns a policy for requests to a remote. The defaults are similar to those of Amazon's
-    /// SDKs. The time is not limited, because one attempt may transfer gigabytes.
+    /// Returns a policy for requests to a remote. The defaults are similar to Amazon's SDKs. The
+    /// time is not limited, because one attempt may transfer gigabytes.
     package static func ofRemote(
         attempts: Int = 5, base: Duration = .milliseconds(400), cap: Duration = .seconds(5)
     ) -> RetryPolicy {

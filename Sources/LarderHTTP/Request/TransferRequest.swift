@@ -24,15 +24,15 @@ package struct TransferRequest: Sendable {
     /// ``TransferConfiguration/netrcFile``. Default: `true`.
     package var usesStoredCredentials: Bool
     /// Whether libcurl may repeat the request if the connection is lost before a response, which is
-    /// common for idle connections. If false, the transfer ends as lost, because a repeated request
-    /// counts as another attempt. An upload may be repeated once in any case, without `Expect` (RFC
-    /// 9110, section 15.5.18). Default: `false`.
+    /// common for idle connections. If false, the transfer fails, because a repeated request counts
+    /// as another attempt. An upload may be repeated once in any case, without `Expect` (RFC 9110,
+    /// section 15.5.18). Default: `false`.
     package var mayBeRepeated = false
     /// Whether to end the transfer, as a success without a head, once its connection is open. The
     /// connection is kept for the next request. Default: `false`.
     package var onlyConnects = false
     /// Whether to wait for a connection in progress, which may turn out to be HTTP/2. At an
-    /// unreachable host, such transfers time out one after the other. Default: `true`.
+    /// unreachable host, such transfers time out in sequence. Default: `true`.
     package var sharesConnection = true
     /// Whether no other request to the same scheme, host and port is expected. The connection is
     /// then closed, to make room for others. Default: `false`.
@@ -55,8 +55,7 @@ package struct RequestBody: Sendable {
     package let read: @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
 
     /// - Parameter read: Copies bytes from the offset into the buffer. Returns their number, or nil
-    ///   to end the transfer. Called on the loop's queue. The offset starts at 0 again if the
-    ///   request is repeated.
+    ///   to end the transfer. Called on the loop's queue, and from 0 again for a repeated request.
     package init(
         count: Int64,
         read: @escaping @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?

@@ -26,9 +26,8 @@ public struct S3Settings: Sendable {
         self.credentials = credentials
     }
 
-    /// The bucket's URL, without a final slash. The bucket is in the path, except on Amazon's
-    /// server, which requires it in the host. A bucket with dots is in the path there too, because
-    /// the TLS certificate does not match such a host.
+    /// The bucket's URL, without a final slash. Amazon requires the bucket in the host, except for
+    /// buckets with dots, which its TLS certificate does not match. Otherwise it is in the path.
     var bucketURL: String {
         if let endpoint { return endpoint.string.droppingLastSlash + "/\(location.bucket)" }
         let isChina = region.hasPrefix("cn-")

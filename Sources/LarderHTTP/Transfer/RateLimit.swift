@@ -31,8 +31,8 @@ final class RateLimit {
         return true
     }
 
-    /// Returns the next waiting transfer if there are tokens. That transfer may pass the others
-    /// until the next call.
+    /// Returns the next waiting transfer if there are tokens. It may take bytes although other
+    /// transfers wait, until the next call.
     func next(now: ContinuousClock.Instant = .now) -> TransferID? {
         turn = nil
         guard !waiting.isEmpty else { return nil }

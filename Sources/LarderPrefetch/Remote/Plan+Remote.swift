@@ -102,8 +102,9 @@ extension Plan {
         }
     }
 
-    /// Records the twins: pending resources with the same object as an earlier one.
-    func noteTwins() throws {
+    /// Records the twins: pending resources with the same object as an earlier one. Returns whether
+    /// there are any.
+    func noteTwins() throws -> Bool {
         try database.writeWithoutTransaction { db in
             try db.execute(
                 sql: """
@@ -116,13 +117,7 @@ extension Plan {
                         WHERE r.fetch NOT IN (SELECT fetch FROM present))
                     WHERE number > 1
                     """)
-        }
-    }
-
-    /// Requires ``noteTwins()``.
-    func hasTwins() throws -> Bool {
-        try database.unsafeRead { db in
-            try PreparedStatement(db, "SELECT 1 FROM twins LIMIT 1").firstInteger() != nil
+            return db.changesCount > 0
         }
     }
 

@@ -35,9 +35,8 @@ final class PullStage: Depositor, Sendable {
     func run() async throws {
         try await look()
         guard remote.use != .store else { return }
-        try plan.noteTwins()
         // Twins are last, because the cache then has their objects.
-        for areTwins in try plan.hasTwins() ? [false, true] : [false] {
+        for areTwins in try plan.noteTwins() ? [false, true] : [false] {
             try await pull(areTwins: areTwins)
             context.store.flush()
         }

@@ -4,10 +4,10 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// The stage that stores committed objects in a remote, and then cached ones that the remote lacks.
+/// The stage that stores committed objects, and then missing cached objects, in a remote.
 final class PushStage: Sendable {
-    /// Maximum number of waiting objects. Commits wait too, because the successor of a killed
-    /// worker fetches again what that worker had not shared.
+    /// Maximum number of waiting objects. Beyond it, commits wait, because objects that a killed
+    /// worker has not shared are fetched again by its successor.
     private static let capacity = 512
     private static let rememberedLimit = 65_536
     private let context: RemoteContext

@@ -2,8 +2,7 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// A remote's record of a resource, as JSON. All of it is checked, because others write to the
-/// store.
+/// A remote's record of a resource, as JSON. It is foreign, so all of it is checked.
 struct Reference: Codable, Sendable {
     static let sizeLimit: Int64 = 64 << 10
     /// Maximum length of a record in the metadata of an object, in bytes. Amazon permits 2 KB for
@@ -95,7 +94,7 @@ struct Reference: Codable, Sendable {
 
     var resourceKey: String {
         if let key { return key }
-        // Only a canonical URL has a key, so that a URL with credentials has none.
+        // Only canonical URLs have keys. A URL with credentials is not canonical.
         guard let parsed = try? HTTPURL(url), parsed.string.isSame(as: url) else { return url }
         return parsed.key
     }

@@ -6,7 +6,7 @@ import LarderHTTP
 public struct Remote: Sendable {
     /// The use of a remote before origins are asked.
     public enum Use: Sendable {
-        /// Copies objects from the remote, and stores in it those that it lacks.
+        /// Copies objects from the remote, and stores missing objects in it.
         case mirror
         /// Copies objects from the remote, and stores nothing in it.
         case read
@@ -28,8 +28,7 @@ public struct Remote: Sendable {
     public var freshFor: Duration?
     /// Maximum number of requests in flight. Default: 16.
     public var maximumConcurrent = 16
-    /// Maximum number of names in a listing, because a hostile server's may be endless. Default:
-    /// 5,000,000.
+    /// Maximum number of names in a listing, which may be endless. Default: 5,000,000.
     public var maximumListed = 5_000_000
     /// Used instead of `settings` for another kind of store.
     package var storage: (any ObjectStore)?
@@ -42,8 +41,7 @@ public struct Remote: Sendable {
     }
 }
 
-/// The names in a remote. Objects are named as in a cache directory, and references by their
-/// digests.
+/// The names in a remote: objects as in a cache directory, and references with their digests.
 package enum RemoteLayout {
     static let objects = "objects/sha256/"
     static let references = "refs/"

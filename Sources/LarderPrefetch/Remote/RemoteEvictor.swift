@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// Other machines write at the same time, and a removal cannot be conditional. A writer stores the
 /// reference and then checks the object (`RemoteStore.keep`). An eviction removes the object and
-/// then checks for new references. The second of the two sees the change of the first, so no
-/// reference remains without its object.
+/// then checks for new references. The second of the two sees the change of the first, so every
+/// remaining reference has its object.
 public struct RemoteEvictor: Sendable {
     /// The rules of an eviction.
     public struct Policy: Sendable {
@@ -101,7 +101,8 @@ private struct Eviction: Sendable {
             try await store.forEachReference(ofPart: part) { page in
                 var groups: [[RemoteStore.ListedReference]] = []
                 for reference in page.entries {
-                    // The limit is for a hostile store. Larder writes only a few for one resource.
+                    // Larder writes only a few references of one resource, a hostile store any
+                    // number.
                     if let last = group.last, last.name != reference.name || group.count > 1000 {
                         groups.append(group)
                         group = []

@@ -40,8 +40,7 @@ package struct RemoteLookup: Sendable {
             guard let end = page.next else { break }
             last = end
             if passed < 2 {
-                // The next page may have more references of the last name, which is looked up
-                // again.
+                // Looked up again, because the next page may have more references of this name.
                 if let wanted, found.last?.name == wanted { found.removeLast() }
                 try report(found)
                 return try await lookForEach(part, from: wanted, names, report)
@@ -83,8 +82,7 @@ package struct RemoteLookup: Sendable {
         return found
     }
 
-    /// Adds a reference, unless a newer one of the resource is known. Two machines may write at
-    /// once.
+    /// Adds a reference, unless the resource has a newer one: two machines may write at once.
     private func add(_ new: Found, to found: inout [Found]) {
         guard let last = found.last, last.name == new.name else { return found.append(new) }
         if (new.known.modified, new.known.digest) > (last.known.modified, last.known.digest) {

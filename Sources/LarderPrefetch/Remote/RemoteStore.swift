@@ -52,7 +52,7 @@ package final class RemoteStore: Sendable {
         return (last, metadata.flatMap { Reference(metadata: $0) })
     }
 
-    /// Stores a resource: its object, unless the remote has it, and then its reference. Returns the
+    /// Stores the object of a resource, if the remote lacks it, and then the reference. Returns the
     /// number of bytes sent.
     ///
     /// The object's metadata is a copy of the reference, so that one request reads both. An object
@@ -131,8 +131,7 @@ extension RemoteStore {
         var key: String { RemoteLayout.reference(name, to: known.digest) }
     }
 
-    /// Returns a page of the objects whose names start with a prefix, and counts them for the
-    /// limit.
+    /// Returns a page of the objects whose names start with a prefix. Counts them for the limit.
     func list(_ prefix: String, after last: String?) async throws -> ListPage {
         let page = try await storage.list(prefix, after: last)
         let names = max(page.objects.count, page.next == nil ? 0 : Self.minimumPageCount)

@@ -8,8 +8,7 @@ import Synchronization
 public struct RemoteVerifier: Sendable {
     private let remote: Remote
     private let transfer: TransferConfiguration
-    /// The shard of this worker, which verifies only objects of its parts. Default: nil, all
-    /// objects.
+    /// The shard of this worker. Only objects of its parts are verified. Default: nil, all objects.
     public var shard: Shard?
 
     /// Creates a verifier of a remote.

@@ -66,7 +66,7 @@ struct ManifestCopies: Sendable {
 }
 
 extension HTTPClient.Response {
-    /// - Parameter known: The resource whose fields complete those of a 304.
+    /// - Parameter known: The resource that completes the fields of a 304.
     fileprivate func deposit(_ content: Deposit.Content, on known: Resource? = nil) -> Deposit {
         Deposit(
             key: target.first.key, url: target.first.string, responseURL: target.url.string,

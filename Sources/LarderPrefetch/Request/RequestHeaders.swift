@@ -55,8 +55,7 @@ public struct RequestHeaders: Sendable {
     ]
 
     /// Returns the fields that select a variant of a response. A random value replaces a secret,
-    /// because a short secret could be guessed from its digest. Such variants are always
-    /// revalidated.
+    /// because its digest could reveal it. Such variants are always revalidated.
     func selecting(
         for url: HTTPURL, isRedirected: Bool, hasCredentials: Bool
     ) -> [(name: String, value: String)] {
@@ -161,8 +160,7 @@ public struct HeaderRule: Sendable, Equatable {
 public enum LarderVersion {
     /// The version, as in CHANGELOG.md.
     public static let current = "0.2.0"
-    /// The page about Larder for server operators. The domain is reserved (RFC 2606) until there is
-    /// a website.
+    /// The page for server operators. The domain is reserved (RFC 2606) until there is a website.
     public static let address = "https://larder.example"
     /// The default User-Agent field.
     public static let userAgent = "larder/\(current) (+\(address))"
