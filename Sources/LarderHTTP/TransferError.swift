@@ -50,8 +50,7 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
     }
 
     package static func bodyTooLong(limit: Int64) -> TransferError {
-        TransferError(
-            code: .tooLarge, message: "the body is longer than the \(limit) bytes allowed")
+        TransferError(code: .tooLarge, message: "the body exceeds the limit of \(limit) bytes")
     }
 
     package var description: String { url.map { "\($0): \(message)" } ?? message }

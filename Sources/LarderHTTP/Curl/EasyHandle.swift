@@ -201,9 +201,7 @@ final class EasyHandle {
         // Not CURLOPT_ACCEPT_ENCODING, because libcurl would then decode. Not in signed requests,
         // because intermediaries change the field.
         let isSet = fields.contains { $0.name.utf8.isWord("accept-encoding") }
-        if !isSet, request.signing == nil {
-            lines.append("Accept-Encoding: \(BodyDecoder.accepted)")
-        }
+        if !isSet, request.signing == nil { lines.append("Accept-Encoding: gzip") }
         let list = try StringList(lines)
         try set(CURLOPT_HTTPHEADER, pointer: list.pointer)
         headers = list

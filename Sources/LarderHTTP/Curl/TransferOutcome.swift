@@ -2,12 +2,8 @@ import CCurl
 import Foundation
 
 extension EasyHandle {
-    func outcome(
-        of transfer: Transfer, _ result: CURLcode
-    ) -> Result<TransferMetrics, TransferError> {
-        func failure(
-            _ code: TransferError.Code, _ message: String
-        ) -> Result<TransferMetrics, TransferError> {
+    func outcome(of transfer: Transfer, _ result: CURLcode) -> TransferResult {
+        func failure(_ code: TransferError.Code, _ message: String) -> TransferResult {
             .failure(TransferError(code: code, url: transfer.order.request.url, message: message))
         }
         if let reason = transfer.reason { return failure(reason.code, reason.message) }

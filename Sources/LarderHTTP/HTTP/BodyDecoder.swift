@@ -1,4 +1,5 @@
 import CZlib
+import LarderCore
 
 /// Decodes the content codings of a body (RFC 9110, section 8.4) piece by piece, as fast as the
 /// receiver takes the result. Belongs to the loop's queue.
@@ -6,7 +7,6 @@ import CZlib
 /// libcurl would decode all received bytes at once, and keep up to 64 MB for a paused receiver. 51
 /// received bytes can expand to that.
 final class BodyDecoder {
-    static let accepted = "gzip"
     /// One coding by the server and one by a proxy.
     private static let maximumLayers = 2
     private static let known = ["gzip", "x-gzip", "deflate"]
@@ -17,9 +17,7 @@ final class BodyDecoder {
     /// The number of processed bytes that libcurl will deliver again.
     private var seen = 0
 
-    static func knows(_ coding: String) -> Bool {
-        known.contains { coding.utf8.elementsEqual($0.utf8) }
-    }
+    static func knows(_ coding: String) -> Bool { known.contains { coding.isSame(as: $0) } }
 
     /// - Parameter codings: One or more known codings, in the order of their application.
     init(_ codings: [String], limit: Int64) throws(TransferError) {

@@ -71,9 +71,7 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         fields.filter { isNamed(name, $0) }
             .flatMap { lines[$0.value].split(separator: UInt8(ascii: ",")) }
             .map { Self.text($0).lowercased() }
-            .filter { word in
-                !word.isEmpty && !meaningless.contains { $0.utf8.elementsEqual(word.utf8) }
-            }
+            .filter { word in !word.isEmpty && !meaningless.contains { $0.isSame(as: word) } }
     }
 
     /// Whether a field can be sent: its name is a token, and its value has no control characters

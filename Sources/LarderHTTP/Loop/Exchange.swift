@@ -78,13 +78,13 @@ package final class Exchange: TransferReceiver, @unchecked Sendable {
         }
     }
 
-    package func transfer(_ id: TransferID, didEnd result: Result<TransferMetrics, TransferError>) {
+    package func transfer(_ id: TransferID, didEnd result: TransferResult) {
         waiter?.resume(with: Result<ResponseHead, any Error> { try outcome(of: result) })
     }
 
     private var isError: Bool { head?.isSuccess == false }
 
-    private func outcome(of result: Result<TransferMetrics, TransferError>) throws -> ResponseHead {
+    private func outcome(of result: TransferResult) throws -> ResponseHead {
         // The status of an error response says more than the failure of its body.
         if !isError, let failure { throw failure }
         if isCancelled { throw CancellationError() }

@@ -320,9 +320,7 @@ package final class TransferLoop: @unchecked Sendable {
     private func finish(_ handle: EasyHandle, _ code: CURLcode) {
         guard let transfer = handle.transfer else { return }
         let outcome = handle.outcome(of: transfer, code)
-        if let logger = configuration.logger {
-            log(outcome, of: transfer.order.request.url, to: logger)
-        }
+        log(outcome, of: transfer.order.request.url)
         if case .failure(let error) = outcome, error.code.isUnreachable {
             unreachable.insert(transfer.order.origin)
         } else if !unreachable.isEmpty, handle.isConnected {
@@ -332,19 +330,17 @@ package final class TransferLoop: @unchecked Sendable {
         transfer.order.end(outcome)
     }
 
-    private func log(
-        _ outcome: Result<TransferMetrics, TransferError>, of url: HTTPURL, to logger: Logger
-    ) {
+    private func log(_ outcome: TransferResult, of url: HTTPURL) {
         switch outcome {
         case .success(let metrics):
-            logger.debug(
+            configuration.logger?.debug(
                 "transfer ended",
                 metadata: [
                     "url": url.logged, "bytes": "\(metrics.receivedBytes)",
                     "connection": metrics.reusedConnection ? "reused" : "new",
                 ])
         case .failure(let error):
-            logger.debug(
+            configuration.logger?.debug(
                 "transfer failed", metadata: ["url": url.logged, "code": "\(error.code.rawValue)"])
         }
     }

@@ -109,8 +109,10 @@ package protocol TransferReceiver: AnyObject, Sendable {
     func transfer(_ id: TransferID, didReceive bytes: UnsafeRawBufferPointer) -> ReceiveVerdict
 
     /// Receives the end. The loop then releases the receiver.
-    func transfer(_ id: TransferID, didEnd result: Result<TransferMetrics, TransferError>)
+    func transfer(_ id: TransferID, didEnd result: TransferResult)
 }
+
+package typealias TransferResult = Result<TransferMetrics, TransferError>
 
 /// A receiver's decision about body bytes.
 package enum ReceiveVerdict: Sendable {

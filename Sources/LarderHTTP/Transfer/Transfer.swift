@@ -88,15 +88,13 @@ final class Transfer {
         do throws(TransferError) {
             guard var head = try parser.add(line) else { return true }
             if (300..<400).contains(head.status) { head.cookies = cookies() }
-            return try receive(head, announcing: length())
+            return try receive(head, length: length())
         } catch {
             return stop(error.code, error.message)
         }
     }
 
-    private func receive(
-        _ head: ResponseHead, announcing length: Int64?
-    ) throws(TransferError) -> Bool {
+    private func receive(_ head: ResponseHead, length: Int64?) throws(TransferError) -> Bool {
         // Only a proxy sends that status (RFC 9110, section 15.5.8).
         if head.status == 407, let proxy {
             return stop(.proxyRefused, "the proxy \(proxy) answered with status 407")
@@ -110,11 +108,9 @@ final class Transfer {
         }
         guard hasBody else { return true }
         let codings = head.headers.contentCodings.filter(BodyDecoder.knows)
-        if !codings.isEmpty {
-            decoder = try BodyDecoder(codings, limit: order.request.maximumBodyBytes)
-        }
+        let limit = order.request.maximumBodyBytes
+        if !codings.isEmpty { decoder = try BodyDecoder(codings, limit: limit) }
         if let length, length > maximumEncodedBytes {
-            let limit = order.request.maximumBodyBytes
             return stop(.tooLarge, "the body has \(length) bytes; the limit is \(limit)")
         }
         return true
@@ -146,14 +142,12 @@ final class Transfer {
             return total <= Self.maximumDrainedBytes ? .proceed : .stop
         }
         guard total <= maximumEncodedBytes else { return stop(tooLong) }
-        let verdict = decoder.map { decode(bytes, with: $0) } ?? deliver(bytes)
+        let verdict = decoder.map { decode(bytes, $0) } ?? deliver(bytes)
         if verdict == .proceed { encodedBytes = total }
         return verdict
     }
 
-    private func decode(
-        _ bytes: UnsafeRawBufferPointer, with decoder: BodyDecoder
-    ) -> ReceiveVerdict {
+    private func decode(_ bytes: UnsafeRawBufferPointer, _ decoder: BodyDecoder) -> ReceiveVerdict {
         decoder.feed(bytes)
         do throws(TransferError) {
             while let piece = try decoder.next() {
@@ -199,9 +193,7 @@ struct PendingTransfer: Sendable {
     let receiver: any TransferReceiver
     var origin: String { request.url.origin }
 
-    func end(_ result: Result<TransferMetrics, TransferError>) {
-        receiver.transfer(id, didEnd: result)
-    }
+    func end(_ result: TransferResult) { receiver.transfer(id, didEnd: result) }
 
     func end(_ code: TransferError.Code, _ message: String) {
         end(.failure(TransferError(code: code, url: request.url, message: message)))

@@ -94,8 +94,7 @@ final class PullStage: Depositor, Sendable {
                 if let copy = first?.reference {
                     copy
                 } else {
-                    try await remoteStore.reference(
-                        key: fetch.key, url: fetch.url, to: known.digest)
+                    try await remoteStore.reference(key: fetch.key, url: fetch.url, known.digest)
                 }
             if fetch.hasExpectation,
                 try plan.mismatch(of: known.digest, size: reference.size, by: fetch.id) != nil

@@ -26,7 +26,7 @@ package final class RemoteStore: Sendable {
         self.maximumListed = maximumListed
     }
 
-    func reference(key: String, url: String, to digest: Digest) async throws -> Reference {
+    func reference(key: String, url: String, _ digest: Digest) async throws -> Reference {
         let place = RemoteLayout.reference(ReferenceName(key: key, url: url), to: digest)
         let bytes = try await storage.bytes(place, maximumBytes: Reference.sizeLimit)
         guard let reference = Reference(bytes), reference.resourceKey.isSame(as: key) else {

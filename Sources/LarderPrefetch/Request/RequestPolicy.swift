@@ -93,8 +93,7 @@ struct RequestPolicy: Sendable {
         of known: Resource, by validators: Validators
     ) throws(ResourceFailure) -> Deposit.Content {
         guard validators.vouch(for: known.validators) else {
-            throw ResourceFailure(
-                .validator, "the server confirmed another version than the cached one")
+            throw ResourceFailure(.validator, "the server confirmed a version that is not cached")
         }
         // A `no-store` 304 confirms the bytes, but nothing of it is stored.
         let digest = known.object.digest

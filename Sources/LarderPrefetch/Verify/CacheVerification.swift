@@ -115,12 +115,11 @@ public struct CacheVerification: Sendable {
                 icon: resource.url, key: ResourceKey.name(in: resource.key),
                 sha256: demand.digest?.hex, size: demand.size)
         }
-        let manifest = ManifestSource.bytes(
-            Array(try JSONEncoder().encode(entries)), name: "repair")
+        let source = ManifestSource.bytes(Array(try JSONEncoder().encode(entries)), name: "repair")
         var unfinished: [DroppedResource] = []
         let prefetcher = Prefetcher(configuration)
         if isCancelled() { prefetcher.cancel() }
-        for try await event in prefetcher.prefetch([manifest]) {
+        for try await event in prefetcher.prefetch([source]) {
             if isCancelled() { prefetcher.cancel() }
             switch event {
             case .entry(let result):
