@@ -1,7 +1,7 @@
 import CZlib
 import LarderCore
 
-/// Decodes the content codings of a body (RFC 9110, section 8.4) piece by piece, as fast as the
+/// A decoder of a body's content codings (RFC 9110, section 8.4), piece by piece and as fast as the
 /// receiver takes the result. Belongs to the loop's queue.
 ///
 /// libcurl would decode all received bytes at once, and keep up to 64 MB for a paused receiver. 51
@@ -68,8 +68,8 @@ final class BodyDecoder {
     }
 }
 
-/// Decodes one content coding, one buffer at a time: gzip (RFC 1952) with any number of members, or
-/// zlib (RFC 1950), which HTTP calls deflate. Belongs to the loop's queue.
+/// A decoder of one content coding, one buffer at a time: gzip (RFC 1952) with any number of
+/// members, or zlib (RFC 1950), which HTTP calls deflate. Belongs to the loop's queue.
 final class ContentLayer {
     private enum State { case start, inside, betweenMembers, end }
 

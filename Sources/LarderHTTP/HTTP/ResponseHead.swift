@@ -9,7 +9,7 @@ package struct ResponseHead: Sendable {
     var isSuccess: Bool { (200..<300).contains(status) }
 }
 
-/// Builds the head of a response from libcurl's lines: interim heads (1xx), final head, trailers.
+/// A parser of libcurl's lines of a response: interim heads (1xx), the final head, and trailers.
 struct ResponseHeadParser {
     private let maximumBytes: Int
     private let maximumFields: Int

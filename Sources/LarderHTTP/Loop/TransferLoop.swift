@@ -6,7 +6,7 @@ import LarderCore
 import Logging
 import Synchronization
 
-/// Transfers URLs concurrently, in the order of their starts. Makes no decisions.
+/// A loop that transfers URLs concurrently, in the order of their starts. It makes no decisions.
 ///
 /// Connections are kept and shared. HTTP/2 is used if a server offers it over TLS. Certificates are
 /// verified. The environment (proxies, `.netrc`) is ignored. Redirects are returned as responses,

@@ -1,6 +1,6 @@
 import LarderCore
 
-/// Selects the proxy for each URL.
+/// The proxy for each URL.
 ///
 /// libcurl does not select proxies here, because the ``AddressPolicy`` must know whether a
 /// connection goes to a proxy, whose address may be private.

@@ -71,8 +71,8 @@ struct Reference: Codable, Sendable {
         return (try? encoder.encode(self)).map(Array.init) ?? []
     }
 
-    /// Returns the record as the metadata of its object, or nil if it is too long. Also returns nil
-    /// if a URL has a secret, because objects may be public where references are not.
+    /// The record as the metadata of its object, or nil if it is too long. Also nil if a URL has a
+    /// secret, because objects may be public where references are not.
     var metadata: String? {
         guard url.maskingSecretsInQuery.isSame(as: url),
             responseURL.map({ $0.maskingSecretsInQuery.isSame(as: $0) }) ?? true

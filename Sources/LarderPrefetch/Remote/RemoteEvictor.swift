@@ -2,7 +2,7 @@ import Foundation
 import LarderHTTP
 import Synchronization
 
-/// Removes old references from a remote, and then objects without references.
+/// An evictor of old references in a remote, and then of objects without references.
 ///
 /// Other machines write at the same time, and a removal cannot be conditional. A writer stores the
 /// reference and then checks the object (`RemoteStore.keep`). An eviction removes the object and
@@ -37,7 +37,7 @@ public struct RemoteEvictor: Sendable {
 
     /// Evicts references and objects, and calls `onProgress` for each page of a listing.
     ///
-    /// - Throws: `RemoteError`. A cancelled task is part of the report instead.
+    /// - Throws: `RemoteError`. A cancellation is recorded in the report instead.
     public func evict(
         _ policy: Policy,
         onProgress: @escaping @Sendable (RemoteEvictionReport) -> Void = { _ in }
@@ -101,8 +101,7 @@ private struct Eviction: Sendable {
             try await store.forEachReference(ofPart: part) { page in
                 var groups: [[RemoteStore.ListedReference]] = []
                 for reference in page.entries {
-                    // Larder writes only a few references of one resource, a hostile store any
-                    // number.
+                    // Larder writes few references of a resource. A hostile store may list many.
                     if let last = group.last, last.name != reference.name || group.count > 1000 {
                         groups.append(group)
                         group = []
@@ -169,12 +168,9 @@ private struct Eviction: Sendable {
     /// Removes a reference. Returns false if it was renewed since the listing.
     private func remove(_ reference: RemoteStore.ListedReference) async throws -> Bool {
         if policy.isDryRun { return true }
-        if let now = try await store.storage.head(reference.key),
-            now.modified.timeIntervalSince(reference.known.modified) >= 1
-        {
-            // The times of a head are in whole seconds.
-            return false
-        }
+        let now = try await store.storage.head(reference.key)?.modified ?? .distantPast
+        // The time of a head is in whole seconds.
+        guard now.timeIntervalSince(reference.known.modified) < 1 else { return false }
         try await store.storage.delete(reference.key)
         return true
     }
@@ -183,9 +179,8 @@ private struct Eviction: Sendable {
         try await run.forEachObject(.unreferenced) { digest, size in
             if !policy.isDryRun {
                 let place = RemoteLayout.object(digest)
-                guard let now = try await store.storage.head(place), now.modified <= latest else {
-                    return
-                }
+                let now = try await store.storage.head(place)?.modified ?? .distantFuture
+                guard now <= latest else { return }
                 try await run.removeObject(digest)
             }
             run.count { report in

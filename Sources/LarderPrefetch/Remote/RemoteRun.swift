@@ -64,7 +64,7 @@ protocol RemoteRunReport: Sendable {
 }
 
 extension Remote {
-    /// Runs `body` over the remote, and closes it. A cancelled task is part of the report.
+    /// Runs `body` over the remote, and closes it. Records a cancellation in the report.
     func run<Report: RemoteRunReport>(
         over transfer: TransferConfiguration,
         onProgress: @escaping @Sendable (Report) -> Void,

@@ -179,7 +179,7 @@ extension RemoteStore {
             guard last == nil || foreignPages < Self.maximumForeignPages else {
                 throw RemoteError(
                     .malformed, subject: storage.subject(prefix),
-                    "\(foreignPages) consecutive pages of the listing have no names of larder's")
+                    "\(foreignPages) consecutive pages of the listing have no name of larder's")
             }
             try await body(Page(entries: entries, foreign: page.objects.count - entries.count))
         } while last != nil

@@ -4,7 +4,7 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// Reads and digests every object of a remote, and finds references without objects.
+/// A verifier of a remote. Reads and digests every object, and finds references without objects.
 public struct RemoteVerifier: Sendable {
     private let remote: Remote
     private let transfer: TransferConfiguration
@@ -20,7 +20,7 @@ public struct RemoteVerifier: Sendable {
     /// Verifies the remote, and calls `onProgress` for each object. With a cache, restores objects
     /// from it. Removes an object and its references if the cache does not have it undamaged.
     ///
-    /// - Throws: `RemoteError`, `CacheError`. A cancelled task is part of the report instead.
+    /// - Throws: `RemoteError`, `CacheError`. A cancellation is recorded in the report instead.
     public func verify(
         repairingFrom cache: Cache? = nil,
         onProgress: @escaping @Sendable (RemoteVerifyReport) -> Void = { _ in }

@@ -3,7 +3,7 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// Verifies a cache, or the part of it that manifests need, and repairs it from the origins.
+/// A verification of a cache, or of the part that manifests need, and its repair from the origins.
 ///
 ///     let verification = CacheVerification(PrefetchConfiguration(cache: "cache"))
 ///     var report = try verification.verify(cache)
