@@ -11,8 +11,8 @@ struct RequestTarget: Sendable {
     private(set) var redirects = 0
     /// The time until which the redirects are fresh, or nil without redirects.
     private(set) var redirectsFreshUntil: Date?
-    /// The cookies of the redirects. Only this chain uses them, because some servers set a cookie
-    /// and redirect to the same URL.
+    /// The cookies of the redirects, used in this chain only. Some servers set a cookie and redirect
+    /// to the same URL.
     private(set) var cookies: [String] = []
     let first: HTTPURL
     var ownOrigin: String { first.origin }
