@@ -4,11 +4,9 @@ import LarderCore
 /// The addresses that Larder may connect to.
 ///
 /// Each address is checked between the name lookup and the connection, so no name, notation or
-/// second lookup bypasses the check. URLs are checked too, because behind a proxy no address is
-/// visible.
+/// second lookup bypasses the check. URLs are checked too, because a proxy hides addresses.
 public struct AddressPolicy: Sendable {
-    /// Allows public internet addresses only, so that a foreign manifest cannot make this machine
-    /// fetch from its own network.
+    /// Allows public internet addresses only. Manifests then cannot reach this machine's network.
     public static let publicOnly = AddressPolicy(allowsAll: false, hosts: [])
     /// Allows every address.
     public static let allowAll = AddressPolicy(allowsAll: true, hosts: [])

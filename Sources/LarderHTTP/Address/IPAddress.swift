@@ -144,8 +144,7 @@ extension IPAddress {
         "a local NAT64 address": ["64:ff9b:1::/48"],
         "a discard-only address": ["100::/64"],
         "a segment routing address": ["5f00::/16"],
-        // 192.88.99.0/24 was once for 6to4 relays. Outside 2000::/3, no IPv6 addresses are assigned
-        // (RFC 4291, section 2.4).
+        // 192.88.99.0/24 was for 6to4 relays. Only 2000::/3 is assigned (RFC 4291, section 2.4).
         "a reserved address": ["192.88.99.0/24", "240.0.0.0/4", "::/3", "4000::/2", "8000::/1"],
     ]
 }

@@ -10,8 +10,7 @@ final class EasyHandle {
     let connectTo: StringList
     let resolve: StringList
     private let rateLimit: RateLimit?
-    // Kept because libcurl has pointers to both. Connections can outlive this handle, so the multi
-    // handle keeps the sockets too.
+    // Kept because libcurl has pointers to both. The multi handle keeps the sockets even longer.
     private let sessions: SessionShare
     private let sockets: OpenSockets
     private var headers: StringList?

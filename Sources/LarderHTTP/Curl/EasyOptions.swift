@@ -21,7 +21,7 @@ extension EasyHandle {
         // Otherwise, removing a transfer would wait for its name lookup and block all others.
         try set(CURLOPT_QUICK_EXIT, 1)
         // Each lookup visits all cached names. With the default of a minute, thousands of hosts
-        // would take quadratic time.
+        // take quadratic time.
         try set(CURLOPT_DNS_CACHE_TIMEOUT, 1)
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
@@ -48,9 +48,8 @@ extension EasyHandle {
         if let authorities = configuration.certificateAuthorities ?? CurlLibrary.certificateBundle {
             try set(CURLOPT_CAINFO, authorities)
             try set(CURLOPT_PROXY_CAINFO, authorities)
-            // With a directory, libcurl would parse the file for each connection, which takes
-            // longer than the rest of the handshake (lib/vtls/openssl.c,
-            // Curl_ssl_setup_x509_store).
+            // With a directory, libcurl parses the file for each connection, which takes longer
+            // than the rest of the handshake (lib/vtls/openssl.c, Curl_ssl_setup_x509_store).
             try set(CURLOPT_CAPATH, nil)
             try set(CURLOPT_PROXY_CAPATH, nil)
         }

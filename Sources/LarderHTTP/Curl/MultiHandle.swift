@@ -2,8 +2,7 @@ import CCurl
 import Foundation
 import Logging
 
-/// A libcurl multi handle: the transfers in flight and their shared connections. Belongs to the
-/// loop's queue.
+/// A libcurl multi handle: transfers in flight, and connections. Belongs to the loop's queue.
 final class MultiHandle {
     private let pointer: UnsafeMutableRawPointer
     /// Kept because the connections that `deinit` closes have a pointer to it.

@@ -39,8 +39,7 @@ extension EasyHandle {
         }
     }
 
-    /// Whether the proxy refused the request. If the proxy could not reach the server, another
-    /// attempt may succeed.
+    /// Whether the proxy refused the request. If it cannot reach the server, a retry may succeed.
     private func isRefusedByProxy(_ result: CURLcode) -> Bool {
         if let proxyStatus { return (400..<500).contains(proxyStatus) }
         guard result == CURLE_PROXY else { return false }

@@ -4,8 +4,8 @@ import LarderCore
 /// A decoder of a body's content codings (RFC 9110, section 8.4), piece by piece and as fast as the
 /// receiver takes the result. Belongs to the loop's queue.
 ///
-/// libcurl would decode all received bytes at once, and keep up to 64 MB for a paused receiver. 51
-/// received bytes can expand to that.
+/// libcurl would decode all received bytes at once, and keep up to 64 MB for a paused receiver, to
+/// which 51 bytes can expand.
 final class BodyDecoder {
     /// One coding by the server and one by a proxy.
     private static let maximumLayers = 2
@@ -37,8 +37,7 @@ final class BodyDecoder {
         layers[0].feed(.init(rebasing: bytes[known...]))
     }
 
-    /// Returns the next piece of the body, valid until the next call, or nil if all bytes are
-    /// decoded.
+    /// Returns the next piece of the body, valid until the next call, or nil if none is left.
     ///
     /// - Throws: ``TransferError`` if the bytes are damaged, or if a layer decodes to more than the
     ///   limit, even if the body has no bytes yet.

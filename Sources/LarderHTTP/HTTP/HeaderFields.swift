@@ -2,11 +2,10 @@ import CCurl
 import Foundation
 import LarderCore
 
-/// The fields of an HTTP head, in order. Names are case-insensitive, and may repeat (RFC 9110,
+/// The fields of an HTTP head, in order. Names are case-insensitive and may repeat (RFC 9110,
 /// section 5).
 ///
-/// Stored as the received bytes and the ranges of the fields. A value becomes a `String` only when
-/// it is read, because few values are.
+/// Stored as received bytes and ranges. Few values are read, so they become strings on demand.
 package struct HeaderFields: Sendable, CustomStringConvertible {
     private let lines: [UInt8]
     private let fields: [Field]
@@ -74,8 +73,7 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
             .filter { word in !word.isEmpty && !meaningless.contains { $0.isSame(as: word) } }
     }
 
-    /// Whether a field can be sent: its name is a token, and its value has no control characters
-    /// (RFC 9110, section 5).
+    /// Whether the name is a token and the value has no control characters (RFC 9110, section 5).
     package static func isSendable(name: some StringProtocol, value: some StringProtocol) -> Bool {
         func isToken(_ byte: UInt8) -> Bool {
             byte.isASCIILetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains(byte)

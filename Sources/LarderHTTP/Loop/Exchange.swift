@@ -1,8 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// Receives the bytes of a body. If it returns false, the same bytes are delivered again once its
-/// `resume` function is called.
+/// Receives the bytes of a body. If it returns false, they are delivered again after `resume()`.
 package typealias ByteSink = @Sendable (_ bytes: UnsafeRawBufferPointer) throws -> Bool
 
 /// One request and its response, for a task that waits for the response.

@@ -173,8 +173,7 @@ package final class TransferLoop: @unchecked Sendable {
         queue.async { self.round() }
     }
 
-    /// Queues a command for the next round, because libcurl may be calling the receiver that calls
-    /// this.
+    /// Queues a command for the next round, because a receiver may call this from within libcurl.
     private func take(_ command: Command) {
         if let end {
             if case .start(let order) = command { order.end(end.code, end.message) }

@@ -91,8 +91,7 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
 
     private static let schemes: Set = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
 
-    /// Parses a proxy's URL. The default scheme is http. libcurl's default port is 1080, or 443 for
-    /// https.
+    /// Parses a proxy's URL. The default scheme is http. The default port is 1080, for https 443.
     public init(_ text: String) throws(ParseError) {
         var scheme = "http"
         var rest = text.utf8[...]

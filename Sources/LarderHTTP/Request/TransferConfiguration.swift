@@ -3,8 +3,7 @@ import Logging
 
 /// The settings of a ``TransferLoop``.
 public struct TransferConfiguration: Sendable {
-    /// Maximum number of requests in flight. The timeouts of waiting transfers do not run.
-    /// Default: 16.
+    /// Maximum number of requests in flight. Others wait without a timeout. Default: 16.
     public var maximumConnections = 16
     /// Maximum number of connections to one scheme, host and port. The timeouts of a transfer that
     /// waits for a connection run. Default: 6.
@@ -13,11 +12,10 @@ public struct TransferConfiguration: Sendable {
     /// different host. At most half of ``maximumIdleConnections``. Default: 16.
     public var maximumConnectionsAhead = 16
     /// Maximum number of idle connections. At most a quarter of the process's limit of open files.
-    /// The least recently used connection is closed first. Default: 64, because an idle TLS
-    /// connection takes about 100 kB.
+    /// The least recently used one is closed first. Default: 64. A TLS connection takes about 100
+    /// kB.
     public var maximumIdleConnections = 64
-    /// Maximum time from the start of the name lookup to the end of the TLS handshake. Default:
-    /// 10 s.
+    /// Maximum time from the name lookup to the end of the TLS handshake. Default: 10 s.
     public var connectTimeout: Duration = .seconds(10)
     /// Maximum time that a connected transfer may be slower than ``stallSpeed``, rounded up to
     /// whole seconds. Default: 30 s.
@@ -29,8 +27,7 @@ public struct TransferConfiguration: Sendable {
     public var totalTimeout: Duration = .seconds(300)
     /// The `User-Agent` header field. Default: `larder`.
     public var userAgent = "larder"
-    /// A PEM file of the certificate authorities to trust, for servers and https proxies. Default:
-    /// nil, the system's authorities.
+    /// A PEM file of certificate authorities for servers and https proxies. Default: the system's.
     public var certificateAuthorities: String?
     /// The certificate for servers that request one. Sent only if
     /// ``TransferRequest/usesStoredCredentials`` is true. Default: nil.
@@ -45,17 +42,14 @@ public struct TransferConfiguration: Sendable {
     public var connectTo: [ConnectToRule] = []
     /// Addresses to use without a lookup. Default: none.
     public var resolve: [ResolveRule] = []
-    /// Maximum size of a response's interim heads, head and trailers together, in bytes. Default:
-    /// 64 KiB.
+    /// Maximum size of a response's interim heads, head and trailers, in bytes. Default: 64 KiB.
     public var maximumHeaderBytes = 64 << 10
-    /// Maximum number of fields in a response's interim heads, head and trailers together. Default:
-    /// 256.
+    /// Maximum number of fields in a response's interim heads, head and trailers. Default: 256.
     public var maximumHeaderFields = 256
     /// Maximum number of encoded body bytes per second, for all transfers together. Waiting for
     /// this limit is not a stall. Default: nil, no limit.
     public var maximumBytesPerSecond: Int64?
-    /// Logs connections and transfers. URLs are logged without credentials and queries, and header
-    /// fields are not logged. Default: nil.
+    /// Logs connections and transfers without credentials, queries and fields. Default: nil.
     public var logger: Logger?
 
     /// Creates the default configuration.

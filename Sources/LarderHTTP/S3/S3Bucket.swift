@@ -85,8 +85,8 @@ package final class S3Bucket: ObjectStore {
         }
     }
 
-    /// Checks a listing, which is foreign. If it had other names, or another order, callers would
-    /// miss objects or never finish.
+    /// Checks a listing, which is foreign. Other names or another order would make callers miss
+    /// objects or never finish.
     private func page(
         of answer: ListAnswer, prefix: String, after last: String?
     ) throws -> ListPage {

@@ -11,8 +11,7 @@ public struct S3Settings: Sendable {
     public var region: String
     /// The access key. If nil, requests are not signed.
     public var credentials: S3Credentials?
-    /// A PEM file of the certificate authorities to trust. Default: nil, the authorities of other
-    /// transfers.
+    /// A PEM file of the certificate authorities to trust. Default: nil, as for other transfers.
     public var certificateAuthorities: String?
 
     /// Creates settings without files and environment variables.

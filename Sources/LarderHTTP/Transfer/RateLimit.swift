@@ -1,8 +1,8 @@
 /// A token bucket for the received body bytes of all transfers, with a queue of waiting transfers.
 ///
 /// A piece passes whole if a token remains, so the bucket can be in debt. The rate is exceeded by
-/// at most a quarter of a second's bytes and one piece. A new transfer queues behind the waiting
-/// ones. Belongs to the loop's queue.
+/// at most a quarter of a second's bytes and one piece. New transfers queue behind waiting ones.
+/// Belongs to the loop's queue.
 final class RateLimit {
     private let bytesPerSecond: Double
     private let capacity: Double
@@ -31,8 +31,8 @@ final class RateLimit {
         return true
     }
 
-    /// Returns the next waiting transfer if there are tokens. It may take bytes although other
-    /// transfers wait, until the next call.
+    /// Returns the next waiting transfer if there are tokens. It may pass the queue until the next
+    /// call.
     func next(now: ContinuousClock.Instant = .now) -> TransferID? {
         turn = nil
         guard !waiting.isEmpty else { return nil }

@@ -23,8 +23,7 @@ final class Transfer {
     var isOutOfFiles = false
     private var refusedAddress: String?
     private var hasTriedAnAddress = false
-    /// Maximum length of an unwanted body that is read to its end. Reading it is faster than
-    /// opening a new connection.
+    /// Maximum length of an unwanted body to read to its end. A new connection would take longer.
     private static let maximumDrainedBytes: Int64 = 16 << 10
 
     init(order: PendingTransfer, configuration: TransferConfiguration) {
@@ -124,8 +123,8 @@ final class Transfer {
         return isTooLarge ? .max : sum
     }
 
-    /// Whether the rate limit admits all received bytes. If not, the transfer is queued in the
-    /// limit and must pause.
+    /// Whether the rate limit admits all received bytes. If not, the transfer is queued and must
+    /// pause.
     func isAdmitted(received: Int64, by limit: RateLimit) -> Bool {
         isPaused = false
         guard limit.admits(received - admittedBytes, of: order.id) else { return false }

@@ -14,9 +14,8 @@ extension Plan {
         let isUsable: Bool
     }
 
-    /// Lists the resources to look up in a remote, including cached ones, because the remote may
-    /// lack them. Icons in the manifests are left out. Must be called before the first resource is
-    /// reported.
+    /// Lists the resources to look up in a remote: also cached ones, because the remote may lack
+    /// them, but not icons in manifests. Must be called before the first resource is reported.
     func prepareRemote() throws {
         let parts = origins.map { Part(ofHost: (try? HTTPURL($0))?.host ?? "").number }
         try database.writeWithoutTransaction { db in
@@ -102,8 +101,8 @@ extension Plan {
         }
     }
 
-    /// Records the twins: pending resources with the same object as an earlier one. Returns whether
-    /// there are any.
+    /// Records twins: pending resources with the object of an earlier one. Returns whether there
+    /// are any.
     func noteTwins() throws -> Bool {
         try database.writeWithoutTransaction { db in
             try db.execute(

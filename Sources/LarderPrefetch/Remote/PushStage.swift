@@ -69,8 +69,8 @@ final class PushStage: Sendable {
             try await push(item, wasCached: false)
         }
         var kept = Pages<Plan.Shareable> { [self] last in
-            // After a stop, these are only counted. Without a lookup, most may be in the remote, so
-            // they are not even counted.
+            // After a stop, these objects are only counted. Without a lookup, they are not even
+            // counted, because most may be in the remote.
             guard isLookedUp || !isStopping, !Task.isCancelled else { return [] }
             return try context.plan.cachedShareables(after: last?.id ?? 0)
         }

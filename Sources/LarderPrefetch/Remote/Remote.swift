@@ -10,8 +10,8 @@ public struct Remote: Sendable {
         case mirror
         /// Copies objects from the remote, and stores nothing in it.
         case read
-        /// Stores missing objects in the remote, and leaves fresh ones there. For workers whose
-        /// caches are not read.
+        /// Stores missing objects in the remote, and leaves fresh ones there. For caches that are
+        /// not read.
         case fill
         /// Copies objects of any age from the remote. All others fail, because no origin is asked.
         case only

@@ -13,13 +13,11 @@ public struct RemoteEvictor: Sendable {
     public struct Policy: Sendable {
         /// Maximum time since a reference was renewed, in seconds.
         public var maximumAge: TimeInterval
-        /// Minimum age of removed objects, in seconds, because their references may not be written
-        /// yet. Default: a day.
+        /// Minimum age of removed objects, in seconds, since references may follow. Default: a day.
         public var grace: TimeInterval = 86_400
         /// Whether to count only, and remove nothing. Default: false.
         public var isDryRun = false
-        /// The shard of this worker, which removes only references and objects of its parts.
-        /// Default: nil, all parts.
+        /// The shard of this worker. Only its parts are evicted. Default: nil, all parts.
         public var shard: Shard?
 
         /// Creates a policy.
@@ -51,8 +49,7 @@ public struct RemoteEvictor: Sendable {
 private struct Eviction: Sendable {
     private let run: RemoteRun<RemoteEvictionReport>
     private let policy: RemoteEvictor.Policy
-    /// By this machine's clock. The store's clock differs by at most minutes, because it would
-    /// refuse the signatures otherwise.
+    /// By this machine's clock. The store's clock is similar, or it would refuse signatures.
     private let start = Date()
     /// Younger objects are kept, because their references may not be written yet.
     private var latest: Date { start.addingTimeInterval(-policy.grace) }
@@ -157,8 +154,8 @@ private struct Eviction: Sendable {
     private func note(_ kept: [RemoteStore.ListedReference]) async throws {
         for (reference, state) in zip(kept, try scratch.refer(to: kept.map(\.known.digest)))
         where state == nil && owns(reference.known.digest.firstByte) {
-            // The object was written since the listing, or an eviction removed it and was killed
-            // before it checked for references.
+            // The object was written since the listing, or an eviction was killed after removing
+            // it.
             guard try await !run.isThere(reference.known.digest) else { continue }
             if !policy.isDryRun { try await store.storage.delete(reference.key) }
             run.count { $0.undone += 1 }

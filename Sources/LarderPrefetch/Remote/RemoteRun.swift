@@ -87,7 +87,7 @@ extension Remote {
 /// Removes objects while other machines write: first the object, and then the references to it that
 /// were written since. ``RemoteStore/keep(_:of:replacing:isThere:)`` does the opposite.
 extension RemoteRun {
-    /// Calls `body`, which removes objects. Then removes new references to them, and calls `undone`
+    /// Calls `body`, which removes objects, then removes new references to them and calls `undone`
     /// for each.
     func removeObjects(
         undone: @escaping @Sendable () -> Void = {}, _ body: () async throws -> Void
@@ -108,8 +108,8 @@ extension RemoteRun {
         try await Task { try await store.storage.delete(RemoteLayout.object(digest)) }.value
     }
 
-    /// Removes references that were written while their objects were removed, unless the writer has
-    /// noticed and stored the object again.
+    /// Removes references written while their objects were removed, unless the writer has noticed
+    /// and stored the object again.
     private func removeNewReferences(_ undone: @escaping @Sendable () -> Void) async throws {
         guard try scratch.count(.removed) > 0 else { return }
         try await forEachByte { [self] part in

@@ -20,8 +20,8 @@ final class RemoteStage: Sendable {
 
     var report: RemoteReport { context.tally.report }
 
-    /// Copies missing objects from the remote, then starts to store committed ones. Returns the
-    /// error that ended the run, or nil.
+    /// Copies missing objects, then starts to store committed ones. Returns the error that ended
+    /// the run, or nil.
     func pull() throws -> CacheError? {
         let use = context.remote.use
         do {

@@ -52,8 +52,8 @@ package final class RemoteStore: Sendable {
         return (last, metadata.flatMap { Reference(metadata: $0) })
     }
 
-    /// Stores the object of a resource, if the remote lacks it, and then the reference. Returns the
-    /// number of bytes sent.
+    /// Stores an object, if the remote lacks it, and then its reference. Returns the number of
+    /// bytes sent.
     ///
     /// The object's metadata is a copy of the reference, so that one request reads both. An object
     /// of several URLs has the reference of the URL that stored it.

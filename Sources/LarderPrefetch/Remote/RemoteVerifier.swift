@@ -80,8 +80,7 @@ private final class Verification: Sendable {
         }
     }
 
-    /// Whether an object matches its digest, or was removed since the listing. Reads at most the
-    /// listed size.
+    /// Whether an object matches its digest, or is gone. Reads at most the listed size.
     private func isWhole(_ digest: Digest, _ size: Int64) async throws -> Bool {
         let hasher = Mutex(RunningDigest())
         do {

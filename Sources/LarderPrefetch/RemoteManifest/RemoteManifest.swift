@@ -59,8 +59,8 @@ package struct RemoteManifest: Sendable {
         used = file.descriptor
         var opened = OpenedManifest(descriptor: file.descriptor, baseURL: response.target.url)
         if let copies, policy.mayStore(response.validators) {
-            // Stored only after it was read, so that a file that is not a manifest does not replace
-            // a copy. Credentials are not stored.
+            // Stored only after it was read, so that another file does not replace a copy.
+            // Credentials are not stored.
             opened.whenRead = { hasCredentials in
                 if !hasCredentials { try copies.put(file.descriptor, of: response) }
             }

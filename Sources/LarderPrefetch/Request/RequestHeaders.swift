@@ -26,8 +26,8 @@ public struct RequestHeaders: Sendable {
         self.defaults = defaults
     }
 
-    /// Returns the fields for a URL. Of fields with the same name, one for the host replaces a
-    /// general one, which replaces a default.
+    /// Returns the fields for a URL. A field of the host replaces a general one of the same name,
+    /// which replaces a default.
     func sent(to url: HTTPURL, isRedirected: Bool) -> [(name: String, value: String)] {
         guard !rules.isEmpty else { return defaults }
         let ofHost = rules.filter { $0.host?.matches(url) ?? false }

@@ -11,8 +11,7 @@ struct RequestTarget: Sendable {
     private(set) var redirects = 0
     /// The time until which the redirects are fresh, or nil without redirects.
     private(set) var redirectsFreshUntil: Date?
-    /// The cookies of the redirects, used in this chain only. Some servers set a cookie and redirect
-    /// to the same URL.
+    /// The cookies of this chain. Some servers set a cookie and redirect to the same URL.
     private(set) var cookies: [String] = []
     let first: HTTPURL
     var ownOrigin: String { first.origin }
@@ -25,8 +24,8 @@ struct RequestTarget: Sendable {
     /// Whether the request goes to the origin of the given URL, and may carry its credentials.
     var isAtOwnOrigin: Bool { redirects == 0 || url.hasOrigin(of: first) }
 
-    /// Returns the stale resource if its validators came from the URL of the next request. A 304 of
-    /// another URL would not confirm it.
+    /// Returns the stale resource if its validators came from this URL. Another URL's 304 proves
+    /// nothing.
     func asked(about known: Resource?) -> Resource? {
         known?.responseURL == url.string ? known : nil
     }

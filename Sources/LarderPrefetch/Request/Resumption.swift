@@ -3,9 +3,8 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// The continuation of an interrupted body (RFC 9110, sections 13.1.5 and 14). The body must be
-/// unencoded, the server must offer ranges and a strong validator, and a 206 must have exactly the
-/// rest.
+/// The continuation of an interrupted body (RFC 9110, sections 13.1.5 and 14). Requires an
+/// unencoded body, a server with ranges and a strong validator, and a 206 with exactly the rest.
 enum Resumption {
     /// Returns the fields that request the rest, or the whole body if the resource has changed.
     static func headers(for partial: PartialBody) -> [(name: String, value: String)] {
