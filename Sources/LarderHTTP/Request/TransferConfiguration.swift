@@ -12,8 +12,7 @@ public struct TransferConfiguration: Sendable {
     /// different host. At most half of ``maximumIdleConnections``. Default: 16.
     public var maximumConnectionsAhead = 16
     /// Maximum number of idle connections. At most a quarter of the process's limit of open files.
-    /// The least recently used one is closed first. Default: 64. A TLS connection takes about 100
-    /// kB.
+    /// The least recently used one is closed first. Default: 64, each of about 100 kB with TLS.
     public var maximumIdleConnections = 64
     /// Maximum time from the name lookup to the end of the TLS handshake. Default: 10 s.
     public var connectTimeout: Duration = .seconds(10)
