@@ -2,14 +2,14 @@ import GRDB
 import LarderCore
 
 extension Cache {
-    /// Returns the resource of a key (``Resource/key``); nil if it is not cached.
-    /// ``resource(spelledAs:)`` takes URLs.
+    /// Returns the resource with a key (``Resource/key``), or nil if it is not cached. For a URL,
+    /// use ``resource(spelledAs:)``.
     public func resource(_ key: String) throws(CacheError) -> Resource? { try index?.resource(key) }
 
-    /// The same for several, in their order: one look into the index for all of them.
+    /// Returns the resources of several keys, in order, with one read of the index.
     ///
-    /// - Parameter rows: The rows that had these keys before, which are found faster; 0 for an
-    ///   unknown one. A row that has another key by now is not used.
+    /// - Parameter rows: Row IDs that had these keys before, or 0. They speed up the lookup. A row
+    ///   whose key has changed is not used.
     package func resources(
         _ keys: [String], at rows: [Int64] = []
     ) throws(CacheError) -> [Resource?] {
@@ -20,7 +20,7 @@ extension Cache {
         try index?.object(digest)
     }
 
-    /// Every resource in the order of its key. What others change meanwhile is seen or not.
+    /// Calls `body` for every resource, ordered by key. Concurrent changes may or may not be seen.
     public func forEachResource(_ body: (Resource) throws -> Void) throws {
         try index?.forEachPage(
             of: Resource.columns, ordered: "r.key",
@@ -30,8 +30,8 @@ extension Cache {
         }
     }
 
-    /// Returns the first keys that begin with a text, at most `limit`. If there are so many, the
-    /// last one of all follows them.
+    /// Returns the first `limit` keys with a prefix. If the limit is reached, the last key with
+    /// that prefix follows.
     package func keys(
         beginningWith text: String, limit: Int, arePinned: Bool
     ) throws(CacheError) -> [String] {
@@ -50,25 +50,25 @@ extension Cache {
         }
     }
 
-    /// Returns the resource of a key, or of a URL in the spelling of the last prefetched manifest
-    /// or any equal one (`HTTPURL.key` of LarderCore); nil if it is not cached.
+    /// Returns the resource of a key or URL, or nil if it is not cached. The URL may be spelled as
+    /// in the last prefetched manifest, or as any equal URL (`HTTPURL.key` of LarderCore).
     public func resource(spelledAs text: String) throws(CacheError) -> Resource? {
         guard let index else { return nil }
         if let resource = try index.resource(text) { return resource }
         if let resource = try index.resource(spelledAs: text) { return resource }
-        // The icon of a URL with credentials may be another's.
+        // The icon of a URL with credentials may belong to another user.
         guard let url = try? HTTPURL(text), url.credentials == nil else { return nil }
-        let key = url.key
-        return key.isSame(as: text) ? nil : try index.resource(key)
+        return url.key.isSame(as: text) ? nil : try index.resource(url.key)
     }
 
-    /// The same for clients that leave out the `?` of an empty query, as curl does.
+    /// Returns the resource of a URL from a client that drops the `?` of an empty query, like curl.
     package func resource(spelledWithoutEmptyQuery text: String) throws(CacheError) -> Resource? {
         if let resource = try resource(spelledAs: text) { return resource }
         return try text.utf8.contains(UInt8(ascii: "?")) ? nil : resource(spelledAs: text + "?")
     }
 
-    /// Changes with each commit to the index, also of this process; nil without an index.
+    /// Returns a number that changes with each commit to the index, by any process; nil without an
+    /// index.
     package func indexVersion() throws(CacheError) -> Int64? {
         try index?.lookUp(isWatching: true) { db in
             try db.prepared("PRAGMA data_version").firstInteger() ?? 0

@@ -1,21 +1,21 @@
 import Foundation
 import LarderCore
 
-/// A content-addressed cache directory: objects named by their SHA-256 digests, and an index of
-/// the URLs that resolve to them.
+/// A content-addressed cache directory: objects named by their SHA-256 digests, and an index that
+/// maps URLs to them.
 ///
-/// Confined to its root, relocatable, disposable (deleting any of it costs downloads, never
-/// correctness), and shared by any number of processes at once.
+/// A cache never reaches outside its root. It can be moved. Deleting any part of it costs
+/// downloads, never correctness. Any number of processes can use it at the same time.
 public final class Cache: Sendable {
     let directory: CacheDirectory
     let index: CacheIndex?
-    /// Why there is no index although there should be; nil if it can be read.
+    /// The reason why the index cannot be read.
     let damage: CacheError?
-    /// Why it can only be read although its directory can be written.
+    /// The reason why the cache is read-only although its directory is writable.
     private let obstacle: CacheError?
-    /// Whether it can only be read: its medium, its permissions or a full disk allow no more.
+    /// Whether the cache cannot be written because of its medium, its permissions or a full disk.
     public let isReadOnly: Bool
-    /// How the index was rebuilt when it was opened; nil if it was sound.
+    /// The result of rebuilding the index at opening; nil if the index was intact.
     public let recovery: RecoveryReport?
 
     private init(
@@ -30,11 +30,11 @@ public final class Cache: Sendable {
         self.recovery = recovery
     }
 
-    /// Opens the cache at `path` for reading and writing; makes it first if there is none, and
-    /// rebuilds its index if that is damaged or gone. By default it does not wait for a
-    /// ``reindex(at:wait:log:isCancelled:onProgress:)`` of another process.
+    /// Opens the cache at `path` for reading and writing. Creates the cache if it does not exist,
+    /// and rebuilds an index that is damaged or missing. By default, does not wait for a
+    /// ``reindex(at:wait:log:isCancelled:onProgress:)`` in another process.
     ///
-    /// - Throws: ``CacheError``, also if the directory cannot be written.
+    /// - Throws: A ``CacheError``, also if the directory cannot be written.
     public static func create(
         at path: String, wait: LockWait = .none, log: CacheLog = .none
     ) throws(CacheError) -> Cache {
@@ -51,19 +51,19 @@ public final class Cache: Sendable {
         return Cache(directory: directory, index: index, recovery: recovery)
     }
 
-    /// Rebuilds the index of the cache at `path`, on request: from itself if it is sound, else
-    /// from its last snapshot, and from the objects in any case, each of which is read. By default
-    /// it does not wait for other processes that use the cache.
+    /// Rebuilds the index of the cache at `path` from the current index, or from its last snapshot
+    /// if the index is damaged. Also reads every object. By default, does not wait for other
+    /// processes that use the cache.
     ///
-    /// - Parameter isCancelled: called often. If it returns true, the rebuild ends within moments,
-    ///   changes nothing, and the report says so. Default: never.
-    /// - Throws: ``CacheError``, `.missing` if there is no cache, `.locked` if it is in use.
+    /// - Parameter isCancelled: Called often. If it returns true, the rebuild stops soon, changes
+    ///   nothing, and reports the interruption. Default: never cancelled.
+    /// - Throws: A ``CacheError``: `.missing` if there is no cache, `.locked` if it is in use.
     public static func reindex(
         at path: String, wait: LockWait = .none, log: CacheLog = .none,
         isCancelled: @escaping @Sendable () -> Bool = { false },
         onProgress: @escaping (ObjectProgress) -> Void = { _ in }
     ) throws(CacheError) -> RecoveryReport {
-        // Not to make a cache of whatever directory was named.
+        // Checked first because the next call would turn any directory into a cache.
         _ = try CacheDirectory(path: path, create: false, lock: .none)
         let directory = try CacheDirectory(
             path: path, create: true, lock: .exclusive, wait: wait, log: log)
@@ -71,28 +71,30 @@ public final class Cache: Sendable {
             isCancelled: isCancelled, onProgress: onProgress)
     }
 
-    /// Marks the index as damaged for the next writer. Returns the damage, or the disk's error.
+    /// Marks the index as damaged for the next writer. Returns the damage, or the disk error that
+    /// caused it.
     package func noteDamage(_ error: CacheError) -> CacheError {
         let error = directory.judged(error)
         guard error.isDamage else { return error }
         IndexRecovery.markDamage(in: directory)
-        // Whoever joined the index with something else may not have known its name.
+        // The error of a query that joins the index may have another database's name.
         return CacheError(.damaged, subject: directory.indexPath, message: error.message)
     }
 
-    /// Opens the cache at `path` for reading. An empty directory reads as an empty one; one that
-    /// cannot be written, or whose disk is full, is read without a trace. By default it does not
-    /// wait for a ``reindex(at:wait:log:isCancelled:onProgress:)`` of another process.
+    /// Opens the cache at `path` for reading. An empty directory is an empty cache. If the
+    /// directory cannot be written or the disk is full, nothing in it is changed. By default, does
+    /// not wait for a ``reindex(at:wait:log:isCancelled:onProgress:)`` in another process.
     ///
-    /// - Throws: ``CacheError``, `.missing` if there is no directory, or only something else in
-    ///   it, `.damaged` if the index cannot be read, or is gone and objects are left.
+    /// - Throws: A ``CacheError``: `.missing` if there is no directory or if it is not a cache,
+    ///   `.damaged` if the index cannot be read, or is missing although there are objects.
     public static func open(
         at path: String, wait: LockWait = .none, log: CacheLog = .none
     ) throws(CacheError) -> Cache {
         try open(at: path, wait: wait, log: log, waitsForWriters: false)
     }
 
-    /// - Parameter waitsForWriters: whether to wait for other writers, and not to read beside them.
+    /// - Parameter waitsForWriters: Whether to wait for other writers instead of reading while they
+    ///   write.
     static func open(
         at path: String, wait: LockWait, log: CacheLog, waitsForWriters: Bool
     ) throws(CacheError) -> Cache {
@@ -100,11 +102,11 @@ public final class Cache: Sendable {
         guard try !IndexRecovery.isIndexGone(from: directory, waiting: directory.isWritable) else {
             throw CacheError(
                 .damaged, subject: directory.indexPath,
-                message: "is gone, and objects are left; larder reindex rebuilds it")
+                message: "is missing although there are objects; run larder reindex to rebuild it")
         }
         guard directory.isWritable else {
-            return Cache(
-                directory: directory, index: try CacheIndex(readOnly: directory), isReadOnly: true)
+            let index = try CacheIndex(readOnly: directory)
+            return Cache(directory: directory, index: index, isReadOnly: true)
         }
         guard try directory.root.status(of: CacheLayout.index) != nil else {
             return Cache(directory: directory, index: nil)
@@ -113,14 +115,14 @@ public final class Cache: Sendable {
             let index = try CacheIndex(of: directory, patience: waitsForWriters ? nil : .seconds(1))
             return Cache(directory: directory, index: index)
         } catch  where error.code == .storage || error.code == .locked && !waitsForWriters {
-            // SQLite needs room and its lock even to read; the cache can be read without.
+            // SQLite needs disk space and its lock even to read. A read-only index needs neither.
             let index = try? CacheIndex(readOnly: directory, isBesideWriter: error.code == .locked)
             guard let index else { throw error }
             return Cache(directory: directory, index: index, isReadOnly: true, obstacle: error)
         }
     }
 
-    /// Opens the cache at `path`, also with a damaged index. A repair waits for other writers.
+    /// Opens the cache at `path` even if its index is damaged. A repair waits for other writers.
     package static func openDamaged(
         at path: String, wait: LockWait = .none, log: CacheLog = .none, isForRepair: Bool = false
     ) throws(CacheError) -> Cache {
@@ -133,7 +135,7 @@ public final class Cache: Sendable {
         }
     }
 
-    /// The root's absolute path.
+    /// The absolute path of the root.
     public var path: String { directory.path }
 
     package func store() throws(CacheError) -> Store {
@@ -142,11 +144,11 @@ public final class Cache: Sendable {
 
     @discardableResult
     func requireWritable() throws(CacheError) -> CacheIndex {
-        guard let index, !isReadOnly else { throw refusal }
+        guard let index, !isReadOnly else { throw readOnlyError }
         return index
     }
 
-    private var refusal: CacheError {
+    private var readOnlyError: CacheError {
         if let obstacle { return obstacle }
         guard faccessat(directory.root.raw, ".", W_OK, 0) != 0 else {
             return CacheError(.unusable, subject: path, message: "the cache is read-only")
@@ -154,22 +156,22 @@ public final class Cache: Sendable {
         return CacheError("write", subject: path, errno: errno)
     }
 
-    /// Ends the use of the index, whoever else still holds this cache: without other processes it
-    /// is one file from now on, and may be copied. Everything that follows fails.
+    /// Closes the index, even if this cache is still referenced. If no other process uses the
+    /// cache, the index is then a single file, which can be copied. Later calls fail.
     public func close() { index?.close() }
 
-    /// The absolute path of an object's file.
+    /// Returns the absolute path of an object's file.
     public func absolutePath(of digest: Digest) -> String {
         "\(directory.path)/\(CacheLayout.path(digest))"
     }
 
-    /// Whether an object's file is there, and has the size that the index states or the digest.
-    /// Only a file of another size is read.
+    /// Whether an object's file exists, and has the size in the index or the right digest. Reads
+    /// the file only if its size differs.
     public func isPresent(_ digest: Digest, size: Int64) throws(CacheError) -> Bool {
         try directory.isPresent(digest, size: size)
     }
 
-    /// Returns the object with the size of its file, which may differ from the index's.
+    /// Returns the object with the size of its file, which may differ from the size in the index.
     package func sized(_ object: StoredObject) -> StoredObject {
         var object = object
         if let size = try? directory.size(of: object.digest) { object.size = size }
@@ -178,19 +180,22 @@ public final class Cache: Sendable {
 
     package var presence: ObjectPresence { ObjectPresence(in: directory) }
 
-    /// Returns the bytes of an object. Throws ``CacheError`` `.corrupt` if they are gone or wrong.
+    /// Returns the bytes of an object.
+    ///
+    /// - Throws: A ``CacheError``: `.corrupt` if the file is missing or has another digest.
     public func bytes(of object: StoredObject) throws(CacheError) -> [UInt8] {
         Array(try data(of: sized(object), unlessKnown: nil).data)
     }
 
-    /// The same, with the file's identity. The bytes of a `known` file are not compared again.
+    /// Returns an object's bytes and its file's identity. Does not check the bytes of a `known`
+    /// file again.
     package func data(
         of object: StoredObject, unlessKnown known: FileIdentity?
     ) throws(CacheError) -> (data: Data, file: FileIdentity) {
         let (file, status) = try openFile(of: object)
         let identity = FileIdentity(status)
         let isKnown = identity == known
-        // Before the bytes are allocated: the size may be that of a hole.
+        // Checked before the memory is allocated, because the file may be sparse.
         let excess = isKnown ? 0 : try directory.sparse.take(status, of: file.subject)
         var data = Data(count: Int(object.size))
         let read = data.withUnsafeMutableBytes { room -> Result<Void, CacheError> in
@@ -208,7 +213,7 @@ public final class Cache: Sendable {
         return (data, identity)
     }
 
-    /// Returns an object's file, and its identity before the bytes are read.
+    /// Returns an object's file and its identity, without reading the bytes.
     package func open(
         _ object: StoredObject
     ) throws(CacheError) -> (file: FileDescriptor, identity: FileIdentity) {
@@ -227,13 +232,13 @@ public final class Cache: Sendable {
         return (file, status)
     }
 
-    /// Opens an object's file, whatever its size. Throws `.corrupt` if it is gone.
+    /// Opens an object's file without checking its size. Throws `.corrupt` if it is missing.
     func openFile(_ digest: Digest) throws(CacheError) -> FileDescriptor {
         do {
             return try directory.open(digest)
         } catch  where error.code == .corrupt {
             guard try index?.object(digest) == nil else { throw error }
-            throw CacheError(.corrupt, subject: "\(digest)", message: "was evicted meanwhile")
+            throw CacheError(.corrupt, subject: "\(digest)", message: "was evicted while in use")
         }
     }
 
@@ -245,10 +250,10 @@ public final class Cache: Sendable {
         CacheError(.corrupt, subject: "\(object.digest)", message: "the file has another size")
     }
 
-    /// Records uses of at most ``ObjectUse/stepLimit`` objects that are due, best in the order of
-    /// their rows: then a million uses change each page of the index once.
+    /// Records that at most ``ObjectUse/stepLimit`` objects were used. Pass them in the order of
+    /// their rows, so that a million uses write each page of the index once.
     package func recordUse(of objects: [IndexedObject]) throws(CacheError) {
-        precondition(objects.count <= ObjectUse.stepLimit, "others would wait too long")
+        precondition(objects.count <= ObjectUse.stepLimit, "other writers would wait too long")
         guard let index, !isReadOnly else { return }
         try index.writeStep { try ObjectUse.record(objects, at: Date(), in: $0) }
     }
@@ -262,15 +267,17 @@ public final class Cache: Sendable {
         try? index.writeInPassing { try ObjectUse.record(objects, at: Date(), in: $0) }
     }
 
-    /// What the cache holds.
+    /// Counts the contents of the cache.
     public func status() throws(CacheError) -> CacheStatus {
         try CacheStatus(of: directory, index: index)
     }
 
-    /// Re-reads objects and checks rows. Changes only the note of where it stopped, if its duration
-    /// is limited. Calls `onProgress` a few times a second, from any thread, and at the end.
+    /// Reads objects and compares them with their digests and index rows. Writes only its position,
+    /// if its duration is limited.
     ///
-    /// - Parameter options: What is read. Default: every byte of every object.
+    /// - Parameters:
+    ///   - options: What to read. Default: every byte of every object.
+    ///   - onProgress: Called a few times a second from any thread, and at the end.
     public func verify(
         _ options: VerifyOptions = VerifyOptions(),
         onProgress: @escaping @Sendable (ObjectProgress) -> Void = { _ in }
@@ -281,12 +288,13 @@ public final class Cache: Sendable {
         ).run()
     }
 
-    /// Repairs what needs no network, notes it in `report`, and returns the resources to fetch.
+    /// Makes the repairs that need no network, records them in `report`, and returns the resources
+    /// to download.
     package func repair(
         _ report: inout VerifyReport, isCancelled: () -> Bool = { false }
     ) throws(CacheError) -> [DroppedResource] {
         if let damage { throw damage }
-        guard !isReadOnly, directory.isWritable else { throw refusal }
+        guard !isReadOnly, directory.isWritable else { throw readOnlyError }
         guard let index else { return [] }
         return try Repairer(directory: directory, index: index)
             .repair(&report.findings, isCancelled: isCancelled)

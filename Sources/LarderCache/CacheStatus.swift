@@ -1,24 +1,24 @@
 import Foundation
 
-/// What a cache holds, counted and not estimated.
+/// The counted contents of a cache.
 public struct CacheStatus: Sendable {
-    /// The root's absolute path.
+    /// The absolute path of the root.
     public let path: String
-    /// The index's counts.
+    /// The counts from the index.
     public private(set) var totals = IndexTotals()
-    /// What the index and its companions take on disk, in bytes.
+    /// The size of the index files in bytes.
     public private(set) var indexBytes: Int64 = 0
-    /// What the object files take on disk, in bytes of allocated blocks.
+    /// The disk space of the object files, in bytes of allocated blocks.
     public private(set) var diskBytes: Int64 = 0
-    /// Entries in `tmp/`: runs that are under way, or leftovers of dead ones.
+    /// The number of entries in `tmp/`, from runs in progress and from interrupted runs.
     public private(set) var temporaries = 0
-    /// Files in `quarantine/`.
+    /// The number of files in `quarantine/`.
     public private(set) var quarantined = 0
-    /// Fan-out directories that may not be entered: ``diskBytes`` lacks what is in them.
+    /// The number of object directories without read permission. ``diskBytes`` excludes them.
     public private(set) var unreadable = 0
     package private(set) var runs: [RunRecord] = []
 
-    /// The status of a cache that is not there: it reads as an empty one.
+    /// Creates the status of a cache that does not exist. All counts are 0.
     public init(emptyAt path: String) { self.path = path }
 
     init(of directory: CacheDirectory, index: CacheIndex?) throws(CacheError) {

@@ -4,10 +4,10 @@ import GRDB
 import LarderCore
 
 extension Cache {
-    /// The maximum bytes held in memory until the digest is known. A larger object is read twice.
-    private static let largestHeld = 1 << 20
+    /// The maximum size of an object that is read once, in bytes. Larger objects are read twice.
+    private static let memoryLimit = 1 << 20
 
-    /// Hands over an object's bytes in pieces, in little memory, once they have its digest.
+    /// Calls `body` with each piece of an object's bytes, after checking the digest of all of them.
     package func forEachPiece(
         of object: StoredObject, _ body: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
@@ -17,7 +17,7 @@ extension Cache {
         var count = 0
         let read = try reader.digest(file, expecting: object.digest, isCancelled: { false }) {
             (bytes) throws(CacheError) in
-            if count + bytes.count <= Self.largestHeld { held += bytes }
+            if count + bytes.count <= Self.memoryLimit { held += bytes }
             count += bytes.count
         }
         guard read?.digest == object.digest else { throw Self.otherDigest(object.digest) }
@@ -30,11 +30,12 @@ extension Cache {
             do { try body(bytes) } catch { failure = error }
         }
         if let failure { throw failure }
-        // An owner who writes to the file in place.
+        // The file's owner can write to it between the two reads.
         guard again?.digest == object.digest else { throw Self.otherDigest(object.digest) }
     }
 
-    /// Returns a checked descriptor of an object too long for ``bytes(of:)``. Callers close it.
+    /// Opens an object that is too large for ``bytes(of:)``, and checks its digest. The caller
+    /// closes the descriptor.
     package func descriptor(of object: StoredObject) throws(CacheError) -> Int32 {
         let file = try directory.open(object.digest)
         _ = try confirm(file, is: object)
@@ -45,7 +46,7 @@ extension Cache {
         return descriptor
     }
 
-    /// Compares a file with the digest of an object. Returns false if that was cancelled.
+    /// Throws `.corrupt` unless a file has an object's digest. Returns false if it is cancelled.
     package func confirm(
         _ file: FileDescriptor, is object: StoredObject, isCancelled: () -> Bool = { false }
     ) throws(CacheError) -> Bool {
@@ -55,7 +56,8 @@ extension Cache {
         return true
     }
 
-    /// Returns an object's file if it is the `known` one and opens without waiting for a disk.
+    /// Opens an object's file without waiting for the disk. Returns nil if that is not possible, or
+    /// if the file is not the `known` one.
     package func lendAtOnce(_ digest: Digest, size: Int64, known: FileIdentity) -> LentFile? {
         guard let file = directory.openAtOnce(digest), let status = try? file.status(),
             FileIdentity(status) == known
@@ -68,7 +70,7 @@ extension Cache {
     }
 }
 
-/// An open file that is sent. It stays, whatever an eviction removes meanwhile.
+/// An open file that is being sent. It remains readable if an eviction removes it.
 package final class LentFile: Sendable {
     package let size: Int64
     private let file: FileDescriptor
@@ -90,32 +92,25 @@ package final class LentFile: Sendable {
         return copy
     }
 
-    /// Fills `buffer` from `offset` on; false if there are fewer bytes, or not at once as demanded.
+    /// Fills `buffer` with the bytes at `offset`. Returns false if there are fewer bytes or, with
+    /// `atOnce`, if reading them would wait for the disk.
     package func read(
         at offset: Int64, into buffer: UnsafeMutableRawBufferPointer, atOnce: Bool = false
     ) -> Bool {
-        var filled = 0
-        while filled < buffer.count {
-            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-            let place = offset + Int64(filled)
-            let count =
-                atOnce
-                ? Self.readAtOnce(file.raw, rest, place)
-                : pread(file.raw, rest.baseAddress, rest.count, off_t(place))
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return false }
-            filled += count
-        }
-        return true
-    }
-
-    private static func readAtOnce(
-        _ file: Int32, _ room: UnsafeMutableRawBufferPointer, _ offset: Int64
-    ) -> Int {
+        guard atOnce else { return (try? file.read(at: offset, into: buffer)) == buffer.count }
         #if os(Linux)
-            larder_read_cached(file, room.baseAddress, UInt(room.count), offset)
+            var filled = 0
+            while filled < buffer.count {
+                let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+                let count = larder_read_cached(
+                    file.raw, rest.baseAddress, UInt(rest.count), offset + Int64(filled))
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return false }
+                filled += count
+            }
+            return true
         #else
-            -1
+            return false
         #endif
     }
 }
@@ -128,11 +123,11 @@ extension Cache {
         do throws(CacheError) {
             return try FileDescriptor.open(path, flags: O_RDONLY | O_DIRECTORY)
         } catch  where error.errno == ENOENT {
-            throw CacheError(.missing, subject: path, message: "there is no such directory")
+            throw CacheError(.missing, subject: path, message: "the directory does not exist")
         }
     }
 
-    /// The directory at a path of the user's own, or the one that it would be made in.
+    /// Opens the directory at a user's path, or its nearest existing parent.
     package static func nearestDirectory(to path: String) throws(CacheError) -> FileDescriptor {
         do throws(CacheError) {
             return try usersDirectory(path)
@@ -144,8 +139,8 @@ extension Cache {
         }
     }
 
-    /// Gives an object's file another name outside the cache; returns nil, or the system's error
-    /// number. Compare the file afterwards: it may have been replaced.
+    /// Creates a hard link to an object's file outside the cache. Returns nil or the value of
+    /// `errno`. The caller must check the linked file, because the object may have been replaced.
     package func link(
         _ digest: Digest, to directory: FileDescriptor, as name: String
     ) throws(CacheError) -> Int32? {
@@ -154,16 +149,16 @@ extension Cache {
     }
 }
 
-/// An object that is sent in pieces, and compared with its digest before the last piece is sent.
+/// An object that is sent in pieces. The last piece is returned only if the digest is right.
 package final class OutgoingObject: @unchecked Sendable {
-    // Unchecked because the state is variables; every access holds `lock`.
+    // Unchecked because it has mutable state. Every access holds `lock`.
 
     package let size: Int64
     private let digest: Digest
     private let file: FileDescriptor
     private let lock = NSLock()
     private var hasher = RunningDigest()
-    private var place: Int64 = 0
+    private var position: Int64 = 0
     private var isDamaged = false
 
     init(_ object: StoredObject, file: FileDescriptor) {
@@ -174,17 +169,18 @@ package final class OutgoingObject: @unchecked Sendable {
 
     package var isCorrupt: Bool { lock.withLock { isDamaged } }
 
-    /// Reads the next piece at `offset`, or from 0; nil if it is unreadable or not the digest's.
+    /// Reads the next piece and returns its size. `offset` must be the end of the previous piece,
+    /// or 0 to start again. Returns nil if the piece cannot be read or the digest is wrong.
     package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         lock.withLock {
-            if offset == 0 { (hasher, place) = (RunningDigest(), 0) }
-            guard offset == place, !isDamaged else { return nil }
+            if offset == 0 { (hasher, position) = (RunningDigest(), 0) }
+            guard offset == position, !isDamaged else { return nil }
             let wanted = Int(min(Int64(buffer.count), size - offset))
             let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<max(0, wanted)])
             guard let count = try? file.read(at: offset, into: room) else { return nil }
             hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            place += Int64(count)
-            isDamaged = count != wanted || place == size && hasher.digest != digest
+            position += Int64(count)
+            isDamaged = count != wanted || position == size && hasher.digest != digest
             return isDamaged ? nil : count
         }
     }
@@ -194,7 +190,7 @@ extension Cache {
     package func outgoing(_ object: StoredObject) throws(CacheError) -> OutgoingObject {
         let object = sized(object)
         let file = try open(object).file
-        // A sparse file is digested first: its size cost nothing. Reads have their own offsets.
+        // Check a sparse file first, because its size cost nothing.
         let status = try file.status()
         if status.st_size > status.plausibleBytes { _ = try confirm(file, is: object) }
         return OutgoingObject(object, file: file)
@@ -202,11 +198,11 @@ extension Cache {
 
     package struct KeptManifest: Sendable {
         package let resource: Resource
-        /// The file, compared with its digest, and its URL after redirects. Callers close it.
+        /// The file, with a checked digest, and its URL after redirects. The caller closes it.
         package let file: (descriptor: Int32, baseURL: HTTPURL)
     }
 
-    /// Returns the manifest of a URL; nil if it is not there, or not whole.
+    /// Returns the cached manifest of a URL, or nil if it is missing or corrupt.
     package func manifest(_ url: HTTPURL) throws(CacheError) -> KeptManifest? {
         guard let resource = try resource(url.key) else { return nil }
         let descriptor: Int32

@@ -1,19 +1,19 @@
 import Foundation
 import LarderCore
 
-/// A cache directory that is read for a long time: opened when it is first used, and again if it
-/// was created, replaced or rebuilt meanwhile. Its methods read the disk and may wait for it.
+/// A long-lived reader of a cache directory. Opens the cache at first use, and again after the
+/// cache was created, replaced or rebuilt. Its methods may wait for the disk.
 package final class LiveCache: @unchecked Sendable {
-    // Unchecked because the state is variables; every access holds `lock`. (`Mutex` needs iOS 18.)
+    // Unchecked because it has mutable state. Every access holds `lock`. (`Mutex` needs iOS 18.)
 
-    /// The number of files whose identity is remembered: they are compared with their digests once.
     private let knownLimit: Int
     package let path: String
     private let log: CacheLog
     private let lock = NSLock()
     private var cache: Cache?
-    /// The index that was there just before the cache was opened.
+    /// The identity of the index file just before the cache was opened.
     private var index: FileIdentity?
+    /// The files whose digests have been checked.
     private var known: [Digest: FileIdentity] = [:]
     private var version: Int64?
     private var changes = 0
@@ -25,7 +25,7 @@ package final class LiveCache: @unchecked Sendable {
     }
 
     deinit {
-        // SQLite may write when it closes: not on this thread, which may be an app's main one.
+        // SQLite may write when it closes, and this may be an app's main thread.
         guard let cache else { return }
         DispatchQueue.global(qos: .utility).async { withExtendedLifetime(cache) {} }
     }
@@ -35,7 +35,7 @@ package final class LiveCache: @unchecked Sendable {
     @discardableResult
     package func open() throws(CacheError) -> Cache {
         if let cache = opened { return cache }
-        // Not with the lock held: others must not wait for the disk.
+        // The lock is not held, because other threads must not wait for the disk.
         let index = Cache.indexFile(ofCacheAt: path)
         let cache = try Cache.open(at: path, log: log)
         lock.withLock { (self.cache, self.index) = (cache, index) }
@@ -54,28 +54,27 @@ package final class LiveCache: @unchecked Sendable {
     @discardableResult
     package func closeIfReplaced() -> Bool {
         let index = Cache.indexFile(ofCacheAt: path)
-        // Released without the lock: to close it may take a while.
+        // Released without the lock, because closing may be slow.
         let closed = lock.withLock { () -> Cache? in
             guard let cache else { return nil }
             let isSame =
                 if let index, let last = self.index { index.isSameFile(as: last) } else {
                     index == nil && self.index == nil
                 }
-            // A prefetch may have written an index meanwhile.
+            // Without an index, close: a prefetch may have written one since.
             guard !isSame || cache.indexURI == nil else { return nil }
             self.cache = nil
             return cache
         }
-        let isClosed = closed != nil
-        if isClosed { log(.info, "\(path): the index was replaced, and is opened again") }
-        return isClosed
+        if closed != nil { log(.info, "\(path): the index was replaced; opening it again") }
+        return closed != nil
     }
 
-    /// A number that grows when ``refresh()`` finds that the index has changed.
+    /// A number that increases when ``refresh()`` finds that the index has changed.
     package var generation: Int { lock.withLock { changes } }
 
-    /// Closes the cache if it was replaced, and returns the ``generation``. An index that changed
-    /// since the last call, or that cannot be read, makes it grow.
+    /// Closes the cache if it was replaced, and returns the ``generation``, which increases if the
+    /// index has changed since the last call or cannot be read.
     @discardableResult
     package func refresh() -> Int {
         let isReplaced = closeIfReplaced()
@@ -87,8 +86,11 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    /// Reads the open cache; once more if its index cannot be read because a run has rebuilt it.
-    /// Throws ``CacheError`` `.missing` if there is no cache, and what `body` throws.
+    /// Calls `body` with the open cache. If the index cannot be read, for example because it was
+    /// rebuilt, opens the cache again and retries once.
+    ///
+    /// - Throws: A ``CacheError``, for example `.missing` if there is no cache, or an error from
+    ///   `body`.
     package func using<Value>(_ body: (Cache) throws -> Value) throws -> Value {
         let cache = try open()
         do {
@@ -110,7 +112,7 @@ package final class LiveCache: @unchecked Sendable {
         try using { try $0.manifest(url)?.file }
     }
 
-    /// The bytes of an object of at most `limit` bytes, compared with its digest unless known.
+    /// Returns the bytes of an object of at most `limit` bytes. Checks the digest once per file.
     package func data(
         of object: StoredObject, atMost limit: Int64 = .max
     ) throws -> (data: Data, file: FileIdentity) {
@@ -119,7 +121,7 @@ package final class LiveCache: @unchecked Sendable {
             guard object.size <= limit else {
                 throw CacheError(
                     .corrupt, subject: "\(object.digest)",
-                    message: "is larger than \(limit >> 20) MiB, which no icon is")
+                    message: "is larger than \(limit >> 20) MiB, the limit for an icon")
             }
             let last = identity(of: object.digest)
             let (data, file) = try cache.data(of: object, unlessKnown: last)
@@ -132,12 +134,12 @@ package final class LiveCache: @unchecked Sendable {
 
     package func remember(_ file: FileIdentity, as digest: Digest) {
         lock.withLock {
-            // To compare all of them once more costs less than to know which are still read.
+            // Checking all files again costs less than tracking which are still read.
             if known.count >= knownLimit { known.removeAll(keepingCapacity: true) }
             known[digest] = file
         }
     }
 
-    /// Records that objects were used, unless another process is writing.
+    /// Records uses of objects, unless another process is writing.
     package func noteUse(of objects: [Digest]) { opened?.noteUse(of: objects) }
 }

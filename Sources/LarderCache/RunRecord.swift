@@ -1,40 +1,38 @@
 import Foundation
 import LarderCore
 
-/// The result of the last run of a command: `runs/<command>.json` beneath the cache's root. For
-/// people and monitoring: nothing depends on it, and it names no path.
+/// The result of a command's last run, stored in `runs/<command>.json`. It is for users and
+/// monitoring only: Larder does not depend on it. It contains no paths.
 package struct RunRecord: Sendable, Equatable {
     package enum Command: String, Sendable, Decodable, CaseIterable {
         case prefetch, push, pull, verify, evict, reindex
     }
 
-    /// What is counted; each command counts some of it.
+    /// A counted quantity. Each command uses some of them.
     package enum Count: String, Sendable, CaseIterable {
         case entries
-        /// Entries with that outcome.
+        // Entries by outcome.
         case fetched, revalidated, cached, coalesced, skipped, failed, unfinished, unstored
-        case pulled, shared
-        case pushed, unpushed
+        case pulled, shared, pushed, unpushed
         case receivedBytes = "received_bytes"
-        /// Objects that were looked at, or are left, and the sum of their sizes.
+        /// Objects that were read, or that remain, and the sum of their sizes.
         case objects, bytes
         case resources, whole, findings
-        /// Objects, entries and whatever else that was found not to be as the index vouches for.
-        case damaged
-        case repaired
+        /// Corrupt objects, or findings that are corruption.
+        case damaged, repaired
         case evictedObjects = "evicted_objects"
         case evictedBytes = "evicted_bytes"
         case kept, swept, missed
     }
 
     package let command: Command
-    /// When it began to wait for its locks.
+    /// The time before the run waited for its locks.
     package let started: Date
     package let ended: Date
-    /// How long it took, in seconds, by a clock that nobody sets.
+    /// The duration by a monotonic clock.
     package let seconds: Double
     package let exitStatus: Int32
-    /// What it counted; nothing if it was stopped before it could report.
+    /// Empty if the run was stopped before its report.
     package let counts: [Count: Int64]
     package let version: String
 
@@ -51,12 +49,12 @@ package struct RunRecord: Sendable, Equatable {
         self.version = version
     }
 
-    /// Replaces the command's last record if the cache at `path` is writable. Never fails a run.
+    /// Replaces the command's last record if the cache at `path` is writable. Ignores errors.
     package func save(inCacheAt path: String) {
         guard
             let directory = try? CacheDirectory(path: path, create: false, lock: .none),
             directory.isWritable,
-            // Somebody's directory that is not a cache must not become one.
+            // Do not create `runs/` in a directory that is not a cache.
             (try? directory.root.status(of: CacheLayout.index)) != nil,
             let runs = try? directory.root.directory(CacheLayout.runs, create: true)
         else { return }
@@ -64,7 +62,7 @@ package struct RunRecord: Sendable, Equatable {
         try? directory.replace(Self.file(command), beneath: runs, with: Array(text.utf8))
     }
 
-    /// - Parameter setInstant: Adds an instant, which is a text in the file and a number elsewhere.
+    /// - Parameter setInstant: Adds a date, which is text in the file and a number elsewhere.
     package func json(
         _ setInstant: (_ object: inout JSONObject, _ key: String, Date) -> Void
     ) -> JSONObject {
@@ -103,7 +101,7 @@ extension RunRecord: Decodable {
         case exitStatus = "exit_status"
     }
 
-    /// Reads a record; counts that another version made up are left out.
+    /// Decodes a record. Counts with unknown names, from another version, are ignored.
     package init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         command = try values.decode(Command.self, forKey: .command)
@@ -112,10 +110,10 @@ extension RunRecord: Decodable {
         seconds = try values.decode(Double.self, forKey: .seconds)
         exitStatus = try values.decode(Int32.self, forKey: .exitStatus)
         version = try values.decode(String.self, forKey: .version)
-        var counts: [Count: Int64] = [:]
-        for (name, count) in try values.decode([String: Int64].self, forKey: .counts) {
-            if let name = Count(rawValue: name) { counts[name] = count }
-        }
-        self.counts = counts
+        let counts = try values.decode([String: Int64].self, forKey: .counts)
+        self.counts = Dictionary(
+            uniqueKeysWithValues: counts.compactMap { name, count in
+                Count(rawValue: name).map { ($0, count) }
+            })
     }
 }

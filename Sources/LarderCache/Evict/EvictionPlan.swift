@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Which objects are removed, in which order: a temporary database, so that memory is bounded.
+/// The objects to remove, in order. They are in a temporary database, so that memory is bounded.
 final class EvictionPlan {
     typealias Reason = EvictionReport.Reason
     typealias Hold = EvictionReport.Hold
@@ -11,7 +11,7 @@ final class EvictionPlan {
         let rank: Int64
         let object: Int64
         let usedAt: Double
-        /// The bytes on disk that this frees, if the policy has ``EvictionPolicy/minimumFree``.
+        /// The disk space that this frees in bytes, or 0 without ``EvictionPolicy/minimumFree``.
         let room: Int64
         let reported: EvictionReport.Victim
 
@@ -19,9 +19,10 @@ final class EvictionPlan {
 
         fileprivate init?(_ row: inout RowReader) throws {
             guard let reason = row.text().flatMap(Reason.init) else { return nil }
-            (rank, object, usedAt, room) = (
-                row.integer(), row.integer(), row.double(), row.integer()
-            )
+            rank = row.integer()
+            object = row.integer()
+            usedAt = row.double()
+            room = row.integer()
             reported = .init(
                 digest: try row.requireDigest(), size: row.integer(), reason: reason,
                 age: row.double())
@@ -39,7 +40,8 @@ final class EvictionPlan {
     private let directory: CacheDirectory
     private let database: DatabaseQueue
 
-    /// Reads the policy's manifests to their ends. SQLite chooses the place if `path` is nil.
+    /// Creates the database and reads all keys of the policy. If `path` is nil, SQLite chooses a
+    /// place for the database.
     init(
         _ policy: EvictionPolicy, index: CacheIndex, at path: String?, in directory: CacheDirectory
     ) throws {
@@ -71,7 +73,7 @@ final class EvictionPlan {
         CREATE TABLE main.kept_keys (key TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID;
         CREATE TABLE main.only_keys (key TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID;
         CREATE TABLE main.held (object INTEGER PRIMARY KEY, hold TEXT NOT NULL);
-        CREATE TABLE main.wanted (object INTEGER PRIMARY KEY);  -- the only ones to stay
+        CREATE TABLE main.wanted (object INTEGER PRIMARY KEY);  -- by EvictionPolicy.only
         CREATE TABLE main.victims (
             rank INTEGER PRIMARY KEY, object INTEGER NOT NULL, digest BLOB NOT NULL,
             size INTEGER NOT NULL, used_at REAL NOT NULL, room INTEGER NOT NULL,
@@ -79,10 +81,10 @@ final class EvictionPlan {
         );
         """
 
-    /// Decides about every object of the index. What was used since `runStart` is kept.
+    /// Chooses the objects to remove. Objects used since `runStart` are kept.
     func decide(at instant: Date, runStart: Date, free: Int64) throws -> Decision {
         try database.writeWithoutTransaction { db in
-            // The pages that all rows went through are not needed to remove some of them.
+            // Reading all rows filled the page cache, which is not needed any more.
             defer { db.releaseMemory() }
             var decision = Decision()
             let now = instant.timeIntervalSince1970
@@ -91,8 +93,8 @@ final class EvictionPlan {
                 try hold(db)
                 decision.all = try ObjectTally(db, "cache.objects")
                 var excess = EvictionExcess(policy: policy, left: decision.all, free: free)
-                // As if nothing were held: a held object that would be removed then counts as kept.
-                var wish = excess
+                // The excess if no object were held. Tells which held objects count as kept.
+                var unheldExcess = excess
                 let insert = try db.prepared(
                     """
                     INSERT INTO victims (object, digest, size, used_at, room, reason, age)
@@ -103,17 +105,17 @@ final class EvictionPlan {
                 while var row = try objects.next() {
                     if policy.isCancelled() { throw CancellationError() }
                     let object = try Object(&row, at: now)
-                    // The rest is read all the same: damage in any row must be found.
+                    // The remaining rows are read too, to find damage in any of them.
                     guard object.mandate != nil || excess.reason != nil else { continue }
                     let room = try room(of: object)
-                    // An object that frees no room is not removed for the sake of room.
+                    // Removing an object that frees no space would not help.
                     func useful(_ reason: Reason?) -> Reason? {
                         reason == .free && room == 0 ? nil : reason
                     }
-                    let isWished = (object.mandate ?? useful(wish.reason)) != nil
-                    if isWished { wish.take(object.size, freeing: room) }
+                    let isExcess = (object.mandate ?? useful(unheldExcess.reason)) != nil
+                    if isExcess { unheldExcess.take(object.size, freeing: room) }
                     if let hold = object.hold ?? runHold(on: object, since: runStart, instant) {
-                        guard isWished else { continue }
+                        guard isExcess else { continue }
                         decision.held[hold, default: .init()].add(object.size)
                     } else if let reason = object.mandate ?? useful(excess.reason) {
                         try insert.run(
@@ -138,6 +140,7 @@ final class EvictionPlan {
         }
     }
 
+    /// Returns the victim's report, with the resources that map to it.
     func named(_ victim: Victim) throws -> EvictionReport.Victim {
         var reported = victim.reported
         try database.unsafeRead { db in
@@ -155,7 +158,7 @@ final class EvictionPlan {
         return reported
     }
 
-    /// Damaged keys after `key` that are too old or not to be kept. Their objects are gone.
+    /// Returns the keys after `key` of damaged resources to forget, which have no objects any more.
     func damagedKeys(after key: String, at instant: Date, limit: Int) throws -> [String] {
         try database.unsafeRead { db in
             try db.prepared(
@@ -175,7 +178,7 @@ final class EvictionPlan {
         }
     }
 
-    /// Detaches the index, so that a connection that can fold its log closes it last.
+    /// Detaches the index, so that the last connection to it is one that can checkpoint the log.
     func close() throws { try database.close() }
 
     private struct Object {
@@ -183,7 +186,7 @@ final class EvictionPlan {
         let digest: Digest
         let size: Int64
         let usedAt: Double
-        /// In seconds; nil if no clock that was right has recorded it.
+        /// In seconds; nil if the recorded time comes from a clock that was not set.
         let age: Double?
         let hold: Hold?
         let mandate: Reason?
@@ -202,8 +205,8 @@ final class EvictionPlan {
     }
 
     private func hold(_ db: Database) throws {
-        // Cross joins, which SQLite does not reorder: the keys are looked up among the resources.
-        // What a manifest and a pin hold is reported as the manifest's.
+        // SQLite does not reorder a CROSS JOIN, so it looks up each key among the resources. An
+        // object held by a manifest and a pin is reported as held by the manifest.
         for (table, hold) in [("main.kept_keys", Hold.manifest), ("cache.pins", .pin)] {
             try db.execute(
                 sql: """
@@ -218,9 +221,9 @@ final class EvictionPlan {
                 """)
     }
 
-    /// Returns a statement for all objects in the order of removal: first those that must go with
-    /// any limits, then those that alone exceed the maximum size, because no other object makes
-    /// room for them. An object without a right time counts as used now.
+    /// Returns a statement for all objects in the order of removal. Objects that must be removed
+    /// whatever the limits come first. Objects larger than the maximum size follow, because
+    /// removing other objects does not help. An object without a valid time counts as used now.
     private func objects(_ db: Database, at now: Double) throws -> PreparedStatement {
         let statement = try db.prepared(
             """
@@ -232,15 +235,15 @@ final class EvictionPlan {
                 iif(o.\(policy.order.clock) < ?1, ?3, o.\(policy.order.clock)) AS since
             FROM cache.objects o LEFT JOIN main.held h ON h.object = o.id
                 LEFT JOIN main.wanted w ON w.object = o.id
-            ORDER BY mandate IS NULL, mandate IS NULL AND o.size <= ?5,
-                \(policy.order.sortKey), o.digest
+            ORDER BY mandate IS NULL, mandate IS NULL AND o.size <= ?5, since, o.digest
             """)
         try statement.bind(
             ObjectUse.earliest, policy.only != nil, now, policy.maximumAge, policy.maximumBytes)
         return statement
     }
 
-    /// A use in the future may be that of a running process whose clock is ahead.
+    /// Returns `.run` if a run in progress may have used an object. A use in the future counts too,
+    /// because the clock of that run may be ahead.
     private func runHold(on object: Object, since start: Date, _ instant: Date) -> Hold? {
         let end = start < instant ? .infinity : instant.timeIntervalSince1970 + Freshness.clockSkew
         return object.usedAt >= start.timeIntervalSince1970 && object.usedAt <= end ? .run : nil

@@ -1,56 +1,55 @@
 import Foundation
 import LarderCore
 
-/// What an eviction removes, and what it keeps.
+/// The limits of an eviction, and the objects that it keeps.
 public struct EvictionPolicy {
-    /// Hands over keys of resources, in any order, one at a time.
+    /// Calls `add` with each key of a set of resources, in any order.
     public typealias Keys = (_ add: (String) throws -> Void) throws -> Void
 
     /// The maximum sum of the objects' sizes, in bytes. Default: nil, no limit.
     public var maximumBytes: Int64?
     /// The maximum number of objects. Default: nil, no limit.
     public var maximumObjects: Int?
-    /// The age in seconds from which objects are removed. Default: nil, no limit.
+    /// The age in seconds at which objects are removed. Default: nil, no limit.
     public var maximumAge: TimeInterval?
-    /// The minimum of free bytes on the cache's file system. Default: nil, no limit.
+    /// The minimum number of free bytes on the cache's file system. Default: nil, no limit.
     public var minimumFree: Int64?
-    /// Which objects are removed first. Default: the least recently used.
+    /// The order of removal. Default: least recently used first.
     public var order = EvictionOrder.used
-    /// Resources whose objects are kept in any case. Default: nil, only the pinned ones.
+    /// Resources whose objects are always kept. Pinned objects are always kept, too. Default: nil.
     public var keep: Keys?
-    /// The only resources whose objects are kept. Default: nil, all.
+    /// The resources whose objects may stay. All other objects are removed. Default: nil, all may
+    /// stay.
     public var only: Keys?
-    /// The minimum age in seconds of leftovers that are removed: a process may be about to need a
-    /// younger one. Default: an hour.
+    /// The minimum age in seconds of leftover files to remove. A running process may still need
+    /// younger ones. Default: one hour.
     public var grace: TimeInterval = 3_600
-    /// Whether nothing is removed, and the report tells what would be. Default: false.
+    /// Whether to remove nothing, and only report what would be removed. Default: false.
     public var isDryRun = false
-    /// Called often once the keys are read. If it returns true, the eviction ends within moments,
-    /// and the report tells what was removed. Default: returns false.
+    /// Called often after the keys have been read. If it returns true, the eviction stops soon and
+    /// reports what it has removed. Default: never cancelled.
     public var isCancelled: () -> Bool = { false }
 
-    /// A policy that removes only leftovers.
+    /// Creates a policy that removes only leftover files.
     public init() {}
 }
 
-/// Which objects are evicted first.
+/// The order in which objects are evicted.
 public struct EvictionOrder: Sendable, Equatable {
     /// The name of the order on the command line.
     public let name: String
-    /// The column of `objects` that an object's age counts from.
+    /// The column of `objects` with the start of an object's age.
     let clock: String
-    /// The SQL expression of ``EvictionPlan`` to sort by. Default: the time of the age.
-    var sortKey = "since"
 
-    /// The least recently used first.
+    /// Least recently used first.
     public static let used = EvictionOrder(name: "used", clock: "used_at")
-    /// Those whose bytes were stored first.
+    /// Least recently stored first.
     public static let fetched = EvictionOrder(name: "fetched", clock: "stored_at")
     /// All orders.
     public static let all = [used, fetched]
 }
 
-/// By how much a cache exceeds its limits while its objects are removed one by one.
+/// The limits that a cache still exceeds, updated with each object that is removed.
 struct EvictionExcess {
     let policy: EvictionPolicy
     private(set) var left: ObjectTally
@@ -58,7 +57,7 @@ struct EvictionExcess {
 
     var missed: [EvictionReport.Reason] { Self.limits.filter(isMissed) }
 
-    /// The first of them. It is asked for every object, so it makes no list.
+    /// The first missed limit. Allocates no array, because it is read for every object.
     var reason: EvictionReport.Reason? { Self.limits.first(where: isMissed) }
 
     private static let limits: [EvictionReport.Reason] = [.size, .count, .free]

@@ -1,67 +1,67 @@
 import GRDB
 import LarderCore
 
-/// What an eviction removed, what it kept and why.
+/// The objects that an eviction removed and kept, with the reasons.
 public struct EvictionReport: Sendable {
-    /// Why an object is removed.
+    /// The reason why an object is removed.
     public enum Reason: String, Sendable, CaseIterable {
-        /// No manifest of ``EvictionPolicy/only`` names it.
+        /// The object is not in ``EvictionPolicy/only``.
         case only
-        /// It was too old.
+        /// The object exceeds ``EvictionPolicy/maximumAge``.
         case age
-        /// There were too many bytes.
+        /// The cache exceeds ``EvictionPolicy/maximumBytes``.
         case size
-        /// There were too many objects.
+        /// The cache exceeds ``EvictionPolicy/maximumObjects``.
         case count
-        /// Too little was free on the disk.
+        /// The disk has less free space than ``EvictionPolicy/minimumFree``.
         case free
     }
 
-    /// Why an object that should be removed is kept.
+    /// The reason why an object that exceeds the limits is kept.
     public enum Hold: String, Sendable, CaseIterable {
-        /// A manifest of ``EvictionPolicy/keep`` names it.
+        /// The object is in ``EvictionPolicy/keep``.
         case manifest
-        /// It is pinned.
+        /// The object is pinned.
         case pin
-        /// A run in progress has stored or used it.
+        /// A run in progress has stored or used the object.
         case run
     }
 
     /// Files left over from interrupted runs.
     public enum Leftover: String, Sendable, CaseIterable {
-        /// Objects that no row mentions.
+        /// Objects without an index row.
         case orphans
         /// Directories of runs that have ended.
         case runs
-        /// Interrupted bodies.
+        /// Partial response bodies.
         case partials
-        /// Files that a repair moved away.
+        /// Files that a repair moved to `quarantine/`.
         case quarantined
-        /// Anything else in `tmp/`.
+        /// Other entries in `tmp/`.
         case temporaries
     }
 
-    /// An object that is removed.
+    /// A removed object.
     public struct Victim: Sendable, Equatable {
         /// The object's digest.
         public let digest: Digest
-        /// Its size in bytes.
+        /// The object's size in bytes.
         public let size: Int64
-        /// Why it is removed.
+        /// The reason for the removal.
         public let reason: Reason
-        /// The seconds since it was last used or stored, as the policy's order has it. 0 if only a
-        /// wrong clock has recorded it.
+        /// The seconds since the object was last used or stored, depending on the policy's order. 0
+        /// if the recorded time is invalid.
         public internal(set) var age: Double = 0
-        /// The first of the resources that resolve to it. Only in a dry run; nil if there is none.
+        /// The first resource that maps to the object. Set only by a dry run.
         public internal(set) var first: Name?
-        /// The number of resources that resolve to it. Only in a dry run.
+        /// The number of resources that map to the object. Set only by a dry run.
         public internal(set) var resources = 0
 
         /// The key and URL of a resource.
         public struct Name: Sendable, Equatable {
-            /// The key, as ``Resource/key`` has it.
+            /// The key (``Resource/key``).
             public let key: String
-            /// The URL it was last fetched from, as ``Resource/url`` has it.
+            /// The URL of the last download (``Resource/url``).
             public let url: String
 
             package var shownURL: String { url.shown(asURLOf: key) }
@@ -72,28 +72,28 @@ public struct EvictionReport: Sendable {
     public let isDryRun: Bool
     /// The removed objects, by reason.
     public internal(set) var evicted: [Reason: ObjectTally] = [:]
-    /// The objects that should be removed and are kept.
+    /// The objects that exceed the limits but are kept, by reason.
     public internal(set) var held: [Hold: ObjectTally] = [:]
-    /// The removed leftovers.
+    /// The removed leftover files, by kind.
     public internal(set) var swept: [Leftover: ObjectTally] = [:]
-    /// The objects that are left in the index.
+    /// The objects that remain in the index.
     public internal(set) var left = ObjectTally()
-    /// Whether it was cancelled before its end.
+    /// Whether the eviction was cancelled.
     public internal(set) var isInterrupted = false
-    /// The number of forgotten failures, which were too old or too many.
+    /// The number of recorded failures that were removed because they were too old or too many.
     public internal(set) var forgottenFailures = 0
-    /// Why it ended early: a failing disk, or another process's lock on the index. Or why files of
-    /// removed objects are left, which a later run sweeps.
+    /// The error that ended the eviction early: a failing disk, or another process's lock on the
+    /// index. Or the reason why files of removed objects remain, which a later eviction removes.
     public internal(set) var failure: CacheError?
-    /// The limits that are not met at its end.
+    /// The limits that the cache still exceeds.
     public internal(set) var missed: [Reason] = []
-    /// How long it took, in seconds.
+    /// The duration in seconds.
     public internal(set) var seconds: Double = 0
 
-    /// The report on a cache that does not exist: nothing to do.
+    /// Creates an empty report, for a cache that does not exist.
     public init(isDryRun: Bool) { self.isDryRun = isDryRun }
 
-    /// All removed objects.
+    /// The number and size of all removed objects.
     public var total: ObjectTally { evicted.values.reduce(into: ObjectTally(), +=) }
 
     var summary: String {
@@ -103,7 +103,7 @@ public struct EvictionReport: Sendable {
         let kept = held.values.reduce(0) { $0 + $1.count }
         return """
             \(isDryRun ? "would evict" : "evicted") \(total.count) objects (\(total.bytes) bytes\
-            \(reasons.map { ", \($0)" }.joined())), kept \(kept), left \(left.count)
+            \(reasons.map { ", \($0)" }.joined())), kept \(kept), remaining \(left.count)
             """
     }
 }

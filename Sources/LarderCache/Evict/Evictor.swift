@@ -2,25 +2,26 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Keeps a cache within its limits, beside other processes that use it.
+/// Removes objects until a cache is within its limits, while other processes use the cache.
 ///
-/// An object is removed in two transactions. The first deletes its rows. The second, once that is
-/// durable, removes the file if there is still no row for it. So a crash in between leaves a file
-/// without a row and never a row without a file. A store that puts the same bytes in its place
-/// meanwhile commits a row only if the file is there in the same transaction.
+/// An object is removed in two transactions. The first deletes its rows. When that is durable, the
+/// second removes the file, unless the object has a row again. So a crash can leave a file without
+/// a row, but never a row without a file. A store that writes the same object at the same time
+/// commits its row only if the file exists in that transaction.
 ///
-/// Rows and files alternate, ``fileLimit`` objects at a time. A durable commit makes the file
-/// system write every directory and inode that has lost a file since the last one. If that
-/// happened after every few files, it would take several times as long as the files.
+/// Rows and files are removed in steps of up to ``fileLimit`` objects. Each durable commit makes
+/// the file system write all directories and inodes that lost files since the last commit. With
+/// small steps, these writes would take several times as long as removing the files.
 struct Evictor {
     /// The maximum number of files to remove in one step. Their rows are deleted first.
     static let fileLimit = 4_096
-    /// If a step takes longer, the next is smaller: an interrupt waits for it.
+    /// If a step takes longer, the next step is smaller, because an interrupt waits for it.
     private static let fileTime = Duration.milliseconds(500)
-    /// With fewer bytes free, the plan is made elsewhere and steps are small: their log needs room.
+    /// Below this number of free bytes, the plan is not stored in the cache, and steps are small,
+    /// because SQLite's log needs disk space.
     static let tightness: Int64 = 8 << 20
     private static let tightLimit = 8
-    /// How often the remaining objects are decided about again if victims were used meanwhile.
+    /// The maximum number of plans. A new plan is needed if victims were used in the meantime.
     private static let passLimit = 5
 
     private let directory: CacheDirectory
@@ -29,7 +30,7 @@ struct Evictor {
     private let onProgress: (ObjectProgress) -> Void
     private let onVictim: (EvictionReport.Victim) throws -> Void
     private var report: EvictionReport
-    /// The bytes that removed files have freed. Counted, because a file system may free them later.
+    /// The size on disk of removed files. Counted, because a file system may free space later.
     private var freed: Int64 = 0
     private var before = ObjectTally()
     private let start = ContinuousClock.now
@@ -51,7 +52,7 @@ struct Evictor {
         let isReadOnly = policy.isDryRun || index == nil
         let run = isReadOnly ? nil : try RunDirectory(in: directory)
         let disk = try DiskSpace(of: directory.root)
-        // Where the disk is nearly full, SQLite finds another place for the plan.
+        // If the disk is nearly full, SQLite chooses another place for the plan.
         let path = isTight(disk) ? nil : run.map { directory.path(of: "eviction.sqlite", in: $0) }
         let plan = try index.map { try EvictionPlan(policy, index: $0, at: path, in: directory) }
         do {
@@ -59,7 +60,7 @@ struct Evictor {
             report.isInterrupted = policy.isCancelled()
             if let index, let plan {
                 freed = report.swept.values.reduce(0) { $0 + $1.bytes }
-                // A dry run writes nothing and needs no room. Its index may be read-only.
+                // A dry run writes nothing, so it needs no space, and its index may be read-only.
                 if isReadOnly || isTight(disk) {
                     try evict(plan, from: index, in: run, on: disk)
                 } else {
@@ -79,10 +80,10 @@ struct Evictor {
         _ plan: EvictionPlan, from index: CacheIndex, in run: RunDirectory?, on disk: DiskSpace
     ) throws {
         for _ in 0..<Self.passLimit {
-            // Before the index is read: a run may begin in between.
+            // Looked up before the index is read, because a run may begin in between.
             let now = Date()
             var runStart = try RunDirectory.oldestStart(in: directory, except: run?.name) ?? now
-            // The clock was set back, and that run may have used any object.
+            // The clock was set back, so that run may have used any object.
             if runStart > now { runStart = .distantPast }
             let decision = try plan.decide(at: now, runStart: runStart, free: disk.free + freed)
             before = decision.all
@@ -92,7 +93,7 @@ struct Evictor {
             report.left = decision.left
             let isWhole = try remove(plan, from: index, on: disk)
             if policy.isDryRun { return }
-            // Other processes may have stored meanwhile. Older objects make room for that, too.
+            // Other processes may have stored objects. Then older ones are removed as well.
             report.left = try index.objectTotals()
             report.missed = try missed(withFree: room(disk))
             if isWhole, Set(report.missed).subtracting([.free]).isSubset(of: decision.missed) {
@@ -120,7 +121,7 @@ struct Evictor {
         }
     }
 
-    /// Returns the free bytes as the file system has them, if necessary after a flush.
+    /// Returns the number of free bytes from the file system, after a flush if necessary.
     private func room(_ disk: DiskSpace) throws(CacheError) -> Int64 {
         let counted = disk.free + freed
         guard let limit = policy.minimumFree, !policy.isDryRun else { return counted }
@@ -130,7 +131,8 @@ struct Evictor {
         return try DiskSpace(of: directory.root).free
     }
 
-    /// Completes the report if the eviction was cancelled, or failed for the disk or a lock.
+    /// Completes the report if the cause is a cancellation, the disk or a lock. Else throws the
+    /// error again.
     private mutating func stop(_ error: any Error, on disk: DiskSpace) throws {
         let cause =
             (error as? DatabaseError).map { CacheError(index: "the eviction's plan", $0) }
@@ -149,8 +151,8 @@ struct Evictor {
         report.missed = missed(withFree: (try? room(disk)) ?? disk.free + freed)
     }
 
-    /// Removes all victims, and returns whether none had been used meanwhile. When it throws
-    /// `CancellationError`, the files of deleted rows are gone.
+    /// Removes all victims that were not used since the decision. Returns whether that was all of
+    /// them. If it throws `CancellationError`, the files of all deleted rows have been removed.
     private mutating func remove(
         _ plan: EvictionPlan, from index: CacheIndex, on disk: DiskSpace
     ) throws -> Bool {
@@ -172,7 +174,7 @@ struct Evictor {
                     for victim in batch { try count(victim, as: plan.named(victim)) }
                 } else if !batch.isEmpty {
                     let gone = try removeRows(of: batch, limit, from: index, &rank, &isWhole)
-                    // A reader may be in the way: then the log is folded later.
+                    // Fails if there is a reader. The log is then folded later.
                     if isTight { try? index.foldLog() }
                     rowless += gone.map(\.reported.digest)
                     for victim in gone { try count(victim, as: victim.reported) }
@@ -193,20 +195,20 @@ struct Evictor {
                 }
             }
         } catch {
-            // The room that they take may be what was missing.
+            // These files may take the space that was missing.
             _ = try? removal.removeFiles(of: rowless, in: index)
             throw error
         }
     }
 
-    /// Deletes the rows of as many victims as one transaction has time for, and returns these.
-    /// `rank` becomes that of the last, and `isWhole` false if one had been used meanwhile.
+    /// Deletes the rows of as many victims as one transaction has time for, and returns these
+    /// victims. Sets `rank` to the last one's. Sets `isWhole` to false if a victim was used.
     private func removeRows(
         of batch: [EvictionPlan.Victim], _ limit: Int, from index: CacheIndex, _ rank: inout Int64,
         _ isWhole: inout Bool
     ) throws(CacheError) -> [EvictionPlan.Victim] {
         var gone: [EvictionPlan.Victim] = []
-        // Made durable with all others before their files go.
+        // ObjectRemoval makes it durable before it removes files.
         try index.writeStep(isDurable: false) { db in
             let deadline = ContinuousClock.now + WriteStep.time
             var room = 2 * limit
@@ -249,8 +251,8 @@ struct Evictor {
 
     private enum Removal { case gone, spared, begun }
 
-    /// Deletes the rows of an object's resources and then its own, at most `room`, unless it was
-    /// used or pinned since the decision. Deposits and fresh hits are uses.
+    /// Deletes up to `room` rows, those of an object's resources and then its own, unless the
+    /// object was used or pinned since the decision. Deposits and fresh hits are uses.
     private static func removeRows(
         of victim: EvictionPlan.Victim, atMost room: inout Int, _ db: Database
     ) throws -> Removal {
@@ -274,10 +276,8 @@ struct Evictor {
 }
 
 extension Cache {
-    /// Opens the cache at `path` like ``open(at:wait:log:)``. If the disk is nearly full, it
-    /// removes expendable files first, because deleting takes room for the index's log.
-    ///
-    /// - Throws: ``CacheError``.
+    /// Opens the cache at `path` like ``open(at:wait:log:)``. If the disk is nearly full, removes
+    /// expendable files first, because an eviction needs disk space for SQLite's log.
     public static func openMakingRoom(
         at path: String, wait: LockWait = .none, log: CacheLog = .none
     ) throws(CacheError) -> Cache {
@@ -297,15 +297,15 @@ extension Cache {
         try? Durability.flush(directory.root)
     }
 
-    /// Removes leftovers, and then objects in the policy's order until its limits are met. Calls
-    /// `onVictim` for each, in order, once its rows are gone.
+    /// Removes leftover files, and then objects in the policy's order until its limits are met.
+    /// Calls `onVictim` for each removed object, in order, after its rows are deleted.
     ///
-    /// Other processes may use the cache meanwhile. Objects that a run in progress has stored,
-    /// that are used meanwhile or that are pinned are kept, and readers keep the files that they
-    /// have open. Manifests are read before anything is removed.
+    /// Other processes can use the cache at the same time. Pinned objects are kept, and so are
+    /// objects that a run in progress has stored or used. Open files remain readable. All keys of
+    /// the policy are read before any object is removed.
     ///
-    /// - Throws: ``CacheError``, `.storage` or `.unusable` if the cache is read-only and this is
-    ///   not a dry run; what the policy's keys or `onVictim` throw.
+    /// - Throws: A ``CacheError``, for example `.storage` or `.unusable` if the cache is read-only
+    ///   and this is not a dry run. Also errors from the policy's keys and from `onVictim`.
     public func evict(
         _ policy: EvictionPolicy,
         onVictim: @escaping (EvictionReport.Victim) throws -> Void = { _ in },

@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 
 extension Cache {
-    /// Pins resources, cached or not: no eviction removes their objects until they are unpinned.
-    /// Returns the number of keys that were not pinned, and how many of these are not cached.
+    /// Pins resources, so that no eviction removes their objects. The resources need not be cached.
+    /// Returns the number of newly pinned keys, and the number of these that are not cached.
     public func pin(_ keys: EvictionPolicy.Keys) throws -> (pinned: Int, absent: Int) {
         var absent = 0
         let pinned = try forEachStep(keys) { db, key in
@@ -25,7 +25,7 @@ extension Cache {
         }
     }
 
-    /// Removes pins, and returns the number of keys that were pinned.
+    /// Unpins resources, and returns the number of keys that were pinned.
     public func unpin(_ keys: EvictionPolicy.Keys) throws -> Int {
         try forEachStep(keys) { db, key in
             try db.prepared("DELETE FROM pins WHERE key = ?").run(key)
@@ -33,7 +33,7 @@ extension Cache {
         }
     }
 
-    /// Every pinned key, in their order.
+    /// Calls `body` for each pinned key, in order.
     public func forEachPin(_ body: (String) throws -> Void) throws {
         try index?.forEachPage(
             of: "key", ordered: "key", from: "pins", as: { try $0.requireText() }, key: { $0 }
@@ -58,7 +58,7 @@ extension Cache {
             if step.count == ObjectUse.stepLimit { try finishStep() }
         }
         if !step.isEmpty { try finishStep() }
-        // Pins can be had from nowhere else.
+        // Pins cannot be rebuilt from the objects.
         if count > 0 { index.trySnapshot() }
         return count
     }

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Removes what crashes and interruptions have left, if it is older than the policy's grace.
+/// Removes files left over from interrupted runs that are older than the policy's grace period.
 struct Sweeper {
     typealias Leftover = EvictionReport.Leftover
 
@@ -10,7 +10,7 @@ struct Sweeper {
     private let index: CacheIndex?
     private let isDryRun: Bool
     private let isCancelled: () -> Bool
-    /// Files that have changed since then are kept.
+    /// Files that have changed since this time are kept.
     private let limit: Date
 
     init(directory: CacheDirectory, index: CacheIndex?, policy: EvictionPolicy) {
@@ -22,12 +22,11 @@ struct Sweeper {
     }
 
     func run(_ swept: inout [Leftover: ObjectTally]) throws {
-        // Without grace: the lock on an abandoned run is free.
+        // A run's lock tells whether it has ended, so these need no grace period.
         var runs = ObjectTally()
         (runs.count, runs.bytes) = try RunDirectory.sweepAbandoned(
             in: directory, isDryRun: isDryRun)
         swept[.runs] = runs
-        // Anything in `tmp/` may be deleted.
         swept[.partials] = try sweep([CacheLayout.temporary, CacheLayout.partial]) { _, _ in true }
         swept[.temporaries] = try sweep([CacheLayout.temporary]) { name, status in
             !RunDirectory.isRun(name, status)
@@ -36,7 +35,7 @@ struct Sweeper {
         swept[.quarantined] = try sweep([CacheLayout.quarantine]) { name, _ in
             Quarantine.isOwn(name)
         }
-        // Without an index every object looks like one; it must be restored, not followed.
+        // Without an index, every object would look like an orphan.
         if let index { swept[.orphans] = try sweepOrphans(index) }
     }
 
@@ -76,7 +75,7 @@ struct Sweeper {
         return tally
     }
 
-    /// Old files of one fan-out directory that no row mentions: some may be about to get one.
+    /// Returns the files of a directory that have no row. Young files may still get one.
     private func orphans(
         _ byte: UInt8, _ tree: ObjectTree, _ root: FileDescriptor, _ index: CacheIndex
     ) throws(CacheError) -> [(digest: Digest, bytes: Int64)] {
@@ -96,7 +95,7 @@ struct Sweeper {
         return orphans
     }
 
-    /// A rename changes the status alone (rename(2)).
+    /// Checks both times, because a rename changes only the status (rename(2)).
     private var isOld: @Sendable (stat) -> Bool {
         { [limit] status in
             [status.modified, status.changed].allSatisfy {
