@@ -43,18 +43,14 @@ package final class LiveCache: @unchecked Sendable {
     }
 
     package func close() {
-        let cache = lock.withLock {
-            defer { self.cache = nil }
-            return self.cache
-        }
-        withExtendedLifetime(cache) {}
+        // Released without the lock, because closing may be slow.
+        withExtendedLifetime(lock.withLock { cache.take() }) {}
     }
 
     /// Closes the cache if it has no index, or if the index was replaced.
     @discardableResult
     package func closeIfReplaced() -> Bool {
         let index = Cache.indexFile(ofCacheAt: path)
-        // Released without the lock, because closing may be slow.
         let closed = lock.withLock { () -> Cache? in
             guard let cache else { return nil }
             let isSame =
@@ -63,8 +59,7 @@ package final class LiveCache: @unchecked Sendable {
                 }
             // Without an index, close: a prefetch may have written one since.
             guard !isSame || cache.indexURI == nil else { return nil }
-            self.cache = nil
-            return cache
+            return self.cache.take()
         }
         if closed != nil { log(.info, "\(path): the index was replaced; opening it again") }
         return closed != nil

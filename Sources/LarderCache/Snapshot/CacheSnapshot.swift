@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// A copy of a cache: the index as one file, and every object that it names, compared with its
-/// digest. It is made next to its place, made durable, and renamed.
+/// Copies a cache: the index as one file, and every object in it, with checked digests. The copy is
+/// made in a temporary directory next to its destination, made durable, and renamed.
 struct CacheSnapshot {
     let source: CacheDirectory
     let index: CacheIndex?
@@ -19,13 +19,13 @@ struct CacheSnapshot {
             var report = SnapshotReport()
             let draft = CacheLayout.index + ".draft"
             let database = try DatabaseFile(draft, in: copy).open(.making)
-            // The index first: an object that is stored from now on is not missed.
+            // The index is copied first, so that it has no object that is stored later.
             try index?.connections.reading { try $0.copy(to: database, unless: isCancelled) }
-            // Pages that lead to each other have rows without end, all of which would be copied.
+            // A cycle of pages would have endless rows to copy.
             let complaints = try database.read { try $0.complaints(isQuick: true, limit: 1) }
             if let complaint = complaints.first { throw DatabaseError.corruption(complaint) }
             try database.writeWithoutTransaction {
-                // It says that it has a log, and needs no journal: a failed draft is removed.
+                // The copied header asks for a log. A draft needs no journal either.
                 try $0.execute(sql: "PRAGMA journal_mode = OFF; PRAGMA foreign_keys = ON")
             }
             try IndexSchema.migrator.migrate(database)
@@ -34,7 +34,7 @@ struct CacheSnapshot {
                 try Int.fetchOne($0, sql: "SELECT count(*) FROM resources") ?? 0
             }
             if isCancelled() { throw CancellationError() }
-            // One file that a read-only medium can hold, and no larger than it must be.
+            // A compact single file, for read-only media.
             try database.compact(into: DatabaseFile(CacheLayout.index, in: copy))
             try database.close()
             guard unlinkat(copy.root.raw, draft, 0) == 0 else {
@@ -52,7 +52,8 @@ struct CacheSnapshot {
         }
     }
 
-    /// Copies what the new index names, ordered by digest, and drops the rows of the rest.
+    /// Copies the objects of the new index in the order of their digests. Deletes the rows of
+    /// objects that cannot be copied.
     private func copyObjects(
         of database: DatabaseQueue, to copy: CacheDirectory, _ report: inout SnapshotReport
     ) throws {
@@ -82,10 +83,9 @@ struct CacheSnapshot {
                     report.objects += 1
                     report.bytes += size
                     if size != object.size { resized.append((object.digest, size)) }
-                case .brokenOff: throw CancellationError()
                 case .damaged, .unreadable:
                     left.append(object.digest)
-                    // Its row again, after its file: an eviction deletes the one before the other.
+                    // An eviction deletes the row before the file.
                     if try index?.object(object.digest) == nil {
                         report.evicted += 1
                     } else if case .unreadable = copied {
@@ -106,16 +106,16 @@ struct CacheSnapshot {
             for digest in left { try delete.run(digest) }
             let resize = try db.prepared("UPDATE objects SET size = ?2 WHERE digest = ?1")
             for (digest, size) in resized { try resize.run(digest, size) }
-            // An older version's index has no such table.
+            // The index of an older version lacks this table.
             if try db.tableExists("damaged") { try db.execute(sql: "DELETE FROM damaged") }
         }
     }
 
-    private enum Copied { case whole(size: Int64), damaged, unreadable, brokenOff }
+    private enum Copied { case whole(size: Int64), damaged, unreadable }
 
     private func copyBytes(
         of object: StoredObject, into fanOut: FileDescriptor, _ reader: ObjectReader
-    ) throws(CacheError) -> Copied {
+    ) throws -> Copied {
         let file: FileDescriptor
         do throws(CacheError) {
             file = try source.open(object.digest)
@@ -129,7 +129,7 @@ struct CacheSnapshot {
         do throws(CacheError) {
             read = try reader.digest(file, expecting: object.digest, isCancelled: isCancelled) {
                 (bytes) throws(CacheError) in
-                // Holes stay holes: written as zeros, they could fill the disk.
+                // Writing holes as zeros could fill the disk.
                 if bytes.contains(where: { $0 != 0 }) {
                     try target.write(bytes)
                 } else {
@@ -141,7 +141,7 @@ struct CacheSnapshot {
             unlinkat(fanOut.raw, object.digest.hex, 0)
             return .unreadable
         }
-        guard let read else { return .brokenOff }
+        guard let read else { throw CancellationError() }
         guard read.digest == object.digest else {
             unlinkat(fanOut.raw, object.digest.hex, 0)
             return .damaged
@@ -153,20 +153,19 @@ struct CacheSnapshot {
     }
 }
 
-/// Where a copy of a cache is to be, and where it is made: next to it, under a name of its own. The
-/// directory around both may belong to another user, who can replace what is in it at any time. So
-/// the copy is made and removed through its descriptor.
+/// The destination of a snapshot and its temporary directory next to it. Their parent may belong to
+/// another user, who can replace both at any time, so the copy is made and removed by descriptor.
 struct SnapshotPlace {
     private let path: String
     private let name: String
     private let parent: FileDescriptor
     private let stagingName: String
-    /// Locked while this is open. What a killed process has left is not, and is swept later.
+    /// Locked while it is open. One without a lock was left by a killed process.
     let staging: FileDescriptor
     let stagingPath: String
 
-    /// - Throws: ``CacheError`` `.unusable` if the place is taken, lies beneath `source` or behind
-    ///   another user's link, `.missing` if there is no directory that it could be in.
+    /// - Throws: `.unusable` if the destination exists, is inside `source`, or is behind another
+    ///   user's link. `.missing` if its parent directory does not exist.
     init(_ path: String, outside source: CacheDirectory) throws(CacheError) {
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
         self.path = path
@@ -178,24 +177,22 @@ struct SnapshotPlace {
         do throws(CacheError) {
             parent = try UsersPath(folder).directory()
         } catch  where error.errno == ENOENT {
-            throw CacheError(.missing, subject: folder, message: "there is no such directory")
+            throw CacheError(.missing, subject: folder, message: "the directory does not exist")
         }
         if try parent.lies(in: source.root) {
-            throw refusal("lies in the cache that is to be copied")
+            throw refusal("is inside the cache; choose another directory")
         }
         if let status = try parent.status(of: name) {
             guard try status.st_dev == parent.status().st_dev else {
-                throw refusal("is a file system of its own; name a directory in it")
+                throw refusal("is a mount point; choose a directory inside it")
             }
-            guard status.isDirectory else {
-                throw refusal("is there already, and not a directory; name a place for the copy")
-            }
+            guard status.isDirectory else { throw refusal("already exists and is not a directory") }
             guard try parent.directory(name).names().isEmpty else {
-                throw refusal("is there already, and not empty")
+                throw refusal("already exists and is not empty")
             }
         }
         try Self.sweep(name, beneath: parent)
-        // Shared, as the cache that is made in it has it.
+        // A shared lock, because opening the new cache takes another one.
         (stagingName, staging) = try parent.makeLockedDirectory(LOCK_SH) { [name] in
             let serial = String(UInt64.random(in: .min ... .max), radix: 36)
             return ".\(name).\(serial)\(Self.suffix)"
@@ -205,7 +202,7 @@ struct SnapshotPlace {
 
     private static let suffix = ".partial"
 
-    /// Removes what was left of copies to the same place whose processes were killed.
+    /// Removes the temporary directories of killed processes for the same destination.
     private static func sweep(_ name: String, beneath parent: FileDescriptor) throws(CacheError) {
         for staging in try parent.names() {
             let start = ".\(name)."
@@ -214,7 +211,7 @@ struct SnapshotPlace {
             guard UInt64(serial, radix: 36) != nil,
                 (start + serial + suffix).utf8.elementsEqual(staging.utf8),
                 let left = parent.lockAbandoned(staging),
-                // What another user has put there stays.
+                // Another user's directory stays.
                 try left.status().st_uid == geteuid()
             else { continue }
             parent.remove(left, named: staging)
@@ -230,7 +227,7 @@ struct SnapshotPlace {
             }
         }
         try confirm(stagingName)
-        // An empty directory gives way to another (rename(2)); anything else does not.
+        // Replaces an empty directory, and nothing else (rename(2)).
         guard renameat(parent.raw, stagingName, parent.raw, name) == 0 else {
             throw CacheError("rename", subject: path, errno: errno)
         }
@@ -241,37 +238,37 @@ struct SnapshotPlace {
     func discard() { parent.remove(staging, named: stagingName) }
 }
 
-/// What a copy of a cache has, and what it lacks.
+/// The contents of a snapshot, and the objects that it lacks.
 public struct SnapshotReport: Sendable, Equatable {
-    /// Objects that were copied, each compared with its digest.
+    /// The number of copied objects, all with the right digests.
     public internal(set) var objects = 0
-    /// The sum of their sizes.
+    /// The size of the copied objects in bytes.
     public internal(set) var bytes: Int64 = 0
-    /// URLs and keys that resolve to one of them.
+    /// The number of resources that map to copied objects.
     public internal(set) var resources = 0
-    /// Objects that were evicted between the copy of the index and their turn.
+    /// The number of objects that were evicted before they could be copied.
     public internal(set) var evicted = 0
-    /// Objects that were not whole, and are left out; ``Cache/verify(_:onProgress:)`` says more.
+    /// Damaged objects, which are not copied. For details, use ``Cache/verify(_:onProgress:)``.
     public internal(set) var damaged: [Digest] = []
-    /// Objects that could not be read, which says nothing about their bytes, and are left out.
+    /// Objects that could not be read and are not copied. Their bytes may be intact.
     public internal(set) var unreadable: [Digest] = []
-    /// How long it took.
+    /// The duration in seconds.
     public internal(set) var seconds: Double = 0
 
-    /// Whether the copy has every object that the index has.
+    /// Whether no object is damaged or unreadable.
     public var hasAllObjects: Bool { damaged.isEmpty && unreadable.isEmpty }
 }
 
 extension Cache {
-    /// Writes a consistent copy of the cache beside others who read and write it: one index file
-    /// without a log, and every object that it names. The copy opens on a read-only medium, and as
-    /// a cache of its own. Calls `onProgress` after every object.
+    /// Writes a consistent copy of the cache, while other processes read and write the cache. The
+    /// copy is a cache with a single index file and can be opened on a read-only medium.
     ///
     /// - Parameters:
-    ///   - path: where; nothing may be there, or an empty directory.
-    ///   - isCancelled: called often. If it returns true, the copy ends and is removed within
-    ///     moments. Default: never.
-    /// - Throws: ``CacheError``, `.unusable` if the place is taken or lies in the cache;
+    ///   - path: The destination. It must not exist, or must be an empty directory.
+    ///   - isCancelled: Called often. If it returns true, the copy stops soon and is removed.
+    ///     Default: never cancelled.
+    ///   - onProgress: Called after every object.
+    /// - Throws: A ``CacheError``: `.unusable` if the destination exists or is inside the cache.
     ///   `CancellationError`.
     public func snapshot(
         to path: String, isCancelled: @escaping () -> Bool = { false },

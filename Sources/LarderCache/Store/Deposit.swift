@@ -1,44 +1,44 @@
 import Foundation
 import LarderCore
 
-/// The result of one fetch, to be recorded with the next batch. A class, since it is large to copy.
+/// The result of a fetch, to be recorded in the next batch. A class, because it is large to copy.
 package final class Deposit: Sendable {
     package enum Content: Sendable {
-        /// Bytes that were staged by ``Store/stage(_:digest:attributes:)``.
+        /// New bytes from ``Store/stage(_:digest:attributes:)``.
         case staged(StagedObject)
-        /// The object it had before: its origin answered 304.
+        /// The existing object, after a response 304.
         case unchanged(Digest)
-        /// The object it had before, and nothing new: its origin answered 304, and that this may
-        /// not be stored. The resource stays as it was.
+        /// The existing object, after a response 304 that must not be stored. The resource does not
+        /// change.
         case kept(Digest)
-        /// What is not to be stored: the resource stays as it was, and did not fail.
+        /// A response that must not be stored. The resource does not change.
         case unstored
-        /// The fetch failed, which is remembered. The resource stays as it was.
+        /// A failed fetch. The failure is recorded, and the resource does not change.
         case failed(code: String, status: Int?)
     }
 
-    /// What the caller knows of it, handed back with the outcome.
+    /// The caller's data, returned with the outcome.
     package let context: (any Sendable)?
-    /// What the resource will be looked up by: a ``ResourceKey``.
+    /// The resource's ``ResourceKey``.
     package let key: String
     package let url: String
-    /// Where redirects led, if that is another URL: whose validators they are.
+    /// The URL of the validators, if redirects led to another URL.
     package let responseURL: String?
     package let validators: Validators
-    /// Tells the variant from others that the same URL may select; nil if none does.
+    /// Identifies the variant (`Vary`) of the response; nil if the URL has no variants.
     package let variant: Digest?
-    /// Until when the redirects may be used without asking again; nil if there were none.
+    /// The time until which the redirects are fresh; nil if there were none.
     package let redirectsFreshUntil: Date?
     package let receivedAt: Date
-    /// Seconds from the request to the response's end.
+    /// Seconds from the request to the end of the response.
     package let delay: TimeInterval
     package let content: Content
 
     package init(
         context: (any Sendable)? = nil, key: String, url: String, responseURL: String? = nil,
         validators: Validators = Validators(), variant: Digest? = nil,
-        redirectsFreshUntil: Date? = nil, receivedAt: Date,
-        delay: TimeInterval = 0, content: Content
+        redirectsFreshUntil: Date? = nil, receivedAt: Date, delay: TimeInterval = 0,
+        content: Content
     ) {
         self.context = context
         self.key = key
@@ -51,18 +51,20 @@ package final class Deposit: Sendable {
         self.delay = delay
         self.content = content
     }
+
+    var staged: StagedObject? { if case .staged(let object) = content { object } else { nil } }
 }
 
-/// Bytes in the run's directory or already in the cache, for the deposits of one batch.
+/// An object whose bytes are in the run's directory or already in the cache.
 package struct StagedObject: Sendable {
     package let digest: Digest
     package let size: Int64
     package let attributes: ObjectAttributes
-    /// The staged file; nil if the index vouches for an object with this digest.
+    /// The staged file; nil if the object is already in the cache.
     let file: String?
 }
 
 package protocol Depositor: AnyObject, Sendable {
-    /// Receives the outcomes of its own deposits of a batch, in order, on the store's queue.
+    /// Receives the outcomes of its own deposits in a batch, in order, on the store's queue.
     func committed(_ outcomes: [Store.Outcome])
 }

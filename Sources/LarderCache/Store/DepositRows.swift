@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Writes the rows of what is deposited. For the length of one transaction.
+/// Writes the rows of deposits in one transaction.
 struct DepositRows {
     private let find: PreparedStatement
     private let insert: PreparedStatement
@@ -11,7 +11,7 @@ struct DepositRows {
     private let add: PreparedStatement
     private let renew: PreparedStatement
     private let move: PreparedStatement
-    /// Ends the repair of a resource; nil if none is damaged, as is the rule.
+    /// Nil in the usual case that no resource is damaged.
     private let mend: PreparedStatement?
     private let db: Database
 
@@ -23,8 +23,8 @@ struct DepositRows {
             INSERT INTO objects (digest, size, media_type, width, height, stored_at, used_at)
             VALUES (?, ?, ?, ?, ?, ?, ?)
             """)
-        // Never back: a clock that was not set would have the object evicted. But an eviction that
-        // has decided about it sees that something has happened.
+        // The time never goes back, because a wrong clock would get the object evicted. It always
+        // changes, so that an eviction in progress notices the use.
         touch = try db.prepared(
             """
             UPDATE objects SET used_at = CASE WHEN ?1 >= used_at THEN ?1 ELSE used_at + 0.001 END
@@ -35,8 +35,8 @@ struct DepositRows {
             UPDATE objects SET media_type = ?, width = ?, height = ?
             WHERE id = ? AND media_type IS NULL
             """)
-        // Not one statement with DO UPDATE: as that may change a foreign key, SQLite keeps copies
-        // of all pages that each touches, in 64 KB of memory taken for it.
+        // Not a single statement with DO UPDATE: because that may change a foreign key, SQLite
+        // allocates 64 KB each time for copies of the pages that it touches.
         add = try db.prepared(
             """
             INSERT INTO resources (key, url, object, etag, last_modified, date, age,
@@ -56,18 +56,18 @@ struct DepositRows {
         move = try db.prepared("UPDATE resources SET object = ? WHERE key = ?")
     }
 
-    /// Returns the row of an existing object, used at `instant`; nil if it was evicted.
+    /// Records a use of an object, and returns its row; nil if it was evicted.
     func use(_ digest: Digest, at instant: Date) throws -> Int64? {
         guard let row = try find.firstInteger(digest) else { return nil }
         try touch.run(instant.timeIntervalSince1970, row)
         return row
     }
 
-    /// Returns its row, used at `instant` or inserted with this run's bytes; nil if it was evicted.
+    /// Records a use of an object or inserts it, and returns its row; nil if it was evicted.
     func record(_ object: StagedObject, isGone: Bool, at instant: Date) throws -> Int64? {
         let attributes = object.attributes
         if let row = try use(object.digest, at: instant) {
-            // It may have been adopted from the tree, or stored as any content.
+            // An object rebuilt from its file, or stored as other content, lacks attributes.
             if let mediaType = attributes.mediaType {
                 try describe.run(mediaType, attributes.width, attributes.height, row)
             }
@@ -95,7 +95,7 @@ struct DepositRows {
                 freshUntil.timeIntervalSince1970)
             return db.changesCount > 0
         }
-        // What has not changed has most likely a row of this object.
+        // An unchanged resource most likely has this object.
         if case .unchanged = deposit.content, try ran(renew) { return }
         if try ran(add) || ran(renew) { return }
         try move.run(object, deposit.key)
@@ -104,7 +104,8 @@ struct DepositRows {
 }
 
 extension RunDirectory {
-    /// Renames staged files to their digests by directory. Returns why some could not be renamed.
+    /// Moves staged files to their places, one directory after another. Returns the errors of files
+    /// that could not be moved.
     func publish(
         _ files: [Digest: String], in cache: CacheDirectory
     ) throws(CacheError) -> [Digest: CacheError] {

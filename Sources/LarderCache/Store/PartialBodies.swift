@@ -1,12 +1,12 @@
 import Foundation
 import LarderCore
 
-/// Interrupted bodies in `tmp/partial/`, named by the digests of their URLs, each with a trailer. A
-/// run takes one by moving it, so that two processes never write to the same.
+/// Interrupted response bodies in `tmp/partial/`, named by the digests of their URLs. A run moves a
+/// body to its own directory to claim it, so that two processes never write to the same file.
 package final class PartialBodies: Sendable {
     private let temporary: FileDescriptor
-    private let run: RunDirectory
-    /// What is there as far as this run knows, so that a URL without one costs no system call.
+    fileprivate let run: RunDirectory
+    /// The known files. A URL without a partial body costs no system call.
     private let names: Locked<Set<String>>
 
     init(in directory: CacheDirectory, run: RunDirectory) throws(CacheError) {
@@ -15,7 +15,7 @@ package final class PartialBodies: Sendable {
         var names: Set<String> = []
         if let partial = try? temporary.directory(CacheLayout.partial) {
             for name in (try? partial.names()) ?? [] {
-                // If nobody came back for it in a week, its URL may not be asked for any more.
+                // A body that was not resumed within a week is removed.
                 if let status = try? partial.status(of: name),
                     status.modified.tv_sec < time(nil) - 7 * 86_400
                 {
@@ -28,32 +28,30 @@ package final class PartialBodies: Sendable {
         self.names = Locked(names)
     }
 
-    /// Whether there is a beginning of a URL's body, as far as this run knows.
+    /// Whether this run knows a partial body of a URL.
     package func has(_ url: String) -> Bool {
         guard names.withLock({ !$0.isEmpty }) else { return false }
         let name = Self.name(of: url)
         return names.withLock { $0.contains(name) }
     }
 
-    /// Claims the whole beginning of a URL's body until it is put back. Reads all of it.
+    /// Claims the partial body of a URL, and reads the file to check its digest.
     package func take(_ url: String) -> PartialBody? {
         guard names.withLock({ !$0.isEmpty }) else { return nil }
         let name = Self.name(of: url)
         guard names.withLock({ $0.remove(name) }) != nil,
-            let partial = try? open(create: false)
+            let partial = try? temporary.directory(CacheLayout.partial)
         else { return nil }
         let claimed = run.uniqueName()
         guard renameat(partial.raw, name, run.directory.raw, claimed) == 0 else {
-            // The URL is fetched from its beginning, and nobody would come back for this one.
+            // A new download has started, so this partial body can no longer be resumed.
             unlinkat(partial.raw, name, 0)
             return nil
         }
-        guard
-            let file = try? run.directory.open(claimed, flags: O_RDWR | O_NONBLOCK),
-            // It will be written to: somebody may have it under another name, too.
-            let status = try? file.status(),
-            status.isRegularFile, status.st_nlink == 1,
-            // Its trailer may state the length of a hole.
+        // The file is going to be written, so it must have no other name. It must not be sparse,
+        // because all of it is read.
+        guard let file = try? run.directory.open(claimed, flags: O_RDWR | O_NONBLOCK),
+            let status = try? file.status(), status.isRegularFile, status.st_nlink == 1,
             status.st_size <= status.plausibleBytes,
             let trailer = PartialTrailer(of: file),
             let hasher = Self.digest(of: file, trailer)
@@ -64,8 +62,10 @@ package final class PartialBodies: Sendable {
         return PartialBody(trailer, in: self, name: name, hasher: hasher, claim: (claimed, file))
     }
 
-    /// Keeps the received part of a body if it is longer than ``StagedBody/memoryLimit``, with the
-    /// strong ETag or date that tells its version. The body cannot be used afterwards.
+    /// Keeps the received part of a body if it is larger than ``StagedBody/memoryLimit``. The body
+    /// cannot be used afterwards.
+    ///
+    /// - Parameter validator: The strong ETag or date of the resource's version.
     package func keep(
         _ body: StagedBody, of url: String, validator: String, fields: Validators,
         totalBytes: Int64?
@@ -82,25 +82,18 @@ package final class PartialBodies: Sendable {
     }
 
     func put(_ file: String, back name: String) {
-        guard let partial = try? open(create: true),
+        guard let partial = try? temporary.directory(CacheLayout.partial, create: true),
             renameat(run.directory.raw, file, partial.raw, name) == 0
         else { return run.remove(file) }
         names.withLock { _ = $0.insert(name) }
     }
 
-    func discard(_ file: String) { run.remove(file) }
-
-    /// Removes the directory if nothing is in it; whoever wants to keep a body makes it again.
+    /// Removes the directory if it is empty.
     func close() { unlinkat(temporary.raw, CacheLayout.partial, AT_REMOVEDIR) }
 
-    private func open(create: Bool) throws(CacheError) -> FileDescriptor {
-        try temporary.directory(CacheLayout.partial, create: create)
-    }
+    private static func name(of url: String) -> String { url.sha256Hex }
 
-    /// A URL may be longer than a file's name, and hold what should not stand in one.
-    private static func name(of url: String) -> String { Digest(of: Data(url.utf8)).hex }
-
-    /// The state after the last byte; nil if the bytes are not those that were received.
+    /// Returns the digest state after the last byte, or nil if the bytes have changed.
     private static func digest(of file: FileDescriptor, _ trailer: PartialTrailer) -> RunningDigest?
     {
         var hasher = RunningDigest()
@@ -119,11 +112,12 @@ package final class PartialBodies: Sendable {
     }
 }
 
-/// The beginning of a body, claimed by one transfer that may continue it; removed unless put back.
+/// A partial body claimed by one transfer, which may resume it. It is removed unless it is put
+/// back.
 package final class PartialBody: Sendable {
-    /// Says which version of the resource the bytes are of: a strong ETag, or a date.
+    /// The strong ETag or date of the resource's version.
     package let validator: String
-    /// The fields of its response, which that of the rest may omit (RFC 9110, section 15.3.7).
+    /// The fields of the first response. A response 206 may omit them (RFC 9110, section 15.3.7).
     package let fields: Validators
     package let count: Int64
     package let totalBytes: Int64?
@@ -148,16 +142,17 @@ package final class PartialBody: Sendable {
     }
 
     deinit {
-        if let claim = take() { bodies.discard(claim.name) }
+        if let claim = claim.withLock({ $0.take() }) { bodies.run.remove(claim.name) }
     }
 
     package func putBack() {
-        if let claim = take() { bodies.put(claim.name, back: name) }
+        if let claim = claim.withLock({ $0.take() }) { bodies.put(claim.name, back: name) }
     }
 
-    /// Gives its file away, without the trailer, and the digest's state after the last byte.
+    /// Returns the file without the trailer, and the digest state after the last byte. The caller
+    /// owns the file.
     func handOver() throws(CacheError) -> (file: RunFile?, hasher: RunningDigest) {
-        guard let claim = take() else {
+        guard let claim = claim.withLock({ $0.take() }) else {
             throw CacheError(.unusable, subject: name, message: "the partial body is in use")
         }
         guard ftruncate(claim.descriptor.raw, off_t(count)) == 0,
@@ -165,25 +160,19 @@ package final class PartialBody: Sendable {
         else { throw claim.descriptor.failure("truncate") }
         return (claim, hasher)
     }
-
-    private func take() -> RunFile? {
-        claim.withLock { claim in
-            defer { claim = nil }
-            return claim
-        }
-    }
 }
 
-/// What stands behind the bytes in a partial body's file.
+/// The trailer of a partial body's file, after the received bytes.
 struct PartialTrailer: Codable {
     let validator: String
     let fields: Validators
     let count: Int64
     let totalBytes: Int64?
-    /// SHA-256 of the bytes, in hexadecimal: a power cut may damage a file that was never synced.
+    /// The SHA-256 digest of the received bytes, in hexadecimal. The file was never synced, so a
+    /// power cut may damage it.
     let digest: String
 
-    /// The last bytes of every such file, after four that give the length of what precedes them.
+    /// The last bytes of the file. The four bytes before are the length of the JSON text.
     private static let mark = Array("larderpb".utf8)
     private static let longest = 16 << 10
 

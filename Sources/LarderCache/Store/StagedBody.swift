@@ -1,26 +1,26 @@
 import Foundation
 import LarderCore
 
-/// A response body on its way into the cache. Up to ``memoryLimit`` it stays in memory. Longer ones
-/// are written on another queue, so that the receiving thread never waits for the disk.
+/// A response body that is being received. A body up to ``memoryLimit`` stays in memory. A larger
+/// one is written on another queue, so that the receiving thread never waits for the disk.
 package final class StagedBody: @unchecked Sendable {
-    // Unchecked because the state is variables; every access holds `lock`, but for `hasher` and
+    // Unchecked because it has mutable state. Every access holds `lock`, except for `hasher` and
     // `file`, which belong to the serial queue `writer` until `finish` has waited for it.
 
-    /// Bodies up to this many bytes are held in memory.
+    /// The maximum size of a body that is kept in memory, in bytes.
     package static let memoryLimit = 64 * 1024
-    /// Received bytes that may wait for the disk before the transfer is paused.
+    /// The number of bytes waiting for the disk at which the transfer is paused.
     static let backlogLimit = 512 * 1024
-    /// One more piece from the network fills the buffer, which would be doubled otherwise.
+    /// Room for one more piece from the network, without which the buffer would be doubled.
     private static let capacity = memoryLimit + 16 * 1024
 
     package enum Acceptance: Sendable {
         case taken
-        /// None were taken: offer them again after `onDrained` was called.
+        /// No byte was taken. Append the bytes again after the call of `onDrained`.
         case full
     }
 
-    /// Shared in turn: each serial queue takes a thread, and many large bodies may come at once.
+    /// Shared by all bodies, because each queue takes a thread.
     static let writers = (1...4).map { DispatchQueue(label: "larder.writer.\($0)") }
     private static let begun = Counter(0)
 
@@ -43,7 +43,7 @@ package final class StagedBody: @unchecked Sendable {
         if let expected { buffer.reserveCapacity(max(0, min(expected, Self.capacity))) }
     }
 
-    /// Goes on where an interrupted body ended; `partial` must not be used any more.
+    /// Resumes an interrupted body. `partial` must not be used afterwards.
     init(
         run: RunDirectory, continuing partial: PartialBody,
         onDrained: @escaping @Sendable () -> Void
@@ -61,7 +61,7 @@ package final class StagedBody: @unchecked Sendable {
 
     package var count: Int64 { lock.withLock { received } }
 
-    /// Takes received bytes without waiting. Throws if an earlier write failed.
+    /// Appends received bytes without waiting. Throws if an earlier write failed.
     package func append(_ bytes: UnsafeRawBufferPointer) throws(CacheError) -> Acceptance {
         lock.lock()
         defer { lock.unlock() }
@@ -82,9 +82,8 @@ package final class StagedBody: @unchecked Sendable {
         let chunk = buffer
         buffer = []
         backlog += chunk.count
-        let writer = self.writer ?? Self.nextWriter()
-        self.writer = writer
-        writer.async { [self] in write(chunk) }
+        if writer == nil { writer = Self.nextWriter() }
+        writer?.async { [self] in write(chunk) }
     }
 
     private static func nextWriter() -> DispatchQueue { writers[begun.next() % writers.count] }
@@ -114,7 +113,7 @@ package final class StagedBody: @unchecked Sendable {
         return (name, try run.directory.open(name, flags: flags, mode: 0o600))
     }
 
-    /// The digest of all bytes. To be called once, after the last byte; waits for the writer.
+    /// Waits for the writer, and returns the digest. Call it once, after the last byte.
     package func finish() throws(CacheError) -> Digest {
         if let writer = lock.withLock({ self.writer }) {
             lock.withLock { if !buffer.isEmpty { spill() } }
@@ -126,7 +125,7 @@ package final class StagedBody: @unchecked Sendable {
         return hasher.digest
     }
 
-    /// Lends all bytes, from memory or mapped from the file. To be called after ``finish()``.
+    /// Calls `body` with all bytes, in memory or mapped from the file. Call it after ``finish()``.
     package func withBytes<Value>(
         _ body: (UnsafeRawBufferPointer) throws -> Value
     ) throws -> Value {
@@ -138,20 +137,20 @@ package final class StagedBody: @unchecked Sendable {
         return try body(UnsafeRawBufferPointer(start: mapped, count: size))
     }
 
-    /// Returns a file with all bytes, which is the caller's to publish or remove.
+    /// Returns a file with all bytes. The caller owns the file.
     func takeFile() throws(CacheError) -> String {
         let isInMemory = file == nil
         let (name, descriptor) = if let file { file } else { try create() }
         file = (name, descriptor)
         if isInMemory { try descriptor.write(buffer) }
-        // Objects are readable by everyone whatever the umask.
+        // All users can read objects, regardless of the umask.
         try descriptor.setMode(0o444)
         file = nil
         return name
     }
 
-    /// Hands over the file of a body that was interrupted, and the digest of what is in it; nil
-    /// if it was so short that it is in memory. Nothing else may be done with the body then.
+    /// Returns the file of an interrupted body and its digest, or nil if the body is in memory. The
+    /// body must not be used afterwards.
     func takeUnfinished() throws(CacheError) -> (
         name: String, descriptor: FileDescriptor, digest: Digest
     )? {

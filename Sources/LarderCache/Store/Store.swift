@@ -2,27 +2,26 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Makes staged bodies durable and records them, a batch at a time.
+/// Makes staged bodies durable and records them in the index, in batches.
 ///
-/// The order that the cache's promises rest on, for at most ``batchLimit`` deposits or
-/// ``batchInterval``: staged and digested → synced → renamed into place → synced → committed to
-/// the index → reported. Bytes are durable before they get their name, so that an object put in
-/// another process's place is never less durable than the one it replaces; and an index row is
-/// never older than the name it vouches for. The second sync covers the renames' directories.
+/// The cache's promises depend on this order, for each batch: stage and digest → sync → rename into
+/// place → sync → commit to the index → report. An object is durable before the rename, so it is
+/// never less durable than another process's copy that it replaces. The second sync makes the
+/// directories durable, so that the index never has an object without a file.
 package final class Store: @unchecked Sendable {
-    // Unchecked because the state is variables; every access holds `lock`, but for
-    // `failure`, `hasCommitted` and `remembered`, which belong to the serial queue `commits`.
+    // Unchecked because it has mutable state. Every access holds `lock`, except for `failure`,
+    // `hasCommitted` and `remembered`, which belong to the serial queue `commits`.
 
-    /// A batch is committed when it holds this many deposits, …
+    /// The number of deposits at which a batch is committed.
     package static let batchLimit = 500
-    /// … or when its first deposit is this old.
+    /// The age of its first deposit, in seconds, at which a batch is committed.
     package static let batchInterval: TimeInterval = 1
-    /// Digests remembered so that the same bytes are not staged twice; forgotten all at once.
-    private static let rememberedLimit = 65_536
+    /// The maximum size of `deposited`, which is then emptied.
+    private static let depositedLimit = 65_536
 
     package struct Outcome: Sendable {
         package let context: (any Sendable)?
-        /// The durable object, nil if there is none to record; or why it could not be.
+        /// The durable object, or nil if the deposit has none.
         package let result: Result<Digest?, CacheError>
     }
 
@@ -33,17 +32,17 @@ package final class Store: @unchecked Sendable {
     private let commits = DispatchQueue(label: "larder.store")
     private let lock = NSLock()
     private var pending: [Deposit] = []
-    /// The depositor of each of them.
+    /// The depositors of `pending`, in the same order.
     private var depositors: [(any Depositor)?] = []
-    /// Digests of this run's own deposits: what comes after one of them finds its object stored.
+    /// Digests of this run's deposits, which need not be staged again.
     private var deposited: Set<Digest> = []
-    /// Whether the index had no objects at the start: storing other runs' again does no harm.
+    /// Whether the index had no objects at the start. Then `deposited` alone is looked up.
     private var isCold: Bool
     private var waiting: [@Sendable () -> Void] = []
     private var batchNumber = 0
     private var failure: CacheError?
     private var hasCommitted = false
-    /// How many failures the index remembers at most, and their bytes; nil until one is added.
+    /// Upper bounds of the recorded failures and their bytes; nil until one is added.
     private var remembered: (rows: Int, bytes: Int)?
 
     init(directory: CacheDirectory, index: CacheIndex) throws(CacheError) {
@@ -52,7 +51,6 @@ package final class Store: @unchecked Sendable {
         isCold = try index.lookUp { db in
             try db.prepared("SELECT 1 FROM objects LIMIT 1").firstInteger() == nil
         }
-        // What is left over is no reason not to begin.
         _ = try? RunDirectory.sweepAbandoned(in: directory)
         run = try RunDirectory(in: directory)
         partials = try PartialBodies(in: directory, run: run)
@@ -60,14 +58,14 @@ package final class Store: @unchecked Sendable {
 
     package func scratchPath(_ name: String) -> String { directory.path(of: name, in: run) }
 
-    /// Returns an empty body. `onDrained` is called after ``StagedBody/append(_:)`` returned full.
+    /// Returns an empty body. Calls `onDrained` when a full body accepts bytes again.
     package func newBody(
         expecting expected: Int? = nil, onDrained: @escaping @Sendable () -> Void
     ) -> StagedBody {
         StagedBody(run: run, expecting: expected, onDrained: onDrained)
     }
 
-    /// Returns a body with the bytes that `fill` hands over. Waits for the disk.
+    /// Returns a body with the bytes that `fill` appends. Waits for the disk.
     package func newBody(
         filledBy fill: (_ append: (UnsafeRawBufferPointer) throws -> Void) throws -> Void
     ) throws -> StagedBody {
@@ -85,8 +83,8 @@ package final class Store: @unchecked Sendable {
         try StagedBody(run: run, continuing: partial, onDrained: onDrained)
     }
 
-    /// Puts a finished body where the next batch picks it up. An existing object is trusted only if
-    /// the index has it, its file has the right size, and `isReplacing` is not set.
+    /// Stages a finished body for the next batch. Uses an existing object instead if the index has
+    /// it, its file has the right size, and `isReplacing` is false.
     package func stage(
         _ body: StagedBody, digest: Digest, attributes: ObjectAttributes, isReplacing: Bool = false
     ) throws(CacheError) -> StagedObject {
@@ -97,12 +95,12 @@ package final class Store: @unchecked Sendable {
             digest: digest, size: body.count, attributes: attributes, file: try body.takeFile())
     }
 
-    /// The object with a digest, if its bytes need not be staged; nil if they must.
+    /// Returns the object with a digest, or nil if its bytes must be staged.
     package func stored(
         _ digest: Digest, size: Int64, attributes: ObjectAttributes
     ) throws(CacheError) -> StagedObject? {
         var (isStored, isCold) = lock.withLock { (deposited.contains(digest), self.isCold) }
-        // The file first: if much is new, that answers without the index.
+        // The file is checked first, which is faster for new objects.
         if !isStored, !isCold, try directory.isPresent(digest, size: size) {
             isStored = try index.object(digest) != nil
         }
@@ -111,7 +109,7 @@ package final class Store: @unchecked Sendable {
     }
 
     /// Adds a deposit to the current batch, and retains the depositor until it has the outcome.
-    /// Calls `accepted` when there is room for another: at once, or once the disk has caught up.
+    /// Calls `accepted` when the store can take another deposit.
     package func add(
         _ deposit: Deposit, for depositor: (any Depositor)? = nil,
         accepted: @escaping @Sendable () -> Void = {}
@@ -119,8 +117,8 @@ package final class Store: @unchecked Sendable {
         lock.lock()
         pending.append(deposit)
         depositors.append(depositor)
-        if case .staged(let object) = deposit.content {
-            if deposited.count >= Self.rememberedLimit {
+        if let object = deposit.staged {
+            if deposited.count >= Self.depositedLimit {
                 deposited.removeAll()
                 isCold = false
             }
@@ -135,7 +133,7 @@ package final class Store: @unchecked Sendable {
         if count == Self.batchLimit {
             commits.async { [self] in commitPending() }
         } else if count == 1 {
-            // Weak, or the cache's lock would outlive its last user by the rest of the interval.
+            // Weak, so that the cache's lock is released with its last user.
             commits.asyncAfter(deadline: .now() + Self.batchInterval) { [weak self] in
                 guard let self, lock.withLock({ self.batchNumber == number }) else { return }
                 commitPending()
@@ -144,14 +142,14 @@ package final class Store: @unchecked Sendable {
         if !isFull { accepted() }
     }
 
-    /// Commits what is pending; returns when it and every earlier batch has been reported.
+    /// Commits pending deposits. Returns after all batches have been reported.
     package func flush() { commits.sync { commitPending() } }
 
     package func afterCommits(_ body: @escaping @Sendable () -> Void) {
         commits.async(execute: body)
     }
 
-    /// Takes a snapshot if the index has changed, and removes the run's directory for good.
+    /// Takes a snapshot of the index if it has changed, and removes the run's directory.
     package func close() {
         commits.sync {
             if hasCommitted, failure == nil {
@@ -173,29 +171,21 @@ package final class Store: @unchecked Sendable {
         let outcomes: [Outcome]
         let start = ContinuousClock.now
         do throws(CacheError) {
-            // After a sync or a commit failed, nothing that the kernel says later can be trusted.
+            // After a failed sync or commit, a later success cannot be trusted.
             if let failure { throw failure }
             outcomes = try commit(deposits)
             hasCommitted = true
-            directory.log(.debug, Self.summary(of: deposits, since: start))
+            let bytes = deposits.reduce(0) { $0 + ($1.staged?.size ?? 0) }
+            let time = DurationText.describe((ContinuousClock.now - start) / .seconds(1))
+            directory.log(
+                .debug, "committed \(deposits.count) deposits, \(bytes) bytes, in \(time)")
         } catch {
             failure = error
             directory.log(.warning, "could not commit \(deposits.count) deposits: \(error)")
-            for case .staged(let object) in deposits.map(\.content) {
-                if let file = object.file { run.remove(file) }
-            }
+            for file in deposits.compactMap(\.staged?.file) { run.remove(file) }
             outcomes = deposits.map { Outcome(context: $0.context, result: .failure(error)) }
         }
         report(outcomes, to: owners)
-    }
-
-    private static func summary(
-        of deposits: [Deposit], since start: ContinuousClock.Instant
-    ) -> String {
-        var bytes: Int64 = 0
-        for case .staged(let object) in deposits.map(\.content) { bytes += object.size }
-        let time = DurationText.describe((ContinuousClock.now - start) / .seconds(1))
-        return "committed \(deposits.count) deposits, \(bytes) bytes, in \(time)"
     }
 
     private func report(_ outcomes: [Outcome], to depositors: [(any Depositor)?]) {
@@ -210,7 +200,7 @@ package final class Store: @unchecked Sendable {
     private func commit(_ batch: [Deposit]) throws(CacheError) -> [Outcome] {
         var files: [Digest: String] = [:]
         var obstructions: [Digest: CacheError] = [:]
-        for case .staged(let object) in batch.map(\.content) {
+        for object in batch.compactMap(\.staged) {
             guard let file = object.file else { continue }
             if let twin = files.updateValue(file, forKey: object.digest), twin != file {
                 run.remove(twin)
@@ -234,20 +224,19 @@ package final class Store: @unchecked Sendable {
         var outcomes: [Outcome] = []
         try index.write { db in
             outcomes = []
-            // An eviction removes files without rows, inside of write transactions: what is still
-            // there now stays. What is gone had the digest of an object that was just evicted.
+            // Evictions remove files in write transactions, so the files that exist now remain. A
+            // missing file was removed with an evicted object of the same digest.
             let vanished = try directory.absent(published)
             var failures = try FailureTable(db)
             let rows = try DepositRows(db)
             for deposit in batch {
-                if case .staged(let object) = deposit.content,
-                    let obstruction = obstructions[object.digest]
-                {
-                    forget(object.digest)
-                    outcomes.append(.init(context: deposit.context, result: .failure(obstruction)))
-                    continue
+                let result: Result<Digest?, CacheError>
+                if let digest = deposit.staged?.digest, let obstruction = obstructions[digest] {
+                    forget(digest)
+                    result = .failure(obstruction)
+                } else {
+                    result = try record(deposit, vanished: vanished, &failures, rows)
                 }
-                let result = try record(deposit, vanished: vanished, &failures, rows)
                 outcomes.append(Outcome(context: deposit.context, result: result))
             }
             try bound(failures, db)
@@ -255,18 +244,19 @@ package final class Store: @unchecked Sendable {
         return outcomes
     }
 
-    /// Keeps remembered failures within bounds. Counts them once, and then when enough were added.
+    /// Limits the number of recorded failures. Counts them only if they may exceed the limits.
     private func bound(_ failures: FailureTable, _ db: Database) throws {
-        guard failures.added.rows > 0 else { return }
+        let added = failures.added
+        guard added.rows > 0 else { return }
         if let known = remembered {
-            remembered = (known.rows + failures.added.rows, known.bytes + failures.added.bytes)
+            remembered = (known.rows + added.rows, known.bytes + added.bytes)
+            if known.rows + added.rows <= FailureTable.rowLimit,
+                known.bytes + added.bytes <= FailureTable.byteLimit
+            {
+                return
+            }
         }
-        guard let known = remembered, known.rows <= FailureTable.rowLimit,
-            known.bytes <= FailureTable.byteLimit
-        else {
-            remembered = try FailureTable.trim(db, at: Date(), to: remembered == nil ? 1 : 0.75)
-            return
-        }
+        remembered = try FailureTable.trim(db, at: Date(), to: remembered == nil ? 1 : 0.75)
     }
 
     private func record(
@@ -292,7 +282,7 @@ package final class Store: @unchecked Sendable {
         }
         guard let row else {
             forget(digest)
-            let message = "was evicted by another process meanwhile"
+            let message = "was evicted by another process at the same time"
             return .failure(CacheError(.missing, subject: "\(digest)", message: message))
         }
         try failures.remove(deposit.key)
