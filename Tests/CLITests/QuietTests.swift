@@ -89,7 +89,7 @@ import Testing
             let subject = try #require([first, second].min()).dropFirst(larder.cache.count + 1)
             let message =
                 first < second
-                ? "the bytes have the digest \(ReferenceSHA256.hex([1]))" : "the file is not there"
+                ? "the bytes have the digest \(ReferenceSHA256.hex([1]))" : "the file is missing"
             expectOneLine(
                 try larder.run("verify", "-q"), 2,
                 "1 corrupt, 1 missing, 2 whole; first problem: \(subject): \(message); "

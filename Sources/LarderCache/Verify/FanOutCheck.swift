@@ -1,12 +1,12 @@
 import Foundation
 import LarderCore
 
-/// Compares one fan-out directory with its rows.
+/// Compares the objects of one directory with their digests and index rows.
 struct FanOutCheck {
     enum Rows {
         case of(CacheIndex)
         case none
-        /// The index cannot be read: all that can be said is whether objects have their digests.
+        /// The index cannot be read. Only digests are checked.
         case unreadable
     }
 
@@ -15,7 +15,7 @@ struct FanOutCheck {
     let rows: Rows
     let options: VerifyOptions
     let onObject: (Int64) -> Void
-    private(set) var isBrokenOff = false
+    private(set) var wasCancelled = false
 
     private let reader: ObjectReader
     private var report = VerifyReport()
@@ -38,7 +38,8 @@ struct FanOutCheck {
     ) throws(CacheError) -> VerifyReport {
         let name = ObjectTree.fanOut(byte)
         let isSelected = try options.selection.objects(byte)
-        // Rows first: an object stored meanwhile then looks orphaned, and is asked for again.
+        // The rows are read before the directory. An object that is stored between looks orphaned,
+        // so its row is looked up again.
         if case .of(let index) = rows {
             for object in try index.objects(fanOut: byte) where isSelected(object.digest) {
                 expected[object.digest] = object
@@ -50,13 +51,13 @@ struct FanOutCheck {
         if let root, place?.isDirectory == true {
             do throws(CacheError) {
                 try tree.walk(fanOut: name, beneath: root) { (entry) throws(CacheError) in
-                    if isBrokenOff || options.isCancelled() { return isBrokenOff = true }
+                    if wasCancelled || options.isCancelled() { return wasCancelled = true }
                     guard let digest = entry.digest else { return try noteStray(entry) }
                     guard isSelected(digest) else { return }
                     try check(entry, digest, expected.removeValue(forKey: digest))
                 }
             } catch  where error.errno == ENOENT {
-                // Removed since it was looked at: its rows are asked for again below.
+                // The directory has just been removed. noteMissing looks up its rows again.
             } catch  where error.concernsFile {
                 expected = [:]
                 add(.unreadable, root.path(of: name), error.message)
@@ -64,11 +65,11 @@ struct FanOutCheck {
         } else if let root, place != nil,
             options.selection.includesStrays(byte) || !expected.isEmpty
         {
-            let message = "is not a directory: no object can be stored here"
+            let message = "is not a directory, so no object can be stored in it"
             add(.obstructed, root.path(of: name), message)
         }
-        if isBrokenOff {
-            // What was not looked at does not count.
+        if wasCancelled {
+            // Objects that were not checked do not count.
             report.indexObjects -= expected.count
             for object in expected.values { report.indexBytes -= object.size }
         } else {
@@ -83,8 +84,8 @@ struct FanOutCheck {
         do throws(CacheError) {
             guard let status = try entry.parent.status(of: entry.name) else { return }
             guard status.isRegularFile else {
-                guard try isVouchedFor(digest, row) else {
-                    // A directory would keep the object out; anything else gives way to it.
+                guard try isIndexed(digest, row) else {
+                    // Storing the object would replace anything but a directory.
                     return add(
                         .foreign, entry.path, "is not a regular file",
                         status.isDirectory ? digest : nil)
@@ -96,53 +97,49 @@ struct FanOutCheck {
             report.treeObjects += 1
             report.treeBytes += Int64(status.st_size)
             report.objects += 1
-            // If the sizes differ, the digest says whether the file or the index is wrong.
-            if options.isQuick, row == nil || row?.size == Int64(status.st_size) {
-                onObject(0)
-                try judge(entry, digest, row, status, differs: nil)
-            } else {
+            // If the sizes differ, the digest tells whether the file or the index is wrong.
+            var (actual, count) = (digest, Int64(0))
+            if !options.isQuick || row.map({ $0.size != Int64(status.st_size) }) ?? false {
                 let file = try entry.parent.file(entry.name)
-                guard
-                    let (actual, count) = try reader.digest(
-                        file, expecting: digest, isCancelled: options.isCancelled)
-                else { return breakOff(at: digest, row, status) }
-                report.bytes += count
-                onObject(count)
-                try judge(entry, digest, row, status, differs: actual == digest ? nil : actual)
+                let read = try reader.digest(
+                    file, expecting: digest, isCancelled: options.isCancelled)
+                guard let read else {
+                    wasCancelled = true
+                    expected[digest] = row
+                    report.treeObjects -= 1
+                    report.treeBytes -= Int64(status.st_size)
+                    report.objects -= 1
+                    return
+                }
+                (actual, count) = read
             }
+            report.bytes += count
+            onObject(count)
+            try judge(entry, digest, row, status, actual)
         } catch  where error.errno == ENOENT {
-            // Evicted while it was looked at.
+            // The object was just evicted.
         } catch  where error.isSparse {
-            // Without a row it may be left from a crash. With one, nothing is known of its bytes.
-            let isVouchedFor = try isVouchedFor(digest, row)
-            let message = "\(error.message); larder verify --repair fetches it again"
-            add(isVouchedFor ? .unreadable : .orphaned, entry.path, message, digest)
+            // A crash may leave such a file without a row.
+            let kind = try isIndexed(digest, row) ? Kind.unreadable : .orphaned
+            let message = "\(error.message); run larder verify --repair to download it again"
+            add(kind, entry.path, message, digest)
         } catch  where error.concernsFile {
             add(.unreadable, entry.path, error.message, digest)
         }
     }
 
-    private mutating func breakOff(at digest: Digest, _ row: StoredObject?, _ status: stat) {
-        isBrokenOff = true
-        expected[digest] = row
-        report.treeObjects -= 1
-        report.treeBytes -= Int64(status.st_size)
-        report.objects -= 1
-    }
-
-    /// - Parameter differs: the digest that the bytes have instead.
     private mutating func judge(
         _ entry: ObjectTree.Entry, _ digest: Digest, _ row: StoredObject?, _ status: stat,
-        differs: Digest?
+        _ actual: Digest
     ) throws(CacheError) {
         let size = Int64(status.st_size)
-        guard try isVouchedFor(digest, row) else {
-            // It was never vouched for: a crash may leave such a file.
-            let more = differs == nil ? "" : ", and its bytes are not whole"
-            return add(.orphaned, entry.path, "no row mentions it" + more, digest)
+        guard try isIndexed(digest, row) else {
+            // Not corruption, because a crash may leave such a file.
+            let more = actual == digest ? "" : ", and its bytes have another digest"
+            return add(.orphaned, entry.path, "has no row in the index" + more, digest)
         }
-        if let differs {
-            add(.corrupt, entry.path, "the bytes have the digest \(differs.hex)", digest)
+        if actual != digest {
+            add(.corrupt, entry.path, "the bytes have the digest \(actual.hex)", digest)
         } else if let row, row.size != size {
             let message = "the index states \(row.size) bytes, the file has \(size)"
             add(.index, entry.path, message, digest)
@@ -155,7 +152,7 @@ struct FanOutCheck {
         }
     }
 
-    private func isVouchedFor(_ digest: Digest, _ row: StoredObject?) throws(CacheError) -> Bool {
+    private func isIndexed(_ digest: Digest, _ row: StoredObject?) throws(CacheError) -> Bool {
         if row != nil { return true }
         switch rows {
         case .of(let index): return try index.object(digest) != nil
@@ -169,45 +166,46 @@ struct FanOutCheck {
         if let digest = entry.misplaced,
             try entry.parent.status(of: entry.name)?.isRegularFile == true
         {
-            add(.misplaced, entry.path, "is an object of another directory", digest)
+            add(.misplaced, entry.path, "belongs in another directory", digest)
         } else {
-            add(.foreign, entry.path, "is not the cache's own")
+            add(.foreign, entry.path, "does not belong to the cache")
         }
     }
 
-    /// A row whose file was not listed: gone, unless it was evicted since the rows were read.
+    /// Reports the objects with rows and without files, unless they have just been evicted.
     private mutating func noteMissing() throws(CacheError) {
         guard case .of(let index) = rows else { return }
         for object in expected.values {
-            // The row again after the file: an eviction deletes the one and then removes the other.
+            // The row is looked up again last, because an eviction deletes it before the file.
             guard try index.object(object.digest) != nil,
                 try directory.size(of: object.digest) == nil, try index.object(object.digest) != nil
             else { continue }
-            add(.missing, object.path, "the file is not there", object.digest)
+            add(.missing, object.path, "the file is missing", object.digest)
         }
     }
 
+    private typealias Kind = VerifyReport.Finding.Kind
+
     private mutating func add(
-        _ kind: VerifyReport.Finding.Kind, _ subject: String, _ message: String,
-        _ digest: Digest? = nil
+        _ kind: Kind, _ subject: String, _ message: String, _ digest: Digest? = nil
     ) {
         report.findings.append(.init(kind, subject, message, digest: digest))
     }
 }
 
 extension CacheError {
-    /// Whether it tells of the file: a lack of descriptors or memory is the process's own.
+    /// Whether the error concerns the file, and not this process's descriptors or memory.
     fileprivate var concernsFile: Bool {
         errno.map { ![EMFILE, ENFILE, ENOMEM].contains($0) } ?? false
     }
 }
 
-/// SQLite's own check of an index, on one more thread: it takes as long as reading small objects.
+/// SQLite's check of an index, on another thread, because it takes as long as reading the objects.
 final class StructureCheck: @unchecked Sendable {
-    // Unchecked because the state is variables: the checking thread's alone until `done` is
-    // signalled, read after.
+    // Unchecked because it has mutable state. Only the checking thread uses it until `done` is
+    // signalled.
     private let done = DispatchSemaphore(value: 0)
-    /// Nil after the check: a thread that takes time to end must not keep the index open.
+    /// Nil after the check, so that a thread that is slow to end does not keep the index open.
     private var index: CacheIndex?
     private let options: VerifyOptions
     private var result = Result<[String], CacheError>.success([])
@@ -233,7 +231,7 @@ final class StructureCheck: @unchecked Sendable {
         index = nil
     }
 
-    /// Waits for the end; to be called once. Runs the check if it could have no thread.
+    /// Waits for the check, or runs it if no thread could be started. Call it once.
     func wait() -> (complaints: Result<[String], CacheError>, seconds: Double) {
         if hasThread { done.wait() } else { run() }
         return (result, seconds)

@@ -2,14 +2,14 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Repairs what a verification found, as far as that needs no network. Only rows are deleted, and
-/// what they say is kept in the table `damaged` until it is fetched again.
+/// Makes the repairs that need no network. Deletes only rows, and keeps their contents in the table
+/// `damaged` until the resources have been downloaded again.
 ///
-/// Bad files are moved before their rows are deleted. A crash between the two leaves rows without a
-/// file, which the next repair or prefetch mends. Other processes may store meanwhile, so every
-/// finding is checked again, and once more inside the transaction that drops its rows.
+/// Bad files are moved before their rows are deleted. A crash in between leaves rows without files,
+/// which the next repair or prefetch fixes. Every finding is checked again, before and in the
+/// transaction that deletes its rows, because other processes may store objects at the same time.
 struct Repairer {
-    /// How many objects are dropped in one transaction: other writers wait for it.
+    /// The maximum number of objects in a transaction, for which other writers wait.
     private static let batch = 64
 
     let directory: CacheDirectory
@@ -22,20 +22,20 @@ struct Repairer {
         reader = ObjectReader(directory.sparse)
     }
 
-    /// Notes the repairs, and returns the resources to fetch, which count as lost until then.
+    /// Records the repairs, and returns the resources to download. Until then, they count as lost.
     func repair(
         _ findings: inout [VerifyReport.Finding], isCancelled: () -> Bool
     ) throws(CacheError) -> [DroppedResource] {
         for position in findings.indices where !isCancelled() {
             do throws(CacheError) {
                 switch findings[position].kind {
-                case .misplaced: try settle(&findings[position])
-                case .mode: try mendMode(&findings[position])
+                case .misplaced: try moveHome(&findings[position])
+                case .mode: try restoreMode(&findings[position])
                 case .obstructed, .foreign: try clear(&findings[position])
                 default: continue
                 }
             } catch  where [EACCES, EPERM, EBUSY, ENOENT].contains(error.errno) {
-                // Somebody else's, or gone meanwhile. Neither is corruption: it stays as it is.
+                // The file belongs to another user, or has been removed. Leave it.
             }
         }
         let bad = findings.indices.filter {
@@ -44,20 +44,14 @@ struct Repairer {
         }
         for start in stride(from: 0, to: bad.count, by: Self.batch) {
             let batch = bad[start..<min(start + Self.batch, bad.count)]
-            try withdraw(batch, &findings, isCancelled)
+            try drop(batch, &findings, isCancelled)
         }
-        if !isCancelled() { try mendIndex(&findings) }
-        return try damaged(&findings)
-    }
-
-    private func damaged(
-        _ findings: inout [VerifyReport.Finding]
-    ) throws(CacheError) -> [DroppedResource] {
+        if !isCancelled() { try repairIndex(&findings) }
         var damaged: [DroppedResource] = []
         var seen: Set<Digest?> = []
         for position in findings.indices where findings[position].kind.isCorruption {
             let finding = findings[position]
-            // An entry of a manifest that was never cached has neither.
+            // Skip entries of manifests, which may never have been cached.
             guard finding.digest != nil || finding.subject == CacheLayout.index,
                 seen.insert(finding.digest).inserted
             else { continue }
@@ -70,7 +64,7 @@ struct Repairer {
 
     private enum Place { case whole(size: Int64), bad(inode: ino_t), empty }
 
-    private func withdraw(
+    private func drop(
         _ batch: ArraySlice<Int>, _ findings: inout [VerifyReport.Finding],
         _ isCancelled: () -> Bool
     ) throws(CacheError) {
@@ -81,8 +75,7 @@ struct Repairer {
             do throws(CacheError) {
                 place = try self.place(of: digest)
             } catch  where findings[position].kind == .unreadable {
-                // Still so, which says nothing about its bytes.
-                continue
+                continue  // The bytes may be intact.
             }
             if case .bad(let inode) = place {
                 findings[position].quarantine = try Quarantine(of: directory).take(
@@ -100,11 +93,11 @@ struct Repairer {
                     try db.prepared("UPDATE objects SET size = ?1 WHERE digest = ?2 AND size <> ?1")
                         .run(size, digest)
                     repairs[position] = .restored
-                } else if try isStill(place, digest) {
+                } else if try isUnchanged(place, digest) {
                     try drop(digest, finding: position, in: db)
                     repairs[position] = .removed
                 } else {
-                    // Another process has stored it anew.
+                    // Another process has stored the object again.
                     repairs[position] = .restored
                 }
             }
@@ -122,12 +115,12 @@ struct Repairer {
             return try reader.digest(file, expecting: digest)?.digest == digest
                 ? .whole(size: Int64(found.st_size)) : .bad(inode: found.st_ino)
         } catch  where error.code == .corrupt || error.isSparse {
-            // Gone or replaced: the transaction finds out. Or sparse: it is set aside.
+            // Missing or replaced, which the transaction checks. Or sparse.
             return bad
         }
     }
 
-    private func isStill(_ place: Place, _ digest: Digest) throws(CacheError) -> Bool {
+    private func isUnchanged(_ place: Place, _ digest: Digest) throws(CacheError) -> Bool {
         let inode = try directory.status(of: digest)?.st_ino
         return switch place {
         case .whole: true
@@ -147,7 +140,7 @@ struct Repairer {
         try db.prepared("DELETE FROM objects WHERE digest = ?").run(digest)
     }
 
-    private func mendIndex(_ findings: inout [VerifyReport.Finding]) throws(CacheError) {
+    private func repairIndex(_ findings: inout [VerifyReport.Finding]) throws(CacheError) {
         let damaged = findings.indices.filter {
             findings[$0].kind == .index && findings[$0].digest == nil
         }
@@ -164,19 +157,19 @@ struct Repairer {
             try db.execute(
                 sql: "DELETE FROM resources WHERE object NOT IN (SELECT id FROM objects)")
         }
-        // What else SQLite complains of is not for this to mend.
+        // Other complaints by SQLite cannot be repaired here.
         if try index.structuralComplaints().isEmpty {
             for position in damaged { findings[position].repair = .removed }
         }
     }
 
-    /// Puts an object where it belongs, if that is what it is and the place is free.
-    private func settle(_ finding: inout VerifyReport.Finding) throws(CacheError) {
+    /// Moves a misplaced object to its directory, or to `quarantine/` if its digest is wrong or the
+    /// object already exists.
+    private func moveHome(_ finding: inout VerifyReport.Finding) throws(CacheError) {
         guard let digest = finding.digest else { return }
         let objects = try directory.objects()
         let fanOut = String(finding.subject.split(separator: "/")[2])
         let parent = try objects.directory(fanOut)
-        // Anything else is nobody's object.
         guard let status = try parent.status(of: digest.hex), status.isRegularFile else { return }
         if case .empty = try place(of: digest) {
             let file = try parent.file(digest.hex)
@@ -185,7 +178,7 @@ struct Repairer {
                 read = try reader.digest(file, expecting: digest)
             } catch  where error.isSparse { return }
             if read?.digest == digest {
-                // Nobody knows whether its bytes are durable, and a row may be waiting for them.
+                // The file may not be durable, and an index row may exist.
                 try Self.makeReadOnly(file)
                 guard fsync(file.raw) == 0 else {
                     throw CacheError("fsync", subject: finding.subject, errno: errno)
@@ -202,7 +195,7 @@ struct Repairer {
         finding.repair = .removed
     }
 
-    /// Moves away what would keep objects out of their place. Other foreign files stay.
+    /// Moves a foreign file away if it is in the place of an object or a directory of objects.
     private func clear(_ finding: inout VerifyReport.Finding) throws(CacheError) {
         var parent = try directory.objects()
         var name = String(finding.subject.suffix(2))
@@ -218,14 +211,14 @@ struct Repairer {
         finding.repair = .removed
     }
 
-    private func mendMode(_ finding: inout VerifyReport.Finding) throws(CacheError) {
+    private func restoreMode(_ finding: inout VerifyReport.Finding) throws(CacheError) {
         guard let digest = finding.digest else { return }
         if try Self.makeReadOnly(directory.fanOut(digest).file(digest.hex)) {
             finding.repair = .restored
         }
     }
 
-    /// Removes the write permission unless the file has another name. Returns whether it did.
+    /// Sets the mode 0444, unless the file has another name. Returns whether the mode was set.
     @discardableResult
     private static func makeReadOnly(_ file: FileDescriptor) throws(CacheError) -> Bool {
         guard try file.status().st_nlink == 1 else { return false }
@@ -235,25 +228,25 @@ struct Repairer {
 }
 
 extension VerifyReport {
-    /// What fetching a URL again came to.
+    /// The result of downloading a damaged resource again.
     public struct Refetch: Sendable {
-        /// What became of it.
+        /// The outcome of a download.
         public enum Outcome: String, Sendable, CaseIterable {
-            /// It has the same bytes as before.
+            /// The bytes are the same as before.
             case fetched
-            /// It has other bytes by now.
+            /// The bytes have changed.
             case changed
-            /// It could not be fetched.
+            /// The download failed.
             case failed
         }
 
-        /// The URL, or the key it is looked up by.
+        /// The resource's key, usually its URL.
         public let key: String
-        /// What became of it.
+        /// The outcome of the download.
         public let outcome: Outcome
-        /// The digest of its bytes; nil if it failed.
+        /// The digest of the bytes; nil if the download failed.
         public let digest: Digest?
-        /// Why it failed: a code and a reason.
+        /// The code and reason of a failure.
         public let problem: (code: String, message: String)?
 
         package init(
@@ -267,7 +260,8 @@ extension VerifyReport {
         }
     }
 
-    /// The findings about entries of manifests, in a temporary file, because there may be millions.
+    /// The findings about manifest entries. They are in a temporary file, because there may be
+    /// millions.
     public struct EntryFindings: Sendable {
         /// The number of findings.
         public let count: Int
@@ -285,8 +279,9 @@ extension VerifyReport {
             self.read = read
         }
 
-        /// Calls `body` for each finding, in the order of the manifests. Throws ``CacheError`` if
-        /// the temporary file cannot be read, and what `body` throws.
+        /// Calls `body` for each finding, in the order of the manifests.
+        ///
+        /// - Throws: A ``CacheError`` if the temporary file cannot be read. Errors from `body`.
         public func forEach(_ body: (Finding) throws -> Void) throws { try read(body) }
     }
 }

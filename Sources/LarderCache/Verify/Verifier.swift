@@ -1,8 +1,8 @@
 import Foundation
 
-/// Re-reads objects on all cores and checks every row, as a list of steps.
+/// Reads objects on all cores, and compares them with their digests and index rows.
 final class Verifier: @unchecked Sendable {
-    // Unchecked because the state is variables; every access from the parallel part holds `lock`.
+    // Unchecked because it has mutable state. Every access from several threads holds `lock`.
     private let directory: CacheDirectory
     private var rows: FanOutCheck.Rows
     private let options: VerifyOptions
@@ -10,10 +10,10 @@ final class Verifier: @unchecked Sendable {
     private let lock = NSLock()
     private var report = VerifyReport()
     private var failure: CacheError?
-    /// The leading bytes of the directories to verify, in order. Those before `next` are taken.
+    /// The leading bytes of the directories to verify. Threads have taken the first `next` of them.
     private var leadingBytes: [UInt8] = []
     private var next = 0
-    /// Those that were verified to their end, by earlier runs that were continued, too.
+    /// The directories that were verified completely, also by the runs that this one resumes.
     private var done = VerifyPosition()
     private var deadline: ContinuousClock.Instant?
     private var progress = ObjectProgress()
@@ -75,9 +75,14 @@ final class Verifier: @unchecked Sendable {
             var structure: StructureCheck?
             if case .of(let index) = rows { structure = StructureCheck(of: index, options) }
             try walk(from: position)
-            if let structure { try note(structure) }
+            if let (complaints, seconds) = structure?.wait() {
+                report.steps[.index] = seconds
+                for complaint in try complaints.get() {
+                    report.findings.append(.init(.index, CacheLayout.index, complaint))
+                }
+            }
         } catch  where error.isDamage {
-            // It was found out half-way: all over again, without the rows.
+            // The index is damaged. Start again without it.
             report = before
             giveUpIndex(error)
             try walk(from: position)
@@ -86,14 +91,6 @@ final class Verifier: @unchecked Sendable {
             try (report.reachesEnd ? VerifyPosition() : done).save(as: name, in: directory)
         }
         showProgress()
-    }
-
-    private func note(_ structure: StructureCheck) throws(CacheError) {
-        let (complaints, seconds) = structure.wait()
-        report.steps[.index] = seconds
-        for complaint in try complaints.get() {
-            report.findings.append(.init(.index, CacheLayout.index, complaint))
-        }
     }
 
     private func walk(from position: VerifyPosition) throws(CacheError) {
@@ -136,12 +133,11 @@ final class Verifier: @unchecked Sendable {
         _ byte: UInt8, in tree: ObjectTree, root: FileDescriptor?
     ) throws(CacheError) {
         var check = FanOutCheck(
-            byte, of: directory, rows: rows, options: options
-        ) { [self] in count(bytes: $0) }
+            byte, of: directory, rows: rows, options: options, onObject: count(bytes:))
         let found = try check.run(in: tree, root: root)
         lock.withLock {
             report.add(found)
-            if check.isBrokenOff { report.isInterrupted = true } else { done.insert(byte) }
+            if check.wasCancelled { report.isInterrupted = true } else { done.insert(byte) }
             progress.findings = report.findings.count
         }
     }
@@ -153,7 +149,7 @@ final class Verifier: @unchecked Sendable {
             try objects.names().filter { $0 != CacheLayout.algorithm }.map(objects.path(of:))
             + root.names().filter { !ObjectTree.isFanOut($0) }.map(root.path(of:))
         for path in strays {
-            report.findings.append(.init(.foreign, path, "is not the cache's own"))
+            report.findings.append(.init(.foreign, path, "does not belong to the cache"))
         }
     }
 
@@ -167,7 +163,7 @@ final class Verifier: @unchecked Sendable {
     }
 
     private func noteDamaged(_ index: CacheIndex) throws(CacheError) {
-        // Manifests may name resources of these, and no objects.
+        // Damaged resources have no objects to select by. ManifestCoverage reports them.
         if case .named = options.selection { return }
         let known = Dictionary(
             report.findings.enumerated().compactMap { position, finding in
@@ -202,7 +198,7 @@ final class Verifier: @unchecked Sendable {
         guard directory.isWritable else {
             throw CacheError(
                 .unusable, subject: directory.path,
-                message: "is read-only, so that nothing can remember where a verification stopped")
+                message: "is read-only; a time-limited verification cannot save its position")
         }
         return VerifyPosition(name, in: directory)
     }

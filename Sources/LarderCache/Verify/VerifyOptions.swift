@@ -1,38 +1,39 @@
 import Foundation
 import LarderCore
 
-/// How thorough a verification is, and how long it may take.
+/// The selection, thoroughness and time limit of a verification.
 public struct VerifyOptions: Sendable {
-    /// Which objects are looked at. Default: all.
+    /// The objects to verify. Default: all.
     public var selection = VerifySelection.all
-    /// Whether sizes are compared, and only files of another size than the index states are read.
+    /// Whether to compare only sizes. Then only files whose size differs from the index are read.
     /// Default: false.
     public var isQuick = false
-    /// After this long no further directory is begun, and the next verification of the same
-    /// selection that is limited, too, and as quick or thorough, goes on there. Default: nil, no
-    /// limit. At least one directory is verified. Only with ``VerifySelection/all`` and
-    /// ``VerifySelection/part(_:of:)``, and if the cache can be written.
+    /// The time limit. After it, no further directory is begun, and the next verification with a
+    /// time limit, the same selection and the same ``isQuick`` resumes there. Default: nil, no
+    /// limit. At least one directory is verified.
+    ///
+    /// Needs ``VerifySelection/all`` or ``VerifySelection/part(_:of:)``, and a writable cache.
     public var maximumDuration: Duration?
-    /// Asked often, from any thread: true ends the verification within moments. Default: never.
+    /// Called often, from any thread. If it returns true, the verification stops soon. Default:
+    /// never cancelled.
     public var isCancelled: @Sendable () -> Bool = { false }
 
-    /// The defaults.
+    /// Creates options with the default values.
     public init() {}
 
-    /// Names what a verification of the same thoroughness can continue; nil if it selects anew.
+    /// The name of the saved position; nil if the selection cannot be resumed.
     var positionName: String? { selection.name.map { isQuick ? "\($0) quick" : $0 } }
 }
 
-/// The part of a cache that is verified. What is no object in its place belongs to the part of the
-/// first object of its directory.
+/// The objects to verify. Other files belong to the part of the first object in their directory.
 public enum VerifySelection: Sendable {
-    /// Everything.
+    /// All objects.
     case all
-    /// One part of several equal ones by the digests' leading bits, the first being 1.
+    /// One of several equal parts, by the leading bits of the digests. The first part is 1.
     case part(Int, of: Int)
-    /// Each object with this probability, and whatever else there is. The same for the same seed.
+    /// A random sample with this probability, and all other files. Repeatable with the same seed.
     case share(Double, seed: UInt64)
-    /// Only the objects that the function names, for each leading byte of the digests.
+    /// The objects that the function returns for a leading byte of the digests.
     case named(@Sendable (_ leadingByte: UInt8) throws(CacheError) -> Set<Digest>)
 
     func objects(_ byte: UInt8) throws(CacheError) -> (Digest) -> Bool {
@@ -55,7 +56,7 @@ public enum VerifySelection: Sendable {
             && number <= Self.part(of: first | (1 << 56 - 1), count: count)
     }
 
-    /// Whether what is no object of the directory of `byte` belongs to it.
+    /// Whether other files in the directory of `byte` are selected.
     func includesStrays(_ byte: UInt8) -> Bool {
         switch self {
         case .all, .share: true
@@ -64,7 +65,7 @@ public enum VerifySelection: Sendable {
         }
     }
 
-    /// Names it beside a position that is kept; nil if the next run selects anew.
+    /// The name in a saved position; nil if the selection cannot be resumed.
     var name: String? {
         switch self {
         case .all: "all"
@@ -73,7 +74,7 @@ public enum VerifySelection: Sendable {
         }
     }
 
-    /// Multiplied and not divided: every value falls into exactly one of the parts.
+    /// Multiplies instead of dividing, so that every value is in exactly one part.
     private static func part(of bits: UInt64, count: Int) -> Int {
         Int(bits.multipliedFullWidth(by: UInt64(count)).high) + 1
     }
@@ -91,10 +92,10 @@ public enum VerifySelection: Sendable {
     }
 }
 
-/// The leading bytes of the directories that a limited verification has done. A set, because a slow
-/// thread must not make the next run repeat what others have done. Kept in an expendable file.
+/// The directories that a verification with a time limit has completed. A set of leading bytes,
+/// because threads do not complete them in order. Saved in an expendable file.
 struct VerifyPosition {
-    /// More than anybody keeps up; beyond it all others are forgotten.
+    /// The maximum number of saved positions. At the limit, all others are deleted.
     private static let limit = 100
 
     private var done: Set<UInt8> = []
@@ -126,7 +127,7 @@ struct VerifyPosition {
             with: Array("{\(members.joined(separator: ","))}\n".utf8))
     }
 
-    /// A bit for each byte: as many as a digest has, and spelled like one.
+    /// A bit for each leading byte. A digest also has 256 bits, so its spelling is used.
     private var bits: Digest? {
         var bits = [UInt8](repeating: 0, count: Digest.byteCount)
         for byte in done { bits[Int(byte / 8)] |= 1 << (byte % 8) }

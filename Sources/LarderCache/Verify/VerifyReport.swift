@@ -1,78 +1,77 @@
 import LarderCore
 
-/// What a verification read and found.
+/// The counts and findings of a verification.
 public struct VerifyReport: Sendable {
     /// The steps of a verification, in order.
     public enum Step: String, Sendable, CaseIterable {
-        /// SQLite's own check of the index.
+        /// SQLite's integrity check of the index.
         case index
-        /// The comparison of manifests with the index.
+        /// Comparing manifests with the index.
         case manifests
-        /// Reading the objects, and comparing them with their rows.
+        /// Reading objects, and comparing them with their rows.
         case objects
-        /// Looking up the URLs of what was found.
+        /// Looking up the URLs of damaged objects.
         case resources
-        /// Quarantine, and whatever else needs no network.
+        /// Repairs without the network.
         case repair
-        /// Fetching again.
+        /// Downloading damaged resources again.
         case fetch
     }
 
-    /// Objects that were looked at.
+    /// The number of verified objects.
     public internal(set) var objects = 0
-    /// Bytes that were read.
+    /// The number of bytes read.
     public internal(set) var bytes: Int64 = 0
-    /// Objects whose bytes have their digest and whose row agrees; in a quick verification, whose
-    /// size is the row's.
+    /// The number of intact objects: digest and index row are right. In a quick verification, only
+    /// the size is checked.
     public internal(set) var whole = 0
-    /// Resources in the index.
+    /// The number of resources in the index.
     public internal(set) var resources = 0
-    /// Elements of the manifests.
+    /// The number of entries in the manifests.
     public package(set) var entries = 0
-    /// Objects that the index has, of those selected.
+    /// The number of selected objects in the index.
     public internal(set) var indexObjects = 0
-    /// The sum of the sizes that the index states for them.
+    /// The sum of their sizes according to the index.
     public internal(set) var indexBytes: Int64 = 0
-    /// Objects' files that the tree has in their place, of those selected.
+    /// The number of selected object files.
     public internal(set) var treeObjects = 0
     /// The sum of their sizes.
     public internal(set) var treeBytes: Int64 = 0
-    /// Entries in `tmp/`: of runs under way, or leftovers.
+    /// The number of entries in `tmp/`.
     public internal(set) var temporaries = 0
-    /// Those of them that no run under way has: left by runs that were killed, or foreign.
+    /// The number of entries in `tmp/` that belong to no run in progress.
     public internal(set) var leftovers = 0
-    /// Whether only files of another size than the index states were read.
+    /// Whether only files whose size differs from the index were read.
     public internal(set) var isQuick = false
-    /// Whether it went on where an earlier verification had stopped.
+    /// Whether the verification resumed an earlier one.
     public internal(set) var isResumed = false
-    /// Whether it came to the end of the selection, and was not cancelled or out of time.
+    /// Whether the verification reached the end of its selection.
     public internal(set) var reachesEnd = true
-    /// Whether everything selected was looked at, and by this verification alone.
+    /// Whether this verification alone covered its whole selection.
     public var isComplete: Bool { reachesEnd && !isResumed }
-    /// Whether it, or the repair that followed, was cancelled before its end.
+    /// Whether the verification or the repair was cancelled.
     public package(set) var isInterrupted = false
-    /// Why it could not go on: the disk fails. Nil if it could.
+    /// The disk error that ended the verification early.
     public package(set) var failure: CacheError?
-    /// Everything found about objects and the index, in the order of its subject.
+    /// The findings about objects and the index, ordered by subject.
     public package(set) var findings: [Finding] = []
-    /// Everything found about entries of manifests.
+    /// The findings about manifest entries.
     public package(set) var entryFindings = EntryFindings()
-    /// What was fetched again.
+    /// The downloads of damaged resources.
     public package(set) var refetches: [Refetch] = []
-    /// The duration of each step in seconds, 0 if there was nothing to do. The index is checked
-    /// beside the objects.
+    /// The duration of each step in seconds. Index and objects are checked at the same time.
     public package(set) var steps: [Step: Double] = [:]
-    /// How long it took in all, in seconds.
+    /// The total duration in seconds.
     public package(set) var seconds: Double = 0
-    /// The names of the manifests that it was limited to.
+    /// The names of the manifests that limited the verification.
     public package(set) var manifests: [String] = []
-    /// What their entries demand of bad objects' bytes, by the resource's key.
+    /// The demands of manifest entries on damaged resources, by key.
     package var demands: [String: Set<Demand>] = [:]
 
-    /// The report on a cache that is not there: empty and clean.
+    /// Creates an empty report without findings.
     public init() {}
 
-    /// The bytes that an entry of a manifest demands; both nil if it takes any.
+    /// The digest and size that a manifest entry demands.
     package struct Demand: Hashable, Sendable {
         package let digest: Digest?
         package let size: Int64?
@@ -83,20 +82,20 @@ public struct VerifyReport: Sendable {
         }
     }
 
-    /// How many findings there are of a kind.
+    /// Returns the number of findings of a kind.
     public func count(_ kind: Finding.Kind) -> Int {
         findings.count { $0.kind == kind } + (kind == .missing ? entryFindings.count : 0)
     }
 
-    /// Whether every object and row was found whole, and every entry is cached.
+    /// Whether no corruption was found and every manifest entry is cached.
     public var isClean: Bool {
         entryFindings.count == 0 && !findings.contains { $0.kind.isCorruption }
     }
 
-    /// How many findings were repaired.
+    /// The number of repaired findings.
     public var repaired: Int { findings.count { $0.isRepaired } }
 
-    /// Whether every object and row is whole now: found so, or repaired.
+    /// Whether all corruption was repaired and every manifest entry is cached.
     public var isSound: Bool {
         entryFindings.count == 0 && findings.allSatisfy { !$0.kind.isCorruption || $0.isRepaired }
     }
@@ -133,33 +132,33 @@ public struct VerifyReport: Sendable {
         findings += other.findings
     }
 
-    /// What is wrong, or merely noticed, about one subject.
+    /// A problem or an observation about one file or manifest entry.
     public struct Finding: Sendable {
-        /// The name of what was found.
+        /// The kind of a finding.
         public enum Kind: String, Sendable, CaseIterable {
-            /// The file's bytes do not have the digest that is its name.
+            /// The file's digest differs from its name.
             case corrupt
-            /// An object's file does not exist, or an entry of a manifest is not cached.
+            /// An object's file does not exist, or a manifest entry is not cached.
             case missing
-            /// The file could not be read: that says nothing about its bytes.
+            /// The file cannot be read. Its bytes may be intact.
             case unreadable
-            /// A symbolic link in the place of an object that the index has; never followed.
+            /// A symbolic link in place of an object in the index. Links are never followed.
             case link
-            /// The index itself is damaged.
+            /// The index is damaged.
             case index
-            /// Something else in the place of a directory of objects: none can be stored.
+            /// Another file in place of a directory of objects. No object can be stored there.
             case obstructed
-            /// An object that no row mentions: left by a crash, to be swept by eviction.
+            /// An object without an index row, left by a crash. Eviction removes it.
             case orphaned
-            /// An object's name in another object's directory.
+            /// An object in the wrong directory.
             case misplaced
-            /// Something in the tree that is not the cache's own. A repair leaves it, but for a
-            /// directory by an object's name, in whose place the object could not be stored.
+            /// A file that does not belong to the cache. A repair moves it away only if it is a
+            /// directory in place of an object.
             case foreign
-            /// A whole object that is not read-only for everyone (0444): copying may do that.
+            /// An intact object whose mode is not 0444, for example after copying the cache.
             case mode
 
-            /// Whether the cache is not intact with it. The others are only reported.
+            /// Whether the cache is damaged. Other findings are only reported.
             public var isCorruption: Bool {
                 switch self {
                 case .corrupt, .missing, .unreadable, .link, .index, .obstructed: true
@@ -168,32 +167,32 @@ public struct VerifyReport: Sendable {
             }
         }
 
-        /// What a repair came to.
+        /// The result of a repair.
         public enum Repair: String, Sendable, CaseIterable {
-            /// It is as it should be, with the same bytes.
+            /// The object is intact again, with the same bytes.
             case restored
-            /// What was fetched again has other bytes by now.
+            /// The resource was downloaded again, and its bytes have changed.
             case changed
-            /// It was taken away, and no URL needs it.
+            /// The file was moved away, and no URL needs it.
             case removed
-            /// It was taken away, and its URLs could not all be fetched again. The index keeps
-            /// those as damaged, so that the next repair or prefetch asks for them.
+            /// The file was moved away, and not all of its URLs could be downloaded again. The next
+            /// repair or prefetch downloads them.
             case lost
         }
 
-        /// The name of what was found.
+        /// The kind of the finding.
         public let kind: Kind
-        /// The file's path beneath the root, or the place of a manifest's entry.
+        /// The file's path relative to the root, or the position of a manifest entry.
         public let subject: String
-        /// What exactly is the matter.
+        /// The details of the finding.
         public let message: String
-        /// The object concerned, if it is one.
+        /// The digest of the object, if any.
         public let digest: Digest?
-        /// The URLs that resolve to the object.
+        /// The URLs that map to the object.
         public package(set) var urls: [String]
-        /// What a repair came to; nil if there was none.
+        /// The result of the repair, if any.
         public package(set) var repair: Repair?
-        /// Where the file is now, if it was moved to `quarantine/`: its path beneath the root.
+        /// The path of the file relative to the root, if it was moved to `quarantine/`.
         public package(set) var quarantine: String?
 
         package init(
@@ -210,7 +209,7 @@ public struct VerifyReport: Sendable {
         package init(damaged digest: Digest?, urls: [String]) {
             self.init(
                 .missing, digest.map(CacheLayout.path) ?? CacheLayout.index,
-                "was damaged, and is not fetched again yet", digest: digest, urls: urls)
+                "was damaged and is not yet downloaded again", digest: digest, urls: urls)
         }
 
         package var isRepaired: Bool { repair.map { $0 != .lost } ?? false }

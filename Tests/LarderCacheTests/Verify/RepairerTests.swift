@@ -247,7 +247,7 @@ import Testing
             #expect(withdrawn > 0)
             // What was withdrawn last, and not stored since, is known to be damaged.
             var report = try cache.verify()
-            let missing = report.findings.filter { $0.message == "the file is not there" }
+            let missing = report.findings.filter { $0.message == "the file is missing" }
             #expect(missing.isEmpty, "\(report.findings)")
             _ = try cache.repair(&report)
             let store = try cache.store()
