@@ -1,12 +1,12 @@
 import Crypto
 import Foundation
 
-/// The SHA-256 digest of an object's bytes, and so the object's name.
+/// The SHA-256 digest of an object's bytes, which is the object's name.
 public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The number of bytes in a digest.
     public static let byteCount = 32
 
-    // Four words, not an array: a digest is copied into every plan row and costs no allocation.
+    // Not an array, because a digest is copied into every plan row.
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
     fileprivate init(_ digest: SHA256.Digest) {
@@ -15,7 +15,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
 
     package init(of bytes: some DataProtocol) { self.init(SHA256.hash(data: bytes)) }
 
-    /// Takes 32 bytes; nil for any other count.
+    /// Creates a digest from 32 bytes, or nil for any other number.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == Self.byteCount else { return nil }
         var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
@@ -23,7 +23,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
         self.words = (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)
     }
 
-    /// Takes 64 hexadecimal digits of either case; nil for anything else.
+    /// Creates a digest from 64 hexadecimal digits in either case, or nil.
     public init?(hex: some StringProtocol) {
         var digits = hex.utf8.makeIterator()
         guard let first = Self.word(&digits), let second = Self.word(&digits),
@@ -32,7 +32,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
         words = (first, second, third, fourth)
     }
 
-    /// Reads 16 digits without an array of them: listings have millions.
+    /// Reads 16 digits. Allocates no array, because listings have millions of digests.
     private static func word(_ digits: inout some IteratorProtocol<UInt8>) -> UInt64? {
         var word: UInt64 = 0
         for _ in 0..<16 {
@@ -42,7 +42,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
         return word
     }
 
-    /// The 32 bytes, in order.
+    /// The 32 bytes.
     public var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 
     package func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
@@ -50,23 +50,23 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
         return Swift.withUnsafeBytes(of: ordered, body)
     }
 
-    /// The 64 hexadecimal digits in lower case: the object's file name.
+    /// 64 hexadecimal digits in lower case, which are the object's file name.
     public var hex: String { withUnsafeBytes { String.hex($0) } }
 
-    /// `sha256:` and the hexadecimal digits.
+    /// `sha256:` followed by the hexadecimal digits.
     public var description: String { "sha256:\(hex)" }
 
-    /// Whether both name the same bytes.
+    /// Whether two digests are equal.
     public static func == (left: Digest, right: Digest) -> Bool { left.words == right.words }
 
-    /// The name of the directory of its object.
+    /// The first byte, which is the name of the object's directory.
     package var firstByte: UInt8 { UInt8(words.0 >> 56) }
     package var leadingBits: UInt64 { words.0 }
 
-    /// The order of the hexadecimal spelling.
+    /// Compares digests by their bytes.
     public static func < (left: Digest, right: Digest) -> Bool { left.words < right.words }
 
-    /// Feeds one word. The bits of a digest are distributed evenly.
+    /// Hashes one word, because the bits of a digest are evenly distributed.
     public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
 }
 
@@ -83,13 +83,10 @@ package struct RunningDigest: Sendable {
     package var digest: Digest { Digest(hash.finalize()) }
 }
 
-// Names that other programs give their files. Nothing's safety rests on MD5 or SHA-1 here: what
-// these names stand for is compared by SHA-256.
+// File names in other programs' layouts. MD5 and SHA-1 protect nothing here, because the contents
+// are compared by SHA-256.
 extension String {
-    /// MD5 of the text's UTF-8 (RFC 1321).
     package var md5Hex: String { Self.hex(Insecure.MD5.hash(data: Array(utf8))) }
-
-    /// SHA-1 of the text's UTF-8 (RFC 3174).
     package var sha1Hex: String { Self.hex(Insecure.SHA1.hash(data: Array(utf8))) }
     package var sha256Hex: String { Digest(of: Array(utf8)).hex }
 

@@ -1,20 +1,19 @@
 import Foundation
 
-/// The key of a resource in the index. There are three namespaces, which never stand for each
-/// other:
+/// The key of a resource in the index. There are three disjoint namespaces:
 ///
-/// - a URL's key (``HTTPURL/key``): the bytes come from that URL and from nowhere else;
-/// - `key:` and a manifest's `key`, which may be any text, also the URL of another resource;
-/// - `ni:///sha-256;…` (RFC 6920): the name of the bytes themselves, for icons in a manifest.
+/// - the key of a URL (``HTTPURL/key``), if the bytes come only from that URL;
+/// - `key:` followed by the `key` of a manifest entry, which can be any text, also a URL;
+/// - `ni:///sha-256;…` (RFC 6920), the name of the bytes, for icons inside a manifest.
 package enum ResourceKey {
     private static let own = "key:"
     private static let bytes = "ni:"
 
     package static func named(_ key: String) -> String { own + key }
 
-    /// The inverse of ``named(_:)``; nil for all other keys.
+    /// Returns the manifest's `key` in a resource key of that namespace, or nil.
     package static func name(in key: String) -> String? {
-        // In bytes: a combining mark behind the colon would make another character of it.
+        // Compares bytes, because a combining mark after the colon would form another character.
         guard key.utf8.starts(with: own.utf8) else { return nil }
         return String(decoding: key.utf8.dropFirst(own.utf8.count), as: UTF8.self)
     }
@@ -25,23 +24,23 @@ package enum ResourceKey {
             + base64.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
-    /// Whether a key is of a namespace that a text may name: all but URLs.
+    /// Whether a key is not in the namespace of URLs.
     package static func isSpelledOut(_ text: String) -> Bool {
         [own, bytes].contains { text.utf8.starts(with: $0.utf8) }
     }
 
-    /// Whether a key is neither the URL nor the URL's key.
+    /// Whether a resource has a key that is not derived from its URL.
     package static func isApart(_ key: String, from url: String) -> Bool {
         isSpelledOut(key) && !key.isSame(as: url)
     }
 
-    /// Whether bytes with a digest may be found by a key: the name of other bytes lies.
+    /// Whether a key may map to an object. A key that names other bytes may not.
     package static func mayName(_ digest: Digest, _ key: some Sequence<UInt8>) -> Bool {
         !key.starts(with: bytes.utf8) || key.elementsEqual(name(of: digest).utf8)
     }
 
-    /// Returns the URL of a resource as outputs have it. `url` is nil if the key is the URL. With a
-    /// key of its own, a URL is signed or rotates, and its query is not shown.
+    /// Returns the URL of a resource for output. `url` is nil if the key is the URL. The URL of an
+    /// entry with a `key` is signed or rotates, so its query is not shown.
     package static func shownURL(_ url: String?, key: String?, hasCredentials: Bool) -> String? {
         let isKeyed = url != nil && (key.map(isSpelledOut) ?? true)
         let shown = isKeyed ? url?.maskingQuery : (url ?? key)?.maskingSecretsInQuery
@@ -49,7 +48,7 @@ package enum ResourceKey {
     }
 }
 
-/// The text of a key, compared as bytes: `String` takes quadratic time over combining marks.
+/// A key that is compared as bytes, because `String` needs quadratic time for combining marks.
 package struct CacheKey: Hashable, Sendable {
     private let text: String
 
@@ -57,14 +56,14 @@ package struct CacheKey: Hashable, Sendable {
 
     package var byteCount: Int { text.utf8.count }
 
-    /// Converts text of Foundation once, instead of at each look-up.
+    /// Creates a key for storage. Converts text from Foundation once, instead of at each lookup.
     package init(kept text: String) {
         var text = text
         text.makeContiguousUTF8()
         self.text = text
     }
 
-    // withUTF8 would retain the text each time: a quarter of a look-up.
+    // `withUTF8` would retain the text each time, which takes a quarter of a lookup.
 
     package static func == (left: CacheKey, right: CacheKey) -> Bool {
         left.text.isSame(as: right.text)
@@ -79,7 +78,7 @@ package struct CacheKey: Hashable, Sendable {
 }
 
 extension String {
-    /// A URL as outputs show it. With a key of its own, it is signed or rotates, and has no query.
+    /// Returns a URL for output, without its query if the resource has another key.
     package func shown(asURLOf key: String) -> String {
         (ResourceKey.isApart(key, from: self) ? maskingQuery : self).shownAsURL
     }

@@ -1,20 +1,20 @@
-/// The part of an input that is in memory: contiguous bytes, refilled on demand. Memory is the
-/// initial capacity, or twice what a caller leaves unconsumed while filling.
+/// A contiguous buffer over an input, refilled on demand. The buffer has its initial capacity, or
+/// twice the number of bytes that a caller leaves unconsumed while filling.
 package final class BufferedBytes {
     private let read: (UnsafeMutableRawBufferPointer) throws -> Int
     private var storage: UnsafeMutablePointer<UInt8>
     private var capacity: Int
     private var start = 0
     private var end = 0
-    /// Whether the input has no bytes beyond those in memory.
+    /// Whether the input has no more bytes than those in the buffer.
     package private(set) var isAtEnd = false
-    /// The line of the next byte, counted from 1.
+    /// The line of the next byte, from 1.
     package private(set) var line: Int
-    /// The place of the next byte, counted from 0.
+    /// The offset of the next byte, from 0.
     package private(set) var offset = 0
     private var lineOffset = 0
 
-    /// Reads `capacity` bytes at a time with `read`, which returns 0 at the end.
+    /// Creates a buffer over `read`, which returns 0 at the end of the input.
     package init(
         capacity: Int, line: Int, _ read: @escaping (UnsafeMutableRawBufferPointer) throws -> Int
     ) {
@@ -26,18 +26,18 @@ package final class BufferedBytes {
 
     deinit { storage.deallocate() }
 
-    /// The bytes in memory; valid until the next call that fills or consumes.
+    /// The bytes in the buffer, valid until the next call that fills or consumes.
     package var unread: UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: storage + start, count: count)
     }
 
     package var count: Int { end - start }
 
-    /// The column of the next byte in bytes, counted from 1.
+    /// The column of the next byte, in bytes from 1.
     package var column: Int { offset - lineOffset + 1 }
 
-    /// Reads until the buffer is full or the input ends; false if there was nothing more. After one
-    /// `read` alone, a caller that starts over would do quadratic work on a slow pipe.
+    /// Reads until the buffer is full or the input ends. Returns false if there are no more bytes.
+    /// After a single `read`, a caller that starts over would do quadratic work on a slow pipe.
     package func fill() throws -> Bool {
         guard !isAtEnd else { return false }
         let had = count

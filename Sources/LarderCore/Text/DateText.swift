@@ -1,17 +1,17 @@
 import Foundation
 
-/// Instants as text, in UTC and in whole seconds. The C library is used because Foundation loads
-/// ICU's data for the time zone: that was the peak of a run's memory.
+/// Dates as text, in UTC and whole seconds. Uses the C library, because Foundation loads ICU's data
+/// for time zones, which was the peak of a run's memory.
 package enum UTCTime {
     /// `2026-11-21T06:15:00Z` (RFC 3339).
     package static func timestamp(_ date: Date) -> String {
         text(date, "%04d-%02d-%02dT%02d:%02d:%02dZ")
     }
 
-    /// `20261121T061500Z`, for the name of a file.
+    /// `20261121T061500Z`, for file names.
     package static func name(_ date: Date) -> String { text(date, "%04d%02d%02dT%02d%02d%02dZ") }
 
-    /// The years that have four digits: a foreign record may name any time.
+    /// The years with four digits, because a record from outside may have any time.
     private static let bounds = -62_135_596_800.0...253_402_300_799
 
     private static func text(_ date: Date, _ format: String) -> String {
@@ -31,12 +31,12 @@ package enum UTCTime {
     }
 }
 
-/// Dates as HTTP writes them (RFC 9110, section 5.6.7): the preferred form and the two old ones.
+/// HTTP dates, in the preferred form and the two obsolete ones (RFC 9110, section 5.6.7).
 package enum HTTPDate {
-    /// Returns nil for what is not an HTTP date. Letters may be of either case. Everything else
-    /// must follow the grammar, because a date that does not means "stale" (RFC 9111, section 5.3).
+    /// Parses a date in upper or lower case. Returns nil if it does not follow the grammar, because
+    /// an invalid date means "stale" (RFC 9111, section 5.3).
     ///
-    /// - Parameter now: decides the century of a year of two digits.
+    /// - Parameter now: The reference for years of two digits.
     package static func parse(_ text: String, now: Date = Date()) -> Date? {
         let bytes = Array(text.utf8)
         guard days.contains(where: { bytes.prefix(3).isWord($0) }) else { return nil }
@@ -54,7 +54,7 @@ package enum HTTPDate {
         guard matches(", ##-***-## ##:##:## GMT", rest), 6...9 ~= start else { return nil }
         let thisYear = Calendar(identifier: .iso8601).component(.year, from: now)
         var year = thisYear / 100 * 100 + number(rest[start + 9..<start + 11])
-        // At most 50 years ahead, and else past.
+        // A year more than 50 years in the future is a past year.
         if year > thisYear + 50 { year -= 100 }
         if year <= thisYear - 50 { year += 100 }
         return date(
@@ -73,7 +73,7 @@ package enum HTTPDate {
         digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
     }
 
-    /// The time has the form `##:##:##`. Second 60 is a leap second.
+    /// Returns the date for a time of the form `##:##:##`. Second 60 is a leap second.
     private static func date(_ day: Part, _ month: Part, _ year: Int, _ time: Part) -> Date? {
         let day = number(day)
         let (hour, minute) = (number(time.prefix(2)), number(time.dropFirst(3).prefix(2)))
@@ -82,14 +82,13 @@ package enum HTTPDate {
             hour < 24, minute < 60, second <= 60
         else { return nil }
         var parts = tm()
-        (parts.tm_year, parts.tm_mon, parts.tm_mday) = (
-            Int32(year - 1900), Int32(month), Int32(day)
-        )
-        (parts.tm_hour, parts.tm_min, parts.tm_sec) = (Int32(hour), Int32(minute), Int32(second))
+        (parts.tm_year, parts.tm_mon) = (Int32(year - 1900), Int32(month))
+        (parts.tm_mday, parts.tm_hour) = (Int32(day), Int32(hour))
+        (parts.tm_min, parts.tm_sec) = (Int32(minute), Int32(second))
         return Date(timeIntervalSince1970: Double(timegm(&parts)))
     }
 
-    /// Whether `bytes` have a form: `#` is any digit, `*` a letter, and letters are of either case.
+    /// Whether `bytes` match a pattern. `#` matches a digit, `*` a letter, and a letter both cases.
     private static func matches(_ pattern: StaticString, _ bytes: Part) -> Bool {
         pattern.withUTF8Buffer { pattern in
             bytes.count == pattern.count
@@ -105,7 +104,7 @@ package enum HTTPDate {
     }
 }
 
-/// Whole seconds as `max-age` and `Age` state them (RFC 9111, section 1.2.2).
+/// Seconds in `max-age` and `Age` (RFC 9111, section 1.2.2).
 package enum DeltaSeconds {
     /// 68 years, in seconds.
     static let maximum = 1 << 31
@@ -116,15 +115,17 @@ package enum DeltaSeconds {
     }
 }
 
-/// The time that a response asks to wait (RFC 9110, section 10.2.3).
+/// The delay that a response asks for (RFC 9110, section 10.2.3).
 package enum RetryAfter {
     /// A century, in seconds.
     private static let longest: Int64 = 3_200_000_000
 
+    /// Returns the delay from now.
+    ///
     /// - Parameters:
     ///   - field: The `Retry-After` field.
-    ///   - date: The `Date` field. The origin's own clock has set both.
-    ///   - age: The `Age` field, which a cache on the way has set.
+    ///   - date: The `Date` field, by the same clock of the origin server.
+    ///   - age: The `Age` field, set by a cache between the origin server and here.
     package static func delay(
         _ field: String?, date: String?, age: String?, now: Date = Date()
     ) -> Duration? {

@@ -1,5 +1,5 @@
-/// One JSON object (RFC 8259), member by member. Written by hand, because a report has a line for
-/// each of a million entries and `JSONEncoder` takes twenty times as long for one.
+/// A writer for a JSON object (RFC 8259). It is 20 times as fast as `JSONEncoder`, because a report
+/// has a line for each of a million entries.
 package struct JSONObject {
     private var members = ""
 
@@ -12,7 +12,7 @@ package struct JSONObject {
         if let value { quote(value) } else { members += "null" }
     }
 
-    /// Sets a text, with escapes for what could steer a terminal.
+    /// Sets a text, and escapes characters that could control a terminal.
     package mutating func set(_ key: String, exactly value: String) {
         begin(key)
         quote(value, escapingForTerminal: true)
@@ -23,18 +23,18 @@ package struct JSONObject {
         members += value.map { String($0) } ?? "null"
     }
 
-    /// Three decimals: milliseconds, if the value is in seconds.
+    /// Sets a number with three decimals.
     package mutating func set(_ key: String, _ value: Double?) { set(key, value, per: 1000) }
 
-    /// Six decimals: microseconds, if the value is in seconds.
+    /// Sets a number with six decimals.
     package mutating func set(_ key: String, fine value: Double?) {
         set(key, value, per: 1_000_000)
     }
 
     private mutating func set(_ key: String, _ value: Double?, per unit: Double) {
         begin(key)
-        // JSON has no infinity.
         let rounded = value.map { ($0 * unit).rounded() / unit }
+        // JSON has no infinity.
         guard let rounded, rounded.isFinite else { return members += "null" }
         members += String(rounded)
     }

@@ -1,9 +1,11 @@
-/// Paths that need not be UTF-8: to Linux a name is bytes. Each byte that is not UTF-8 is one
-/// character for private use, U+10FF00 plus the byte. If a path has such a character itself, its
-/// bytes are written in the same way, so that different paths stay different.
+import Foundation
+
+// Paths as text. On Linux, a path need not be UTF-8. Each byte that is not UTF-8 is escaped as a
+// private-use character, U+10FF00 plus the byte. If a path contains such characters, their bytes
+// are escaped, too, so that different paths have different text.
 extension String {
     private static let firstEscape: UInt32 = 0x10_FF00
-    /// The first byte of each escape in UTF-8.
+    /// The first UTF-8 byte of every escape.
     private static let escapeLead: UInt8 = 0xF4
 
     package init(path: UnsafePointer<CChar>) {
@@ -12,7 +14,7 @@ extension String {
             return
         }
         self = ""
-        var rest = UnsafeBufferPointer(start: path, count: Self.length(of: path))
+        var rest = UnsafeBufferPointer(start: path, count: strlen(path))
             .map(UInt8.init(bitPattern:))[...]
         while let first = rest.first {
             let bytes = rest.prefix(max(1, (~first).leadingZeroBitCount))
@@ -25,12 +27,6 @@ extension String {
                 rest = rest.dropFirst()
             }
         }
-    }
-
-    private static func length(of path: UnsafePointer<CChar>) -> Int {
-        var length = 0
-        while path[length] != 0 { length += 1 }
-        return length
     }
 
     package func withPath<Value>(_ body: (UnsafePointer<CChar>) -> Value) -> Value {
@@ -46,8 +42,8 @@ extension String {
         return body(path + [0])
     }
 
-    /// The directory of a path, as dirname(3) has it: "." if there is none.
-    /// `NSString.deletingLastPathComponent` of Swift 6.3 traps on a name of one character.
+    /// The parent directory, like dirname(3). `NSString.deletingLastPathComponent` of Swift 6.3
+    /// traps on a name of one character.
     package var parentDirectory: String {
         var path = self[...]
         func dropSlashes() { while path.utf8.count > 1, path.last == "/" { path.removeLast() } }
@@ -58,7 +54,7 @@ extension String {
         return String(path)
     }
 
-    /// The name behind the last slash; "" if the path ends with a slash.
+    /// The text after the last slash, which may be empty.
     package var lastName: String {
         utf8.lastIndex(of: UInt8(ascii: "/")).map { String(self[index(after: $0)...]) } ?? self
     }

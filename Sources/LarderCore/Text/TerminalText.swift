@@ -1,7 +1,7 @@
 extension String {
-    /// The text with everything escaped that could steer a terminal or change how its neighbours
-    /// read: control characters, line breaks, direction marks and overrides, invisible formatting.
-    /// Text of any script stays, and so do the joiners that Persian, Indic scripts and emoji need.
+    /// The text with escapes for characters that could control a terminal or change the appearance
+    /// of nearby text: control characters, line breaks, direction marks and invisible formatting.
+    /// Joiners remain, because Persian, Indic scripts and emoji need them.
     package var sanitizedForTerminal: String {
         if utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return self }
         var result = ""
@@ -19,9 +19,9 @@ extension String {
         return result
     }
 
-    /// The text in quotation marks: sanitized, and cut after `limit` characters.
+    /// Returns the text in quotation marks, sanitized and cut to `limit` characters.
     package func quoted(limit: Int = 80) -> String {
-        // The cut comes first, so that an overlong text is not sanitized whole.
+        // Cut first, so that a long text is not sanitized as a whole.
         let head = unicodeScalars.prefix(limit)
         let ellipsis = head.endIndex == unicodeScalars.endIndex ? "" : "…"
         return "'\(String(head).sanitizedForTerminal)\(ellipsis)'"
@@ -32,7 +32,7 @@ extension Unicode.Scalar {
     var steersTerminal: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true
-        // U+200C and U+200D: the zero-width non-joiner and joiner.
+        // U+200C is the zero-width non-joiner, U+200D the joiner.
         case .format: value != 0x200C && value != 0x200D
         default: false
         }
@@ -40,11 +40,9 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// The text as one word of a shell's command: in quotation marks, unless it needs none.
+    /// The text as one word of a shell command, in quotation marks if necessary.
     package var shellQuoted: String {
-        let isPlain = utf8.allSatisfy {
-            $0.isASCIILetterOrDigit || "-_./:@%+,".utf8.contains($0)
-        }
+        let isPlain = utf8.allSatisfy { $0.isASCIILetterOrDigit || "-_./:@%+,".utf8.contains($0) }
         if isPlain, !utf8.isEmpty { return self }
         return "'"
             + utf8.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)

@@ -1,37 +1,36 @@
-/// An absolute `http` or `https` URL, parsed by the WHATWG URL standard
+/// An absolute `http` or `https` URL, parsed according to the WHATWG URL standard
 /// (https://url.spec.whatwg.org).
 ///
 /// The canonical spelling is the standard's serialization, with these differences:
 ///
-/// - Every other character that RFC 3986 forbids in a path or query is percent-encoded, too:
-///   ``| [ ] ^ ` { }`` and a `%` that begins no escape. Strict servers refuse a request target that
-///   has them. Existing escapes do not change.
-/// - The fragment is dropped, and the user name and password become ``credentials``.
-/// - A host with an empty label (`a..b`, `.`), the port 0, and credentials that are not text or
-///   have control characters are refused.
-/// - ``InternationalHosts`` converts a host with other characters to ASCII. `xn--` labels are not
-///   validated.
+/// - All characters that RFC 3986 forbids in a path or query are percent-encoded, also
+///   ``| [ ] ^ ` { }`` and a `%` that begins no escape, because strict servers reject them.
+///   Existing escapes do not change.
+/// - The fragment is dropped. The user name and password become ``credentials``.
+/// - Hosts with an empty label (`a..b`, `.`), port 0, and credentials that are not UTF-8 or have
+///   control characters are rejected.
+/// - ``InternationalHosts`` converts hosts that are not ASCII. `xn--` labels are not validated.
 ///
-/// Two URLs are equal if their canonical spellings are equal. Credentials make no difference. More
-/// URLs have equal ``key``s.
+/// URLs are equal if their canonical spellings are equal, whatever their credentials. More URLs
+/// have equal ``key``s.
 public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
-    /// The canonical spelling in ASCII, without credentials. Requests use it.
+    /// The canonical spelling in ASCII, without credentials, as used in requests.
     public let string: String
-    /// The user name and password of the URL; nil without them.
+    /// The user name and password, if any.
     public internal(set) var credentials: Credentials?
-    /// Whether the credentials come from the base URL.
+    /// Whether the credentials are inherited from the base URL.
     public internal(set) var inheritsCredentials = false
     /// `http` or `https`.
     public let scheme: Scheme
-    /// The host in lower case; an IPv6 address keeps its brackets.
+    /// The host in lower case. An IPv6 address has brackets.
     public let host: String
-    /// The port, the scheme's default filled in.
+    /// The port, by default that of the scheme.
     public let port: Int
 
-    /// Whether ``string`` has escapes: if not, it is the ``key``.
-    private let hasEscapes: Bool
+    /// Whether ``string`` has escapes. If not, it is also the ``key``.
+    let hasEscapes: Bool
 
-    /// The schemes that are fetched.
+    /// The supported schemes.
     public enum Scheme: String, Sendable {
         /// Plain HTTP.
         case http
@@ -41,23 +40,58 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         var defaultPort: Int { self == .https ? 443 : 80 }
     }
 
-    /// Why a text is not a fetchable URL.
+    /// The reason why a text cannot be used as a URL.
     public enum ParseError: Error, Equatable, Sendable {
-        /// A scheme that is not fetched, such as `file` or `javascript`.
+        /// The scheme is not supported, for example `file` or `javascript`.
         case unsupportedScheme(String)
-        /// No scheme, and there is no base to resolve against.
+        /// The URL is relative, and there is no base URL.
         case relativeWithoutBase
-        /// The parser refuses it, for this reason.
+        /// The URL is malformed, for this reason.
         case malformed(String)
     }
 
+    /// The key for lookups: ``string`` with upper-case hexadecimal digits, and without escapes of
+    /// unreserved characters (RFC 3986, sections 6.2.2.1 and 6.2.2.2). A reserved character and its
+    /// escape remain distinct.
+    public var key: String { hasEscapes ? string.normalizingEscapes : string }
+
+    /// The scheme, host and port.
+    public var origin: String { "\(scheme.rawValue)://\(host):\(port)" }
+
+    /// Whether two URLs have the same ``origin``.
+    public func hasOrigin(of other: HTTPURL) -> Bool {
+        scheme == other.scheme && port == other.port && host == other.host
+    }
+
+    /// The spelling for output, with `***` for credentials and for secret values in the query, such
+    /// as `token` or `X-Amz-Signature`.
+    public var description: String {
+        (credentials == nil ? string : string.showingMask).maskingSecretsInQuery
+    }
+
+    /// Returns the URL with other credentials, or without credentials.
+    public func with(_ credentials: Credentials?) -> HTTPURL {
+        var url = self
+        url.credentials = credentials
+        return url
+    }
+
+    /// Whether the canonical spellings are equal.
+    public static func == (left: HTTPURL, right: HTTPURL) -> Bool { left.string == right.string }
+
+    /// Hashes the canonical spelling.
+    public func hash(into hasher: inout Hasher) { hasher.combine(string) }
+}
+
+// The basic URL parser of the WHATWG URL standard (section 4.4), for `http` and `https`.
+extension HTTPURL {
     /// Parses a URL.
     ///
     /// - Parameters:
-    ///   - text: The URL. As the standard says, control characters and blanks around it are
-    ///     ignored, and so are tabs and line breaks anywhere in it.
-    ///   - base: The URL that a relative reference is resolved against. A URL of the same origin
-    ///     without credentials inherits the base's. Default: nil.
+    ///   - text: The URL. According to the standard, control characters and blanks around it are
+    ///     ignored, and also tabs and line breaks inside it.
+    ///   - base: The base of relative URLs. A URL with the same origin and without credentials
+    ///     inherits those of the base. Default: nil.
     public init(_ text: String, relativeTo base: HTTPURL? = nil) throws(ParseError) {
         if let plain = HTTPURL(plain: text) {
             self = plain
@@ -70,57 +104,9 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    init(
-        string: String, hasEscapes: Bool, scheme: Scheme, host: String, port: Int,
-        credentials: Credentials? = nil
-    ) {
-        self.string = string
-        self.hasEscapes = hasEscapes
-        self.scheme = scheme
-        self.host = host
-        self.port = port
-        self.credentials = credentials
-    }
-
-    /// The key for look-ups: ``string`` with upper-case digits in its escapes, and with escapes of
-    /// unreserved characters decoded. URLs that RFC 3986, sections 6.2.2.1 and 6.2.2.2, makes equal
-    /// have one key. A reserved character and its escape stay distinct.
-    public var key: String { hasEscapes ? string.normalizingEscapes : string }
-
-    /// Scheme, host and port: what a connection is made to and a request limit counts.
-    public var origin: String { "\(scheme.rawValue)://\(host):\(port)" }
-
-    /// Whether it has the same ``origin``.
-    public func hasOrigin(of other: HTTPURL) -> Bool {
-        scheme == other.scheme && port == other.port && host == other.host
-    }
-
-    /// The spelling for people: credentials read `***`, and so do the values in the query whose
-    /// names say that they are secret (`token`, `X-Amz-Signature`).
-    public var description: String {
-        (credentials == nil ? string : string.showingMask).maskingSecretsInQuery
-    }
-
-    /// The same URL with other credentials, or none.
-    public func with(_ credentials: Credentials?) -> HTTPURL {
-        var url = self
-        url.credentials = credentials
-        return url
-    }
-
-    /// Whether their canonical spellings are equal.
-    public static func == (left: HTTPURL, right: HTTPURL) -> Bool { left.string == right.string }
-
-    /// Feeds the canonical spelling alone.
-    public func hash(into hasher: inout Hasher) { hasher.combine(string) }
-}
-
-/// The WHATWG URL standard's basic URL parser (section 4.4), for `http` and `https`: these are the
-/// special schemes that have a host and a path of segments.
-extension HTTPURL {
     static func parse(_ text: String, relativeTo base: HTTPURL?) throws(ParseError) -> HTTPURL {
         let text = text.bytesOfURL
-        // In every state that follows a special scheme, and in a reference, the first `#` ends all.
+        // With a special scheme, and in a relative URL, the first `#` begins the fragment.
         var rest = text.prefix { $0 != UInt8(ascii: "#") }
         var scheme = base?.scheme
         if let (name, length) = explicitScheme(of: rest) {
@@ -129,7 +115,7 @@ extension HTTPURL {
             scheme = known
         }
         guard let scheme else { throw .relativeWithoutBase }
-        // Also behind the scheme of the base.
+        // A URL with the scheme of the base may be relative, too.
         if let base, base.scheme == scheme, rest.prefix(2).count(where: isSlash) < 2 {
             return resolve(rest, base)
         }
@@ -142,14 +128,14 @@ extension HTTPURL {
         spelling.reserveCapacity(spelling.count + rest.count + 16)
         append(pathAndQuery: rest[end...], to: &spelling, root: spelling.count)
         return HTTPURL(
-            string: String(decoding: spelling, as: UTF8.self),
-            hasEscapes: spelling.contains(UInt8(ascii: "%")), scheme: scheme, host: authority.host,
-            port: port, credentials: authority.credentials)
+            string: String(decoding: spelling, as: UTF8.self), credentials: authority.credentials,
+            scheme: scheme, host: authority.host, port: port,
+            hasEscapes: spelling.contains(UInt8(ascii: "%")))
     }
 
     private static func resolve(_ reference: ArraySlice<UInt8>, _ base: HTTPURL) -> HTTPURL {
         let whole = Array(base.string.utf8)
-        // Behind the scheme's two slashes; a canonical spelling always has a path.
+        // The first slash after `https://`. A canonical spelling always has a path.
         let root = whole[8...].firstIndex(of: UInt8(ascii: "/")) ?? whole.endIndex
         let pathEnd = whole[root...].firstIndex(of: UInt8(ascii: "?")) ?? whole.endIndex
         var spelling: [UInt8]
@@ -167,12 +153,11 @@ extension HTTPURL {
             append(pathAndQuery: reference, to: &spelling, root: root)
         }
         return HTTPURL(
-            string: String(decoding: spelling, as: UTF8.self),
-            hasEscapes: spelling.contains(UInt8(ascii: "%")), scheme: base.scheme,
-            host: base.host, port: base.port)
+            string: String(decoding: spelling, as: UTF8.self), scheme: base.scheme,
+            host: base.host, port: base.port, hasEscapes: spelling.contains(UInt8(ascii: "%")))
     }
 
-    /// The scheme in lower case, and its length with the colon.
+    /// Returns the scheme in lower case, and its length with the colon.
     private static func explicitScheme(of text: ArraySlice<UInt8>) -> (String, Int)? {
         guard let first = text.first, first.isASCIILetterOrDigit, first > 0x39,
             let colon = text.firstIndex(where: {
@@ -183,7 +168,7 @@ extension HTTPURL {
         return (String(decoding: name, as: UTF8.self), name.count + 1)
     }
 
-    /// Appends to a path that starts at `root`, and may have the base URL's folder already.
+    /// Appends to a path that starts at `root` and may already have the folder of the base URL.
     private static func append(
         pathAndQuery text: ArraySlice<UInt8>, to spelling: inout [UInt8], root: Int
     ) {
@@ -215,7 +200,7 @@ extension HTTPURL {
         append(query, to: &spelling, plain: URLBytes.query)
     }
 
-    /// Appends bytes, and percent-encodes all but escapes and `plain` ones.
+    /// Appends bytes, and percent-encodes all but escapes and `plain` bytes.
     private static func append(
         _ bytes: ArraySlice<UInt8>, to spelling: inout [UInt8], plain: [Bool]
     ) {
@@ -230,7 +215,7 @@ extension HTTPURL {
         }
     }
 
-    /// The number of dots in a segment of one or two, percent-encoded or not; else 0.
+    /// Returns the number of dots in a dot segment, percent-encoded or not. Else returns 0.
     private static func dots(in segment: ArraySlice<UInt8>) -> Int {
         guard let first = segment.first, first == UInt8(ascii: ".") || first == UInt8(ascii: "%")
         else { return 0 }
@@ -254,7 +239,7 @@ extension HTTPURL {
 }
 
 extension String {
-    /// The bytes without what a URL's parser ignores: control characters and blanks around the
+    /// The bytes without those that a URL parser ignores: control characters and blanks around the
     /// text, and tabs and line breaks in it.
     package var bytesOfURL: [UInt8] {
         var text = Array(utf8).drop { $0 <= 0x20 }

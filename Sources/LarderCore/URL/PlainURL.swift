@@ -1,15 +1,15 @@
-/// The fast path for URLs in canonical spelling, as nearly all are: one pass, and far less time.
+// A fast path for URLs that are already in canonical spelling, like almost all URLs.
 extension HTTPURL {
-    /// Nil unless the parser would return the same text.
+    /// Creates a URL if the parser would not change its spelling.
     init?(plain text: String) {
         let found = text.utf8.withContiguousStorageIfAvailable { PlainURL.parts(of: $0) }
         guard let parts = found ?? nil else { return nil }
         let bytes = text.utf8
         let start = bytes.index(bytes.startIndex, offsetBy: parts.host.lowerBound)
         self.init(
-            string: text, hasEscapes: parts.hasEscapes, scheme: parts.scheme,
+            string: text, scheme: parts.scheme,
             host: String(text[start..<bytes.index(start, offsetBy: parts.host.count)]),
-            port: parts.port ?? parts.scheme.defaultPort)
+            port: parts.port ?? parts.scheme.defaultPort, hasEscapes: parts.hasEscapes)
     }
 }
 
@@ -39,11 +39,11 @@ private enum PlainURL {
     }
 
     private static func isInHost(_ byte: UInt8) -> Bool {
-        isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+        isLetter(byte) || byte.isDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
     }
 
-    /// Whether it is a lower-case name whose last label begins with a letter, so that it is no
-    /// number in disguise, or four decimal numbers.
+    /// Whether a host is an IPv4 address in decimal, or a lower-case name whose last label begins
+    /// with a letter, and therefore is not a number.
     private static func isHost(_ host: UnsafeBufferPointer<UInt8>) -> Bool {
         var labels = 0
         var start = 0
@@ -59,34 +59,28 @@ private enum PlainURL {
         return labels == 4 && isNumeric
     }
 
-    /// Whether it is a number up to 255 in its only spelling.
+    /// Whether a label is a number up to 255 without leading zeros.
     private static func isDecimalByte(_ label: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
-        guard label.count <= 3, label.count == 1 || label.first != UInt8(ascii: "0") else {
-            return false
-        }
-        var number = 0
-        for byte in label {
-            guard isDigit(byte) else { return false }
-            number = number * 10 + Int(byte - 0x30)
-        }
-        return number <= 255
+        guard label.count <= 3, label.count == 1 || label.first != UInt8(ascii: "0")
+        else { return false }
+        return label.allSatisfy(\.isDigit) && label.reduce(0) { $0 * 10 + Int($1 - 0x30) } <= 255
     }
 
-    /// The number after a colon, without leading zeros; `position` then is behind it.
+    /// Returns the number after a colon, without leading zeros. Sets `position` to its end.
     private static func number(
         _ text: UnsafeBufferPointer<UInt8>, after position: inout Int
     ) -> Int? {
         let start = position + 1
         position = start
         var number = 0
-        while position < text.count, isDigit(text[position]), position - start < 6 {
+        while position < text.count, text[position].isDigit, position - start < 6 {
             number = number * 10 + Int(text[position] - 0x30)
             position += 1
         }
         return position > start && text[start] != UInt8(ascii: "0") ? number : nil
     }
 
-    /// Whether a path and query have escapes. Nil for dot segments, and for what is not canonical.
+    /// Whether a path and query have escapes. Nil if the spelling may not be canonical.
     private static func escapes(in target: UnsafeBufferPointer<UInt8>) -> Bool? {
         guard target.first == UInt8(ascii: "/") else { return nil }
         let (path, query) = (URLBytes.path, URLBytes.query)
@@ -95,7 +89,7 @@ private enum PlainURL {
         for (position, byte) in target.enumerated() {
             switch byte {
             case UInt8(ascii: "%"):
-                // Not a dot, which may count as one.
+                // An escaped dot may be part of a dot segment.
                 guard let value = URLBytes.escaped(target[(position + 1)...]),
                     value != UInt8(ascii: ".")
                 else { return nil }
@@ -112,5 +106,4 @@ private enum PlainURL {
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool { 0x61...0x7A ~= byte }
-    private static func isDigit(_ byte: UInt8) -> Bool { 0x30...0x39 ~= byte }
 }

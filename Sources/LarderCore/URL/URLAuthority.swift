@@ -1,14 +1,14 @@
 import Crypto
 import Foundation
 
-/// The part of a URL behind its two slashes: credentials, host and port.
+/// The credentials, host and port of a URL.
 package struct URLAuthority {
-    /// Nil if both parts are empty or missing.
+    /// Nil if the user name and the password are empty or missing.
     package let credentials: Credentials?
     package let host: String
     package let port: Int?
 
-    /// Parses an authority as the WHATWG URL standard does for special schemes.
+    /// Parses an authority according to the WHATWG URL standard, for special schemes.
     package init(_ text: some Collection<UInt8>) throws(HTTPURL.ParseError) {
         let text = Array(text)
         var rest = text[...]
@@ -18,7 +18,7 @@ package struct URLAuthority {
         } else {
             credentials = nil
         }
-        // A colon within brackets is an IPv6 address's.
+        // Skip the colons of an IPv6 address.
         let bracket = rest.lastIndex(of: UInt8(ascii: "]")) ?? rest.startIndex
         let colon =
             rest.first == UInt8(ascii: "[")
@@ -34,7 +34,7 @@ package struct URLAuthority {
         guard !digits.isEmpty else { return nil }
         var port = 0
         for digit in digits {
-            guard 0x30...0x39 ~= digit else { throw .malformed("the port is not a number") }
+            guard digit.isDigit else { throw .malformed("the port is not a number") }
             port = port * 10 + Int(digit - 0x30)
             guard port <= 65_535 else { throw .malformed("the port is greater than 65535") }
         }
@@ -51,7 +51,7 @@ package struct URLAuthority {
         return user.isEmpty && password.isEmpty ? nil : Credentials(user: user, password: password)
     }
 
-    /// Percent-encoding may hide neither control characters nor bytes that are not text.
+    /// Decodes escapes. Throws if there are control characters, or bytes that are not UTF-8.
     private static func decoded(_ text: ArraySlice<UInt8>) throws(HTTPURL.ParseError) -> String {
         let bytes = text.percentDecoded
         guard bytes.allSatisfy({ $0 >= 0x20 }), let text = String(valid: bytes)
@@ -60,14 +60,14 @@ package struct URLAuthority {
     }
 }
 
-/// A user's name and password (RFC 7617). Neither is shown by `print` or string interpolation.
+/// A user name and password (RFC 7617). `print` and string interpolation show neither.
 public struct Credentials: Hashable, Sendable {
-    /// The name; empty if only a password was given.
+    /// The user name; empty if there is only a password.
     public var user: String
-    /// The password; empty if only a name was given.
+    /// The password; empty if there is only a user name.
     public var password: String
 
-    /// Takes a name and a password as they are, without any encoding.
+    /// Creates credentials from decoded text.
     public init(user: String, password: String) {
         self.user = user
         self.password = password
@@ -78,12 +78,12 @@ extension Credentials: CustomStringConvertible, CustomReflectable {
     /// `***`.
     public var description: String { "***" }
 
-    /// Without children, so that `dump` shows none either.
+    /// A mirror without children, so that `dump` shows nothing.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Encrypts credentials for the plan's file, which a killed run leaves behind. The random key is
-/// only in this process's memory.
+/// Encrypts credentials in the plan's file, because a killed run leaves the file behind. The random
+/// key exists only in this process.
 package struct CredentialSeal: Sendable {
     private let key = SymmetricKey(size: .bits256)
 

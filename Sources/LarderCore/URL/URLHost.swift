@@ -2,8 +2,8 @@ import Foundation
 
 /// The host parser of the WHATWG URL standard (section 3.5), for special schemes.
 ///
-/// A number in any notation that `inet_aton` takes becomes four decimal numbers, so that no address
-/// passes for a name.
+/// Numbers in every notation of `inet_aton` become four decimal numbers, so that no address looks
+/// like a name.
 enum URLHost {
     static func parse(_ text: ArraySlice<UInt8>) throws(HTTPURL.ParseError) -> String {
         if text.first == UInt8(ascii: "[") {
@@ -14,9 +14,9 @@ enum URLHost {
         let name = try asciiName(text.percentDecoded)
         guard !name.isEmpty else { throw .malformed("no host") }
         guard !name.contains(where: isForbidden) else {
-            throw .malformed("the host has a character that no host has")
+            throw .malformed("the host has an invalid character")
         }
-        // Not a name, and to some resolvers an address.
+        // Some resolvers read such hosts as addresses.
         guard !name.holds(".."), name != [UInt8(ascii: ".")] else {
             throw .malformed("the host has an empty label")
         }
@@ -31,13 +31,12 @@ enum URLHost {
         guard name.contains(where: { $0 >= 0x80 }) else { return name.lowercasedASCII }
         guard let text = String(valid: name) else { throw .malformed("the host is not UTF-8") }
         guard let convert = InternationalHosts.converter else {
-            throw .malformed(
-                "the host has characters beyond ASCII, which this program cannot convert")
+            throw .malformed("the host is not ASCII, and this program cannot convert it")
         }
-        // The rest of a label that has a full-width slash may be anything.
+        // The conversion may turn other characters into delimiters, for example a full-width slash.
         guard !name.contains(where: isForbidden), let ascii = convert(text), !ascii.isEmpty,
             ascii.utf8.allSatisfy({ $0.isASCIILetterOrDigit || "-._".utf8.contains($0) })
-        else { throw .malformed("the host is not an international domain name") }
+        else { throw .malformed("the host is not a valid international domain name") }
         return ascii.utf8.lowercasedASCII
     }
 
@@ -45,11 +44,11 @@ enum URLHost {
         byte <= 0x20 || byte == 0x7F || "#%/:<>?@[\\]^|".utf8.contains(byte)
     }
 
-    /// Whether the last label is a number, a dot at the end disregarded.
+    /// Whether the last label is a number. A final dot is ignored.
     private static func endsInNumber(_ name: [UInt8]) -> Bool {
         let labels = labels(of: name)
         guard let last = labels.last, !last.isEmpty else { return false }
-        return last.allSatisfy { 0x30...0x39 ~= $0 } || number(last) != nil
+        return last.allSatisfy(\.isDigit) || number(last) != nil
     }
 
     private static func labels(of name: [UInt8]) -> [ArraySlice<UInt8>] {
@@ -72,7 +71,7 @@ enum URLHost {
         return (0..<4).map { String(address >> (24 - 8 * $0) & 255) }.joined(separator: ".")
     }
 
-    /// A decimal, octal (`0…`) or hexadecimal (`0x…`) number. One beyond all addresses is 2^32.
+    /// Parses a decimal, octal (`0…`) or hexadecimal (`0x…`) number. Larger numbers become 2^32.
     private static func number(_ label: ArraySlice<UInt8>) -> UInt64? {
         guard !label.isEmpty else { return nil }
         var digits = label
@@ -90,7 +89,7 @@ enum URLHost {
         return number
     }
 
-    /// The pieces of an address. The standard has no zones.
+    /// Parses the pieces of an IPv6 address. The standard has no zones.
     private static func ipv6(_ text: ArraySlice<UInt8>) -> [UInt16]? {
         var pieces: [UInt16] = []
         var compression: Int?
@@ -111,9 +110,8 @@ enum URLHost {
             let digits = rest.prefix(4).prefix { $0.hexDigit != nil }
             let behind = rest[digits.endIndex...]
             if behind.first == UInt8(ascii: ".") {
-                guard !digits.isEmpty, pieces.count <= 6, let address = decimalIPv4(rest) else {
-                    return nil
-                }
+                guard !digits.isEmpty, pieces.count <= 6, let address = decimalIPv4(rest)
+                else { return nil }
                 pieces += [UInt16(address >> 16), UInt16(truncatingIfNeeded: address)]
                 rest = []
                 continue
@@ -134,13 +132,13 @@ enum URLHost {
         return pieces.count == 8 ? pieces : nil
     }
 
-    /// Four decimal numbers without leading zeros, at the end of an IPv6 address.
+    /// Parses four decimal numbers without leading zeros, at the end of an IPv6 address.
     private static func decimalIPv4(_ text: ArraySlice<UInt8>) -> UInt32? {
         let labels = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard labels.count == 4 else { return nil }
         var address: UInt32 = 0
         for label in labels {
-            guard 1...3 ~= label.count, label.allSatisfy({ 0x30...0x39 ~= $0 }),
+            guard 1...3 ~= label.count, label.allSatisfy(\.isDigit),
                 label.count == 1 || label.first != UInt8(ascii: "0"),
                 case let number = label.reduce(0, { $0 * 10 + UInt32($1 - 0x30) }), number <= 255
             else { return nil }
@@ -149,7 +147,7 @@ enum URLHost {
         return address
     }
 
-    /// The spelling in brackets, with `::` for the first of the longest runs of two zeros or more.
+    /// Returns the spelling in brackets, with `::` for the first longest run of at least two zeros.
     private static func serialized(_ pieces: [UInt16]) -> String {
         var longest = 0..<1
         var start = 0
@@ -169,28 +167,27 @@ enum URLHost {
 }
 
 extension String {
-    /// A host without the dot that makes its name absolute.
+    /// A host without a final dot.
     package var withoutFinalDot: String {
         utf8.last == UInt8(ascii: ".") ? String(decoding: utf8.dropLast(), as: UTF8.self) : self
     }
 }
 
-/// How this process converts a host with characters beyond ASCII to its ASCII form (`xn--`, UTS
-/// #46): `larder` with libcurl (`CurlHosts`), an app with LarderIcons with Foundation. Without a
-/// converter, ``HTTPURL`` refuses such hosts.
+/// The conversion of international hosts to ASCII (`xn--`, UTS #46). The command line uses libcurl
+/// (`CurlHosts`), and LarderIcons uses Foundation. Without a converter, ``HTTPURL`` rejects such
+/// hosts.
 public enum InternationalHosts {
-    /// Returns the ASCII form of a name; nil if the name is not valid.
+    /// Returns the ASCII form of a host, or nil if the host is not valid.
     public typealias Converter = @Sendable (String) -> String?
 
-    /// Installs the converter. The first one stays: equal texts are equal URLs in one process.
+    /// Installs a converter, unless there is one. A process uses the same converter for all URLs.
     public static func install(_ converter: @escaping Converter) {
         lock.withLock { if installed == nil { installed = converter } }
     }
 
     static var converter: Converter? { lock.withLock { installed } }
 
-    // Unsafe because the compiler sees no lock around it. Safe because it is used only while
-    // `lock` is held.
+    // Unsafe because the compiler does not know that every access holds `lock`.
     private nonisolated(unsafe) static var installed: Converter?
     private static let lock = NSLock()
 }
