@@ -13,8 +13,7 @@ package final class LiveCache: @unchecked Sendable {
     private var cache: Cache?
     /// The identity of the index file just before the cache was opened.
     private var index: FileIdentity?
-    /// The files whose digests have been checked.
-    private var known: [Digest: FileIdentity] = [:]
+    private var checkedFiles: [Digest: FileIdentity] = [:]
     private var version: Int64?
     private var changes = 0
 
@@ -125,13 +124,15 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    package func identity(of digest: Digest) -> FileIdentity? { lock.withLock { known[digest] } }
+    package func identity(of digest: Digest) -> FileIdentity? {
+        lock.withLock { checkedFiles[digest] }
+    }
 
     package func remember(_ file: FileIdentity, as digest: Digest) {
         lock.withLock {
             // Checking all files again costs less than tracking which are still read.
-            if known.count >= knownLimit { known.removeAll(keepingCapacity: true) }
-            known[digest] = file
+            if checkedFiles.count >= knownLimit { checkedFiles.removeAll(keepingCapacity: true) }
+            checkedFiles[digest] = file
         }
     }
 

@@ -8,7 +8,6 @@ package struct RunRecord: Sendable, Equatable {
         case prefetch, push, pull, verify, evict, reindex
     }
 
-    /// A counted quantity. Each command uses some of them.
     package enum Count: String, Sendable, CaseIterable {
         case entries
         // Entries by outcome.

@@ -140,7 +140,6 @@ final class EvictionPlan {
         }
     }
 
-    /// Returns the victim's report, with the resources that map to it.
     func named(_ victim: Victim) throws -> EvictionReport.Victim {
         var reported = victim.reported
         try database.unsafeRead { db in

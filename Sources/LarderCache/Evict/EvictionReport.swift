@@ -21,7 +21,6 @@ public struct EvictionReport: Sendable {
     public enum Hold: String, Sendable, CaseIterable {
         /// The object is in ``EvictionPolicy/keep``.
         case manifest
-        /// The object is pinned.
         case pin
         /// A run in progress has stored or used the object.
         case run

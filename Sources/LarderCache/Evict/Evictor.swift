@@ -68,9 +68,7 @@ struct Evictor {
                 }
                 try plan.close()
             }
-        } catch {
-            try stop(error, on: disk)
-        }
+        } catch { try stop(error, on: disk) }
         withExtendedLifetime(run) {}
         report.seconds = (ContinuousClock.now - start) / .seconds(1)
         return report

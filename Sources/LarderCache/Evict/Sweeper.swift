@@ -10,7 +10,6 @@ struct Sweeper {
     private let index: CacheIndex?
     private let isDryRun: Bool
     private let isCancelled: () -> Bool
-    /// Files that have changed since this time are kept.
     private let limit: Date
 
     init(directory: CacheDirectory, index: CacheIndex?, policy: EvictionPolicy) {

@@ -19,7 +19,6 @@ package final class Deposit: Sendable {
 
     /// The caller's data, returned with the outcome.
     package let context: (any Sendable)?
-    /// The resource's ``ResourceKey``.
     package let key: String
     package let url: String
     /// The URL of the validators, if redirects led to another URL.
@@ -27,7 +26,6 @@ package final class Deposit: Sendable {
     package let validators: Validators
     /// Identifies the variant (`Vary`) of the response; nil if the URL has no variants.
     package let variant: Digest?
-    /// The time until which the redirects are fresh; nil if there were none.
     package let redirectsFreshUntil: Date?
     package let receivedAt: Date
     /// Seconds from the request to the end of the response.

@@ -28,7 +28,6 @@ package final class PartialBodies: Sendable {
         self.names = Locked(names)
     }
 
-    /// Whether this run knows a partial body of a URL.
     package func has(_ url: String) -> Bool {
         guard names.withLock({ !$0.isEmpty }) else { return false }
         let name = Self.name(of: url)
@@ -141,9 +140,7 @@ package final class PartialBody: Sendable {
         self.claim = Locked(claim)
     }
 
-    deinit {
-        if let claim = claim.withLock({ $0.take() }) { bodies.run.remove(claim.name) }
-    }
+    deinit { if let claim = claim.withLock({ $0.take() }) { bodies.run.remove(claim.name) } }
 
     package func putBack() {
         if let claim = claim.withLock({ $0.take() }) { bodies.put(claim.name, back: name) }

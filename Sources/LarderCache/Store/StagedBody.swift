@@ -55,9 +55,7 @@ package final class StagedBody: @unchecked Sendable {
         writer = Self.nextWriter()
     }
 
-    deinit {
-        if let file { run.remove(file.name) }
-    }
+    deinit { if let file { run.remove(file.name) } }
 
     package var count: Int64 { lock.withLock { received } }
 
@@ -94,9 +92,7 @@ package final class StagedBody: @unchecked Sendable {
         do throws(CacheError) {
             if file == nil { file = try create() }
             try file?.descriptor.write(chunk)
-        } catch {
-            failed = error
-        }
+        } catch { failed = error }
         let resume = lock.withLock {
             failure = failure ?? failed
             backlog -= chunk.count

@@ -31,9 +31,7 @@ package final class Store: @unchecked Sendable {
     package let partials: PartialBodies
     private let commits = DispatchQueue(label: "larder.store")
     private let lock = NSLock()
-    private var pending: [Deposit] = []
-    /// The depositors of `pending`, in the same order.
-    private var depositors: [(any Depositor)?] = []
+    private var pending: [(deposit: Deposit, depositor: (any Depositor)?)] = []
     /// Digests of this run's deposits, which need not be staged again.
     private var deposited: Set<Digest> = []
     /// Whether the index had no objects at the start. Then `deposited` alone is looked up.
@@ -115,8 +113,7 @@ package final class Store: @unchecked Sendable {
         accepted: @escaping @Sendable () -> Void = {}
     ) {
         lock.lock()
-        pending.append(deposit)
-        depositors.append(depositor)
+        pending.append((deposit, depositor))
         if let object = deposit.staged {
             if deposited.count >= Self.depositedLimit {
                 deposited.removeAll()
@@ -162,12 +159,13 @@ package final class Store: @unchecked Sendable {
     }
 
     private func commitPending() {
-        let (deposits, owners, released) = lock.withLock {
-            defer { (pending, depositors, waiting, batchNumber) = ([], [], [], batchNumber + 1) }
-            return (pending, depositors, waiting)
+        let (batch, released) = lock.withLock {
+            defer { (pending, waiting, batchNumber) = ([], [], batchNumber + 1) }
+            return (pending, waiting)
         }
         for accepted in released { accepted() }
-        guard !deposits.isEmpty else { return }
+        guard !batch.isEmpty else { return }
+        let deposits = batch.map(\.deposit)
         let outcomes: [Outcome]
         let start = ContinuousClock.now
         do throws(CacheError) {
@@ -185,13 +183,9 @@ package final class Store: @unchecked Sendable {
             for file in deposits.compactMap(\.staged?.file) { run.remove(file) }
             outcomes = deposits.map { Outcome(context: $0.context, result: .failure(error)) }
         }
-        report(outcomes, to: owners)
-    }
-
-    private func report(_ outcomes: [Outcome], to depositors: [(any Depositor)?]) {
         var shares: [ObjectIdentifier: (depositor: any Depositor, outcomes: [Outcome])] = [:]
-        for (outcome, depositor) in zip(outcomes, depositors) {
-            guard let depositor else { continue }
+        for (outcome, entry) in zip(outcomes, batch) {
+            guard let depositor = entry.depositor else { continue }
             shares[ObjectIdentifier(depositor), default: (depositor, [])].outcomes.append(outcome)
         }
         for (depositor, outcomes) in shares.values { depositor.committed(outcomes) }
@@ -244,7 +238,7 @@ package final class Store: @unchecked Sendable {
         return outcomes
     }
 
-    /// Limits the number of recorded failures. Counts them only if they may exceed the limits.
+    /// Limits the recorded failures. Counts them the first time, and when they may be too many.
     private func bound(_ failures: FailureTable, _ db: Database) throws {
         let added = failures.added
         guard added.rows > 0 else { return }

@@ -63,9 +63,7 @@ final class Verifier: @unchecked Sendable {
             if case .all = options.selection, options.maximumDuration == nil {
                 progress.total = totals.objects
             }
-        } catch  where error.isDamage {
-            giveUpIndex(error)
-        }
+        } catch  where error.isDamage { giveUpIndex(error) }
     }
 
     private func checkObjects() throws(CacheError) {
@@ -107,9 +105,7 @@ final class Verifier: @unchecked Sendable {
             while let byte = lock.withLock({ takeDirectory() }) {
                 do throws(CacheError) {
                     try check(byte, in: tree, root: root)
-                } catch {
-                    lock.withLock { failure = failure ?? error }
-                }
+                } catch { lock.withLock { failure = failure ?? error } }
             }
         }
         if let failure { throw failure }

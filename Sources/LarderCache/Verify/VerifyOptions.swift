@@ -27,7 +27,6 @@ public struct VerifyOptions: Sendable {
 
 /// The objects to verify. Other files belong to the part of the first object in their directory.
 public enum VerifySelection: Sendable {
-    /// All objects.
     case all
     /// One of several equal parts, by the leading bits of the digests. The first part is 1.
     case part(Int, of: Int)

@@ -32,10 +32,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
 
     /// The supported schemes.
     public enum Scheme: String, Sendable {
-        /// Plain HTTP.
-        case http
-        /// HTTP over TLS.
-        case https
+        case http, https
 
         var defaultPort: Int { self == .https ? 443 : 80 }
     }

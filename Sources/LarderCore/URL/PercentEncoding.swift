@@ -21,11 +21,8 @@ extension String {
                 continue
             }
             rest = rest.dropFirst(2)
-            if URLBytes.isUnreserved(value) {
-                bytes.append(value)
-            } else {
-                bytes.append(percentEncoded: value)
-            }
+            let isPlain = URLBytes.isUnreserved(value)
+            if isPlain { bytes.append(value) } else { bytes.append(percentEncoded: value) }
         }
         return String(decoding: bytes, as: UTF8.self)
     }
@@ -57,12 +54,9 @@ extension Collection<UInt8> {
         bytes.reserveCapacity(count)
         var rest = self[...]
         while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), let value = URLBytes.escaped(rest) {
-                bytes.append(value)
-                rest = rest.dropFirst(2)
-            } else {
-                bytes.append(byte)
-            }
+            let value = byte == UInt8(ascii: "%") ? URLBytes.escaped(rest) : nil
+            bytes.append(value ?? byte)
+            if value != nil { rest = rest.dropFirst(2) }
         }
         return bytes
     }

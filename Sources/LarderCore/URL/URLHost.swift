@@ -89,62 +89,14 @@ enum URLHost {
         return number
     }
 
-    /// Parses the pieces of an IPv6 address. The standard has no zones.
     private static func ipv6(_ text: ArraySlice<UInt8>) -> [UInt16]? {
-        var pieces: [UInt16] = []
-        var compression: Int?
-        var rest = text
-        if rest.first == UInt8(ascii: ":") {
-            guard rest.starts(with: "::".utf8) else { return nil }
-            rest = rest.dropFirst(2)
-            compression = 0
+        var address = in6_addr()
+        guard !text.contains(0),
+            inet_pton(AF_INET6, String(decoding: text, as: UTF8.self), &address) == 1
+        else { return nil }
+        return withUnsafeBytes(of: address) { bytes in
+            (0..<8).map { UInt16(bytes[2 * $0]) << 8 | UInt16(bytes[2 * $0 + 1]) }
         }
-        while !rest.isEmpty {
-            guard pieces.count < 8 else { return nil }
-            if rest.first == UInt8(ascii: ":") {
-                guard compression == nil else { return nil }
-                rest = rest.dropFirst()
-                compression = pieces.count
-                continue
-            }
-            let digits = rest.prefix(4).prefix { $0.hexDigit != nil }
-            let behind = rest[digits.endIndex...]
-            if behind.first == UInt8(ascii: ".") {
-                guard !digits.isEmpty, pieces.count <= 6, let address = decimalIPv4(rest)
-                else { return nil }
-                pieces += [UInt16(address >> 16), UInt16(truncatingIfNeeded: address)]
-                rest = []
-                continue
-            }
-            pieces.append(digits.reduce(0) { $0 << 4 | UInt16($1.hexDigit ?? 0) })
-            rest = behind
-            if rest.first == UInt8(ascii: ":") {
-                rest = rest.dropFirst()
-                guard !rest.isEmpty else { return nil }
-            } else if !rest.isEmpty {
-                return nil
-            }
-        }
-        if let compression {
-            guard pieces.count < 8 else { return nil }
-            pieces.insert(contentsOf: repeatElement(0, count: 8 - pieces.count), at: compression)
-        }
-        return pieces.count == 8 ? pieces : nil
-    }
-
-    /// Parses four decimal numbers without leading zeros, at the end of an IPv6 address.
-    private static func decimalIPv4(_ text: ArraySlice<UInt8>) -> UInt32? {
-        let labels = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard labels.count == 4 else { return nil }
-        var address: UInt32 = 0
-        for label in labels {
-            guard 1...3 ~= label.count, label.allSatisfy(\.isDigit),
-                label.count == 1 || label.first != UInt8(ascii: "0"),
-                case let number = label.reduce(0, { $0 * 10 + UInt32($1 - 0x30) }), number <= 255
-            else { return nil }
-            address = address << 8 | number
-        }
-        return address
     }
 
     /// Returns the spelling in brackets, with `::` for the first longest run of at least two zeros.

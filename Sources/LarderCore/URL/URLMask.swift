@@ -25,9 +25,7 @@ package enum SecretParameter {
     }
 
     /// Whether a parameter without a name is a token. The text may be percent-encoded.
-    package static func isToken(_ text: Substring.UTF8View) -> Bool {
-        isToken(text.percentDecoded)
-    }
+    package static func isToken(_ text: Substring.UTF8View) -> Bool { isToken(text.percentDecoded) }
 
     /// Whether a parameter is a secret, or its value is a URL with a secret in query or fragment.
     package static func hasOne(_ name: Substring.UTF8View, _ value: Substring.UTF8View) -> Bool {
