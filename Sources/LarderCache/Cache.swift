@@ -296,7 +296,7 @@ public final class Cache: Sendable {
         if let damage { throw damage }
         guard !isReadOnly, directory.isWritable else { throw readOnlyError }
         guard let index else { return [] }
-        return try Repairer(directory: directory, index: index)
+        return try Repairer(directory: directory, index: index, reader: reader())
             .repair(&report.findings, isCancelled: isCancelled)
     }
 }

@@ -56,7 +56,9 @@ struct Evictor {
         let path = isTight(disk) ? nil : run.map { directory.path(of: "eviction.sqlite", in: $0) }
         let plan = try index.map { try EvictionPlan(policy, index: $0, at: path, in: directory) }
         do {
-            try Sweeper(directory: directory, index: index, policy: policy).run(&report.swept)
+            let limit = Date(timeIntervalSinceNow: -policy.grace)
+            try Sweeper(directory: directory, index: index, policy: policy, limit: limit)
+                .run(&report.swept)
             report.isInterrupted = policy.isCancelled()
             if let index, let plan {
                 freed = report.swept.values.reduce(0) { $0 + $1.bytes }

@@ -2,29 +2,18 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Removes files left over from interrupted runs that are older than the policy's grace period.
+/// Removes files left over from interrupted runs that have not changed since `limit`.
 struct Sweeper {
-    typealias Leftover = EvictionReport.Leftover
+    let directory: CacheDirectory
+    let index: CacheIndex?
+    let policy: EvictionPolicy
+    let limit: Date
 
-    private let directory: CacheDirectory
-    private let index: CacheIndex?
-    private let isDryRun: Bool
-    private let isCancelled: () -> Bool
-    private let limit: Date
-
-    init(directory: CacheDirectory, index: CacheIndex?, policy: EvictionPolicy) {
-        self.directory = directory
-        self.index = index
-        isDryRun = policy.isDryRun
-        isCancelled = policy.isCancelled
-        limit = Date(timeIntervalSinceNow: -policy.grace)
-    }
-
-    func run(_ swept: inout [Leftover: ObjectTally]) throws {
+    func run(_ swept: inout [EvictionReport.Leftover: ObjectTally]) throws {
         // A run's lock tells whether it has ended, so these need no grace period.
         var runs = ObjectTally()
         (runs.count, runs.bytes) = try RunDirectory.sweepAbandoned(
-            in: directory, isDryRun: isDryRun)
+            in: directory, isDryRun: policy.isDryRun)
         swept[.runs] = runs
         swept[.partials] = try sweep([CacheLayout.temporary, CacheLayout.partial]) { _, _ in true }
         swept[.temporaries] = try sweep([CacheLayout.temporary]) { name, status in
@@ -46,10 +35,10 @@ struct Sweeper {
             var parent = directory.root
             for name in path { parent = try parent.directory(name) }
             for name in try parent.names() {
-                if isCancelled() { break }
+                if policy.isCancelled() { break }
                 guard let status = try parent.status(of: name), isOwn(name, status), isOld(status)
                 else { continue }
-                let removed = try parent.removeTree(name, isDryRun: isDryRun)
+                let removed = try parent.removeTree(name, isDryRun: policy.isDryRun)
                 if removed.isGone { tally.count += 1 }
                 tally.bytes += removed.bytes
             }
@@ -62,14 +51,14 @@ struct Sweeper {
         let removal = try ObjectRemoval(directory)
         var tally = ObjectTally()
         guard let root = try tree.root() else { return tally }
-        for byte in UInt8.min...UInt8.max where !isCancelled() {
+        for byte in UInt8.min...UInt8.max where !policy.isCancelled() {
             let orphans = try orphans(byte, tree, root, index)
-            if isDryRun {
+            if policy.isDryRun {
                 for orphan in orphans { tally.add(orphan.bytes) }
-                continue
+            } else {
+                tally += try removal.removeFiles(
+                    of: orphans.map(\.digest), in: index, where: isOld, unless: policy.isCancelled)
             }
-            tally += try removal.removeFiles(
-                of: orphans.map(\.digest), in: index, where: isOld, unless: isCancelled)
         }
         return tally
     }

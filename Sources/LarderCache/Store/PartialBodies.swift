@@ -52,7 +52,7 @@ package final class PartialBodies: Sendable {
         guard let file = try? run.directory.open(claimed, flags: O_RDWR | O_NONBLOCK),
             let status = try? file.status(), status.isRegularFile, status.st_nlink == 1,
             status.st_size <= status.plausibleBytes,
-            let trailer = PartialTrailer(of: file),
+            let trailer = PartialTrailer.read(from: file),
             let hasher = Self.digest(of: file, trailer)
         else {
             run.remove(claimed)
@@ -180,24 +180,19 @@ struct PartialTrailer: Codable {
         return Array(json) + withUnsafeBytes(of: length, Array.init) + Self.mark
     }
 
-    private static func read(_ file: FileDescriptor, at offset: off_t, count: Int) -> [UInt8]? {
-        guard offset >= 0 else { return nil }
-        let bytes = try? file.read(at: Int64(offset), atMost: count)
-        return bytes?.count == count ? bytes : nil
-    }
-}
-
-extension PartialTrailer {
-    init?(of file: FileDescriptor) {
-        guard let size = try? file.status().st_size,
-            let end = Self.read(file, at: size - 12, count: 12), end.suffix(8) == Self.mark[...]
+    static func read(from file: FileDescriptor) -> PartialTrailer? {
+        func bytes(at offset: Int64, count: Int) -> [UInt8]? {
+            let bytes = offset < 0 ? nil : try? file.read(at: offset, atMost: count)
+            return bytes?.count == count ? bytes : nil
+        }
+        guard let size = (try? file.status()).map({ Int64($0.st_size) }),
+            let end = bytes(at: size - 12, count: 12), end.suffix(8) == mark[...]
         else { return nil }
         let length = end.prefix(4).reduce(0) { $0 << 8 | Int($1) }
-        guard length <= Self.longest,
-            let json = Self.read(file, at: size - 12 - off_t(length), count: length),
+        guard length <= longest, let json = bytes(at: size - 12 - Int64(length), count: length),
             let trailer = try? JSONDecoder().decode(PartialTrailer.self, from: Data(json)),
-            trailer.count == Int64(size) - 12 - Int64(length)
+            trailer.count == size - 12 - Int64(length)
         else { return nil }
-        self = trailer
+        return trailer
     }
 }

@@ -14,13 +14,7 @@ struct Repairer {
 
     let directory: CacheDirectory
     let index: CacheIndex
-    private let reader: ObjectReader
-
-    init(directory: CacheDirectory, index: CacheIndex) {
-        self.directory = directory
-        self.index = index
-        reader = ObjectReader(directory.sparse)
-    }
+    let reader: ObjectReader
 
     /// Records the repairs, and returns the resources to download. Until then, they count as lost.
     func repair(

@@ -74,16 +74,12 @@ package struct JSONObject {
         let isPlain = value.utf8.allSatisfy {
             $0 >= 0x20 && $0 != 0x22 && $0 != 0x5C && ($0 < 0x7F || !escapingForTerminal)
         }
+        if isPlain { return members += "\"\(value)\"" }
         members += "\""
-        if isPlain { members += value } else { escape(value, forTerminal: escapingForTerminal) }
-        members += "\""
-    }
-
-    private mutating func escape(_ value: String, forTerminal: Bool) {
         for scalar in value.unicodeScalars {
             switch scalar {
             case "\"", "\\": members += "\\\(scalar)"
-            case _ where scalar < " " || forTerminal && scalar.steersTerminal:
+            case _ where scalar < " " || escapingForTerminal && scalar.steersTerminal:
                 for unit in String(scalar).utf16 {
                     let hex = String(unit, radix: 16)
                     members += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
@@ -91,5 +87,6 @@ package struct JSONObject {
             default: members.unicodeScalars.append(scalar)
             }
         }
+        members += "\""
     }
 }

@@ -59,14 +59,70 @@ extension Cache {
     /// Opens an object's file without waiting for the disk. Returns nil if that is not possible, or
     /// if the file is not the `known` one.
     package func lendAtOnce(_ digest: Digest, size: Int64, known: FileIdentity) -> LentFile? {
-        guard let file = directory.openAtOnce(digest), let status = try? file.status(),
-            FileIdentity(status) == known
-        else { return nil }
-        return LentFile(file, size: size)
+        let file = directory.openAtOnce(digest).map { LentFile($0, size: size) }
+        return file?.isStill(known) == true ? file : nil
     }
 
     package static func indexFile(ofCacheAt path: String) -> FileIdentity? {
         FileIdentity(path: "\(path)/\(CacheLayout.index)")
+    }
+
+    package var root: FileDescriptor { directory.root }
+
+    package static func usersDirectory(_ path: String) throws(CacheError) -> FileDescriptor {
+        let path = URL(fileURLWithPath: path).standardizedFileURL.path
+        do throws(CacheError) {
+            return try FileDescriptor.open(path, flags: O_RDONLY | O_DIRECTORY)
+        } catch  where error.errno == ENOENT {
+            throw CacheError(.missing, subject: path, message: "the directory does not exist")
+        }
+    }
+
+    /// Opens the directory at a user's path, or its nearest existing parent.
+    package static func nearestDirectory(to path: String) throws(CacheError) -> FileDescriptor {
+        do throws(CacheError) {
+            return try usersDirectory(path)
+        } catch  where error.code == .missing {
+            let parent = path.parentDirectory
+            // "/" and "." are their own parents.
+            guard !parent.isSame(as: path) else { throw error }
+            return try nearestDirectory(to: parent)
+        }
+    }
+
+    /// Creates a hard link to an object's file outside the cache. Returns nil or the value of
+    /// `errno`. The caller must check the linked file, because the object may have been replaced.
+    package func link(
+        _ digest: Digest, to directory: FileDescriptor, as name: String
+    ) throws(CacheError) -> Int32? {
+        let fanOut = try self.directory.fanOut(digest)
+        return linkat(fanOut.raw, digest.hex, directory.raw, name, 0) == 0 ? nil : errno
+    }
+
+    package func outgoing(_ object: StoredObject) throws(CacheError) -> OutgoingObject {
+        let object = sized(object)
+        let file = try open(object).file
+        // Check a sparse file first, because its size cost nothing.
+        let status = try file.status()
+        if status.st_size > status.plausibleBytes { _ = try confirm(file, is: object) }
+        return OutgoingObject(object, file: file)
+    }
+
+    package struct KeptManifest: Sendable {
+        package let resource: Resource
+        /// The file, with a checked digest, and its URL after redirects. The caller closes it.
+        package let file: (descriptor: Int32, baseURL: HTTPURL)
+    }
+
+    /// Returns the cached manifest of a URL, or nil if it is missing or corrupt.
+    package func manifest(_ url: HTTPURL) throws(CacheError) -> KeptManifest? {
+        guard let resource = try resource(url.key) else { return nil }
+        let descriptor: Int32
+        do throws(CacheError) {
+            descriptor = try self.descriptor(of: resource.object)
+        } catch  where error.isOfDamagedObject { return nil }
+        let base = (try? HTTPURL(resource.responseURL)) ?? url
+        return KeptManifest(resource: resource, file: (descriptor, base))
     }
 }
 
@@ -115,40 +171,6 @@ package final class LentFile: Sendable {
     }
 }
 
-extension Cache {
-    package var root: FileDescriptor { directory.root }
-
-    package static func usersDirectory(_ path: String) throws(CacheError) -> FileDescriptor {
-        let path = URL(fileURLWithPath: path).standardizedFileURL.path
-        do throws(CacheError) {
-            return try FileDescriptor.open(path, flags: O_RDONLY | O_DIRECTORY)
-        } catch  where error.errno == ENOENT {
-            throw CacheError(.missing, subject: path, message: "the directory does not exist")
-        }
-    }
-
-    /// Opens the directory at a user's path, or its nearest existing parent.
-    package static func nearestDirectory(to path: String) throws(CacheError) -> FileDescriptor {
-        do throws(CacheError) {
-            return try usersDirectory(path)
-        } catch  where error.code == .missing {
-            let parent = path.parentDirectory
-            // "/" and "." are their own parents.
-            guard !parent.isSame(as: path) else { throw error }
-            return try nearestDirectory(to: parent)
-        }
-    }
-
-    /// Creates a hard link to an object's file outside the cache. Returns nil or the value of
-    /// `errno`. The caller must check the linked file, because the object may have been replaced.
-    package func link(
-        _ digest: Digest, to directory: FileDescriptor, as name: String
-    ) throws(CacheError) -> Int32? {
-        let fanOut = try self.directory.fanOut(digest)
-        return linkat(fanOut.raw, digest.hex, directory.raw, name, 0) == 0 ? nil : errno
-    }
-}
-
 /// An object that is sent in pieces. The last piece is returned only if the digest is right.
 package final class OutgoingObject: @unchecked Sendable {
     // Unchecked because it has mutable state. Every access holds `lock`.
@@ -183,36 +205,5 @@ package final class OutgoingObject: @unchecked Sendable {
             isDamaged = count != wanted || position == size && hasher.digest != digest
             return isDamaged ? nil : count
         }
-    }
-}
-
-extension Cache {
-    package func outgoing(_ object: StoredObject) throws(CacheError) -> OutgoingObject {
-        let object = sized(object)
-        let file = try open(object).file
-        // Check a sparse file first, because its size cost nothing.
-        let status = try file.status()
-        if status.st_size > status.plausibleBytes { _ = try confirm(file, is: object) }
-        return OutgoingObject(object, file: file)
-    }
-
-    package struct KeptManifest: Sendable {
-        package let resource: Resource
-        /// The file, with a checked digest, and its URL after redirects. The caller closes it.
-        package let file: (descriptor: Int32, baseURL: HTTPURL)
-    }
-
-    /// Returns the cached manifest of a URL, or nil if it is missing or corrupt.
-    package func manifest(_ url: HTTPURL) throws(CacheError) -> KeptManifest? {
-        guard let resource = try resource(url.key) else { return nil }
-        let descriptor: Int32
-        do throws(CacheError) {
-            descriptor = try self.descriptor(of: resource.object)
-        } catch {
-            guard error.isOfDamagedObject else { throw error }
-            return nil
-        }
-        let base = (try? HTTPURL(resource.responseURL)) ?? url
-        return KeptManifest(resource: resource, file: (descriptor, base))
     }
 }
