@@ -24,29 +24,16 @@ struct Evictor {
     /// The maximum number of plans. A new plan is needed if victims were used in the meantime.
     private static let passLimit = 5
 
-    private let directory: CacheDirectory
-    private let index: CacheIndex?
-    private let policy: EvictionPolicy
-    private let onProgress: (ObjectProgress) -> Void
-    private let onVictim: (EvictionReport.Victim) throws -> Void
-    private var report: EvictionReport
+    let directory: CacheDirectory
+    let index: CacheIndex?
+    let policy: EvictionPolicy
+    let onVictim: (EvictionReport.Victim) throws -> Void
+    let onProgress: (ObjectProgress) -> Void
+    var report: EvictionReport
     /// The size on disk of removed files. Counted, because a file system may free space later.
-    private var freed: Int64 = 0
-    private var before = ObjectTally()
-    private let start = ContinuousClock.now
-
-    init(
-        directory: CacheDirectory, index: CacheIndex?, policy: EvictionPolicy,
-        onVictim: @escaping (EvictionReport.Victim) throws -> Void,
-        onProgress: @escaping (ObjectProgress) -> Void
-    ) {
-        self.directory = directory
-        self.index = index
-        self.policy = policy
-        self.onProgress = onProgress
-        self.onVictim = onVictim
-        report = EvictionReport(isDryRun: policy.isDryRun)
-    }
+    var freed: Int64 = 0
+    var before = ObjectTally()
+    let start = ContinuousClock.now
 
     mutating func run() throws -> EvictionReport {
         let isReadOnly = policy.isDryRun || index == nil
@@ -315,7 +302,7 @@ extension Cache {
         do {
             var evictor = Evictor(
                 directory: directory, index: index, policy: policy, onVictim: onVictim,
-                onProgress: onProgress)
+                onProgress: onProgress, report: EvictionReport(isDryRun: policy.isDryRun))
             let report = try evictor.run()
             directory.log(.info, report.summary)
             if policy.isDryRun { return report }

@@ -37,8 +37,7 @@ final class ObjectRemoval {
         while !rest.isEmpty, !isCancelled() {
             try index.writeStep { db in
                 let step = FileRemoval(
-                    beneath: objects, until: ContinuousClock.now + WriteStep.time,
-                    where: isRemovable)
+                    objects: objects, end: .now + WriteStep.time, isRemovable: isRemovable)
                 let next = rest.prefix(Self.filesPerStep)
                 let row = try db.prepared("SELECT 1 FROM objects WHERE digest = ?")
                 let files = try next.filter { try row.firstInteger($0) == nil }
@@ -73,18 +72,9 @@ struct FileRemoval: Sendable {
         }
     }
 
-    private let objects: FileDescriptor
-    private let deadline: ContinuousClock.Instant
-    private let isRemovable: @Sendable (stat) -> Bool
-
-    init(
-        beneath objects: FileDescriptor, until deadline: ContinuousClock.Instant,
-        where isRemovable: @escaping @Sendable (stat) -> Bool
-    ) {
-        self.objects = objects
-        self.deadline = deadline
-        self.isRemovable = isRemovable
-    }
+    let objects: FileDescriptor
+    let end: ContinuousClock.Instant
+    let isRemovable: @Sendable (stat) -> Bool
 
     func remove(_ files: [Digest], shares: Int) throws(CacheError) -> Outcome {
         let size = (files.count + shares - 1) / shares
@@ -106,7 +96,7 @@ struct FileRemoval: Sendable {
         do throws(CacheError) {
             // At least one file per step, so that a slow disk makes progress, too.
             while let digest = rest.first,
-                rest.count == own.count || ContinuousClock.now < deadline
+                rest.count == own.count || ContinuousClock.now < end
             {
                 let name = CacheLayout.fanOut(digest)
                 if open?.name != name {

@@ -14,24 +14,11 @@ struct FanOutCheck {
     let directory: CacheDirectory
     let rows: Rows
     let options: VerifyOptions
+    let reader: ObjectReader
     let onObject: (Int64) -> Void
-    private(set) var wasCancelled = false
-
-    private let reader: ObjectReader
-    private var report = VerifyReport()
-    private var expected: [Digest: StoredObject] = [:]
-
-    init(
-        _ byte: UInt8, of directory: CacheDirectory, rows: Rows, options: VerifyOptions,
-        onObject: @escaping (Int64) -> Void
-    ) {
-        self.byte = byte
-        self.directory = directory
-        self.rows = rows
-        self.options = options
-        self.onObject = onObject
-        reader = ObjectReader(directory.sparse)
-    }
+    var wasCancelled = false
+    var report = VerifyReport()
+    var expected: [Digest: StoredObject] = [:]
 
     mutating func run(
         in tree: ObjectTree, root: FileDescriptor?

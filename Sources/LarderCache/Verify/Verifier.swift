@@ -129,7 +129,8 @@ final class Verifier: @unchecked Sendable {
         _ byte: UInt8, in tree: ObjectTree, root: FileDescriptor?
     ) throws(CacheError) {
         var check = FanOutCheck(
-            byte, of: directory, rows: rows, options: options, onObject: count(bytes:))
+            byte: byte, directory: directory, rows: rows, options: options,
+            reader: ObjectReader(directory.sparse), onObject: count(bytes:))
         let found = try check.run(in: tree, root: root)
         lock.withLock {
             report.add(found)

@@ -29,12 +29,12 @@ import Testing
 
     @Test func whatItsTimeDoesNotSufficeForIsLeft() throws {
         try withFiles(20) { objects, directory, files in
-            let outcome = try FileRemoval(beneath: objects, until: .now) { _ in true }
+            let outcome = try FileRemoval(objects: objects, end: .now) { _ in true }
                 .remove(files, shares: 3)
             // One of each share, or nothing would ever go.
             #expect(outcome.removed.count == 3)
             #expect(Set(outcome.left.map(\.hex)) == Set(names(directory)))
-            let rest = try FileRemoval(beneath: objects, until: .now + .seconds(600)) { _ in true }
+            let rest = try FileRemoval(objects: objects, end: .now + .seconds(600)) { _ in true }
                 .remove(outcome.left, shares: 3)
             #expect(rest.removed.count == 17)
             #expect(names(directory).isEmpty)
@@ -45,7 +45,7 @@ import Testing
     @Test func threadsShareTheFiles() throws {
         try withFiles(200) { objects, directory, files in
             let outcome = try FileRemoval(
-                beneath: objects, until: .now + .seconds(600)
+                objects: objects, end: .now + .seconds(600)
             ) { _ in true }.remove(files, shares: 40)
             #expect(outcome.removed.count == 200)
             #expect(names(directory).isEmpty)
@@ -59,7 +59,7 @@ import Testing
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: false)
             func remove(_ isRemovable: Bool) throws -> Int {
-                try FileRemoval(beneath: objects, until: .now + .seconds(600)) { _ in isRemovable }
+                try FileRemoval(objects: objects, end: .now + .seconds(600)) { _ in isRemovable }
                     .remove(files, shares: 1).removed.count
             }
             #expect(try remove(false) == 0)
