@@ -34,8 +34,7 @@ extension Cache {
         guard again?.digest == object.digest else { throw Self.otherDigest(object.digest) }
     }
 
-    /// Opens an object that is too large for ``bytes(of:)``, and checks its digest. The caller
-    /// closes the descriptor.
+    /// Opens an object and checks its digest. The caller closes the descriptor.
     package func descriptor(of object: StoredObject) throws(CacheError) -> Int32 {
         let file = try directory.open(object.digest)
         _ = try confirm(file, is: object)
@@ -56,8 +55,7 @@ extension Cache {
         return true
     }
 
-    /// Opens an object's file without waiting for the disk. Returns nil if that is not possible, or
-    /// if the file is not the `known` one.
+    /// Opens an object's file without waiting for the disk, if it is still the `known` file.
     package func lendAtOnce(_ digest: Digest, size: Int64, known: FileIdentity) -> LentFile? {
         let file = directory.openAtOnce(digest).map { LentFile($0, size: size) }
         return file?.isStill(known) == true ? file : nil

@@ -6,10 +6,8 @@ extension Cache {
     /// use ``resource(spelledAs:)``.
     public func resource(_ key: String) throws(CacheError) -> Resource? { try index?.resource(key) }
 
-    /// Returns the resources of several keys, in order, with one read of the index.
-    ///
-    /// - Parameter rows: Row IDs that had these keys before, or 0. They speed up the lookup. A row
-    ///   whose key has changed is not used.
+    /// Returns the resources of several keys, in order. `rows` are the rows that had these keys
+    /// before, or 0, and speed up the lookup. A row whose key has changed is not used.
     package func resources(
         _ keys: [String], at rows: [Int64] = []
     ) throws(CacheError) -> [Resource?] {
@@ -67,8 +65,7 @@ extension Cache {
         return try text.utf8.contains(UInt8(ascii: "?")) ? nil : resource(spelledAs: text + "?")
     }
 
-    /// Returns a number that changes with each commit to the index, by any process; nil without an
-    /// index.
+    /// Returns a number that changes with each commit by any process; nil without an index.
     package func indexVersion() throws(CacheError) -> Int64? {
         try index?.lookUp(isWatching: true) { db in
             try db.prepared("PRAGMA data_version").firstInteger() ?? 0

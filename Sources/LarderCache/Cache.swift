@@ -71,8 +71,7 @@ public final class Cache: Sendable {
             isCancelled: isCancelled, onProgress: onProgress)
     }
 
-    /// Marks the index as damaged for the next writer. Returns the damage, or the disk error that
-    /// caused it.
+    /// Marks the index as damaged for the next writer. Returns the damage, or the disk's error.
     package func noteDamage(_ error: CacheError) -> CacheError {
         let error = directory.judged(error)
         guard error.isDamage else { return error }
@@ -93,8 +92,6 @@ public final class Cache: Sendable {
         try open(at: path, wait: wait, log: log, waitsForWriters: false)
     }
 
-    /// - Parameter waitsForWriters: Whether to wait for other writers instead of reading while they
-    ///   write.
     static func open(
         at path: String, wait: LockWait, log: CacheLog, waitsForWriters: Bool
     ) throws(CacheError) -> Cache {
@@ -187,8 +184,7 @@ public final class Cache: Sendable {
         Array(try data(of: sized(object), unlessKnown: nil).data)
     }
 
-    /// Returns an object's bytes and its file's identity. Does not check the bytes of a `known`
-    /// file again.
+    /// Returns an object's bytes and its file's identity. A `known` file is not checked again.
     package func data(
         of object: StoredObject, unlessKnown known: FileIdentity?
     ) throws(CacheError) -> (data: Data, file: FileIdentity) {
@@ -213,7 +209,6 @@ public final class Cache: Sendable {
         return (data, identity)
     }
 
-    /// Returns an object's file and its identity, without reading the bytes.
     package func open(
         _ object: StoredObject
     ) throws(CacheError) -> (file: FileDescriptor, identity: FileIdentity) {
@@ -250,8 +245,8 @@ public final class Cache: Sendable {
         CacheError(.corrupt, subject: "\(object.digest)", message: "the file has another size")
     }
 
-    /// Records that at most ``ObjectUse/stepLimit`` objects were used. Pass them in the order of
-    /// their rows, so that a million uses write each page of the index once.
+    /// Records uses of at most ``ObjectUse/stepLimit`` objects. If they are in the order of their
+    /// rows, a million uses write each page of the index once.
     package func recordUse(of objects: [IndexedObject]) throws(CacheError) {
         precondition(objects.count <= ObjectUse.stepLimit, "other writers would wait too long")
         guard let index, !isReadOnly else { return }
@@ -288,8 +283,7 @@ public final class Cache: Sendable {
         ).run()
     }
 
-    /// Makes the repairs that need no network, records them in `report`, and returns the resources
-    /// to download.
+    /// Makes the repairs that need no network, and returns the resources to download.
     package func repair(
         _ report: inout VerifyReport, isCancelled: () -> Bool = { false }
     ) throws(CacheError) -> [DroppedResource] {

@@ -67,8 +67,8 @@ package final class LiveCache: @unchecked Sendable {
     /// A number that increases when ``refresh()`` finds that the index has changed.
     package var generation: Int { lock.withLock { changes } }
 
-    /// Closes the cache if it was replaced, and returns the ``generation``, which increases if the
-    /// index has changed since the last call or cannot be read.
+    /// Closes the cache if it was replaced, and returns the ``generation``. That increases if the
+    /// index has changed or cannot be read.
     @discardableResult
     package func refresh() -> Int {
         let isReplaced = closeIfReplaced()
@@ -82,9 +82,6 @@ package final class LiveCache: @unchecked Sendable {
 
     /// Calls `body` with the open cache. If the index cannot be read, for example because it was
     /// rebuilt, opens the cache again and retries once.
-    ///
-    /// - Throws: A ``CacheError``, for example `.missing` if there is no cache, or an error from
-    ///   `body`.
     package func using<Value>(_ body: (Cache) throws -> Value) throws -> Value {
         let cache = try open()
         do {

@@ -40,8 +40,7 @@ final class EvictionPlan {
     private let directory: CacheDirectory
     private let database: DatabaseQueue
 
-    /// Creates the database and reads all keys of the policy. If `path` is nil, SQLite chooses a
-    /// place for the database.
+    /// Reads all keys of the policy. If `path` is nil, SQLite chooses a place for the database.
     init(
         _ policy: EvictionPolicy, index: CacheIndex, at path: String?, in directory: CacheDirectory
     ) throws {
@@ -177,7 +176,7 @@ final class EvictionPlan {
         }
     }
 
-    /// Detaches the index, so that the last connection to it is one that can checkpoint the log.
+    /// Detaches the index first, because only the index's own connections can checkpoint its log.
     func close() throws { try database.close() }
 
     private struct Object {
@@ -220,9 +219,9 @@ final class EvictionPlan {
                 """)
     }
 
-    /// Returns a statement for all objects in the order of removal. Objects that must be removed
-    /// whatever the limits come first. Objects larger than the maximum size follow, because
-    /// removing other objects does not help. An object without a valid time counts as used now.
+    /// Returns a statement for all objects in the order of removal. Objects to remove regardless of
+    /// the limits come first. Objects larger than the maximum size follow, because removing others
+    /// does not help. An object without a valid time counts as used now.
     private func objects(_ db: Database, at now: Double) throws -> PreparedStatement {
         let statement = try db.prepared(
             """

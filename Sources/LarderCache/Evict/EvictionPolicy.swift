@@ -18,8 +18,7 @@ public struct EvictionPolicy {
     public var order = EvictionOrder.used
     /// Resources whose objects are always kept. Pinned objects are always kept, too. Default: nil.
     public var keep: Keys?
-    /// The resources whose objects may stay. All other objects are removed. Default: nil, all may
-    /// stay.
+    /// The resources whose objects may stay. All others are removed. Default: nil, all may stay.
     public var only: Keys?
     /// The minimum age in seconds of leftover files to remove. A running process may still need
     /// younger ones. Default: one hour.
@@ -27,7 +26,7 @@ public struct EvictionPolicy {
     /// Whether to remove nothing, and only report what would be removed. Default: false.
     public var isDryRun = false
     /// Called often after the keys have been read. If it returns true, the eviction stops soon and
-    /// reports what it has removed. Default: never cancelled.
+    /// reports the objects removed so far. Default: never cancelled.
     public var isCancelled: () -> Bool = { false }
 
     /// Creates a policy that removes only leftover files.

@@ -6,12 +6,12 @@ import LarderCore
 ///
 /// An object is removed in two transactions. The first deletes its rows. When that is durable, the
 /// second removes the file, unless the object has a row again. So a crash can leave a file without
-/// a row, but never a row without a file. A store that writes the same object at the same time
-/// commits its row only if the file exists in that transaction.
+/// a row, but never a row without a file. A store commits a row only if the file exists in its own
+/// transaction.
 ///
-/// Rows and files are removed in steps of up to ``fileLimit`` objects. Each durable commit makes
-/// the file system write all directories and inodes that lost files since the last commit. With
-/// small steps, these writes would take several times as long as removing the files.
+/// A step removes up to ``fileLimit`` objects, because each durable commit makes the file system
+/// write all directories and inodes that lost files. With small steps, that would take several
+/// times as long as removing the files.
 struct Evictor {
     /// The maximum number of files to remove in one step. Their rows are deleted first.
     static let fileLimit = 4_096
@@ -118,8 +118,7 @@ struct Evictor {
         return try DiskSpace(of: directory.root).free
     }
 
-    /// Completes the report if the cause is a cancellation, the disk or a lock. Else throws the
-    /// error again.
+    /// Completes the report after a cancellation, or an error of the disk or a lock. Else rethrows.
     private mutating func stop(_ error: any Error, on disk: DiskSpace) throws {
         let cause =
             (error as? DatabaseError).map { CacheError(index: "the eviction's plan", $0) }
@@ -138,8 +137,8 @@ struct Evictor {
         report.missed = missed(withFree: (try? room(disk)) ?? disk.free + freed)
     }
 
-    /// Removes all victims that were not used since the decision. Returns whether that was all of
-    /// them. If it throws `CancellationError`, the files of all deleted rows have been removed.
+    /// Removes the victims that were not used since the decision, and returns whether these were
+    /// all. When it throws `CancellationError`, the files of deleted rows have been removed.
     private mutating func remove(
         _ plan: EvictionPlan, from index: CacheIndex, on disk: DiskSpace
     ) throws -> Bool {
@@ -238,8 +237,8 @@ struct Evictor {
 
     private enum Removal { case gone, spared, begun }
 
-    /// Deletes up to `room` rows, those of an object's resources and then its own, unless the
-    /// object was used or pinned since the decision. Deposits and fresh hits are uses.
+    /// Deletes up to `room` rows: first an object's resources, then the object. Spares an object
+    /// that was used or pinned since the decision. Deposits and fresh hits are uses.
     private static func removeRows(
         of victim: EvictionPlan.Victim, atMost room: inout Int, _ db: Database
     ) throws -> Removal {

@@ -52,8 +52,7 @@ struct CacheSnapshot {
         }
     }
 
-    /// Copies the objects of the new index in the order of their digests. Deletes the rows of
-    /// objects that cannot be copied.
+    /// Copies the objects of the new index. Deletes the rows of objects that cannot be copied.
     private func copyObjects(
         of database: DatabaseQueue, to copy: CacheDirectory, _ report: inout SnapshotReport
     ) throws {
@@ -164,8 +163,6 @@ struct SnapshotPlace {
     let staging: FileDescriptor
     let stagingPath: String
 
-    /// - Throws: `.unusable` if the destination exists, is inside `source`, or is behind another
-    ///   user's link. `.missing` if its parent directory does not exist.
     init(_ path: String, outside source: CacheDirectory) throws(CacheError) {
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
         self.path = path

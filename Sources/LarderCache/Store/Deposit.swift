@@ -8,8 +8,7 @@ package final class Deposit: Sendable {
         case staged(StagedObject)
         /// The existing object, after a response 304.
         case unchanged(Digest)
-        /// The existing object, after a response 304 that must not be stored. The resource does not
-        /// change.
+        /// The existing object, after a 304 that must not be stored. The resource does not change.
         case kept(Digest)
         /// A response that must not be stored. The resource does not change.
         case unstored
@@ -63,6 +62,7 @@ package struct StagedObject: Sendable {
 }
 
 package protocol Depositor: AnyObject, Sendable {
-    /// Receives the outcomes of its own deposits in a batch, in order, on the store's queue.
+    /// Receives the outcomes of this depositor's deposits in a batch, in order, on the store's
+    /// queue.
     func committed(_ outcomes: [Store.Outcome])
 }

@@ -104,8 +104,7 @@ struct DepositRows {
 }
 
 extension RunDirectory {
-    /// Moves staged files to their places, one directory after another. Returns the errors of files
-    /// that could not be moved.
+    /// Moves staged files into place. Returns the errors of files that cannot be moved.
     func publish(
         _ files: [Digest: String], in cache: CacheDirectory
     ) throws(CacheError) -> [Digest: CacheError] {

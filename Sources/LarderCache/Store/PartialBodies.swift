@@ -47,8 +47,8 @@ package final class PartialBodies: Sendable {
             unlinkat(partial.raw, name, 0)
             return nil
         }
-        // The file is going to be written, so it must have no other name. It must not be sparse,
-        // because all of it is read.
+        // It will be written, so it must have no other name. All of it is read, so it must not be
+        // sparse.
         guard let file = try? run.directory.open(claimed, flags: O_RDWR | O_NONBLOCK),
             let status = try? file.status(), status.isRegularFile, status.st_nlink == 1,
             status.st_size <= status.plausibleBytes,
@@ -63,8 +63,6 @@ package final class PartialBodies: Sendable {
 
     /// Keeps the received part of a body if it is larger than ``StagedBody/memoryLimit``. The body
     /// cannot be used afterwards.
-    ///
-    /// - Parameter validator: The strong ETag or date of the resource's version.
     package func keep(
         _ body: StagedBody, of url: String, validator: String, fields: Validators,
         totalBytes: Int64?
@@ -111,8 +109,7 @@ package final class PartialBodies: Sendable {
     }
 }
 
-/// A partial body claimed by one transfer, which may resume it. It is removed unless it is put
-/// back.
+/// A partial body claimed by a transfer. It is removed unless it is resumed or put back.
 package final class PartialBody: Sendable {
     /// The strong ETag or date of the resource's version.
     package let validator: String
@@ -146,8 +143,7 @@ package final class PartialBody: Sendable {
         if let claim = claim.withLock({ $0.take() }) { bodies.put(claim.name, back: name) }
     }
 
-    /// Returns the file without the trailer, and the digest state after the last byte. The caller
-    /// owns the file.
+    /// Gives away the file, without its trailer, and the digest state after the last byte.
     func handOver() throws(CacheError) -> (file: RunFile?, hasher: RunningDigest) {
         guard let claim = claim.withLock({ $0.take() }) else {
             throw CacheError(.unusable, subject: name, message: "the partial body is in use")
@@ -165,8 +161,7 @@ struct PartialTrailer: Codable {
     let fields: Validators
     let count: Int64
     let totalBytes: Int64?
-    /// The SHA-256 digest of the received bytes, in hexadecimal. The file was never synced, so a
-    /// power cut may damage it.
+    /// The digest of the received bytes, because a power cut may damage a file that is not synced.
     let digest: String
 
     /// The last bytes of the file. The four bytes before are the length of the JSON text.

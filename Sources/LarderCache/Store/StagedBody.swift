@@ -145,8 +145,7 @@ package final class StagedBody: @unchecked Sendable {
         return name
     }
 
-    /// Returns the file of an interrupted body and its digest, or nil if the body is in memory. The
-    /// body must not be used afterwards.
+    /// Gives away the file and digest of an interrupted body. Returns nil if the body is in memory.
     func takeUnfinished() throws(CacheError) -> (
         name: String, descriptor: FileDescriptor, digest: Digest
     )? {

@@ -21,7 +21,7 @@ package final class Store: @unchecked Sendable {
 
     package struct Outcome: Sendable {
         package let context: (any Sendable)?
-        /// The durable object, or nil if the deposit has none.
+        /// The durable object, or nil if the deposit stores no object.
         package let result: Result<Digest?, CacheError>
     }
 

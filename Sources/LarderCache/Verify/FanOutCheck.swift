@@ -25,8 +25,7 @@ struct FanOutCheck {
     ) throws(CacheError) -> VerifyReport {
         let name = ObjectTree.fanOut(byte)
         let isSelected = try options.selection.objects(byte)
-        // The rows are read before the directory. An object that is stored between looks orphaned,
-        // so its row is looked up again.
+        // An object that is stored after this looks orphaned, so its row is looked up again.
         if case .of(let index) = rows {
             for object in try index.objects(fanOut: byte) where isSelected(object.digest) {
                 expected[object.digest] = object

@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Makes the repairs that need no network. Deletes only rows, and keeps their contents in the table
-/// `damaged` until the resources have been downloaded again.
+/// Makes the repairs that need no network. Dropped resources are kept in the table `damaged` until
+/// they have been downloaded again.
 ///
 /// Bad files are moved before their rows are deleted. A crash in between leaves rows without files,
 /// which the next repair or prefetch fixes. Every finding is checked again, before and in the

@@ -1,12 +1,12 @@
-/// A contiguous buffer over an input, refilled on demand. The buffer has its initial capacity, or
-/// twice the number of bytes that a caller leaves unconsumed while filling.
+/// A contiguous buffer over an input, refilled on demand. The capacity grows only if a caller fills
+/// the buffer while more than half of it is unconsumed.
 package final class BufferedBytes {
     private let read: (UnsafeMutableRawBufferPointer) throws -> Int
     private var storage: UnsafeMutablePointer<UInt8>
     private var capacity: Int
     private var start = 0
     private var end = 0
-    /// Whether the input has no more bytes than those in the buffer.
+    /// Whether the rest of the input is in the buffer.
     package private(set) var isAtEnd = false
     /// The line of the next byte, from 1.
     package private(set) var line: Int
@@ -36,8 +36,8 @@ package final class BufferedBytes {
     /// The column of the next byte, in bytes from 1.
     package var column: Int { offset - lineOffset + 1 }
 
-    /// Reads until the buffer is full or the input ends. Returns false if there are no more bytes.
-    /// After a single `read`, a caller that starts over would do quadratic work on a slow pipe.
+    /// Reads until the buffer is full or the input ends. Returns false if no byte was read. After a
+    /// single `read`, a caller that starts over would do quadratic work on a slow pipe.
     package func fill() throws -> Bool {
         guard !isAtEnd else { return false }
         let had = count

@@ -120,12 +120,8 @@ package enum RetryAfter {
     /// A century, in seconds.
     private static let longest: Int64 = 3_200_000_000
 
-    /// Returns the delay from now.
-    ///
-    /// - Parameters:
-    ///   - field: The `Retry-After` field.
-    ///   - date: The `Date` field, by the same clock of the origin server.
-    ///   - age: The `Age` field, set by a cache between the origin server and here.
+    /// Returns the delay for a `Retry-After` field. A date is relative to the `Date` field and to
+    /// the `Age` that a cache has added.
     package static func delay(
         _ field: String?, date: String?, age: String?, now: Date = Date()
     ) -> Duration? {

@@ -1,4 +1,4 @@
-/// Byte counts as text, in decimal units, like those of `--max-size`.
+/// Byte counts as text, in decimal units like `MB` in `--max-size`.
 package enum ByteText {
     /// `999 B`, `1.5 kB`, `45.2 MB`.
     package static func describe(_ bytes: Int64) -> String { describe(Double(bytes)) }

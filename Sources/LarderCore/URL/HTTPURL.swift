@@ -11,8 +11,8 @@
 ///   control characters are rejected.
 /// - ``InternationalHosts`` converts hosts that are not ASCII. `xn--` labels are not validated.
 ///
-/// URLs are equal if their canonical spellings are equal, whatever their credentials. More URLs
-/// have equal ``key``s.
+/// URLs are equal if their canonical spellings are equal. Credentials are ignored. URLs that are not
+/// equal can still have equal ``key``s.
 public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     /// The canonical spelling in ASCII, without credentials, as used in requests.
     public let string: String
@@ -88,7 +88,7 @@ extension HTTPURL {
     ///   - text: The URL. According to the standard, control characters and blanks around it are
     ///     ignored, and also tabs and line breaks inside it.
     ///   - base: The base of relative URLs. A URL with the same origin and without credentials
-    ///     inherits those of the base. Default: nil.
+    ///     inherits the credentials of the base. Default: nil.
     public init(_ text: String, relativeTo base: HTTPURL? = nil) throws(ParseError) {
         if let plain = HTTPURL(plain: text) {
             self = plain
@@ -236,8 +236,8 @@ extension HTTPURL {
 }
 
 extension String {
-    /// The bytes without those that a URL parser ignores: control characters and blanks around the
-    /// text, and tabs and line breaks in it.
+    /// The bytes that a URL parser uses: without control characters and blanks around the text, and
+    /// without tabs and line breaks in it.
     package var bytesOfURL: [UInt8] {
         var text = Array(utf8).drop { $0 <= 0x20 }
         while let last = text.last, last <= 0x20 { text.removeLast() }

@@ -8,9 +8,8 @@ extension String {
         self = String(valid: bytes) ?? bytes.percentEncoded { $0 < 0x80 }
     }
 
-    /// A canonical spelling with upper-case digits in escapes, and without escapes of unreserved
-    /// characters (RFC 3986, sections 6.2.2.1 and 6.2.2.2). This creates no dot segments, because
-    /// the parser has resolved segments with escaped dots.
+    /// A canonical spelling, normalized by RFC 3986, sections 6.2.2.1 and 6.2.2.2. This creates no
+    /// dot segments, because the parser has resolved segments with escaped dots.
     var normalizingEscapes: String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(utf8.count)
