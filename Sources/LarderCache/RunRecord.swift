@@ -110,9 +110,8 @@ extension RunRecord: Decodable {
         exitStatus = try values.decode(Int32.self, forKey: .exitStatus)
         version = try values.decode(String.self, forKey: .version)
         let counts = try values.decode([String: Int64].self, forKey: .counts)
-        self.counts = Dictionary(
-            uniqueKeysWithValues: counts.compactMap { name, count in
-                Count(rawValue: name).map { ($0, count) }
-            })
+        self.counts = counts.reduce(into: [:]) { known, count in
+            if let name = Count(rawValue: count.key) { known[name] = count.value }
+        }
     }
 }

@@ -176,7 +176,8 @@ final class EvictionPlan {
         }
     }
 
-    /// Detaches the index first, because only the index's own connections can checkpoint its log.
+    /// Detaches the index, because only the index's own connections can fold its log when they
+    /// close.
     func close() throws { try database.close() }
 
     private struct Object {

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Removes object files without rows. Works in write transactions, which keep rows from being added.
+/// Removes object files without rows, in write transactions, so that no rows can be added.
 final class ObjectRemoval {
     private static let filesPerStep = 512
     /// More threads than cores, because they wait for the disk. ext4 on a virtual disk removed

@@ -112,12 +112,13 @@ package final class PartialBodies: Sendable {
 /// A partial body claimed by a transfer. It is removed unless it is resumed or put back.
 package final class PartialBody: Sendable {
     /// The strong ETag or date of the resource's version.
-    package let validator: String
+    package var validator: String { trailer.validator }
     /// The fields of the first response. A response 206 may omit them (RFC 9110, section 15.3.7).
-    package let fields: Validators
-    package let count: Int64
-    package let totalBytes: Int64?
+    package var fields: Validators { trailer.fields }
+    package var count: Int64 { trailer.count }
+    package var totalBytes: Int64? { trailer.totalBytes }
 
+    private let trailer: PartialTrailer
     private let bodies: PartialBodies
     private let name: String
     private let hasher: RunningDigest
@@ -127,10 +128,7 @@ package final class PartialBody: Sendable {
         _ trailer: PartialTrailer, in bodies: PartialBodies, name: String, hasher: RunningDigest,
         claim: RunFile
     ) {
-        validator = trailer.validator
-        fields = trailer.fields
-        count = trailer.count
-        totalBytes = trailer.totalBytes
+        self.trailer = trailer
         self.bodies = bodies
         self.name = name
         self.hasher = hasher

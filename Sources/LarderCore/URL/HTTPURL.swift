@@ -11,8 +11,8 @@
 ///   control characters are rejected.
 /// - ``InternationalHosts`` converts hosts that are not ASCII. `xn--` labels are not validated.
 ///
-/// URLs are equal if their canonical spellings are equal. Credentials are ignored. URLs that are not
-/// equal can still have equal ``key``s.
+/// URLs are equal if their canonical spellings are equal. Credentials are ignored. Unequal URLs can
+/// have equal ``key``s.
 public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     /// The canonical spelling in ASCII, without credentials, as used in requests.
     public let string: String
@@ -214,20 +214,11 @@ extension HTTPURL {
 
     /// Returns the number of dots in a dot segment, percent-encoded or not. Else returns 0.
     private static func dots(in segment: ArraySlice<UInt8>) -> Int {
-        guard let first = segment.first, first == UInt8(ascii: ".") || first == UInt8(ascii: "%")
+        guard segment.count <= 6, let first = segment.first, ".%".utf8.contains(first)
         else { return 0 }
-        var rest = segment
-        var count = 0
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), URLBytes.escaped(rest) == UInt8(ascii: ".") {
-                rest = rest.dropFirst(2)
-            } else if byte != UInt8(ascii: ".") {
-                return 0
-            }
-            count += 1
-            if count > 2 { return 0 }
-        }
-        return count
+        let decoded = segment.percentDecoded
+        return decoded.count <= 2 && decoded.allSatisfy { $0 == UInt8(ascii: ".") }
+            ? decoded.count : 0
     }
 
     private static func isSlash(_ byte: UInt8) -> Bool {
