@@ -15,14 +15,10 @@ package final class PartialBodies: Sendable {
         var names: Set<String> = []
         if let partial = try? temporary.directory(CacheLayout.partial) {
             for name in (try? partial.names()) ?? [] {
+                let status = try? partial.status(of: name)
                 // A body that was not resumed within a week is removed.
-                if let status = try? partial.status(of: name),
-                    status.modified.tv_sec < time(nil) - 7 * 86_400
-                {
-                    unlinkat(partial.raw, name, 0)
-                } else {
-                    names.insert(name)
-                }
+                let isOld = status.map { $0.modified.tv_sec < time(nil) - 7 * 86_400 } ?? false
+                if isOld { unlinkat(partial.raw, name, 0) } else { names.insert(name) }
             }
         }
         self.names = Locked(names)

@@ -243,12 +243,9 @@ package final class Store: @unchecked Sendable {
         let added = failures.added
         guard added.rows > 0 else { return }
         if let known = remembered {
-            remembered = (known.rows + added.rows, known.bytes + added.bytes)
-            if known.rows + added.rows <= FailureTable.rowLimit,
-                known.bytes + added.bytes <= FailureTable.byteLimit
-            {
-                return
-            }
+            let sum = (rows: known.rows + added.rows, bytes: known.bytes + added.bytes)
+            remembered = sum
+            if sum.rows <= FailureTable.rowLimit, sum.bytes <= FailureTable.byteLimit { return }
         }
         remembered = try FailureTable.trim(db, at: Date(), to: remembered == nil ? 1 : 0.75)
     }

@@ -70,10 +70,10 @@ final class Verifier: @unchecked Sendable {
         let position = try position()
         let before = report
         do throws(CacheError) {
-            var structure: StructureCheck?
-            if case .of(let index) = rows { structure = StructureCheck(of: index, options) }
+            var structure: (() -> StructureResult)?
+            if case .of(let index) = rows { structure = startStructureCheck(of: index) }
             try walk(from: position)
-            if let (complaints, seconds) = structure?.wait() {
+            if let (complaints, seconds) = structure?() {
                 report.steps[.index] = seconds
                 for complaint in try complaints.get() {
                     report.findings.append(.init(.index, CacheLayout.index, complaint))
@@ -89,6 +89,34 @@ final class Verifier: @unchecked Sendable {
             try (report.reachesEnd ? VerifyPosition() : done).save(as: name, in: directory)
         }
         showProgress()
+    }
+
+    private typealias StructureResult = (complaints: Result<[String], CacheError>, seconds: Double)
+
+    /// Starts SQLite's check of the index on another thread, because the check takes as long as
+    /// reading the objects. Returns a function that waits for the result.
+    private func startStructureCheck(of index: CacheIndex) -> () -> StructureResult {
+        // Emptied by the check, so that a thread that is slow to end does not keep the index open.
+        let pending = Locked<CacheIndex?>(index)
+        let result = Locked<StructureResult>((.success([]), 0))
+        let done = DispatchSemaphore(value: 0)
+        let check = { @Sendable [options] in
+            let start = ContinuousClock.now
+            let index = pending.withLock { $0.take() }
+            let complaints = Result { () throws(CacheError) in
+                try index?.structuralComplaints(
+                    isQuick: options.isQuick, isCancelled: options.isCancelled) ?? []
+            }
+            result.withLock { $0 = (complaints, (ContinuousClock.now - start) / .seconds(1)) }
+        }
+        let hasThread = HelperThread.start {
+            check()
+            done.signal()
+        }
+        return {
+            if hasThread { done.wait() } else { check() }
+            return result.withLock { $0 }
+        }
     }
 
     private func walk(from position: VerifyPosition) throws(CacheError) {

@@ -23,15 +23,13 @@ package struct JSONObject {
         members += value.map { String($0) } ?? "null"
     }
 
-    /// Sets a number with three decimals.
-    package mutating func set(_ key: String, _ value: Double?) { set(key, value, per: 1000) }
-
     /// Sets a number with six decimals.
     package mutating func set(_ key: String, fine value: Double?) {
         set(key, value, per: 1_000_000)
     }
 
-    private mutating func set(_ key: String, _ value: Double?, per unit: Double) {
+    /// Sets a number, by default with three decimals.
+    package mutating func set(_ key: String, _ value: Double?, per unit: Double = 1_000) {
         begin(key)
         let rounded = value.map { ($0 * unit).rounded() / unit }
         // JSON has no infinity.

@@ -112,7 +112,7 @@ extension HTTPURL {
             scheme = known
         }
         guard let scheme else { throw .relativeWithoutBase }
-        // A URL with the scheme of the base may be relative, too.
+        // For a special scheme, `https:icon.png` is relative to a base with the same scheme.
         if let base, base.scheme == scheme, rest.prefix(2).count(where: isSlash) < 2 {
             return resolve(rest, base)
         }
