@@ -133,6 +133,5 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    /// Records uses of objects, unless another process is writing.
     package func noteUse(of objects: [Digest]) { opened?.noteUse(of: objects) }
 }

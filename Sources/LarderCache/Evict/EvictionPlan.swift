@@ -92,7 +92,7 @@ final class EvictionPlan {
                 try hold(db)
                 decision.all = try ObjectTally(db, "cache.objects")
                 var excess = EvictionExcess(policy: policy, left: decision.all, free: free)
-                // The excess if no object were held. Tells which held objects count as kept.
+                // The excess if no object were held. It determines which held objects to report.
                 var unheldExcess = excess
                 let insert = try db.prepared(
                     """

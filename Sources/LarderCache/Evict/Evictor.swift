@@ -6,8 +6,8 @@ import LarderCore
 ///
 /// An object is removed in two transactions. The first deletes its rows. When that is durable, the
 /// second removes the file, unless the object has a row again. So a crash can leave a file without
-/// a row, but never a row without a file. A store commits a row only if the file exists in its own
-/// transaction.
+/// a row, but never a row without a file. A store commits a row only if the file exists during the
+/// same transaction.
 ///
 /// A step removes up to ``fileLimit`` objects, because each durable commit makes the file system
 /// write all directories and inodes that lost files. With small steps, that would take several

@@ -159,7 +159,7 @@ struct SnapshotPlace {
     private let name: String
     private let parent: FileDescriptor
     private let stagingName: String
-    /// Locked while it is open. One without a lock was left by a killed process.
+    /// Locked while it is open. A directory without a lock was left by a killed process.
     let staging: FileDescriptor
     let stagingPath: String
 

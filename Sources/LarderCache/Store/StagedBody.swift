@@ -1,13 +1,12 @@
 import Foundation
 import LarderCore
 
-/// A response body that is being received. A body up to ``memoryLimit`` stays in memory. A larger
-/// one is written on another queue, so that the receiving thread never waits for the disk.
+/// A response body that is being received. A body of up to ``memoryLimit`` bytes stays in memory. A
+/// larger one is written on another queue, so that the receiving thread never waits for the disk.
 package final class StagedBody: @unchecked Sendable {
     // Unchecked because it has mutable state. Every access holds `lock`, except for `hasher` and
     // `file`, which belong to the serial queue `writer` until `finish` has waited for it.
 
-    /// The maximum size of a body that is kept in memory, in bytes.
     package static let memoryLimit = 64 * 1024
     /// The number of bytes waiting for the disk at which the transfer is paused.
     static let backlogLimit = 512 * 1024
