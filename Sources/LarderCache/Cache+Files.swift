@@ -76,7 +76,6 @@ extension Cache {
         }
     }
 
-    /// Opens the directory at a user's path, or its nearest existing parent.
     package static func nearestDirectory(to path: String) throws(CacheError) -> FileDescriptor {
         do throws(CacheError) {
             return try usersDirectory(path)
