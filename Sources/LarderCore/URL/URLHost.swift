@@ -91,7 +91,8 @@ enum URLHost {
 
     private static func ipv6(_ text: ArraySlice<UInt8>) -> [UInt16]? {
         var address = in6_addr()
-        guard !text.contains(0),
+        // Darwin also accepts a zone identifier after a percent sign.
+        guard !text.contains(where: { $0 == 0 || $0 == UInt8(ascii: "%") }),
             inet_pton(AF_INET6, String(decoding: text, as: UTF8.self), &address) == 1
         else { return nil }
         return withUnsafeBytes(of: address) { bytes in
