@@ -82,6 +82,7 @@ struct CacheSnapshot {
                     report.objects += 1
                     report.bytes += size
                     if size != object.size { resized.append((object.digest, size)) }
+                case .cancelled: throw CancellationError()
                 case .damaged, .unreadable:
                     left.append(object.digest)
                     // An eviction deletes the row before the file.
@@ -110,11 +111,11 @@ struct CacheSnapshot {
         }
     }
 
-    private enum Copied { case whole(size: Int64), damaged, unreadable }
+    private enum Copied { case whole(size: Int64), damaged, unreadable, cancelled }
 
     private func copyBytes(
         of object: StoredObject, into fanOut: FileDescriptor, _ reader: ObjectReader
-    ) throws -> Copied {
+    ) throws(CacheError) -> Copied {
         let file: FileDescriptor
         do throws(CacheError) {
             file = try source.open(object.digest)
@@ -140,7 +141,7 @@ struct CacheSnapshot {
             unlinkat(fanOut.raw, object.digest.hex, 0)
             return .unreadable
         }
-        guard let read else { throw CancellationError() }
+        guard let read else { return .cancelled }
         guard read.digest == object.digest else {
             unlinkat(fanOut.raw, object.digest.hex, 0)
             return .damaged
