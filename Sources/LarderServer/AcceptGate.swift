@@ -1,14 +1,14 @@
 import Foundation
 import NIOCore
 
-/// Accepts no more connections than are allowed. The kernel keeps the others, and their clients
-/// wait. If they were accepted and closed, clients would try again at once.
+/// A limit on open connections. Further connections stay in the kernel's queue and their clients
+/// wait. Clients of connections that are accepted and closed would retry at once.
 final class AcceptGate: ChannelDuplexHandler {
     typealias InboundIn = Channel
     typealias InboundOut = Channel
     typealias OutboundIn = Never
 
-    /// The pause after an error, such as EMFILE. The kernel would report it again at once.
+    /// The delay after an error such as EMFILE, which the kernel would report again at once.
     private static let pause = TimeAmount.milliseconds(100)
 
     private let limit: Int
@@ -16,7 +16,7 @@ final class AcceptGate: ChannelDuplexHandler {
     private let log: ServerLog
     private var open = 0
     private var isPaused = false
-    private var isWithheld = false
+    private var isReadPending = false
 
     init(limit: Int, metrics: ServerMetrics, log: ServerLog) {
         self.limit = limit
@@ -31,17 +31,17 @@ final class AcceptGate: ChannelDuplexHandler {
         unwrapInboundIn(data).closeFuture.hop(to: context.eventLoop).whenComplete { _ in
             let (gate, context) = bound.value
             gate.count(-1)
-            gate.goOn(context)
+            gate.resumeReading(context)
         }
         context.fireChannelRead(data)
     }
 
     func read(context: ChannelHandlerContext) {
         if open < limit, !isPaused { return context.read() }
-        if !isWithheld, !isPaused {
-            log.warning("limit of connections reached", ["connections": "\(open)"])
+        if !isReadPending, !isPaused {
+            log.warning("connection limit reached", ["connections": "\(open)"])
         }
-        isWithheld = true
+        isReadPending = true
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -52,7 +52,7 @@ final class AcceptGate: ChannelDuplexHandler {
             context.eventLoop.scheduleTask(in: Self.pause) {
                 let (gate, context) = bound.value
                 gate.isPaused = false
-                gate.goOn(context)
+                gate.resumeReading(context)
             }
         }
         context.fireErrorCaught(error)
@@ -63,14 +63,14 @@ final class AcceptGate: ChannelDuplexHandler {
         metrics.openConnections.store(open, ordering: .relaxed)
     }
 
-    private func goOn(_ context: ChannelHandlerContext) {
-        guard isWithheld, open < limit, !isPaused else { return }
-        isWithheld = false
+    private func resumeReading(_ context: ChannelHandlerContext) {
+        guard isReadPending, open < limit, !isPaused else { return }
+        isReadPending = false
         context.read()
     }
 }
 
-/// The connections of one event loop, and what they share. Used only on that loop.
+/// The connections of one event loop and their shared state. Used only on that loop.
 final class LoopConnections {
     private var handlers: [ObjectIdentifier: ConnectionHandler] = [:]
     private var second: time_t = 0
@@ -84,7 +84,8 @@ final class LoopConnections {
     func add(_ handler: ConnectionHandler) { handlers[ObjectIdentifier(handler)] = handler }
     func remove(_ handler: ConnectionHandler) { handlers[ObjectIdentifier(handler)] = nil }
 
-    /// Closes connections that take too long. Called every second: a task for each would cost more.
+    /// Closes connections that exceed a timeout. Called every second, which costs less than a
+    /// scheduled task for each connection.
     func sweep(isFull: Bool) {
         renewDate()
         let now = NIODeadline.now()

@@ -5,11 +5,12 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// A cache over HTTP, offline: it never opens a connection to another server.
+/// An HTTP server for a cache. It never opens a connection to another server.
 package final class CacheServer: Sendable {
-    /// Each connection's send buffer in bytes. The kernel's own limit would be megabytes.
+    /// The send buffer of each connection, in bytes. The kernel's own limit is megabytes.
     private static let sendBuffer = 128 << 10
-    /// Bytes to read at a time. All requests in them are read before the first is answered.
+    /// The maximum number of bytes in one read. All requests in a read are parsed before the first
+    /// is answered.
     private static let receiveBuffer = 4 << 10
 
     private let configuration: ServerConfiguration
@@ -17,13 +18,14 @@ package final class CacheServer: Sendable {
 
     package init(_ configuration: ServerConfiguration) { self.configuration = configuration }
 
-    /// Opens the cache, reads the manifests, and listens. Returns the URL, such as
-    /// `http://127.0.0.1:8080/`. Throws `CacheError`, `.missing` if there is no cache;
-    /// `ManifestError`; ``ServerError``.
+    /// Opens the cache, reads the manifests and starts to listen. Returns the server's URL, for
+    /// example `http://127.0.0.1:8080/`.
+    ///
+    /// - Throws: `CacheError` (`.missing` if there is no cache), `ManifestError`, ``ServerError``.
     package func start() async throws -> String {
         let configuration = configuration
-        // Each event loop takes up to three (epoll, eventfd, timerfd). The rest is for the cache,
-        // its index, and a connection with the file that is sent over it.
+        // Each event loop needs up to three descriptors (epoll, eventfd, timerfd). The rest is for
+        // the cache, its index, and one connection with the file sent over it.
         try OpenFileLimit.require(3 * System.coreCount + 32, for: configuration.cache)
         let log = ServerLog(configuration.logger, onProblem: configuration.onProblem)
         let metrics = ServerMetrics()
@@ -37,8 +39,8 @@ package final class CacheServer: Sendable {
         if limit < configuration.maximumConnections {
             log.problem(
                 """
-                the limit on open files (ulimit -n), \(OpenFileLimit.current), permits \(limit) \
-                connections at once
+                the limit on open files (ulimit -n) is \(OpenFileLimit.current); the server accepts \
+                at most \(limit) connections
                 """)
         }
         let group = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
@@ -73,8 +75,8 @@ package final class CacheServer: Sendable {
                 pool: pool, log: log)
             answerer.withLock { $0 = ready }
             let server = RunningServer(
-                group: group, pool: pool, listener: listener, loops: loops, icons: icons,
-                missing: missing, metrics: metrics, log: log, limit: limit)
+                ready, group: group, listener: listener, loops: loops, missing: missing,
+                limit: limit)
             server.begin()
             try await listener.setOption(.autoRead, value: true).get()
             running.withLock { $0 = server }
@@ -86,8 +88,8 @@ package final class CacheServer: Sendable {
         }
     }
 
-    /// Stops listening, lets responses in progress end, and closes everything. Returns false if one
-    /// took longer than ``ServerConfiguration/grace`` and was cut off.
+    /// Stops listening, waits for responses in progress, and closes all connections. Returns false
+    /// if a response took longer than ``ServerConfiguration/grace`` and was cut off.
     @discardableResult
     package func stop() async -> Bool {
         let server = running.withLock { running in
@@ -99,7 +101,6 @@ package final class CacheServer: Sendable {
 
     private static var decoder: HTTPRequestDecoder {
         var limits = NIOHTTPDecoderLimitConfiguration()
-        // The target and each field; and all of them.
         limits.maxHeaderFieldSize = Router.longestTarget + 1_024
         limits.maxHeaderListSize = 2 * Router.longestTarget
         limits.maxHeaderFieldCount = 100
@@ -114,9 +115,9 @@ package final class CacheServer: Sendable {
             return try await ServerBootstrap(group: group)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 .serverChannelOption(.backlog, value: 1_024)
-                // No connection is accepted before the routes exist, which need the port.
+                // The routes need the port, so no connection is accepted before they exist.
                 .serverChannelOption(.autoRead, value: false)
-                // The gate is asked before each.
+                // The gate must be checked before each connection.
                 .serverChannelOption(.maxMessagesPerRead, value: 1)
                 .serverChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
@@ -136,7 +137,7 @@ package final class CacheServer: Sendable {
         } catch {
             let reason =
                 switch error {
-                case is SocketAddressError.UnknownHost: "there is no host of this name"
+                case is SocketAddressError.UnknownHost: "cannot listen: unknown host name"
                 case let error as IOError where error.errnoCode == EADDRINUSE:
                     "cannot listen: another program uses this address"
                 case let error as IOError:

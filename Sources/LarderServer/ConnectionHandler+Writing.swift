@@ -2,14 +2,16 @@ import NIOCore
 import NIOPosix
 
 extension ConnectionHandler {
-    /// The largest body that is copied behind its head, in bytes. Sending two buffers takes longer.
+    /// The maximum size of a body that is copied into the buffer of its head, in bytes. Sending two
+    /// buffers takes longer.
     private static let smallBody = 16 << 10
 
     private static let lengthName = Array("Content-Length: ".utf8)
     private static let close = Array("Connection: close\r\n".utf8)
     private static let keepAlive = Array("Connection: keep-alive\r\n".utf8)
 
-    /// Writes a response. The activity is ``Activity/sending`` until all of it is written.
+    /// Writes a response. Until a file or chunks are written, the activity is
+    /// ``Activity/sending``.
     func write(_ response: Response, to request: ServerRequest) {
         guard let context else { return }
         var response = response
@@ -90,14 +92,13 @@ extension ConnectionHandler {
         let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
         context.writeAndFlush(wrapOutboundOut(.fileRegion(region))).whenComplete { result in
             try? file.close()
-            // The next response begins now: written bytes are not sent yet.
             let isWhole = (try? result.get()) != nil
             if isWhole { handler.value.answerer.metrics.bytes.add(range.count, ordering: .relaxed) }
             handler.value.sent(isWhole: isWhole, isLast: isLast)
         }
     }
 
-    /// Makes the next piece on the pool, and writes it. The client has taken the last one.
+    /// Creates the next chunk on the pool and writes it. Called when the previous one is written.
     private func sendNext(of source: any ChunkSource, left: Int64, isLast: Bool) {
         guard let loop = context?.eventLoop else { return }
         let handler = NIOLoopBound(self, eventLoop: loop)

@@ -3,11 +3,11 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-/// One client's connection: its requests one after another, and their responses.
+/// The connection of one client. Requests are answered one after another, in order.
 ///
-/// The memory for a client is limited. Nothing is read while responses wait for the client to take
-/// them. No more is written than the channel's high watermark and one small icon. A large body is
-/// sent from its file. Used only on its event loop.
+/// The memory for a client is limited. The handler does not read while requests are waiting or the
+/// client does not read responses. It buffers at most the channel's high watermark and one small
+/// icon. Large bodies are sent from their files. Used only on its event loop.
 final class ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = IOData
@@ -19,31 +19,31 @@ final class ConnectionHandler: ChannelDuplexHandler {
         case sending
     }
 
-    /// The limit for a connection without a request if other clients wait for a connection.
+    /// The idle timeout if other clients wait for a connection.
     private static let crowdedIdleTimeout = TimeAmount.seconds(2)
-    /// The limit for the client's end of the connection after the last response.
-    private static let farewellTimeout = TimeAmount.seconds(2)
+    /// The time for the client to close the connection after the last response.
+    private static let closeTimeout = TimeAmount.seconds(2)
 
     let answerer: RequestAnswerer
     let connections: LoopConnections
-    /// Requests that have not begun. Nothing is read while there are any. One read has a few dozen.
+    /// Requests that wait for earlier responses. Nothing is read while there are any. A read can
+    /// contain a few dozen.
     private var queue: [ServerRequest] = []
     private(set) var context: ChannelHandlerContext?
     private let client = Client()
     var activity = Activity.idle
     private var isEnding = false
-    /// When the client has ended its direction of the connection.
+    /// The time when the client closed its direction of the connection.
     private var inputEnd: NIODeadline?
-    private var isReadWithheld = false
+    private var isReadPending = false
     var hasUnflushed = false
     private var isAdvancing = false
-    /// Whether a part of a request came since the last complete read.
+    /// Whether the parser returned a part of a request since the last complete read.
     private var hasRead = false
     private var isInHead = false
-    /// When the connection is closed unless something happens before.
     private var deadline: NIODeadline?
     private var idleSince = NIODeadline.now()
-    /// The number of bytes that the client has not taken, and since when it is the same.
+    /// The number of buffered bytes, and the time since which it has not changed.
     private var backlog: (bytes: Int, since: NIODeadline)?
     var lent: LentFile?
     var entry: AccessEntry?
@@ -53,7 +53,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         self.connections = connections
     }
 
-    // MARK: - From the channel
+    // MARK: - Channel events
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
@@ -63,7 +63,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        // It was accepted just before the end.
+        // The server may have started to shut down since the connection was accepted.
         if connections.isDraining { drain() }
         context.fireChannelActive()
     }
@@ -85,7 +85,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         if !hasRead, !isInHead, activity == .idle, !isEnding {
-            // These bytes are the beginning of a head.
+            // Bytes without a complete part are the beginning of a head.
             isInHead = true
             deadline = .now() + TimeAmount(answerer.configuration.headTimeout)
         }
@@ -122,7 +122,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     func read(context: ChannelHandlerContext) {
-        if mayRead { context.read() } else { isReadWithheld = true }
+        if mayRead { context.read() } else { isReadPending = true }
     }
 
     private var mayRead: Bool { isEnding || queue.isEmpty && context?.channel.isWritable ?? false }
@@ -153,8 +153,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
             && self.context != nil
         isAdvancing = false
         if activity == .idle, queue.isEmpty { rest() }
-        guard isReadWithheld, mayRead, self.context != nil else { return }
-        isReadWithheld = false
+        guard isReadPending, mayRead, self.context != nil else { return }
+        isReadPending = false
         context.read()
     }
 
@@ -194,7 +194,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         if response.isLast, activity == .idle { end() }
     }
 
-    /// Ends a response. `isWhole` is whether the client has taken the whole body.
+    /// Completes a response. `isWhole` is whether the whole body was written.
     func sent(isWhole: Bool, isLast: Bool) {
         guard context != nil else { return }
         activity = .idle
@@ -204,10 +204,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
         advance()
     }
 
-    // MARK: - The end
+    // MARK: - Closing
 
-    /// Ends the connection once the client has taken everything. It waits for the client's own end:
-    /// a client that still sends would otherwise lose the response.
+    /// Closes the connection after all responses are written and the client has closed its side. If
+    /// the server closed first, a client that is still sending would lose the response.
     func end() {
         guard !isEnding, let context else { return }
         isEnding = true
@@ -215,31 +215,32 @@ final class ConnectionHandler: ChannelDuplexHandler {
         activity = .sending
         let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
         context.writeAndFlush(wrapOutboundOut(.byteBuffer(ByteBuffer()))).whenComplete { _ in
-            handler.value.sayFarewell()
+            handler.value.closeOutput()
         }
     }
 
-    private func sayFarewell() {
+    private func closeOutput() {
         guard let context else { return }
         activity = .idle
         if inputEnd != nil { return abort() }
-        deadline = .now() + Self.farewellTimeout
+        deadline = .now() + Self.closeTimeout
         context.close(mode: .output, promise: nil)
-        guard isReadWithheld else { return }
-        isReadWithheld = false
+        guard isReadPending else { return }
+        isReadPending = false
         context.read()
     }
 
     var isBusy: Bool { context != nil && (activity != .idle || !queue.isEmpty) }
 
-    /// Ends the connection with the response in progress, or now if there is none.
+    /// Closes an idle connection. A busy one is closed after its response.
     func drain() {
         if activity == .idle, queue.isEmpty { end() }
     }
 
     func abort() { context?.close(promise: nil) }
 
-    /// Closes the connection if it takes too long, or sooner if other clients wait for one.
+    /// Closes the connection after a timeout. If the server is full, idle connections have a
+    /// shorter one.
     func checkTime(_ now: NIODeadline, isCrowded: Bool) {
         guard let context else { return }
         let bytes =
@@ -250,16 +251,16 @@ final class ConnectionHandler: ChannelDuplexHandler {
                 return
             }
             if now - backlog.since >= TimeAmount(answerer.configuration.stallTimeout) {
-                timeOut("takes nothing")
+                timeOut("stalled")
             }
-            // The rest of the file never comes.
+            // The rest of the file cannot be sent.
             if let lent, lent.isShortened { abort() }
             return
         }
         backlog = nil
-        // A client that has closed only its own direction cannot be told from a disconnected one.
-        // It gets answers that take less than this.
-        if activity == .answering, let inputEnd, now - inputEnd >= Self.farewellTimeout {
+        // A client that has closed only its direction looks like a disconnected one. Such clients
+        // get only responses that are ready within this time.
+        if activity == .answering, let inputEnd, now - inputEnd >= Self.closeTimeout {
             return abort()
         }
         guard activity == .idle, let deadline else { return }

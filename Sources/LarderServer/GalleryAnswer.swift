@@ -2,23 +2,23 @@ import LarderCore
 import LarderExport
 import NIOCore
 
-/// Answers with the page of all icons, and with its parts.
+/// Responses with the gallery page and its files.
 struct GalleryAnswer: Sendable {
-    /// The page runs its own script and shows this server's icons only, and in no other page.
+    /// Allows only the page's own script and this server's icons, and no embedding in other pages.
     private static let policy = """
         default-src 'none'; img-src 'self' data:; script-src 'self'; style-src 'self'; \
         base-uri 'none'; form-action 'none'; frame-ancestors 'none'
         """
 
-    /// The scripts that describe the icons are data, and other pages may include scripts.
+    /// Keeps other sites from including the scripts, which contain descriptions of the icons.
     private static let isolation = ("Cross-Origin-Resource-Policy", "same-origin")
 
     let gallery: ServedGallery
 
     func atOnce(_ request: RoutedRequest) -> Response? {
-        // A page of another site that includes a script reads it.
+        // A page that includes a script can read its data.
         if request.request.isCrossSite, !request.path.utf8.elementsEqual("/".utf8) {
-            return Response(403, text: "This is for the gallery's own page.", [Self.isolation])
+            return Response(403, text: "Only the gallery page can load this.", [Self.isolation])
         }
         guard let file = Self.files[Array(Self.path(of: request).utf8)] else { return nil }
         return Self.response(file.mediaType, file.text, request)
@@ -29,7 +29,7 @@ struct GalleryAnswer: Sendable {
         let text =
             path.isSame(as: GalleryFile.catalogue) ? gallery.description() : gallery.text(of: path)
         guard let text else {
-            return Response(404, text: "There is no such file any more.", [Self.isolation])
+            return Response(404, text: "This file no longer exists.", [Self.isolation])
         }
         return Self.response(GalleryFile.script, text, request)
     }
@@ -49,7 +49,7 @@ struct GalleryAnswer: Sendable {
         _ mediaType: String, _ text: GalleryText, _ request: RoutedRequest
     ) -> Response {
         let tag = text.digest.map { "\"\($0.hex)\"" }
-        // The scripts are not for caches that clients share, which would not ask who includes them.
+        // Private, because a shared cache would not check which site includes the scripts.
         let lifetime =
             text.isUnchanging
             ? "private, max-age=31536000, immutable" : tag == nil ? "no-store" : "no-cache"

@@ -1,8 +1,8 @@
 import NIOCore
 
-/// Answers with icons and objects, or that they are missing.
+/// Responses with icons and objects, and for missing ones.
 struct IconAnswer: Sendable {
-    /// With these, no browser uses an icon as anything else, and a drawing runs and loads nothing.
+    /// Fields that stop browsers from using an icon as another type, and SVG scripts and loads.
     private static let harmless = [
         ("X-Content-Type-Options", "nosniff"),
         ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"),
@@ -16,9 +16,9 @@ struct IconAnswer: Sendable {
 
             """)
 
-    /// Lines of the head of answers for URLs.
+    /// The header fields of responses for URLs.
     let changing: [UInt8]
-    /// Lines of the head of answers for digests.
+    /// The header fields of responses for digests.
     let unchanging: [UInt8]
     private let missing: MissingList?
     private let allowed: [(String, String)]
@@ -38,11 +38,11 @@ struct IconAnswer: Sendable {
         unchanging = lines("public, max-age=31536000, immutable")
     }
 
-    /// Answers with an icon, with a part of it, or with nothing if the client has it.
+    /// Returns the response with an icon, a range of it, or status 304 or 412.
     func found(_ found: FoundIcon, _ request: ServerRequest) -> Response {
         let icon = found.icon
         if let tags = request.ifMatch, !EntityTagList(tags).matchesStrongly(icon.entityTag) {
-            return Response(412, text: "The icon has another entity tag.", allowed)
+            return Response(412, text: "The icon has a different entity tag.", allowed)
         }
         if let tags = request.ifNoneMatch, EntityTagList(tags).matchesWeakly(icon.entityTag) {
             return .notModified(fields: icon.fields)
@@ -58,15 +58,14 @@ struct IconAnswer: Sendable {
             return Response(
                 200, fields: icon.typeField + icon.fields, body: body(found, 0..<icon.size))
         case .part(let part):
-            let place = [
-                ("Content-Range", "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(icon.size)")
-            ]
+            let place = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(icon.size)"
             return Response(
-                206, fields: icon.typeField + icon.fields + Response.lines(place),
+                206,
+                fields: icon.typeField + icon.fields + Response.lines([("Content-Range", place)]),
                 body: body(found, part))
         case .none:
             return Response(
-                416, text: "The range begins behind the end: there are \(icon.size) bytes.",
+                416, text: "The range starts after the end of the icon (\(icon.size) bytes).",
                 [("Content-Range", "bytes */\(icon.size)")] + allowed)
         }
     }
@@ -82,7 +81,7 @@ struct IconAnswer: Sendable {
         }
     }
 
-    /// Answers that an icon is missing, and notes its URL if there is one.
+    /// Returns the response for a missing icon, and adds its URL to the list of missing icons.
     func missing(_ url: String?) -> Response {
         if let url { missing?.note(url) }
         let absent = absent()
@@ -98,7 +97,7 @@ struct IconAnswer: Sendable {
         }
     }
 
-    /// Answers with status 404, without a placeholder: no other bytes are those of a digest.
+    /// Returns status 404 without a placeholder, whose bytes would not match a requested digest.
     func absent() -> Response {
         metrics.misses.add(1, ordering: .relaxed)
         return Response(404, text: "Not cached.", allowed)

@@ -1,18 +1,22 @@
 import Foundation
 import NIOCore
 
-/// The names of a server in `Host` and in targets. On a loopback address, it must not answer to
-/// other names: a page whose name leads there (DNS rebinding) could read its answers.
+/// The names of a server in `Host` and in targets.
+///
+/// A server on a loopback address must not answer to other names. Otherwise, a page whose name
+/// resolves to that address (DNS rebinding) could read the responses.
 struct OwnNames: Sendable {
     private let authorities: [[UInt8]]
     private let hosts: [[UInt8]]
-    /// The address and port that it listens on.
+    /// The address and port that the server listens on.
     let authority: String
     private let isLoopback: Bool
-    /// Whether unknown names are those of other servers.
+    /// Whether unknown names belong to mirrored servers.
     private let isMirror: Bool
 
-    /// `host` is what it was told to listen on, `address` the number that it listens on.
+    /// - Parameters:
+    ///   - host: The configured host name or address.
+    ///   - address: The IP address that the server listens on.
     init(
         host: String, address: String, port: Int, publicURL: String? = nil, isLoopback: Bool,
         isMirror: Bool = false
@@ -44,22 +48,18 @@ struct OwnNames: Sendable {
         if authorities.contains(where: { $0.elementsEqual(authority) }) { return true }
         let authority = authority.lowercasedASCII
         let host = Self.host(of: authority)
-        if hosts.contains(where: { $0.elementsEqual(host) }) { return true }
-        if Self.isNumeric(host) { return true }
-        return !isLoopback && !isMirror
+        return hosts.contains(host) || Self.isNumeric(host) || !isLoopback && !isMirror
     }
 
-    /// Whether an authority in a target is the server's own. Another port is another server.
+    /// Whether an authority in a target is the server's own, including its port.
     func isOwnExactly(_ authority: some Collection<UInt8>) -> Bool {
         authorities.contains { $0.elementsEqual(authority.lowercasedASCII) }
     }
 
-    /// Whether text can be an authority: a name or a number, and perhaps a port.
+    /// Whether text has the form of an authority: a host name or IP address, with an optional port.
     static func isAuthority(_ text: some BidirectionalCollection<UInt8>) -> Bool {
         !text.isEmpty && text.count <= 300
-            && text.allSatisfy {
-                $0.isDigit || 0x61...0x7A ~= $0 | 0x20 || "-._:[]".utf8.contains($0)
-            }
+            && text.allSatisfy { $0.isASCIILetterOrDigit || "-._:[]".utf8.contains($0) }
     }
 
     private static func host(of authority: some Collection<UInt8>) -> [UInt8] {

@@ -19,8 +19,8 @@ struct RequestAnswerer: Sendable {
     let pool: NIOThreadPool
     let log: ServerLog
 
-    /// Returns the response if that takes no waiting. Otherwise, `done` takes it on a thread of the
-    /// pool, unless the client is gone.
+    /// Returns the response if it is available without blocking. Otherwise, calls `done` with it on
+    /// a thread of the pool, unless the client has disconnected.
     func answer(
         _ request: ServerRequest, _ done: @escaping @Sendable (Response) -> Void
     ) -> Response? {
@@ -41,7 +41,7 @@ struct RequestAnswerer: Sendable {
         }
     }
 
-    /// Answers without waiting for a disk, a lock or another process; nil if that is not possible.
+    /// Returns the response, or nil if that must wait for a disk, a lock or another process.
     private func atOnce(_ request: RoutedRequest) -> Response? {
         switch request.route {
         case .icon, .object, .mirror:
@@ -64,10 +64,8 @@ struct RequestAnswerer: Sendable {
             } catch is CancellationError {
                 return
             } catch let error as CacheError where error.isOfDamagedObject {
-                done(
-                    Response(
-                        500, text: "The cached object is damaged; larder verify --repair mends it."
-                    ))
+                let text = "The cached object is damaged. Run larder verify --repair on the server."
+                done(Response(500, text: text))
             } catch {
                 fail(error)
                 done(Response(500, text: "The cache cannot be read."))
@@ -96,11 +94,11 @@ struct RequestAnswerer: Sendable {
         guard let query = request.query?.utf8,
             let value = query.split(separator: UInt8(ascii: "&"))
                 .first(where: { $0.starts(with: "url=".utf8) })
-        else { return Response(400, text: "Ask for /icon?url= and a percent-encoded URL.") }
+        else { return Response(400, text: "Use /icon?url= with a percent-encoded URL.") }
         guard let url = PercentDecoding.url(value.dropFirst(4)), !url.utf8.isEmpty,
             url.utf8.count <= ManifestLimits.maximumURLSize
         else { return Response(400, text: "The value of url= is not a percent-encoded URL.") }
-        // A page of another site may ask for anything: its URLs are not noted.
+        // Pages of other sites can request any URL, so their URLs are not added to the list.
         return try found(request) { try $0.resource(url)?.object }
             ?? icon.missing(request.request.isCrossSite ? nil : url)
     }
@@ -114,9 +112,9 @@ struct RequestAnswerer: Sendable {
 
     private func ofObject(_ request: RoutedRequest) throws -> Response {
         let name = request.path.dropFirst(Route.objects.count)
-        // One spelling: an object has one URL.
+        // Only the lower-case spelling is valid, so that each object has one URL.
         guard let digest = Digest(hex: name), digest.hex.isSame(as: name) else {
-            return Response(404, text: "An object's name is 64 hexadecimal digits in lower case.")
+            return Response(404, text: "The digest must be 64 hexadecimal digits in lower case.")
         }
         return try found(request, icon.unchanging) { try $0.using { try $0.object(digest) } }
             ?? icon.absent()
@@ -134,7 +132,7 @@ struct RequestAnswerer: Sendable {
     private func ofManifest(_ request: RoutedRequest) throws -> Response {
         guard let name = PercentDecoding.text(request.path.utf8.dropFirst(Route.manifests.count)),
             let spool = try manifests.spool(name)
-        else { return Response(404, text: "There is no manifest of that name.") }
+        else { return Response(404, text: "No manifest has this name.") }
         let text = ManifestText(spool, base: configuration.publicURL ?? request.base)
         var fields = [
             ("Cache-Control", "no-cache"), ("ETag", text.entityTag),
@@ -146,7 +144,7 @@ struct RequestAnswerer: Sendable {
         }
         if let tags = request.request.ifMatch, !EntityTagList(tags).matchesStrongly(text.entityTag)
         {
-            return Response(412, text: "The manifest has another entity tag.")
+            return Response(412, text: "The manifest has a different entity tag.")
         }
         if let tags = request.request.ifNoneMatch, EntityTagList(tags).matchesWeakly(text.entityTag)
         {
@@ -157,7 +155,7 @@ struct RequestAnswerer: Sendable {
             body: .chunks(text, length: text.length))
     }
 
-    /// The server's own metrics are there also if the cache cannot be read.
+    /// Returns the metrics of the server and, if it can be read, of the cache.
     private func ofMetrics() -> Response {
         var ofCache = ""
         do { ofCache = try status.prometheus() } catch { fail(error) }
@@ -184,7 +182,7 @@ struct AccessEntry {
         target = request.target
     }
 
-    /// Returns one JSON object with a line end. Nothing in it can end the line or steer a terminal.
+    /// Returns one JSON object and a line end. Line breaks and terminal controls are escaped.
     func line(status: Int, bytes: Int64) -> String {
         var object = JSONObject()
         object.set("time", UTCTime.timestamp(Date()))

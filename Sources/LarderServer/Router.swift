@@ -2,20 +2,21 @@ import LarderCache
 import LarderCore
 import NIOHTTP1
 
-/// The part of the server that answers a request.
+/// The kind of resource that a request asks for.
 enum Route: Sendable {
-    /// `/icon?url=…`: the icon of a URL in any spelling, or of another key, such as `key:app-1`.
+    /// `/icon?url=…`: the icon of a URL in any spelling, or of another key, for example `key:app-1`.
     case icon
-    /// `/objects/sha256/<digest>`: the bytes of a digest, which never change.
+    /// `/objects/sha256/<digest>`: the bytes of an object.
     case object
-    /// The exact URL that a forward proxy is asked for. It is looked up and never fetched.
+    /// The exact URL in a request to a forward proxy. It is looked up and never fetched.
     case mirror
-    /// `/manifest/<name>`: a manifest in its plain form, with its icons at this server.
+    /// `/manifest/<name>`: a manifest in its plain form, with icon URLs of this server.
     case manifest
+    /// `/healthz`.
     case health
-    /// `/metrics`: the counters of the server and of the cache, for Prometheus.
+    /// `/metrics`: counters of the server and the cache, in Prometheus' format.
     case metrics
-    /// `/` and `/gallery/…`: a page with every icon.
+    /// `/` and `/gallery/…`: a page with all icons.
     case gallery
 
     static let objects = "/objects/sha256/"
@@ -45,19 +46,20 @@ enum Route: Sendable {
 struct RoutedRequest: Sendable {
     let route: Route
     let request: ServerRequest
-    /// The target's path as it was sent; for a mirror, the URL.
+    /// The target's path as it was sent. For a mirror, the URL.
     let path: Substring
-    /// The target's query; nil if it has none.
+    /// The target's query without the question mark; nil if there is none.
     let query: Substring?
-    /// The server's URL as the client knows it, without a slash at its end.
+    /// The server's URL as the client knows it, without a slash at the end.
     let base: String
-    /// The key of its icon in memory: the target, or its URL.
+    /// The key of the icon in memory: the target, or for a mirror, the URL.
     let key: CacheKey
 }
 
-/// Finds the routes of requests, and refuses those that have none.
+/// The rules that map requests to routes and refuse invalid requests.
 struct Router: Sendable {
-    /// The longest target in bytes: a URL of 8 KiB that is percent-encoded, but mostly plain, fits.
+    /// The maximum size of a target in bytes. A percent-encoded URL of 8 KiB fits if it is mostly
+    /// ASCII letters and digits.
     static let longestTarget = TargetMask.longest
 
     enum Choice {
@@ -76,15 +78,15 @@ struct Router: Sendable {
         if request.hostCount == 0, request.isOld {
             return isPath ? local(request, target[...], host: names.authority) : absolute(request)
         }
-        // RFC 9112, section 3.2: also if the target has a host of its own.
+        // RFC 9112, section 3.2: required even if the target contains a host.
         guard request.hostCount == 1, let host = request.host, OwnNames.isAuthority(host.utf8)
-        else { return .refusal(Self.last(400, "A request names one host.")) }
+        else { return .refusal(Self.last(400, "The request needs exactly one valid Host field.")) }
         guard isPath else { return absolute(request) }
         if names.isOwn(host.utf8) { return local(request, target[...], host: host) }
         return mirrored("http://\(host)\(target)", request)
     }
 
-    /// Routes a target with scheme and authority, as a proxy gets them (RFC 9112, section 3.2.2).
+    /// Routes a target in absolute form, as proxies receive it (RFC 9112, section 3.2.2).
     private func absolute(_ request: ServerRequest) -> Choice {
         let target = request.target
         let bytes = target.utf8
@@ -96,7 +98,7 @@ struct Router: Sendable {
         let rest = target[bytes.index(bytes.startIndex, offsetBy: length)...]
         let authority = rest.utf8.prefix { !"/?#".utf8.contains($0) }
         if authority.contains(UInt8(ascii: "@")) {
-            return .refusal(Response(404, text: "Nothing is looked up by a URL with credentials."))
+            return .refusal(Response(404, text: "URLs with credentials are not looked up."))
         }
         guard OwnNames.isAuthority(authority) else {
             return .refusal(Self.last(400, "The target has no host."))
@@ -113,7 +115,7 @@ struct Router: Sendable {
         let mark = target.utf8.firstIndex(of: UInt8(ascii: "?"))
         let path = target[..<(mark ?? target.endIndex)]
         guard let route = Route(path.utf8, hasGallery: hasGallery) else {
-            return .refusal(Response(404, text: "There is nothing here."))
+            return .refusal(Response(404, text: "The server has no such path."))
         }
         return .route(
             RoutedRequest(
@@ -138,21 +140,19 @@ struct Router: Sendable {
                 key: CacheKey(url)))
     }
 
-    /// Returns the refusal of a request that no route answers; nil if one may.
+    /// Returns the response that refuses an invalid request, or nil if the request is valid.
     private static func refusal(of request: ServerRequest) -> Response? {
-        if let status = request.refusal { return last(status, "This is not a request.") }
+        if let status = request.refusal { return last(status, "The request cannot be parsed.") }
         let allowed = [("Allow", "GET, HEAD")]
         if request.method == .CONNECT {
-            return last(
-                405, "Nothing is connected to anywhere: this proxy answers for http URLs alone.",
-                allowed)
+            return last(405, "CONNECT is not supported. Use this proxy for http URLs.", allowed)
         }
         guard request.method == .GET || request.isHead else {
-            var response = Response(405, text: "Only GET and HEAD are answered.", allowed)
+            var response = Response(405, text: "Only GET and HEAD are supported.", allowed)
             response.isLast = request.hasBody
             return response
         }
-        if request.hasBody { return last(413, "A request here has no body.") }
+        if request.hasBody { return last(413, "Requests with a body are not supported.") }
         guard request.target.utf8.count <= longestTarget else {
             return last(414, "The target is longer than \(longestTarget) bytes.")
         }

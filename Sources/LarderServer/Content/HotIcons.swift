@@ -2,24 +2,24 @@ import LarderCache
 import LarderCore
 import NIOCore
 
-/// The icon that a request's target leads to, with the prepared parts of the answer.
+/// The icon for a request target, with the prepared parts of the response.
 final class KnownIcon: Sendable {
-    /// The memory that its places in a table and its head take, in bytes.
+    /// The estimated memory for the table entry and the header fields, in bytes.
     private static let overhead = 1_024
 
     let digest: Digest
     let size: Int64
-    /// The digest as a strong validator, with its quotation marks.
+    /// A strong entity tag with its quotation marks.
     let entityTag: String
-    /// Lines of the head of each answer, with their ends.
+    /// The encoded header fields of every response.
     let fields: [UInt8]
     let typeField: [UInt8]
     let body: ByteBuffer?
-    /// The file that was compared with the digest.
+    /// The identity of the file that was compared with the digest.
     let file: FileIdentity
     let generation: Int
     let foundAt: NIODeadline
-    /// The memory that it takes, in bytes. Its key counts, because clients choose its length.
+    /// The memory in bytes. It includes the key, because clients choose the key's length.
     let cost: Int
 
     init(
@@ -37,7 +37,7 @@ final class KnownIcon: Sendable {
         self.file = file
         self.generation = generation
         foundAt = .now()
-        // If several keys lead to one object, its bytes count for each of them.
+        // An object with several keys is counted once for each key.
         cost = (body?.readableBytes ?? 0) + key.byteCount + Self.overhead
     }
 }
@@ -52,8 +52,10 @@ struct FoundIcon: Sendable {
     let bytes: Bytes
 }
 
-/// Recently used icons, by the target of their requests, within a limit of bytes. If the young
-/// table is half full, it becomes the old one, so that finding a young icon writes nothing.
+/// Recently used icons by request target, within a limit of bytes.
+///
+/// When the young table reaches half of the limit, it replaces the old one. So a look-up of a young
+/// icon needs no write.
 struct HotIcons {
     private let limit: Int
     private var young: [CacheKey: KnownIcon] = [:]
@@ -76,8 +78,8 @@ struct HotIcons {
         }
     }
 
-    /// Keeps an icon as a young one. Returns the icons that were dropped. Freeing them takes
-    /// milliseconds, so do it without a lock.
+    /// Adds an icon to the young table. Returns the evicted icons. Freeing these takes
+    /// milliseconds, so release them without a lock.
     @discardableResult
     mutating func insert(_ icon: KnownIcon, for key: CacheKey) -> [CacheKey: KnownIcon] {
         if let replaced = old.removeValue(forKey: key) { oldCost -= replaced.cost }

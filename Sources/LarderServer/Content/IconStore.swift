@@ -7,28 +7,28 @@ import Synchronization
 /// The icons of the cache, from memory or the disk. Methods may wait for the disk, except those
 /// whose names end with `AtOnce`.
 final class IconStore: Sendable {
-    /// The largest object that is kept in memory, in bytes. Larger ones are sent from their files.
+    /// The maximum size of an object in memory, in bytes. Larger objects are sent from their files.
     static let largestInMemory: Int64 = 64 << 10
-    /// An icon is looked up again after this time, so that its use is recorded.
-    private static let mostAge = TimeAmount.minutes(10)
-    /// The limit of the table of icons if none is kept in memory, in bytes.
-    private static let leastLimit = 8 << 20
-    /// The number of files whose identity is remembered.
-    private static let mostKnown = 1 << 18
-    /// The maximum number of open files, if the process may have four times as many. Opening a file
-    /// takes as long as everything else that is done for an icon.
-    private static let mostOpen = min(16_384, OpenFileLimit.current / 4)
+    /// After this time, an icon is looked up again, so that its use is recorded.
+    private static let maximumAge = TimeAmount.minutes(10)
+    /// The minimum limit of the icon table, in bytes. It applies if no bytes are kept in memory.
+    private static let minimumTableLimit = 8 << 20
+    /// The maximum number of remembered file identities.
+    private static let maximumIdentities = 1 << 18
+    /// The maximum number of files to keep open, at most a quarter of the process's limit. Opening
+    /// a file takes as long as all other work for an icon.
+    private static let maximumOpenFiles = min(16_384, OpenFileLimit.current / 4)
 
     private struct State {
         var hot: HotIcons
-        /// Files with other bytes. They are read once, however often they are asked for.
+        /// Files that do not match their digests. They are not read again for further requests.
         var damaged: [Digest: FileIdentity] = [:]
-        /// Files that were sent recently. They are closed within a second after the cache has
-        /// changed, so that evicted files are freed.
+        /// Recently sent files. They are closed within a second after the cache has changed, so
+        /// that the space of evicted files is freed.
         var open: [Digest: LentFile] = [:]
         var generation = 0
         /// Damaged objects that were reported. Each is reported once.
-        var told: Set<Digest> = []
+        var reported: Set<Digest> = []
         var used: Set<Digest> = []
     }
 
@@ -39,12 +39,12 @@ final class IconStore: Sendable {
     private let metrics: ServerMetrics
     private let log: ServerLog
 
-    /// - Throws: `CacheError` if the cache cannot be opened; `.missing` if there is none.
+    /// - Throws: `CacheError` if the cache cannot be opened, `.missing` if there is none.
     init(path: String, memoryLimit: Int, metrics: ServerMetrics, log: ServerLog) throws(CacheError)
     {
-        cache = LiveCache(path: path, knownLimit: Self.mostKnown)
+        cache = LiveCache(path: path, knownLimit: Self.maximumIdentities)
         keepsBytes = memoryLimit > 0
-        state = Mutex(State(hot: HotIcons(limit: max(memoryLimit, Self.leastLimit))))
+        state = Mutex(State(hot: HotIcons(limit: max(memoryLimit, Self.minimumTableLimit))))
         self.metrics = metrics
         self.log = log
         try cache.open()
@@ -52,15 +52,17 @@ final class IconStore: Sendable {
 
     var memory: (bytes: Int, count: Int) { state.withLock { ($0.hot.cost, $0.hot.count) } }
 
-    /// Has everything looked up again if the cache has changed. Called every second.
+    /// Invalidates the remembered icons if the cache has changed. Called every second.
     func refresh() {
         let last = cache.opened
         let generation = cache.refresh()
-        // Closing many files takes milliseconds, so it is done without the lock.
+        // Closing many files takes milliseconds, so they are closed without the lock.
         let (hasChanged, open) = state.withLock { state in
             let hasChanged = state.generation != generation
             state.generation = generation
-            guard hasChanged || state.open.count >= Self.mostOpen else { return (false, [:]) }
+            guard hasChanged || state.open.count >= Self.maximumOpenFiles else {
+                return (false, [:])
+            }
             defer { state.open = [:] }
             return (hasChanged, state.open)
         }
@@ -72,11 +74,11 @@ final class IconStore: Sendable {
         }
     }
 
-    /// Returns the icon that a target has led to, without blocking. Nil if it may lead to another,
-    /// or if its bytes are not in memory.
+    /// Returns a remembered icon without blocking. Nil if the target must be looked up again, or if
+    /// the bytes are neither in memory nor in the kernel's page cache.
     func iconAtOnce(_ key: CacheKey) -> FoundIcon? {
         guard let icon = state.withLock({ $0.hot[key] }), icon.generation == cache.generation,
-            NIODeadline.now() - icon.foundAt < Self.mostAge
+            NIODeadline.now() - icon.foundAt < Self.maximumAge
         else { return nil }
         if let body = icon.body {
             metrics.memoryHits.add(1, ordering: .relaxed)
@@ -89,13 +91,14 @@ final class IconStore: Sendable {
         return FoundIcon(icon: icon, bytes: bytes)
     }
 
-    /// Returns an icon, found by `key` next time; nil if it is not cached. Throws
-    /// ``ObjectReadings/Busy``, or `CacheError`, `.corrupt` if its bytes are damaged.
+    /// Looks up an icon, and remembers it by `key`. Returns nil if it is not cached.
+    ///
+    /// - Throws: ``ObjectReadings/Busy``, `CacheError` (`.corrupt` if the bytes are damaged).
     func icon(
         _ key: CacheKey, fields: [UInt8], for client: Client,
         _ lookUp: (LiveCache) throws -> StoredObject?
     ) throws -> FoundIcon? {
-        // Before the look-up: later changes make it look again.
+        // Read before the look-up, so that a later change invalidates the result.
         let generation = cache.generation
         guard let object = try lookUp(cache) else {
             state.withLock { $0.hot.remove(key) }
@@ -119,12 +122,12 @@ final class IconStore: Sendable {
             return found
         } catch let error as CacheError where error.isOfDamagedObject {
             state.withLock { $0.hot.remove(key) }
-            // It may have been evicted or replaced since the look-up.
+            // The object may have been evicted or replaced since the look-up.
             guard let now = try lookUp(cache) else { return nil }
             guard now.digest == object.digest else {
                 return try icon(key, fields: fields, for: client, lookUp)
             }
-            tell(error, of: object.digest)
+            report(error, of: object.digest)
             throw error
         }
     }
@@ -152,7 +155,7 @@ final class IconStore: Sendable {
         return FoundIcon(icon: known(identity), bytes: .file(file))
     }
 
-    /// Reads a small file. A large one is sent as it is.
+    /// Returns the bytes of a small file if they can be read without blocking, or a large file.
     private static func bytesAtOnce(of file: LentFile) -> FoundIcon.Bytes? {
         guard file.size <= largestInMemory else { return .file(file) }
         var buffer = ByteBufferAllocator().buffer(capacity: Int(file.size))
@@ -165,15 +168,18 @@ final class IconStore: Sendable {
         return isWhole ? .memory(buffer) : nil
     }
 
-    private func tell(_ error: CacheError, of digest: Digest) {
+    private func report(_ error: CacheError, of digest: Digest) {
         metrics.corrupt.add(1, ordering: .relaxed)
-        let isNew = state.withLock { $0.told.count < 1_000 && $0.told.insert(digest).inserted }
-        if isNew { log.problem("\(error); larder verify --repair fetches it again") }
+        let isNew = state.withLock {
+            $0.reported.count < 1_000 && $0.reported.insert(digest).inserted
+        }
+        if isNew { log.problem("\(error); run larder verify --repair to download it again") }
     }
 
-    /// Returns the file of an object, compared with its digest unless it is known. Throws
-    /// `CacheError`; ``ObjectReadings/Busy`` if another thread reads it and there is a client;
-    /// `CancellationError` if all clients have disconnected.
+    /// Opens the file of an object, and compares it with its digest unless its identity is known.
+    ///
+    /// - Throws: `CacheError`; ``ObjectReadings/Busy`` if there is a client and no thread can read
+    ///   the object now; `CancellationError` if all waiting clients have disconnected.
     func file(
         of object: StoredObject, for client: Client? = nil
     ) throws -> (file: LentFile, identity: FileIdentity) {
@@ -205,22 +211,23 @@ final class IconStore: Sendable {
             self.cache.remember(identity, as: digest)
         } catch let error as CacheError where error.code == .corrupt {
             state.withLock { state in
-                if state.damaged.count >= Self.mostKnown { state.damaged.removeAll() }
+                if state.damaged.count >= Self.maximumIdentities { state.damaged.removeAll() }
                 state.damaged[digest] = identity
             }
             throw error
         }
     }
 
-    /// Returns the file of an object that was compared before, if that does not read the disk.
+    /// Returns the file of a verified object if that does not read the disk.
     private func fileAtOnce(_ digest: Digest, size: Int64, known: FileIdentity) -> LentFile? {
         let open = state.withLock { $0.open[digest] }
         if let open, open.isStill(known) { return open }
         guard let file = cache.opened?.lendAtOnce(digest, size: size, known: known) else {
             return nil
         }
-        // A full table stays: else files that are asked for in turn would always have been closed.
-        state.withLock { if $0.open.count < Self.mostOpen { $0.open[digest] = file } }
+        // A full table is kept. With replacement, a cyclic sequence of requests would never find
+        // its file open.
+        state.withLock { if $0.open.count < Self.maximumOpenFiles { $0.open[digest] = file } }
         return file
     }
 
@@ -231,8 +238,8 @@ final class IconStore: Sendable {
         }
     }
 
-    /// Records the use of objects for evictions. If another process writes the index just then,
-    /// they are noted again when they are next looked up. Called every few seconds.
+    /// Records which objects were used, for eviction. If another process is writing the index, the
+    /// batch is dropped, and the objects are noted at their next look-up. Called every few seconds.
     func recordUse() {
         let objects = state.withLock { state in
             defer { state.used = [] }

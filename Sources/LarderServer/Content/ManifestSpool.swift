@@ -5,10 +5,10 @@ import LarderManifest
 import NIOCore
 import Synchronization
 
-/// A manifest in its plain form, in a temporary file: made once, and sent many times. Each URL of
-/// an icon begins with a mark, which is replaced by the server's own URL.
+/// A manifest in its plain form, in a temporary file, which is written once and sent many times.
+/// Each icon URL begins with a mark, which ``ManifestText`` replaces with the server's own URL.
 final class ManifestSpool: Sendable {
-    /// A byte that no JSON has.
+    /// A byte that never occurs in JSON.
     fileprivate static let mark: UInt8 = 0
 
     fileprivate let size: Int64
@@ -82,9 +82,9 @@ private struct SpoolWriter {
         try flush()
     }
 
-    /// Whether a byte is an unreserved character of RFC 3986, or has no other meaning in a query.
+    /// Whether a byte is unreserved (RFC 3986), or a reserved one without a meaning in a query.
     private static func isPlain(_ byte: UInt8) -> Bool {
-        byte.isDigit || 0x61...0x7A ~= byte || 0x41...0x5A ~= byte || "-._~/:".utf8.contains(byte)
+        byte.isASCIILetterOrDigit || "-._~/:".utf8.contains(byte)
     }
 
     private mutating func flush() throws(CacheError) {
@@ -94,16 +94,16 @@ private struct SpoolWriter {
     }
 }
 
-/// A spool's text with the server's own URL in it.
+/// The text of a spool with the server's own URL.
 final class ManifestText: ChunkSource {
-    /// The size of a piece in bytes. Each slow client keeps one in memory.
+    /// The size of a chunk in bytes. One is in memory for each client.
     private static let pieceSize = 8 << 10
 
     private let spool: ManifestSpool
     private let base: [UInt8]
     private let offset = Mutex<Int64>(0)
 
-    /// - Parameter base: The server's URL, without a slash at its end.
+    /// - Parameter base: The server's URL without a slash at the end.
     init(_ spool: ManifestSpool, base: String) {
         self.spool = spool
         self.base = Array(base.utf8)
@@ -112,7 +112,7 @@ final class ManifestText: ChunkSource {
     var length: Int64 { spool.size + Int64(spool.marks * (base.count - 1)) }
 
     var entityTag: String {
-        // FNV-1a: nobody gains by two URLs with the same tag.
+        // FNV-1a suffices because an attacker gains nothing from a collision.
         let hash = base.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01b3
         }
@@ -125,7 +125,7 @@ final class ManifestText: ChunkSource {
         let piece = try spool.read(at: start, atMost: Self.pieceSize)
         var text = ByteBufferAllocator().buffer(capacity: Self.pieceSize + base.count)
         var rest = piece[...]
-        // The base may be much longer than the mark that it replaces.
+        // The base can be much longer than a mark, so the output size is limited, too.
         while !rest.isEmpty, text.readableBytes < Self.pieceSize {
             let part = rest.prefix(Self.pieceSize - text.readableBytes)
             let mark = part.firstIndex(of: ManifestSpool.mark)

@@ -4,26 +4,26 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// The URLs that were asked for and are not cached, for the next prefetch.
+/// The list of requested URLs that are not cached, for the next prefetch.
 final class MissingList: Sendable {
     private struct Item {
         let url: String
         let number: Int
-        /// Whether a client has asked for it since the server was started.
-        var isAsked: Bool
+        /// Whether a client has requested the URL since the server started.
+        var isRequested: Bool
     }
 
     private struct State {
         var items: [[UInt8]: Item] = [:]
         var count = 0
         var bytes = 0
-        /// The URLs of the last list that may be dropped, the oldest first.
+        /// The URLs of the previous list, oldest first. They can make room for new ones.
         var old: ArraySlice<[UInt8]> = []
         var isChanged = false
-        /// Whether a URL found no room, and whether the user was told.
+        /// Whether a URL was not added because the list is full.
         var isFull = false
-        var isFullTold = false
-        /// The cache's generation when the URLs were last looked up; nil if they could not be.
+        var isFullReported = false
+        /// The generation of the cache at the last look-up of all URLs; nil if that failed.
         var generation: Int?
 
         mutating func makeRoom(for count: Int) -> Bool {
@@ -31,7 +31,7 @@ final class MissingList: Sendable {
                 || bytes + count > MissingListOutput.maximumBytes
             {
                 guard let oldest = old.popFirst() else { return false }
-                if items[oldest]?.isAsked == false { remove(oldest) }
+                if items[oldest]?.isRequested == false { remove(oldest) }
             }
             return true
         }
@@ -45,52 +45,52 @@ final class MissingList: Sendable {
 
     private let output: MissingListOutput
     private let state = Mutex(State())
-    /// Two calls of ``save(_:_:)`` may overlap when the server ends.
+    /// Two calls of ``save(_:_:)`` can overlap when the server stops.
     private let saving = Mutex<Void>(())
 
     init(_ output: MissingListOutput) throws {
         self.output = output
         let last = try output.load()
-        for url in last { note(url, isAsked: false) }
+        for url in last { note(url, isRequested: false) }
         state.withLock { state in
             state.old = state.items.sorted { $0.value.number < $1.value.number }.map(\.key)[...]
-            // Earlier versions noted URLs with secrets.
+            // URLs with secrets, which earlier versions stored, were left out.
             state.isChanged = state.items.count < last.count
         }
     }
 
-    /// Notes a URL as it was asked for, unless it cannot be fetched, or has a secret of the client
-    /// in it. If there is no room, URLs are dropped that no client has asked for since the server
-    /// was started, the oldest first.
-    func note(_ url: String, isAsked: Bool = true) {
+    /// Adds a URL as it was requested, unless it cannot be fetched or contains a client's secret.
+    /// If the list is full, URLs that were not requested since the server started are dropped,
+    /// oldest first.
+    func note(_ url: String, isRequested: Bool = true) {
         guard MissingListOutput.isKept(url), !TargetMask.hasSecret(url) else { return }
         state.withLock { state in
             let bytes = Array(url.utf8)
             guard state.items[bytes] == nil else {
-                state.items[bytes]?.isAsked = true
+                state.items[bytes]?.isRequested = true
                 return
             }
             guard state.makeRoom(for: bytes.count) else {
                 state.isFull = true
                 return
             }
-            state.items[bytes] = Item(url: url, number: state.count, isAsked: isAsked)
+            state.items[bytes] = Item(url: url, number: state.count, isRequested: isRequested)
             state.count += 1
             state.bytes += bytes.count
             state.isChanged = true
         }
     }
 
-    /// Writes the list if it has changed, without URLs that are cached now. Called every few
-    /// seconds, and at the end.
+    /// Removes URLs that are cached by now, and writes the list if it has changed. Called every few
+    /// seconds, and when the server stops.
     func save(_ cache: LiveCache, _ log: ServerLog) {
         let isFull = state.withLock { state in
-            defer { state.isFullTold = state.isFull }
-            return state.isFull && !state.isFullTold
+            defer { state.isFullReported = state.isFull }
+            return state.isFull && !state.isFullReported
         }
-        if isFull { log.problem("the list of missing icons is full: no more URLs are noted") }
+        if isFull { log.problem("the list of missing icons is full; no more URLs are added") }
         saving.withLock { _ in
-            // Before the look-up: the next call sees later changes.
+            // Read before the look-up, so that the next call sees later changes.
             let generation = cache.refresh()
             if state.withLock({ $0.generation != generation }) { removeCached(cache, generation) }
             do { try write() } catch { log.problem("the list of missing icons: \(error)") }
@@ -135,14 +135,16 @@ final class MissingList: Sendable {
 package struct MissingListOutput: Sendable {
     static let maximumURLs = 10_000
     static let maximumBytes = 2 << 20
-    /// The longest text in bytes. A byte of a URL becomes up to six, and each URL has a line.
+    /// The maximum size of the text, in bytes. A byte of a URL takes up to six, and each URL takes
+    /// a line.
     package static let maximumSize = maximumBytes * 6 + maximumURLs * 16
 
     let load: @Sendable () throws -> [String]
     let store: @Sendable (String) throws -> Void
 
-    /// `load` returns the URLs of the last list (``urls(of:)``), and is called once. `store`
-    /// replaces the list's text. Its calls are seconds apart, and never overlap.
+    /// - Parameters:
+    ///   - load: Returns the URLs of the previous list (``urls(of:)``). Called once.
+    ///   - store: Replaces the text of the list. Calls are seconds apart and never overlap.
     package init(
         load: @escaping @Sendable () throws -> [String],
         store: @escaping @Sendable (String) throws -> Void
@@ -160,8 +162,8 @@ package struct MissingListOutput: Sendable {
         return lines.isEmpty ? "[]\n" : "[\n\(lines.joined(separator: ",\n"))\n]\n"
     }
 
-    /// Returns the URLs of a list's text, which may be empty or `[]`. Nil if it is not exactly what
-    /// a server writes: it may be a manifest of the user's, which must not be replaced.
+    /// Returns the URLs of a list's text, which may be empty or `[]`. Nil for any other text than a
+    /// server writes, because it may be the user's manifest, which must not be replaced.
     package static func urls(of text: Data) -> [String]? {
         if text.isEmpty || text.elementsEqual("[]".utf8) { return [] }
         guard text.count <= maximumSize,
@@ -178,7 +180,7 @@ package struct MissingListOutput: Sendable {
 
     private struct Line: Decodable { let icon: String }
 
-    /// Whether a URL may be on a list: it can be fetched, and has no user or password.
+    /// Whether a URL may be on the list: it can be fetched, and has no user name or password.
     static func isKept(_ url: String) -> Bool {
         guard url.utf8.count <= ManifestLimits.maximumURLSize, let parsed = try? HTTPURL(url)
         else { return false }

@@ -1,11 +1,12 @@
 import LarderCore
 import Synchronization
 
-/// The objects that threads of the pool are comparing with their digests. A request for one of
-/// these does not keep a thread waiting: it is put aside with ``Busy``, and tried again later.
-/// Large objects take seconds, so one thread is always left for quick requests.
+/// The objects that threads of the pool are comparing with their digests.
+///
+/// A request for one of these objects does not block a thread. It fails with ``Busy`` and is
+/// retried later. Large objects take seconds, so one thread always remains for other requests.
 final class ObjectReadings: Sendable {
-    /// The object cannot be read on this thread now.
+    /// The error of a request whose object cannot be read now.
     struct Busy: Error { let digest: Digest }
 
     private struct Waiter {
@@ -23,7 +24,7 @@ final class ObjectReadings: Sendable {
     private static let limit = threads - 1
     private let state = Mutex(State())
 
-    /// Whether the calling thread may read the object now. Each true is followed by an ``end(_:)``.
+    /// Whether the calling thread may read the object now. If true, it must call ``end(_:)``.
     func begin(_ digest: Digest) -> Bool {
         state.withLock { state in
             guard state.reading.count < Self.limit else { return false }
@@ -31,7 +32,7 @@ final class ObjectReadings: Sendable {
         }
     }
 
-    /// Ends a reading, and retries the requests that waited for this object and one other.
+    /// Ends the reading of an object. Retries the requests that wait for it, and one other.
     func end(_ digest: Digest) {
         let ready = state.withLock { state in
             state.reading.remove(digest)
@@ -45,7 +46,7 @@ final class ObjectReadings: Sendable {
         for waiter in ready { waiter.retry() }
     }
 
-    /// Calls `retry` once the object can be read, at once if that is now.
+    /// Calls `retry` when the object can be read, immediately if possible.
     func wait(for busy: Busy, _ client: Client, _ retry: @escaping @Sendable () -> Void) {
         let isFree = state.withLock { state in
             let isFree = state.reading.count < Self.limit && !state.reading.contains(busy.digest)
@@ -57,7 +58,7 @@ final class ObjectReadings: Sendable {
         if isFree { retry() }
     }
 
-    /// Whether a client that is still connected waits for the object.
+    /// Whether a connected client waits for the object.
     func isAwaited(_ digest: Digest) -> Bool {
         state.withLock { $0.waiting.contains { $0.digest == digest && !$0.client.isGone } }
     }

@@ -8,7 +8,7 @@ package enum OpenFileLimit {
     #else
         private static let resource = RLIMIT_NOFILE
     #endif
-    /// Open files besides connections and the files that are sent, with room to spare.
+    /// An upper limit for open files that belong to no connection.
     private static let reserve = 48
 
     static var current: Int {
@@ -17,11 +17,12 @@ package enum OpenFileLimit {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// The number of connections for which the limit suffices. Each takes one file, and another
-    /// while an object is sent. A quarter is for files that are held open.
+    /// The number of connections that the limit allows. Each needs one descriptor, and another
+    /// while a file is sent. A quarter of the limit is for files that are kept open.
     static var connections: Int { max(1, (current - current / 4 - reserve) / 2) }
 
-    /// Throws `.unusable` unless `count` descriptors are free: NIO traps if a loop gets none.
+    /// Throws `.unusable` if fewer than `count` descriptors are free. NIO would trap without a
+    /// descriptor for an event loop.
     static func require(_ count: Int, for cache: String) throws(CacheError) {
         var taken: [Int32] = []
         defer { for descriptor in taken { close(descriptor) } }
@@ -31,8 +32,8 @@ package enum OpenFileLimit {
                 throw CacheError(
                     .unusable, subject: cache,
                     message: """
-                        the limit on open files (ulimit -n), \(current), is too low to serve: \
-                        \(count - taken.count) more are needed
+                        the limit on open files (ulimit -n) is \(current), \
+                        \(count - taken.count) too low to serve
                         """)
             }
             taken.append(descriptor)

@@ -1,25 +1,25 @@
 import NIOCore
 import Synchronization
 
-/// A value that is built again once its source has changed, or once it is too old. One thread
-/// builds it at a time. Others can use the last value in the meantime.
+/// A value that is rebuilt when its source has changed or it is too old. One thread at a time
+/// builds it, while others use the last value.
 final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
     struct Pace {
-        /// A value is used for at least this time.
+        /// The minimum lifetime of a value.
         var least = TimeAmount.zero
-        /// A value is used for at least this multiple of the time that its build took.
+        /// The minimum lifetime as a multiple of the build's duration.
         var factor = 0
-        /// A value is used for at most this time, even if its source is the same. Nil: no limit.
+        /// The maximum lifetime, even if the source is unchanged. Nil for no limit.
         var most: TimeAmount?
-        /// Whether a build that failed is tried again although its source has not changed.
+        /// Whether a failed build is retried although its source has not changed.
         var retriesFailures = true
     }
 
     enum Step {
-        /// The caller builds the value, and calls ``end(_:of:since:)``.
+        /// The caller must build the value and call ``end(_:of:since:)``.
         case build
         case building
-        /// The last value is still to be used. Nil if its build failed.
+        /// The last value is still valid. Nil if its build failed.
         case last(Value?)
     }
 
@@ -54,8 +54,8 @@ final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// Ends a build that ``step(_:)`` asked for. `source` is as it was before the build. If `value`
-    /// is nil, the build has failed, and the last value stays.
+    /// Ends a build. `source` is its state before the build. A nil `value` means that the build
+    /// failed, so the last value is kept.
     func end(_ value: Value?, of source: Source, since start: NIODeadline) {
         state.withLock { state in
             state.isBuilding = false

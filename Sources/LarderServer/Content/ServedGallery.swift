@@ -5,13 +5,14 @@ import LarderExport
 import NIOCore
 import Synchronization
 
-/// The descriptions of all icons. A thread makes them when a client looks, if they are too old.
+/// The gallery's descriptions of all icons. A thread rebuilds them when a client requests the
+/// gallery and they are too old.
 final class ServedGallery: Sendable {
-    /// Descriptions are made again after this time even if nothing has changed: icons become stale.
+    /// The maximum age of a build. Icons become stale even if nothing changes.
     private static let longestLifetime = TimeAmount.minutes(5)
-    /// Earlier descriptions are kept for this time after their last use: a page asks for the rest.
-    private static let keptUnused = TimeAmount.minutes(5)
-    private static let mostKept = 4
+    /// The time to keep an earlier build after its last use. Open pages still request its files.
+    private static let unusedLifetime = TimeAmount.minutes(5)
+    private static let maximumBuilds = 4
 
     private struct Kept {
         let build: GalleryBuild
@@ -24,8 +25,8 @@ final class ServedGallery: Sendable {
     private let newest: Rebuilt<GallerySources, GalleryBuild>
     private let kept = Mutex<[Kept]>([])
 
-    /// Descriptions are shown for at least `leastLifetime`, and for `lifetimeFactor` times the time
-    /// that it took to make them.
+    /// The minimum lifetime of a build is `leastLifetime`, or `lifetimeFactor` times its duration if
+    /// that is longer.
     init(
         _ icons: IconStore, _ configuration: ServerConfiguration,
         leastLifetime: TimeAmount = .seconds(10), lifetimeFactor: Int = 20, log: ServerLog
@@ -37,7 +38,8 @@ final class ServedGallery: Sendable {
             .init(least: leastLifetime, factor: lifetimeFactor, most: Self.longestLifetime))
     }
 
-    /// Returns the first description, or that it is being made. Starts to make it if it is too old.
+    /// Returns the first file of the latest build, or a text that says that it is in progress.
+    /// Starts a build if the latest is too old.
     func description() -> GalleryText {
         let sources = GallerySources(icons.cache, configuration.manifests)
         switch newest.step(sources) {
@@ -46,17 +48,16 @@ final class ServedGallery: Sendable {
             return .notYet
         case .building: return .notYet
         case .last(let build?):
-            // An old one says more than none.
             return text(of: GalleryFile.catalogue, in: build) ?? .notYet
         case .last(nil):
             return GalleryText(
                 GalleryFile.description(
-                    ofProblem: "The gallery cannot be made. The server's messages say why."),
+                    ofProblem: "The gallery cannot be built. See the server's messages."),
                 digest: nil)
         }
     }
 
-    /// Returns another of its files; nil if there is none, or no longer.
+    /// Returns another file of a build, or nil if there is no such file.
     func text(of path: String) -> GalleryText? {
         let build = kept.withLock { $0.last { $0.build.has(path) }?.build }
         return build.flatMap { text(of: path, in: $0) }
@@ -71,7 +72,7 @@ final class ServedGallery: Sendable {
         return build.text(of: path)
     }
 
-    /// Manifests may be long, so that this would keep one of the few threads of the pool.
+    /// Starts a build on its own thread. Long manifests would block one of the pool's few threads.
     private func start(_ sources: GallerySources) {
         let start = NIODeadline.now()
         let hasThread = HelperThread.start { [self] in
@@ -87,8 +88,8 @@ final class ServedGallery: Sendable {
         switch result {
         case .success(let build):
             kept.withLock { kept in
-                kept.removeAll { NIODeadline.now() - $0.usedAt > Self.keptUnused }
-                while kept.count >= Self.mostKept,
+                kept.removeAll { NIODeadline.now() - $0.usedAt > Self.unusedLifetime }
+                while kept.count >= Self.maximumBuilds,
                     let index = kept.indices.min(by: { kept[$0].usedAt < kept[$1].usedAt })
                 {
                     kept.remove(at: index)
@@ -96,20 +97,20 @@ final class ServedGallery: Sendable {
                 kept.append(Kept(build: build))
             }
             log.logger?.info(
-                "gallery made",
+                "gallery built",
                 metadata: [
                     "files": "\(build.fileCount)",
                     "milliseconds": "\((NIODeadline.now() - start).nanoseconds / 1_000_000)",
                 ])
         case .failure(let error):
-            log.problem(
-                "the gallery: \(error)\(newest.last == nil ? "" : "; the last one is still shown")")
+            let rest = newest.last == nil ? "" : "; the last one is still shown"
+            log.problem("cannot build the gallery: \(error)\(rest)")
         }
         newest.end(try? result.get(), of: sources, since: start)
     }
 }
 
-/// What a gallery is made of. While it stays equal, icons only become stale or damaged.
+/// The state of a gallery's inputs. While it is unchanged, icons only become stale or damaged.
 struct GallerySources: Sendable, Equatable {
     private let generation: Int
     private let manifests: [FileIdentity?]
@@ -123,7 +124,7 @@ struct GallerySources: Sendable, Equatable {
     }
 }
 
-/// The descriptions of all icons at one moment, in a temporary file: slow clients cost no memory.
+/// The gallery's files at one moment, in one temporary file, so that slow clients need no memory.
 final class GalleryBuild: Sendable {
     private typealias Part = (range: Range<Int64>, digest: Digest)
 
@@ -175,18 +176,18 @@ final class GalleryBuild: Sendable {
             }
         }
 
-        func write(_ made: GalleryFile) throws {
-            try file.write(made.bytes)
+        func write(_ part: GalleryFile) throws {
+            try file.write(part.bytes)
             let start = end
-            end += Int64(made.bytes.count)
-            parts[Array(made.path.utf8)] = (start..<end, Digest(of: made.bytes))
+            end += Int64(part.bytes.count)
+            parts[Array(part.path.utf8)] = (start..<end, Digest(of: part.bytes))
         }
     }
 }
 
 struct GalleryText: Sendable {
     let body: Response.Body
-    /// The digest of the bytes; nil if the file will soon have others.
+    /// The digest of the bytes; nil if they are a temporary message.
     let digest: Digest?
     let isUnchanging: Bool
 

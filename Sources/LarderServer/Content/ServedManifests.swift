@@ -6,9 +6,9 @@ import Synchronization
 
 final class ServedManifests: Sendable {
     private enum Identity: Equatable {
-        /// Of a file; nil if it is gone.
+        /// A file; nil if it no longer exists.
         case file(FileIdentity?)
-        /// Of a manifest in the cache; nil if it is gone.
+        /// A manifest in the cache; nil if it is no longer cached.
         case cached(Digest?)
         case unchanging
     }
@@ -17,7 +17,8 @@ final class ServedManifests: Sendable {
     private let rules: ManifestRules
     private let cache: LiveCache
     private let log: ServerLog
-    /// One manifest is read at a time, and no thread waits: long ones would keep the whole pool.
+    /// Whether a manifest is being read. Only one is read at a time, and no thread waits for it,
+    /// because long manifests would block the whole pool.
     private let isReading = Atomic<Bool>(false)
 
     init(
@@ -39,8 +40,8 @@ final class ServedManifests: Sendable {
         }
     }
 
-    /// Returns the spool of a manifest; nil if there is none of that name. A manifest that has
-    /// changed is read first. One that cannot be read any longer is served as it was.
+    /// Returns the spool of a manifest, or nil if no manifest has the name. Reads a changed
+    /// manifest first. If that fails, returns the previous version.
     func spool(_ name: String) throws -> ManifestSpool? {
         guard let (manifest, spool) = manifests.first(where: { $0.manifest.name.isSame(as: name) })
         else { return nil }
@@ -56,7 +57,7 @@ final class ServedManifests: Sendable {
             spool.end(try read(manifest), of: identity, since: start)
         } catch {
             spool.end(nil, of: identity, since: start)
-            log.problem("\(error); the manifest's last version is served")
+            log.problem("\(error); the last readable version of the manifest is served")
         }
         return spool.last
     }
@@ -64,11 +65,11 @@ final class ServedManifests: Sendable {
     private func read(_ manifest: ServedManifest) throws -> ManifestSpool {
         let spool = try ManifestSpool(manifest, rules: rules)
         if spool.unusable > 0 {
-            let entries = spool.unusable == 1 ? "an entry" : "\(spool.unusable) entries"
+            let entries = spool.unusable == 1 ? "1 entry" : "\(spool.unusable) entries"
             log.problem(
                 """
-                \(manifest.source.name.sanitizedForTerminal): leaves out \(entries) that cannot be \
-                used; larder plan says why
+                \(manifest.source.name.sanitizedForTerminal): \(entries) cannot be used and will \
+                not be served; larder plan shows the reasons
                 """)
         }
         return spool

@@ -3,7 +3,7 @@ import LarderCache
 import NIOCore
 import Synchronization
 
-// The names written here are a contract: docs/output.md. They only ever grow.
+// Metric names are part of the public contract (docs/output.md). None is renamed or removed.
 
 final class ServerMetrics: Sendable {
     let requests = Atomic<Int>(0)
@@ -31,28 +31,27 @@ final class ServerMetrics: Sendable {
         count("disk_hits", "Icons and objects read from the disk.", diskHits)
         count("misses", "Icons and objects that are not cached.", misses)
         count("corrupt", "Requests for damaged objects.", corrupt)
-        count("failures", "Requests for which the cache was unreadable.", failures)
-        count(
-            "refused", "Requests refused before anything was looked up, 404 and 421 too.", refused)
-        count("timeouts", "Connections closed for being too slow or idle.", timeouts)
-        count("body_bytes", "Bytes of bodies that were sent.", bytes)
+        count("failures", "Requests that failed because the cache could not be read.", failures)
+        count("refused", "Requests refused before a look-up, including 404 and 421.", refused)
+        count("timeouts", "Connections closed after a timeout.", timeouts)
+        count("body_bytes", "Bytes of response bodies sent.", bytes)
         count("connections", "Connections accepted.", connections)
         let open = openConnections.load(ordering: .relaxed)
-        add("open_connections", "Connections that are open.", open, "gauge")
-        add("memory_bytes", "What icons in memory take.", memory.bytes, "gauge")
-        add("memory_icons", "Targets whose answers are in memory.", memory.count, "gauge")
+        add("open_connections", "Open connections.", open, "gauge")
+        add("memory_bytes", "Memory used by icons, in bytes.", memory.bytes, "gauge")
+        add("memory_icons", "Request targets with an icon in memory.", memory.count, "gauge")
         return text.text
     }
 }
 
-/// The metrics of the cache. A count looks at all objects, so it takes at most 5 % of the time.
+/// The metrics of the cache. Counting reads the whole index, so it is limited to 5 % of the time.
 final class CachedStatus: Sendable {
     private let cache: LiveCache
     private let status = Rebuilt<Bool, String>(.init(least: .seconds(5), factor: 20, most: .zero))
 
     init(_ cache: LiveCache) { self.cache = cache }
 
-    /// Returns the last count in Prometheus' text format, or counts.
+    /// Returns the metrics in Prometheus' text format, counted again if the last ones are too old.
     func prometheus() throws -> String {
         guard case .build = status.step(true) else { return status.last ?? "" }
         let start = NIODeadline.now()
@@ -62,11 +61,11 @@ final class CachedStatus: Sendable {
     }
 }
 
-/// Text in Prometheus' format, version 0.0.4.
+/// Text in Prometheus' exposition format, version 0.0.4.
 struct PrometheusText {
     private(set) var text = ""
 
-    /// Adds a metric. A sample without a value is left out, because a time that never was is not 0.
+    /// Adds a metric. Samples without a value are left out. For example, 0 would be a wrong time.
     mutating func add(
         _ name: String, _ help: String, _ type: String,
         _ samples: [(labels: String?, value: String?)]
@@ -78,7 +77,7 @@ struct PrometheusText {
         text += "# HELP larder_\(name) \(help)\n# TYPE larder_\(name) \(type)\n" + lines.joined()
     }
 
-    /// Returns whole numbers without a point, others to a millisecond.
+    /// Formats a number with at most three decimal places.
     static func number(_ value: Double) -> String {
         let rounded = (value * 1000).rounded() / 1000
         return Int64(exactly: rounded).map { "\($0)" } ?? "\(rounded)"
@@ -86,8 +85,8 @@ struct PrometheusText {
 }
 
 extension CacheStatus {
-    /// The status in Prometheus' text format, also for the textfile collector of its node exporter.
-    /// Every sample has the label `cache`, because a machine may have several.
+    /// The status in Prometheus' text format, also for the node exporter's textfile collector.
+    /// Every sample has the label `cache`, because a machine can have several caches.
     package var prometheus: String {
         var text = PrometheusText()
         let label = path.utf8.flatMap { byte -> [UInt8] in
@@ -108,36 +107,33 @@ extension CacheStatus {
             text.add(
                 "last_run_\(name)", help, "gauge",
                 runs.map {
-                    (
-                        "\(cache),command=\"\($0.command.rawValue)\"",
-                        value($0).map(PrometheusText.number)
-                    )
+                    let labels = "\(cache),command=\"\($0.command.rawValue)\""
+                    return (labels, value($0).map(PrometheusText.number))
                 })
         }
 
         add("objects", "Objects in the index.", Double(totals.objects))
-        add("object_bytes", "The sum of their sizes.", Double(totals.bytes))
-        add("disk_bytes", "What their files take on disk.", Double(diskBytes))
+        add("object_bytes", "Total size of the objects, in bytes.", Double(totals.bytes))
+        add("disk_bytes", "Disk space used by the objects' files, in bytes.", Double(diskBytes))
         add("resources", "URLs and keys in the index.", Double(totals.resources))
-        add(
-            "resources_stale", "Those that are not used without asking.",
-            Double(totals.resources - totals.freshResources))
-        add("failures", "Resources that failed when last asked for.", Double(totals.failures))
-        add("pins", "Resources that are pinned.", Double(totals.pins))
-        add("index_bytes", "The size of the index's files.", Double(indexBytes))
+        let stale = Double(totals.resources - totals.freshResources)
+        add("resources_stale", "Stale resources.", stale)
+        add("failures", "Resources whose last fetch failed.", Double(totals.failures))
+        add("pins", "Pinned resources.", Double(totals.pins))
+        add("index_bytes", "Size of the index's files, in bytes.", Double(indexBytes))
         add("quarantined", "Files that failed verification.", Double(quarantined))
-        add("temporaries", "Runs under way, and leftovers of dead ones.", Double(temporaries))
-        add("oldest_fetch", "When the first of the objects was stored.", totals.oldest)
-        add("newest_fetch", "When the last of the objects was stored.", totals.newest)
-        add("oldest_use", "When the least recently used object was used.", totals.oldestUse)
-        add("newest_use", "When the most recently used object was used.", totals.newestUse)
-        addRuns("timestamp_seconds", "When the last run of the command ended.") {
+        add("temporaries", "Entries of tmp: running commands and leftovers.", Double(temporaries))
+        add("oldest_fetch", "Time when the oldest object was stored.", totals.oldest)
+        add("newest_fetch", "Time when the newest object was stored.", totals.newest)
+        add("oldest_use", "Last use of the least recently used object.", totals.oldestUse)
+        add("newest_use", "Last use of the most recently used object.", totals.newestUse)
+        addRuns("timestamp_seconds", "End of the command's last run.") {
             $0.ended.timeIntervalSince1970
         }
-        addRuns("duration_seconds", "How long it took.") { $0.seconds }
-        addRuns("exit_status", "The status that it ended with.") { Double($0.exitStatus) }
+        addRuns("duration_seconds", "Duration of the last run.") { $0.seconds }
+        addRuns("exit_status", "Exit status of the last run.") { Double($0.exitStatus) }
         for count in RunRecord.Count.allCases {
-            addRuns(count.rawValue, "What it counted: \(count.rawValue).") {
+            addRuns(count.rawValue, "Count of the last run: \(count.rawValue).") {
                 $0.counts[count].map(Double.init)
             }
         }

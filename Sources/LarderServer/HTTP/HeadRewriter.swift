@@ -2,16 +2,16 @@ import Foundation
 import LarderCore
 import NIOCore
 
-/// Rewrites request heads that NIO's parser does not read as the standards ask.
+/// A filter that rewrites request heads which NIO's parser rejects, although the standards allow
+/// them.
 ///
-/// - `Upgrade` is ignored (RFC 9110, section 7.8). The parser reads nothing behind a request with
-///   it, so the last letter of the name is replaced.
-/// - A minor version above 1 is served as 1.1 (RFC 9110, section 2.5). The parser refuses it.
-/// - Bytes beyond ASCII in a target are percent-encoded. curl sends a URL's characters as they are,
-///   and the parser refuses them.
+/// - `Upgrade` is ignored (RFC 9110, section 7.8). After it, the parser reads no further request,
+///   so the last letter of the name is replaced.
+/// - A minor version above 1 is handled as 1.1 (RFC 9110, section 2.5).
+/// - Bytes beyond ASCII in a target are percent-encoded. curl sends them unencoded.
 ///
-/// No bytes are held back. A request with a body is refused and ends the connection, so rewriting a
-/// body does no harm.
+/// No bytes are buffered. Rewriting bytes of a body is harmless because a request with a body is
+/// refused and ends the connection.
 final class HeadRewriter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -22,9 +22,9 @@ final class HeadRewriter: ChannelInboundHandler {
     /// Whether no line of a head has begun.
     private var isBetweenHeads = true
     private var isRequestLine = true
-    /// The number of bytes of this line, without a carriage return.
+    /// The number of bytes in the current line, without carriage returns.
     private var length = 0
-    /// The number of bytes of `version` or `name` that the last bytes are.
+    /// The length of the prefix of `version` or `name` that the latest bytes match.
     private var matched = 0
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -38,7 +38,7 @@ final class HeadRewriter: ChannelInboundHandler {
         if let encoded { buffer = ByteBuffer(bytes: encoded) }
     }
 
-    /// Replaces bytes. Returns all bytes if some were encoded, else nil.
+    /// Replaces bytes in place. Returns a copy instead if bytes were percent-encoded, else nil.
     private func rewrite(_ bytes: UnsafeMutableRawBufferPointer) -> [UInt8]? {
         var encoded: [UInt8]?
         var done = 0
@@ -72,7 +72,7 @@ final class HeadRewriter: ChannelInboundHandler {
         return encoded.map { $0 + bytes[done...] }
     }
 
-    /// The place of the line's end; nil if that is not there yet.
+    /// Returns the index of the line feed, or nil if there is none.
     private static func end(of bytes: UnsafeMutableRawBufferPointer, from start: Int) -> Int? {
         guard let base = bytes.baseAddress,
             let end = memchr(base + start, 0x0A, bytes.count - start)
@@ -87,7 +87,7 @@ final class HeadRewriter: ChannelInboundHandler {
         (length, matched) = (0, 0)
     }
 
-    /// Whether a byte of the request line is a minor version that the parser does not know.
+    /// Whether the next byte of the request line is a minor version above 1.
     private func isVersion(_ byte: UInt8) -> Bool {
         if matched == Self.version.count {
             matched = 0
@@ -97,7 +97,7 @@ final class HeadRewriter: ChannelInboundHandler {
         return false
     }
 
-    /// Whether a byte is the last letter of `upgrade` at the beginning of a line.
+    /// Whether the next byte completes `upgrade` at the beginning of a line.
     private func isName(_ byte: UInt8) -> Bool {
         guard matched == length, matched < Self.name.count, byte | 0x20 == Self.name[matched]
         else { return false }

@@ -6,18 +6,18 @@ import NIOHTTP1
 struct Response: Sendable {
     enum Body: Sendable {
         case bytes(ByteBuffer)
-        /// A part of a file that was compared with its digest.
+        /// A range of a file that matches its digest.
         case file(LentFile, Range<Int64>)
         case chunks(any ChunkSource, length: Int64)
     }
 
     var status: Int
-    /// Lines of the head, with their ends, except the date, the length and the connection's.
+    /// The header fields as they are sent, except `Date`, `Content-Length` and `Connection`.
     var fields: [UInt8]
-    /// The body, also if it is not sent because the request is HEAD.
+    /// The body of the response to GET. For HEAD, it is not sent.
     var body: Body
     var isLast = false
-    /// Whether the head states the length of the body. That of a 304 does not.
+    /// Whether the head has `Content-Length`. False for status 304.
     var hasLength = true
 
     init(_ status: Int, fields: [UInt8], body: Body) {
@@ -39,7 +39,6 @@ struct Response: Sendable {
             ] + fields, body: .bytes(ByteBuffer(string: text + "\n")))
     }
 
-    /// Status 304 to a client whose copy has an entity tag.
     static func notModified(fields: [UInt8]) -> Response {
         var response = Response(304, fields: fields, body: .bytes(ByteBuffer()))
         response.hasLength = false
@@ -54,14 +53,14 @@ struct Response: Sendable {
         }
     }
 
-    /// The lines of fields. No value may come from a client.
+    /// Returns encoded header fields. Values must not come from a client.
     static func lines(_ fields: [(String, String)]) -> [UInt8] {
         fields.flatMap { name, value in Array("\(name): \(value)\r\n".utf8) }
     }
 }
 
-/// A body that is made piece by piece, each once the client has taken the last. One thread at a
-/// time calls it, and may wait for a disk.
+/// A body that is created in chunks, each after the previous one was written. Called by one thread
+/// at a time, on which it may wait for the disk.
 protocol ChunkSource: Sendable {
     func next() throws -> ByteBuffer?
 }
@@ -78,12 +77,12 @@ enum HeadLine {
         Array("HTTP/1.1 \(status) \(reason)\r\n".utf8)
     }
 
-    /// The line of `Date` (RFC 9110, section 5.6.7), with its end.
+    /// Returns the `Date` field (RFC 9110, section 5.6.7) with its line end.
     static func date(_ seconds: time_t) -> [UInt8] {
         var (seconds, parts) = (seconds, tm())
         gmtime_r(&seconds, &parts)
         var text = [CChar](repeating: 0, count: 64)
-        // In the C locale: no program here sets another.
+        // The locale is C because no program here sets another.
         let count = strftime(&text, text.count, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &parts)
         return text.prefix(count).map(UInt8.init)
     }

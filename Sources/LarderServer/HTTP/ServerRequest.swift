@@ -3,7 +3,6 @@ import Synchronization
 
 struct ServerRequest: Sendable {
     let method: HTTPMethod
-    /// Text from outside.
     let target: String
     private(set) var host: String?
     private(set) var hostCount = 0
@@ -14,10 +13,10 @@ struct ServerRequest: Sendable {
     private(set) var hasBody = false
     let isKeepAlive: Bool
     let isOld: Bool
-    /// The status of a request that could not be read.
+    /// The response status for a request that cannot be parsed.
     let refusal: Int?
-    /// Whether a page of another site has caused it. Only browsers say so (Fetch Metadata Request
-    /// Headers, section 2.1).
+    /// Whether a page of another site made the request. Only browsers send this (Fetch Metadata
+    /// Request Headers, section 2.1).
     private(set) var isCrossSite = false
     let client: Client
 
@@ -31,7 +30,7 @@ struct ServerRequest: Sendable {
         isOld = head.version.minor == 0
         refusal = nil
         for (name, value) in head.headers {
-            // The length first: most fields are none of these.
+            // The length is compared first because most fields have other names.
             switch name.utf8.count {
             case 4 where name.utf8.isWord("host"):
                 host = value
@@ -52,7 +51,7 @@ struct ServerRequest: Sendable {
         }
     }
 
-    /// A request that could not be read. It is refused, and the connection ends.
+    /// A request that cannot be parsed. The response ends the connection.
     init(refusedWith status: Int) {
         client = Client()
         method = .GET
@@ -77,11 +76,12 @@ struct EntityTagList {
 
     init(_ field: String) { self.field = field }
 
-    /// Whether it names a tag (a strong one, in quotation marks) in strong or weak form, or is `*`:
-    /// the comparison of `If-None-Match`.
+    /// Whether the list contains a tag in strong or weak form, or is `*`. For `If-None-Match`.
+    ///
+    /// - Parameter tag: A strong tag with its quotation marks.
     func matchesWeakly(_ tag: String) -> Bool { matches(tag, asWeak: true) }
 
-    /// Whether it names a strong tag, or is `*`: the comparison of `If-Match`.
+    /// Whether the list contains a tag in strong form, or is `*`. For `If-Match`.
     func matchesStrongly(_ tag: String) -> Bool { matches(tag, asWeak: false) }
 
     private func matches(_ tag: String, asWeak: Bool) -> Bool {
@@ -89,7 +89,7 @@ struct EntityTagList {
         while true {
             rest = rest.drop { $0.isBlank || $0 == UInt8(ascii: ",") }
             guard let first = rest.first else { return false }
-            // `*` stands alone.
+            // `*` is not valid in a list with other tags.
             if first == UInt8(ascii: "*") { return field.utf8.trimmingBlanks.count == 1 }
             let isWeak = rest.starts(with: "W/".utf8)
             if isWeak { rest = rest.dropFirst(2) }
@@ -101,17 +101,17 @@ struct EntityTagList {
         }
     }
 
-    /// Whether it is exactly a tag: the comparison of `If-Range`. A date is another tag.
+    /// Whether the field is exactly this tag. For `If-Range`. A date never matches.
     func isStrongly(_ tag: String) -> Bool { field.utf8.trimmingBlanks.elementsEqual(tag.utf8) }
 }
 
 /// The part of a body that a request asks for (RFC 9110, section 14.2).
 enum RequestedRange: Equatable {
-    /// All of it, also if the range is not of bytes, cannot be read, or has several parts. A server
-    /// may ignore these.
+    /// The whole body. Also for other units, invalid ranges and multiple ranges, which a server may
+    /// ignore.
     case whole
     case part(Range<Int64>)
-    /// Nothing: the range begins after the end.
+    /// The range starts after the end of the body.
     case none
 
     init(_ field: String?, size: Int64) { self = field.map { Self.parse($0.utf8, size) } ?? .whole }
@@ -132,7 +132,7 @@ enum RequestedRange: Equatable {
         return start < size ? .part(start..<min(end, size - 1) + 1) : .none
     }
 
-    /// Reads digits. A number that is too large counts as larger than any size.
+    /// Parses digits. A number that is too large becomes larger than any size.
     private static func number(_ digits: Substring.UTF8View) -> Int64? {
         guard !digits.isEmpty, digits.allSatisfy(\.isDigit) else { return nil }
         var number: Int64 = 0

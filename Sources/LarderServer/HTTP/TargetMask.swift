@@ -1,15 +1,17 @@
 import LarderCore
 
-/// A request's target, or a URL, without its secrets: user names and passwords, and parameters
-/// whose names or values say that they are secret. The text may hold a URL that holds another, so
-/// both are looked for anywhere, also after decoding it several times. It is made on an event loop.
-/// Its time is proportional to the target's length, which is limited.
+/// A request's target or a URL with its secrets masked: user names and passwords, and parameters
+/// whose names or values indicate a secret.
+///
+/// A URL may contain other URLs, so secrets are searched everywhere, also after decoding the text
+/// several times. This runs on an event loop, in time proportional to the target's length, which is
+/// limited.
 struct TargetMask {
-    /// The longest target that is answered, in bytes. Of longer texts, only the part before the
-    /// query is shown.
+    /// The maximum size of a target, in bytes. Of longer ones, only the part before the query is
+    /// shown.
     static let longest = 16 << 10
     private static let mostParameters = 100
-    /// A parameter with a longer name counts as a secret.
+    /// A parameter with a longer name, in bytes, is masked.
     private static let longestName = 256
     private static let mostDecodings = 3
     private static let mask = "***"
@@ -19,8 +21,8 @@ struct TargetMask {
 
     private init(_ text: String) { self.text = text }
 
-    /// Returns a target as the log shows it: unchanged if nothing in it is masked, else decoded. If
-    /// it is too long or has too many parameters, only the part before its query is shown.
+    /// Returns a target for the log. Without secrets it is unchanged, otherwise it is decoded and
+    /// masked. If it is too long or has too many parameters, the query is masked.
     static func shown(_ target: String) -> String {
         if let shown = masked(target) { return shown.sanitizedForTerminal }
         guard let mark = target.utf8.firstIndex(where: { "?#".utf8.contains($0) }),
@@ -29,7 +31,7 @@ struct TargetMask {
         return "\(place)\(target[mark...mark])\(mask)".sanitizedForTerminal
     }
 
-    /// Whether a URL has a secret in it, or is too long to tell.
+    /// Whether a URL contains a secret, or is too long to check.
     static func hasSecret(_ url: String) -> Bool {
         masked(url)?.utf8.elementsEqual(url.utf8) != true
     }
@@ -43,7 +45,7 @@ struct TargetMask {
             mask.decode(PercentDecoding.text)
             guard mask.maskAll() else { return nil }
         }
-        // Parts that are still encoded may hold anything.
+        // Segments that are still encoded may contain secrets.
         if mask.isEncoded {
             mask.decode { $0.contains(UInt8(ascii: "%")) ? nil : String(Substring($0)) }
         }
@@ -57,7 +59,8 @@ struct TargetMask {
         return maskParameters()
     }
 
-    /// Masks the part of an authority before its last `@`, and text like a user and a password.
+    /// Masks the part of an authority before its last `@`, and other text of the form
+    /// `user:password@`.
     private mutating func maskUserinfo() {
         guard text.utf8.contains(UInt8(ascii: "@")) else { return }
         text = Self.mapSegments(of: text) { segment, isAuthority in
@@ -91,7 +94,7 @@ struct TargetMask {
             isMasked = true
             result += "\(Substring(equals.map { parameter[...$0] } ?? parameter.prefix(0)))"
             result += Self.mask
-            // Not all servers end a parameter at the other characters.
+            // Some servers end a parameter only at `&`.
             rest = rest.drop { $0 != UInt8(ascii: "&") }
         }
         text = result
@@ -101,11 +104,11 @@ struct TargetMask {
     private static func isMark(_ byte: UInt8) -> Bool { "?&#;".utf8.contains(byte) }
 
     private static func isSecret(_ name: Substring.UTF8View, _ value: Substring.UTF8View) -> Bool {
-        // A percent sign that is encoded itself hides the name.
+        // An encoded percent sign can hide the name.
         name.count > longestName || name.holds("%25") || SecretParameter.isOne(name, value)
     }
 
-    /// Decodes each segment. If `decoded` is nil, masks the segment except the name before its
+    /// Decodes each segment. If `decoded` returns nil, masks the segment except the name before the
     /// first equals sign.
     private mutating func decode(_ decoded: (Substring.UTF8View) -> String?) {
         text = Self.mapSegments(of: text) { segment, isAuthority in
@@ -113,15 +116,15 @@ struct TargetMask {
             isMasked = true
             let equals = segment.firstIndex(of: UInt8(ascii: "="))
             let name = equals.map { segment[...$0] } ?? segment.prefix(0)
-            // The name may be a part of a user and a password.
+            // The name may be part of a user name and a password.
             let isPlain = !isAuthority && !name.contains { "%:".utf8.contains($0) }
             return (isPlain ? String(Substring(name)) : "") + Self.mask
         }
     }
 
-    /// Replaces the segments between the characters at which an authority ends. `isAuthority` is
-    /// whether one may be it: at the beginning of a text that is not a path, after `//`, or after
-    /// `http:/`, which many programs read as that.
+    /// Replaces the segments between the characters that can end an authority. `isAuthority` is
+    /// whether a segment may be an authority: at the beginning of a text that is not a path, after
+    /// `//`, or after `http:/`, which many programs read as `http://`.
     private static func mapSegments(
         of text: String, _ body: (Substring.UTF8View, _ isAuthority: Bool) -> String
     ) -> String {
@@ -152,12 +155,14 @@ struct TargetMask {
 
 /// Percent-decoding of text from clients (RFC 3986, section 2.1).
 enum PercentDecoding {
-    /// Returns the text; nil if it is not percent-encoded UTF-8, or has control characters.
+    /// Returns the decoded text, or nil if it is not percent-encoded UTF-8 or contains control
+    /// characters.
     static func text(_ text: Substring.UTF8View) -> String? {
         decoded(text).flatMap { $0.utf8.contains(where: isControl) ? nil : $0 }
     }
 
-    /// Returns the same of a URL, without the tabs and line breaks that the URL standard removes.
+    /// Decodes a URL like ``text(_:)``, without the tabs and line breaks that the URL standard
+    /// removes.
     static func url(_ text: Substring.UTF8View) -> String? {
         guard var url = decoded(text) else { return nil }
         if url.utf8.contains(where: isControl) {
@@ -170,20 +175,12 @@ enum PercentDecoding {
         var rest = text[...]
         while let percent = rest.firstIndex(of: UInt8(ascii: "%")) {
             rest = rest[percent...].dropFirst()
-            guard rest.prefix(2).count == 2, rest.prefix(2).allSatisfy(isHexDigit) else {
-                return nil
-            }
+            let digits = rest.prefix(2)
+            guard digits.count == 2, digits.allSatisfy({ $0.hexDigit != nil }) else { return nil }
         }
         // Foundation's `removingPercentEncoding` drops a byte order mark.
         return String(validating: text.percentDecoded, as: UTF8.self)
     }
 
     private static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7F }
-
-    private static func isHexDigit(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x46, 0x61...0x66: true
-        default: false
-        }
-    }
 }

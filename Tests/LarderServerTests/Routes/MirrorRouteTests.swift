@@ -124,7 +124,8 @@ import Testing
             let response = try client.readResponse()
             #expect(response.status == 405)
             #expect(response.fields["allow"] == "GET, HEAD")
-            #expect(String(decoding: response.body, as: UTF8.self).contains("Nothing is connected"))
+            #expect(
+                String(decoding: response.body, as: UTF8.self).contains("CONNECT is not supported"))
             #expect(try client.isEnded())
         }
     }

@@ -53,14 +53,14 @@ import Testing
             let client = try fixture.client()
             #expect(try client.get("/healthz").status == 200)
         }
-        #expect(lines.contains("warning limit of connections reached connections=1"))
+        #expect(lines.contains("warning connection limit reached connections=1"))
     }
 
     @Test func damagedObjectsAndGalleries() async throws {
         let url = "http://a.example/1.png"
         let lines = try await log([url: noise(100)]) { fixture, lines in
             let client = try fixture.client()
-            while !lines().contains(where: { $0.hasPrefix("info gallery made") }) {
+            while !lines().contains(where: { $0.hasPrefix("info gallery built") }) {
                 #expect(try client.get("/gallery/icons.js").status == 200)
             }
             let file = try #require(fixture.files[url])
