@@ -154,8 +154,7 @@ let package = Package(
                 .product(
                     name: "ArgumentParser", package: "swift-argument-parser",
                     condition: prefetching),
-                .product(
-                    name: "Histogram", package: "hdrhistogram-swift", condition: prefetching),
+                .product(name: "Histogram", package: "hdrhistogram-swift", condition: prefetching),
             ],
             path: "Benchmarks/Rehearsal"),
         // Images of one to four megabytes, for Scripts/rehearsals.
@@ -170,9 +169,7 @@ let package = Package(
         // A loopback origin that counts and misbehaves, and paints its own icons.
         .target(
             name: "LarderTestSupport",
-            dependencies: [
-                .product(name: "Logging", package: "swift-log", condition: prefetching)
-            ],
+            dependencies: [.product(name: "Logging", package: "swift-log", condition: prefetching)],
             path: "Tests/LarderTestSupport",
             exclude: [
                 "Browser/browser.sh", "S3/rclone.sh", "S3/ceph.sh", "Server/guard.sh",

@@ -13,9 +13,7 @@ struct Result {
         where !found.contains(where: { $0 == (sample.scenario, sample.entries) }) {
             found.append((sample.scenario, sample.entries))
         }
-        return found.map { race in
-            Result(samples.filter { ($0.scenario, $0.entries) == race })
-        }
+        return found.map { race in Result(samples.filter { ($0.scenario, $0.entries) == race }) }
     }
 
     /// Of at least one sample, all of the same race.

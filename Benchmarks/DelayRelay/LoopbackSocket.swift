@@ -10,8 +10,7 @@ enum LoopbackSocket {
     static func listening(on port: UInt16) -> Int32 {
         let listener = socket(AF_INET, stream, 0)
         var yes: Int32 = 1
-        setsockopt(
-            listener, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
         guard withAddress(port, { bind(listener, $0, $1) }) == 0, listen(listener, 128) == 0,
             fcntl(listener, F_SETFL, O_NONBLOCK) == 0
         else { return -1 }

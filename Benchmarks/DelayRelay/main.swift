@@ -19,9 +19,7 @@ func fail(_ status: Int32, _ message: String) -> Never {
 let numbers = CommandLine.arguments.dropFirst().compactMap { Int($0) }
 guard numbers.count == 3, let port = UInt16(exactly: numbers[0]),
     let target = UInt16(exactly: numbers[1]), numbers[2] >= 0
-else {
-    fail(64, "usage: delay-relay LISTEN-PORT TARGET-PORT MILLISECONDS")
-}
+else { fail(64, "usage: delay-relay LISTEN-PORT TARGET-PORT MILLISECONDS") }
 signal(SIGPIPE, SIG_IGN)
 guard var relay = Relay(port: port, target: target, delay: .milliseconds(numbers[2])) else {
     fail(1, "delay-relay: port \(port): \(String(cString: strerror(errno)))")

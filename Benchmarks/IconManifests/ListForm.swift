@@ -35,8 +35,7 @@ struct ListForm: Sendable {
             name: "icons.json", head: "{\"apps\":[\n", between: ",\n", tail: "\n]}\n", line: json),
         ListForm(name: "icons.jsonl", line: { json($0) + "\n" }),
         ListForm(name: "icons.txt", line: { "\($0.url)\n" }),
-        ListForm(
-            name: "icons.curl", line: { "url = \"\($0.url)\"\noutput = \"\($0.file)\"\n" }),
+        ListForm(name: "icons.curl", line: { "url = \"\($0.url)\"\noutput = \"\($0.file)\"\n" }),
         ListForm(name: "icons.aria2", line: { "\($0.url)\n  out=\($0.file)\n" }),
     ]
 

@@ -20,9 +20,7 @@ let output = URL(fileURLWithPath: arguments[3], isDirectory: true)
 try FileManager.default.createDirectory(at: output, withIntermediateDirectories: true)
 let base = arguments[2]
 let hosts = ZipfHosts(count: 300)
-let listed = icons.enumerated().map {
-    ListedIcon(path: $1, base: base, host: hosts.name(of: $0))
-}
+let listed = icons.enumerated().map { ListedIcon(path: $1, base: base, host: hosts.name(of: $0)) }
 let entries = (0..<count).lazy.map { number in
     ListedIcon(listed[number % listed.count], round: number / listed.count)
 }

@@ -21,9 +21,7 @@ enum DiskReads {
                         directory: directory, memory: MemoryCache(costLimit: 0, pressure: nil))
                     for name in ["first read", "later reads"] {
                         rates["\(name), \(readers)", default: []].append(
-                            await rate(urls, readers) {
-                                try await icons.data(for: $0)?.count ?? 0
-                            })
+                            await rate(urls, readers) { try await icons.data(for: $0)?.count ?? 0 })
                     }
                     await icons.flush()
                 }

@@ -34,16 +34,13 @@ enum IconDirectory {
             let staged = try store.stage(
                 body, digest: body.finish(), attributes: ObjectAttributes())
             let key = Lookups.key(number)
-            store.add(
-                Deposit(key: key, url: key, receivedAt: Date(), content: .staged(staged)))
+            store.add(Deposit(key: key, url: key, receivedAt: Date(), content: .staged(staged)))
             if number % Store.batchLimit == 0 { store.flush() }
         }
         store.flush()
         guard listsFiles else { return [] }
         return try numbers.compactMap { number in
-            try cache.resource(Lookups.key(number)).map {
-                cache.absolutePath(of: $0.object.digest)
-            }
+            try cache.resource(Lookups.key(number)).map { cache.absolutePath(of: $0.object.digest) }
         }
     }
 }

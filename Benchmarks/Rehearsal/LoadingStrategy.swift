@@ -225,9 +225,7 @@ final class ImageDictionary: Sendable {
     private let observation = Mutex<MemoryPressure.Observation?>(nil)
 
     init(_ pressure: MemoryPressure) {
-        let observed = pressure.observe { [weak self] _ in
-            self?.state.withLock { $0 = State() }
-        }
+        let observed = pressure.observe { [weak self] _ in self?.state.withLock { $0 = State() } }
         observation.withLock { $0 = observed }
     }
 

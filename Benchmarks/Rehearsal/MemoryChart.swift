@@ -17,8 +17,7 @@ struct MemoryChart {
 
     var svg: String {
         let strategies = report.strategies
-        let bottom =
-            Self.top + Double(max(0, strategies.count - 1)) * Self.step + Self.panel.height
+        let bottom = Self.top + Double(max(0, strategies.count - 1)) * Self.step + Self.panel.height
         var canvas = SVGCanvas(width: 930, height: bottom + 44)
         let title = "Memory while \(report.rows.of("row")) are scrolled through"
         canvas.text(title, x: 10, y: 24, style: "h")
@@ -27,8 +26,7 @@ struct MemoryChart {
             x: Self.left.held, y: 48, style: "n")
         canvas.text("resident memory of the process", x: Self.left.resident, y: 48, style: "n")
         let seconds = max(strategies.map(\.scrollSeconds).max() ?? 0, 0.001)
-        let held = Double(
-            max(report.memoryLimit, strategies.map(\.peakHeld).max() ?? 0))
+        let held = Double(max(report.memoryLimit, strategies.map(\.peakHeld).max() ?? 0))
         let resident = Double(max(strategies.map(\.peakResident).max() ?? 0, 1))
         for (index, strategy) in strategies.enumerated() {
             let top = Self.top + Double(index) * Self.step
@@ -84,8 +82,7 @@ struct MemoryChart {
             canvas.text(
                 ByteText.describe(tick), x: scale.left - 6, y: y + 4, anchor: .end, style: "n")
         }
-        canvas.path(
-            strategy.curve.map { (scale.x($0.time), scale.y(value($0))) }, style: style)
+        canvas.path(strategy.curve.map { (scale.x($0.time), scale.y(value($0))) }, style: style)
     }
 
     private func warnings(

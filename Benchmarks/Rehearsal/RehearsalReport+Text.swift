@@ -98,8 +98,7 @@ extension StrategyReport {
             lines.append("\(name): \(rows.wrong.of("row")) had another row's image")
         }
         if let failure = link.firstFailure {
-            lines.append(
-                "\(name): \(link.failures.of("request")) failed, first \(failure.message)")
+            lines.append("\(name): \(link.failures.of("request")) failed, first \(failure.message)")
         }
         if let failure = storeFailure {
             lines.append(

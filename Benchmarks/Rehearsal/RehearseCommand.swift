@@ -120,8 +120,7 @@ struct RehearseCommand: AsyncParsableCommand {
                 to: URL(fileURLWithPath: chart), options: .atomic)
         }
         if report.badEntries > 0 {
-            complain(
-                "\(report.badEntries.of("entry", "entries")) of the manifest cannot be used")
+            complain("\(report.badEntries.of("entry", "entries")) of the manifest cannot be used")
         }
         (own?.complaints ?? []).forEach(complain)
         if let signal = interruption.signal { throw ExitCode(128 + signal) }

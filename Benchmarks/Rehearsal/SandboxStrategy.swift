@@ -99,8 +99,7 @@ extension Arrival {
                 case .disk, .bundle: .disk
                 case .network: .network
                 }
-            self.init(
-                request, LoadedImage(url: request.url, data: entry.data), from: origin)
+            self.init(request, LoadedImage(url: request.url, data: entry.data), from: origin)
         case .failed, .placeholder: self.init(request, nil, from: .network)
         }
     }

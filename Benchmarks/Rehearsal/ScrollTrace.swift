@@ -66,8 +66,7 @@ enum ScrollPattern: String, Sendable, CaseIterable {
                     .truncatingRemainder(dividingBy: 1)
                 return Int(share * Double(last))
             }
-            return ScrollTrace(
-                (places + places).enumerated().map { event(Double($0), $1) })
+            return ScrollTrace((places + places).enumerated().map { event(Double($0), $1) })
         }
     }
 

@@ -35,8 +35,7 @@ struct Scene {
                         sql: "INSERT INTO failures VALUES (?, NULL, 'http', 404, 1.7e9, 1)",
                         arguments: [key(100 + number)])
                 }
-                try db.execute(
-                    sql: "INSERT INTO pins VALUES (?, 1.7e9)", arguments: [key(0)])
+                try db.execute(sql: "INSERT INTO pins VALUES (?, 1.7e9)", arguments: [key(0)])
             }
             cache.close()
             return Array(try Data(contentsOf: URL(fileURLWithPath: scene.path + "/index.sqlite")))

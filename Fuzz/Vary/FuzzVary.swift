@@ -7,9 +7,7 @@ import Pace
 public func fuzzVary(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: data, count: count))
     // Of the size of the longest head.
-    for bytes in [bytes, Pace.stretched(bytes, to: 64 << 10)].compactMap(\.self) {
-        compare(bytes)
-    }
+    for bytes in [bytes, Pace.stretched(bytes, to: 64 << 10)].compactMap(\.self) { compare(bytes) }
     return 0
 }
 

@@ -36,9 +36,7 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
     func value(for key: String, start: Start) async throws -> Value {
         let caller = Caller()
         return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { waiter in
-                join(key, caller, waiter, start)
-            }
+            try await withCheckedThrowingContinuation { waiter in join(key, caller, waiter, start) }
         } onCancel: {
             leave(key, caller)
         }
