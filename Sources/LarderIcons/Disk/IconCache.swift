@@ -2,32 +2,31 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// The icons of a cache directory, from memory or read on background threads. It stores what an
-/// ``IconLoader`` fetches.
+/// The icons of a cache directory and its memory cache. An ``IconLoader`` adds fetched icons.
 ///
 ///     let icons = IconCache(directory: caches.appendingPathComponent("icons"))
 ///     cell.image = icons.entry(inMemoryFor: url).flatMap { UIImage(data: $0.data) }
 ///     let data = try await icons.data(for: url)
 ///
-/// A URL is found in every spelling that the WHATWG URL standard, or RFC 3986 by the normalization
-/// of its escapes, makes equal to the manifest's: as browsers, HTTP clients and `URL(string:)`
-/// spell it.
+/// A URL matches the manifest's URL if both are equal by the WHATWG URL standard, or by RFC 3986
+/// with normalized escapes. So the spellings of browsers, HTTP clients and `URL(string:)` are
+/// equal.
 ///
-/// No function blocks the calling thread on a disk, a lock or another process.
+/// Files are read on background threads. No function blocks the calling thread on the disk, a file
+/// lock or another process.
 ///
-/// Bytes are compared with their digest when they are first read, and again only if their file has
-/// changed. Their use is recorded for `larder evict`, in batches.
+/// Bytes are compared with their digest at the first read, and again only if the file has changed.
+/// Uses are recorded in batches, for `larder evict`.
 public final class IconCache: Sendable {
     /// The record of a cached icon.
     public struct Match: Sendable {
-        /// Its URL, object and validators.
+        /// The icon's URL, object and validators.
         public let resource: Resource
-        /// The cache that has it.
+        /// The cache that contains the icon.
         public let source: MemoryCache.Entry.Source
     }
 
-    /// Maximum number of concurrent reads.
-    static let readers = 4
+    static let maximumReads = 4
 
     /// The icons in memory.
     public let memory: MemoryCache
@@ -40,13 +39,14 @@ public final class IconCache: Sendable {
     private let lookups = SharedWork<Match?>()
     let queue = OperationQueue()
 
-    /// A cache of one or two directories, opened by the first read. A missing one is empty.
+    /// Creates a cache of one or two directories, which the first read opens. A missing directory
+    /// is an empty cache.
     ///
     /// - Parameters:
-    ///   - directory: The cache's directory.
-    ///   - bundle: A read-only cache, for example in the app's bundle. Of an icon in both, the one
-    ///     that was received later is used. Default: nil, none.
-    ///   - memory: The icons in memory. Default: a cache with the default limit.
+    ///   - directory: The cache directory.
+    ///   - bundle: A read-only cache directory, for example in the app's bundle. If both contain an
+    ///     icon, the one received later is used. Default: nil, none.
+    ///   - memory: The memory cache. Default: one with the default limit.
     ///   - log: Receives messages of the directories and of an ``IconLoader``. Default: none.
     public init(
         directory: URL, bundle: URL? = nil, memory: MemoryCache = MemoryCache(),
@@ -62,7 +62,7 @@ public final class IconCache: Sendable {
         prepare()
     }
 
-    /// A cache in memory alone.
+    /// Creates a cache without a directory.
     public init(memory: MemoryCache, log: CacheLog = .none) {
         self.memory = memory
         self.log = log
@@ -73,14 +73,14 @@ public final class IconCache: Sendable {
     }
 
     private func prepare() {
-        queue.maxConcurrentOperationCount = Self.readers
+        queue.maxConcurrentOperationCount = Self.maximumReads
         queue.qualityOfService = .userInitiated
         queue.name = "larder.icons"
-        // Encoded, since a full-width percent sign must not become an escape that is decoded here.
+        // The encoded host, because a full-width percent sign must not become a decoded escape.
         InternationalHosts.install { URLComponents(string: "http://\($0)/")?.encodedHost }
     }
 
-    /// Returns the icon if it is in memory, without blocking.
+    /// Returns the icon if it is in memory. Never blocks.
     public func entry(inMemoryFor url: URL) -> MemoryCache.Entry? {
         memory.entry(for: url.absoluteString)
     }
@@ -88,10 +88,10 @@ public final class IconCache: Sendable {
     /// Returns the icon's bytes, or nil if it is not cached. Throws as ``entry(for:)``.
     public func data(for url: URL) async throws -> Data? { try await entry(for: url)?.data }
 
-    /// Returns the icon from memory or the disk, or nil if it is not cached. Concurrent calls share
-    /// one read of an icon.
+    /// Returns the icon from memory or the disk, or nil if it is not cached. Concurrent calls for
+    /// one icon share a read.
     ///
-    /// - Throws: `CacheError` if it is cached and cannot be read (`.corrupt` if its bytes are
+    /// - Throws: `CacheError` if the cached icon cannot be read (`.corrupt` if its bytes are
     ///   damaged), `CancellationError` if the task is cancelled.
     public func entry(for url: URL) async throws -> MemoryCache.Entry? {
         if let entry = memory.entry(for: url.absoluteString) { return entry }
@@ -106,7 +106,7 @@ public final class IconCache: Sendable {
         }
     }
 
-    /// Returns the icon's record, without its bytes, or nil if it is not cached.
+    /// Returns the icon's record without reading its bytes, or nil if the icon is not cached.
     ///
     /// - Throws: `CacheError` if the index cannot be read, `CancellationError`.
     public func lookup(_ url: URL) async throws -> Match? {
@@ -123,14 +123,14 @@ public final class IconCache: Sendable {
         return try await lookup(url) != nil
     }
 
-    /// Keeps a fetched icon in memory, and stores it unless its URL has credentials or is not http
-    /// or https. Returns also whether it is being stored, see ``waitUntilStorable()``.
+    /// Adds a fetched icon to memory, and stores it on disk unless its URL has credentials or is
+    /// not http or https. Also returns whether it is being stored, see ``waitUntilStorable()``.
     func keep(
         _ icon: FetchedIcon, for url: URL, isReplacing: Bool
     ) -> (entry: MemoryCache.Entry, isStored: Bool) {
         let key = url.absoluteString
         let entry = MemoryCache.Entry(data: icon.data, mediaType: icon.mediaType, source: .network)
-        // First, so that it is available even if memory has no room for it.
+        // The writer comes first, so that the icon is available even if memory has no space for it.
         let stored = Self.storedURL(key)
         let isStored =
             stored.flatMap { writer?.take(icon, entry, for: $0, isReplacing: isReplacing) } ?? false
@@ -138,9 +138,9 @@ public final class IconCache: Sendable {
         return (entry, isStored)
     }
 
-    func entry(keptMeanwhileFor url: URL) -> MemoryCache.Entry? {
+    /// Returns a fetched icon from memory or the writer. Does not count a miss.
+    func entry(keptFor url: URL) -> MemoryCache.Entry? {
         let key = url.absoluteString
-        // Without `contains`, this would count as another miss.
         return memory.contains(key) ? memory.entry(for: key) : unstoredEntry(key)
     }
 
@@ -155,11 +155,11 @@ public final class IconCache: Sendable {
 
     func waitUntilStorable() async { await writer?.waitUntilStorable() }
 
-    /// The reason why fetched icons are only in memory; nil if they could be stored.
+    /// The reason why fetched icons could not be stored; nil if there was no failure.
     public var storeFailure: CacheError? { writer?.lastFailure }
 
-    /// Stores waiting icons and uses, and closes the directories, for an app that is about to be
-    /// suspended. The next read opens them again. Ignores the cancellation of its task.
+    /// Stores pending icons and uses, and closes the directories. Call it before the app is
+    /// suspended. The next read opens the directories again. Ignores cancellation of its task.
     public func flush() async {
         await withCheckedContinuation { waiter in
             perform { [self] in
@@ -187,7 +187,7 @@ public final class IconCache: Sendable {
                 if match.source == .disk { recorder?.note(object) }
                 return entry
             } catch {
-                // The other cache may have it undamaged.
+                // The other cache may have an undamaged copy.
                 failure = failure ?? error
             }
         }
@@ -195,7 +195,7 @@ public final class IconCache: Sendable {
         return nil
     }
 
-    /// Returns the caches that have the icon, with the latest first.
+    /// Returns the caches that contain the icon, the most recently received one first.
     private func matches(_ key: String) throws -> [(layer: CacheLayer, match: Match)] {
         var found: [(layer: CacheLayer, match: Match)] = []
         var failure: (any Error)?
@@ -220,12 +220,14 @@ public final class IconCache: Sendable {
     }
 }
 
-/// Records in batches which objects an app uses. If another process writes the index, a batch is
-/// dropped: the objects are noted again when they are next read.
+/// A recorder of the objects that an app uses. It writes them to the index in batches.
+///
+/// If another process is writing the index, a batch is dropped, and its objects are noted again at
+/// their next read.
 final class UseRecorder: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`.
 
-    /// The time between a use and its record, so that other uses join the batch.
+    /// The time for which a batch collects further uses.
     private static let delay = DispatchTimeInterval.seconds(2)
 
     private let cache: LiveCache
@@ -256,10 +258,11 @@ final class UseRecorder: @unchecked Sendable {
     }
 }
 
-/// A cache directory that an app reads. It is empty if there is no cache.
+/// A cache directory that an app reads. A missing cache is empty.
 struct CacheLayer {
-    /// In bytes, so that a foreign cache cannot fill an app's memory with one object.
-    private static let largest: Int64 = 256 << 20
+    /// The maximum size of an object, in bytes, so that one object of a foreign cache cannot fill
+    /// the app's memory.
+    private static let maximumSize: Int64 = 256 << 20
 
     let source: MemoryCache.Entry.Source
     let cache: LiveCache
@@ -273,15 +276,14 @@ struct CacheLayer {
         try unlessMissing { try cache.resource(url) } ?? nil
     }
 
-    /// Compares the bytes with the digest unless the file is known.
     func data(of object: StoredObject) throws -> Data? {
-        try unlessMissing { try cache.data(of: object, atMost: Self.largest).data }
+        try unlessMissing { try cache.data(of: object, atMost: Self.maximumSize).data }
     }
 
     /// Returns nil if there is no cache. A prefetch may create one later.
     private func unlessMissing<Value>(_ body: () throws -> Value) throws -> Value? {
         do {
-            // An index may have been created since.
+            // An open cache without an index may have one by now.
             if let cache = cache.opened, cache.indexURI == nil { self.cache.close() }
             return try body()
         } catch let error as CacheError where error.code == .missing {

@@ -2,14 +2,15 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// Stores fetched icons in a cache directory, in batches, on a queue.
+/// A writer that stores fetched icons in a cache directory, in batches, on its own queue.
 ///
-/// The directory is opened for the first icon, and closed when it is idle: `larder reindex` waits
-/// for every process that has it open. A failed icon is fetched again later.
+/// The first icon opens the directory. It is closed when it is idle, because `larder reindex` waits
+/// for all processes that have it open. An icon that could not be stored is fetched again later.
 final class IconWriter: Depositor, @unchecked Sendable {
-    // Unchecked because there are variables: `lock` guards those behind it; `queue` has all others.
+    // Unchecked because there are variables: `lock` protects the ones after it, up to the blank
+    // line. The others are only used on `queue`.
 
-    /// An icon that is read from memory until it is committed.
+    /// An icon that is not committed yet. It can be read from memory.
     private struct Unstored: Sendable {
         let number: Int
         let url: HTTPURL
@@ -19,15 +20,15 @@ final class IconWriter: Depositor, @unchecked Sendable {
         let isReplacing: Bool
     }
 
-    /// The context of a deposit. Without the bytes, which a newer icon of the key may replace.
+    /// The context of a deposit. It does not retain the icon's bytes.
     private struct Deposited: Sendable {
         let key: String
         let number: Int
     }
 
-    /// If more bytes wait in memory, they are committed before the next icon is staged.
-    private static let mostWaiting = 16 << 20
-    /// The time until the directory is closed, or tried again after a failure.
+    /// The number of waiting bytes above which they are committed before the next icon is staged.
+    private static let maximumWaitingBytes = 16 << 20
+    /// The time after which an idle directory is closed, and the delay after a failure.
     private static let idleSeconds: TimeInterval = 30
 
     private let path: String
@@ -35,7 +36,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
     private let queue = DispatchQueue(label: "larder.icons.write", qos: .utility)
 
     private let lock = NSLock()
-    /// By the URL's key. Only the last icon of each.
+    /// The latest icon of each URL, by the URL's key.
     private var waiting: [String: Unstored] = [:]
     private var waitingBytes = 0
     private var taken = 0
@@ -43,15 +44,15 @@ final class IconWriter: Depositor, @unchecked Sendable {
 
     private var opened: (cache: Cache, store: Store)?
     private var lastUse = Date.distantPast
-    private var closesSoon = false
-    /// Set after a failure.
+    private var isCloseScheduled = false
+    /// The end of the delay after a failure.
     private var notBefore = Date.distantPast
 
     init(path: String, log: CacheLog) { (self.path, self.log) = (path, log) }
 
     deinit {
-        // Not on this thread, which may be the app's main one. Nothing is pending, since that would
-        // retain this object.
+        // Closing is slow, and this may be the app's main thread. No work is pending, because it
+        // would retain this object.
         guard let opened else { return }
         DispatchQueue.global(qos: .utility).async {
             opened.store.close()
@@ -62,7 +63,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
     func entry(_ key: String) -> MemoryCache.Entry? { lock.withLock { waiting[key]?.entry } }
     var lastFailure: CacheError? { lock.withLock { failure } }
 
-    /// Stores an icon, which can be read at once. Returns false if it must not be stored.
+    /// Stores an icon, which ``entry(_:)`` returns until then. Returns false for `no-store`.
     func take(
         _ icon: FetchedIcon, _ entry: MemoryCache.Entry, for url: HTTPURL, isReplacing: Bool
     ) -> Bool {
@@ -81,16 +82,16 @@ final class IconWriter: Depositor, @unchecked Sendable {
         return true
     }
 
-    /// Waits until all icons are staged, if too many wait.
+    /// If too many icons are waiting, waits until they are staged.
     func waitUntilStorable() async {
-        guard lock.withLock({ isMuch }) else { return }
+        guard lock.withLock({ isFull }) else { return }
         await withCheckedContinuation { waiter in queue.async { waiter.resume() } }
     }
 
     func close() {
         queue.sync {
             opened?.store.flush()
-            letGo()
+            closeStore()
         }
     }
 
@@ -98,23 +99,23 @@ final class IconWriter: Depositor, @unchecked Sendable {
         let problems = outcomes.compactMap { outcome in
             if case .failure(let error) = outcome.result { error } else { nil }
         }
-        // These concern only one icon.
+        // Errors with these two codes affect only one icon.
         let problem = problems.first { ![.missing, .obstructed].contains($0.code) }
         lock.withLock {
             failure = problem ?? problems.first
-            for case let deposited as Deposited in outcomes.map(\.context) { settle(deposited) }
+            for case let deposited as Deposited in outcomes.map(\.context) { remove(deposited) }
         }
-        if problem != nil { queue.async { [self] in giveUp() } }
+        if problem != nil { queue.async { [self] in closeAfterFailure() } }
     }
 
-    /// With the lock.
-    private var isMuch: Bool {
-        waitingBytes > Self.mostWaiting || waiting.count >= Store.batchLimit
+    /// Requires the lock.
+    private var isFull: Bool {
+        waitingBytes > Self.maximumWaitingBytes || waiting.count >= Store.batchLimit
     }
 
-    /// With the lock.
-    private func settle(_ deposited: Deposited) {
-        // It may have been fetched again.
+    /// Requires the lock.
+    private func remove(_ deposited: Deposited) {
+        // The icon may have been fetched again.
         guard let unstored = waiting[deposited.key], unstored.number == deposited.number else {
             return
         }
@@ -122,13 +123,13 @@ final class IconWriter: Depositor, @unchecked Sendable {
         waiting[deposited.key] = nil
     }
 
-    // Only the queue calls the rest.
+    // The functions below run on the queue.
 
     private func write(_ unstored: Unstored) {
         lastUse = Date()
         let deposited = Deposited(key: unstored.url.key, number: unstored.number)
         do {
-            guard lastUse >= notBefore else { return lock.withLock { settle(deposited) } }
+            guard lastUse >= notBefore else { return lock.withLock { remove(deposited) } }
             let store = try openStore()
             let data = unstored.entry.data
             let body = try store.newBody { append in try data.withUnsafeBytes(append) }
@@ -142,15 +143,15 @@ final class IconWriter: Depositor, @unchecked Sendable {
                     responseURL: unstored.icon.responseURL, validators: unstored.validators,
                     receivedAt: lastUse, content: .staged(staged)),
                 for: self)
-            if lock.withLock({ isMuch }) { store.flush() }
+            if lock.withLock({ isFull }) { store.flush() }
         } catch {
             let problem =
                 error as? CacheError ?? CacheError(.unusable, subject: path, message: "\(error)")
             lock.withLock {
                 failure = problem
-                settle(deposited)
+                remove(deposited)
             }
-            giveUp()
+            closeAfterFailure()
         }
     }
 
@@ -163,12 +164,12 @@ final class IconWriter: Depositor, @unchecked Sendable {
         return store
     }
 
-    private func giveUp() {
+    private func closeAfterFailure() {
         notBefore = Date() + Self.idleSeconds
-        letGo()
+        closeStore()
     }
 
-    private func letGo() {
+    private func closeStore() {
         guard let (cache, store) = opened else { return }
         opened = nil
         store.close()
@@ -176,15 +177,15 @@ final class IconWriter: Depositor, @unchecked Sendable {
     }
 
     private func closeWhenIdle() {
-        guard !closesSoon else { return }
-        closesSoon = true
+        guard !isCloseScheduled else { return }
+        isCloseScheduled = true
         queue.asyncAfter(deadline: .now() + Self.idleSeconds) { [weak self] in
             guard let self else { return }
-            closesSoon = false
+            isCloseScheduled = false
             guard opened != nil else { return }
             if Date() < lastUse + Self.idleSeconds { return closeWhenIdle() }
             opened?.store.flush()
-            letGo()
+            closeStore()
         }
     }
 }

@@ -1,10 +1,11 @@
 import Foundation
 
-/// Work that callers share: done once for each key, and cancelled with its last caller.
+/// Asynchronous work by key. Concurrent callers of a key share one run, which is cancelled when all
+/// of them are cancelled.
 final class SharedWork<Value: Sendable>: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`.
 
-    /// Begins the work, which ends with a call of `finish`. Returns a function that cancels it.
+    /// Starts the work, which must call `finish`. Returns a function that cancels the work.
     typealias Start = (_ finish: @escaping Finish) -> @Sendable () -> Void
     typealias Finish = @Sendable (Result<Value, any Error>) -> Void
 
@@ -13,13 +14,13 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
     private struct Job {
         let serial: Int
         var waiters: [ObjectIdentifier: Waiter]
-        /// Nil while it begins.
-        var giveUp: (@Sendable () -> Void)?
+        /// Nil until the work has started.
+        var cancel: (@Sendable () -> Void)?
     }
 
     /// One call of ``value(for:start:)``.
     private final class Caller: @unchecked Sendable {
-        // Unchecked because there are variables; every access holds the work's `lock`.
+        // Unchecked because there are variables; every access holds the `lock` of `SharedWork`.
         var hasJoined = false
         var isCancelled = false
     }
@@ -31,8 +32,8 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
     var count: Int { lock.withLock { jobs.count } }
     var callers: Int { lock.withLock { jobs.values.reduce(0) { $0 + $1.waiters.count } } }
 
-    /// Returns the result of the work for `key`, which begins unless it is in progress. A cancelled
-    /// task gets `CancellationError` at once.
+    /// Returns the result of the work for `key`. Starts the work unless it is in progress. Throws
+    /// `CancellationError` immediately if the task is cancelled.
     func value(for key: String, start: Start) async throws -> Value {
         let caller = Caller()
         return try await withTaskCancellationHandler {
@@ -59,28 +60,28 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
         jobs[key] = job
         lock.unlock()
 
-        let giveUp = start { [self] in finish(key, job.serial, $0) }
+        let cancel = start { [self] in finish(key, job.serial, $0) }
         lock.lock()
         guard jobs[key]?.serial == job.serial else {
-            // It has ended, or its only caller is cancelled.
+            // The work has ended, or its only caller was cancelled.
             lock.unlock()
-            return giveUp()
+            return cancel()
         }
-        jobs[key]?.giveUp = giveUp
+        jobs[key]?.cancel = cancel
         lock.unlock()
     }
 
     private func leave(_ key: String, _ caller: Caller) {
         lock.lock()
         caller.isCancelled = true
-        // Without a waiter, the caller has not joined yet, or has its result.
+        // A caller without a waiter has not joined yet, or has its result.
         guard caller.hasJoined,
             let waiter = jobs[key]?.waiters.removeValue(forKey: ObjectIdentifier(caller))
         else { return lock.unlock() }
-        var giveUp: (@Sendable () -> Void)?
-        if jobs[key]?.waiters.isEmpty ?? false { giveUp = jobs.removeValue(forKey: key)?.giveUp }
+        var cancel: (@Sendable () -> Void)?
+        if jobs[key]?.waiters.isEmpty ?? false { cancel = jobs.removeValue(forKey: key)?.cancel }
         lock.unlock()
-        giveUp?()
+        cancel?()
         waiter.resume(throwing: CancellationError())
     }
 

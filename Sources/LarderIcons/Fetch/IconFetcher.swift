@@ -1,20 +1,22 @@
 import Foundation
 
-/// Fetches icons for an ``IconLoader``, which limits their number and chooses the order.
+/// A network client that fetches icons for an ``IconLoader``. The loader limits the number of
+/// concurrent fetches and chooses their order.
 ///
-/// LarderPrefetch has `TransferFetcher` (libcurl), and Apple's platforms have `URLSessionFetcher`.
+/// `TransferFetcher` in LarderPrefetch uses libcurl. `URLSessionFetcher` is available on Apple's
+/// platforms.
 public protocol IconFetcher: Sendable {
     /// Fetches one icon.
     ///
     /// The task is cancelled if no caller waits for the icon. The result is shown and stored, so
-    /// check that it is the icon, and not a server's error page.
+    /// check that it is an icon, and not an error page.
     ///
-    /// - Throws: Any error. It becomes an ``IconFailure``, which is remembered for a time. Throw an
-    ///   `IconFailure` to set the minimum.
+    /// - Throws: Any error. The loader converts it into an ``IconFailure`` and remembers it for
+    ///   some time. Throw an `IconFailure` to set the minimum of that time.
     func fetch(_ request: IconRequest) async throws -> FetchedIcon
 }
 
-/// A request for an icon, for an ``IconFetcher``. Its priority may change during the fetch.
+/// A request to an ``IconFetcher``. Its priority can change during the fetch.
 public final class IconRequest: @unchecked Sendable {
     // Unchecked because there are variables: every access holds `lock`.
     private let lock = NSLock()
@@ -24,7 +26,7 @@ public final class IconRequest: @unchecked Sendable {
     /// The icon's URL.
     public let url: URL
 
-    /// A request for `url`.
+    /// Creates a request.
     public init(url: URL, priority: IconPriority = .normal) {
         self.url = url
         current = priority
@@ -33,8 +35,10 @@ public final class IconRequest: @unchecked Sendable {
     /// The highest priority of the waiting callers.
     public var priority: IconPriority { lock.withLock { current } }
 
-    /// Calls `body`, in place of an earlier one, with each new priority, on any thread. Calls can
-    /// be concurrent, and ``priority`` is the latest. The request retains `body`.
+    /// Sets the function that is called with each new priority. It replaces the previous one.
+    ///
+    /// `body` is called on any thread, possibly concurrently, so read ``priority`` for the latest
+    /// value. The request retains `body`.
     public func onPriorityChange(_ body: @escaping @Sendable (IconPriority) -> Void) {
         lock.withLock { onChange = body }
     }
@@ -46,7 +50,7 @@ public final class IconRequest: @unchecked Sendable {
         }
     }
 
-    func tell() {
+    func notify() {
         let (priority, body) = lock.withLock { (current, onChange) }
         body?(priority)
     }
@@ -54,16 +58,16 @@ public final class IconRequest: @unchecked Sendable {
 
 /// An icon and its response.
 public struct FetchedIcon: Sendable {
-    /// The whole body, decoded.
+    /// The complete body, without its content encoding.
     public var data: Data
-    /// The media type by content, for example `image/png`; nil if unknown.
+    /// The media type of the content, for example `image/png`; nil if unknown.
     public var mediaType: String?
-    /// The response's header fields. `ETag`, `Cache-Control` and others are stored.
+    /// The header fields of the response. `ETag`, `Cache-Control` and some others are stored.
     public var headers: [(name: String, value: String)]
     /// The URL after redirects; nil if there were none.
     public var responseURL: String?
 
-    /// An icon of these bytes. By default, nothing else is known of it.
+    /// Creates a fetched icon.
     public init(
         data: Data, mediaType: String? = nil, headers: [(name: String, value: String)] = [],
         responseURL: String? = nil
@@ -82,11 +86,11 @@ public struct FetchedIcon: Sendable {
 /// The priority of an icon. Icons with the same priority are loaded in the order of requests.
 public enum IconPriority: Int, Sendable, Comparable, CaseIterable {
     case veryLow
-    /// Upcoming rows, see ``IconLoader/prefetch(_:)``.
+    /// The priority of prefetched icons, see ``IconLoader/prefetch(_:)``.
     case low
     case normal
     case high
-    /// Visible rows.
+    /// The priority for visible rows.
     case veryHigh
 
     /// Whether `left` is the lower priority.
@@ -97,30 +101,31 @@ public enum IconPriority: Int, Sendable, Comparable, CaseIterable {
 
 /// The failure to load an icon.
 public struct IconFailure: Error, Sendable, CustomStringConvertible {
-    /// The reason.
+    /// The kind of failure.
     public enum Code: String, Sendable {
-        /// It is not cached, and there is no fetcher.
+        /// The icon is not cached, and the loader has no fetcher.
         case notCached = "not-cached"
-        /// Its bytes cannot be read or decoded.
+        /// The bytes cannot be read or decoded.
         case unreadable
+        /// The fetch failed.
         case fetch
         /// The loader was released.
         case cancelled
     }
 
-    /// The reason.
+    /// The kind of failure.
     public let code: Code
     /// The icon's URL, without credentials.
     public let url: String
-    /// The reason in words.
+    /// The reason as text.
     public let message: String
     /// The error of the cache or the fetcher.
     public let underlying: (any Error)?
-    /// Minimum time until the URL is fetched again, in seconds. Nil for
+    /// The minimum time until the URL is fetched again, in seconds. Nil for
     /// ``IconLoader/Options/failureLifetime``.
     public let retryAfter: TimeInterval?
 
-    /// A failure of the icon at `url`.
+    /// Creates a failure of the icon at `url`.
     public init(
         _ code: Code, url: URL, _ message: String, underlying: (any Error)? = nil,
         retryAfter: TimeInterval? = nil
@@ -132,7 +137,7 @@ public struct IconFailure: Error, Sendable, CustomStringConvertible {
         self.retryAfter = retryAfter
     }
 
-    /// The URL and the reason in words.
+    /// The URL and the message.
     public var description: String { "\(url): \(message)" }
 
     private static func withoutSecrets(_ url: URL) -> String {

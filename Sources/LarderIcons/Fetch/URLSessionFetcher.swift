@@ -1,23 +1,23 @@
 import LarderCore
 
-// On Linux, FoundationNetworking would bring libcurl along.
+// Not for Linux, where FoundationNetworking depends on libcurl.
 #if canImport(Darwin)
     import Foundation
     import ImageIO
     import LarderCache
     import UniformTypeIdentifiers
 
-    /// Fetches icons with `URLSession`.
+    /// A fetcher that uses `URLSession`.
     public final class URLSessionFetcher: IconFetcher {
         private let session: URLSession
         private let isOwnSession: Bool
         private let maximumBytes: Int
 
-        /// A fetcher.
+        /// Creates a fetcher.
         ///
         /// - Parameters:
-        ///   - session: Default: a session without a cache, since icons are cached already.
-        ///   - maximumBytes: Maximum length of a body. Default: 16 MiB.
+        ///   - session: The session. Default: one without a cache, because Larder caches icons.
+        ///   - maximumBytes: The maximum size of a body, in bytes. Default: 16 MiB.
         public init(session: URLSession? = nil, maximumBytes: Int = 16 << 20) {
             let configuration = URLSessionConfiguration.ephemeral
             configuration.urlCache = nil
@@ -30,7 +30,7 @@ import LarderCore
 
         deinit { if isOwnSession { session.finishTasksAndInvalidate() } }
 
-        /// Fetches one icon, in one attempt.
+        /// Fetches one icon. Does not retry.
         public func fetch(_ request: IconRequest) async throws -> FetchedIcon {
             let (bytes, response) = try await session.bytes(
                 for: URLRequest(url: request.url), delegate: PriorityKeeper(request))
@@ -66,7 +66,7 @@ import LarderCore
                 response.expectedContentLength < 0
                     || !data.isEmpty && data.count >= response.expectedContentLength
             else { throw IconFailure(.fetch, url: request.url, "the body is cut off") }
-            // Servers send error pages with status 200, too.
+            // Some servers send error pages with status 200.
             guard let image = CGImageSourceCreateWithData(data as CFData, nil),
                 CGImageSourceGetStatus(image) == .statusComplete,
                 let type = CGImageSourceGetType(image)
@@ -86,7 +86,7 @@ import LarderCore
             IconFailure(.fetch, url: url, "the body is longer than \(maximumBytes) bytes")
         }
 
-        /// Keeps a task's priority equal to that of its request.
+        /// A delegate that copies the priority of a request to its task.
         private final class PriorityKeeper: NSObject, URLSessionTaskDelegate {
             private let request: IconRequest
 

@@ -3,13 +3,13 @@
     import ImageIO
 
     extension MemoryCache.Entry {
-        /// Returns the decoded icon, no larger than it is shown: a photo of 4,000 × 4,000 pixels
-        /// would take 64 MB. Slow, so do not call it on the main thread. Nil if the system cannot
-        /// decode the image (for example SVG).
+        /// Returns the icon, decoded at the size at which it is shown, or nil if the system cannot
+        /// decode it (for example SVG). At full size, a photo of 4,000 × 4,000 pixels would take
+        /// 64 MB. Decoding is slow, so do not call this on the main thread.
         ///
         /// - Parameters:
-        ///   - size: Maximum size, in points. Smaller icons are not enlarged.
-        ///   - scale: Pixels per point, as `UIScreen.scale`. Default: 1.
+        ///   - size: The maximum size, in points. Smaller icons are not enlarged.
+        ///   - scale: The number of pixels per point, as in `UIScreen.scale`. Default: 1.
         public func image(fitting size: CGSize, scale: CGFloat = 1) -> CGImage? {
             let pixels = max(size.width, size.height) * scale
             guard pixels >= 1, pixels.isFinite,
@@ -28,7 +28,7 @@
     }
 
     extension IconLoader {
-        /// Loads and decodes the icon, see `MemoryCache.Entry.image(fitting:scale:)`.
+        /// Loads and decodes an icon, see `MemoryCache.Entry.image(fitting:scale:)`.
         ///
         /// - Throws: ``IconFailure`` (`unreadable` if the system cannot decode it),
         ///   `CancellationError`.
@@ -37,12 +37,12 @@
             priority: IconPriority = .normal
         ) async throws -> CGImage {
             let entry = try await icon(for: url, priority: priority)
-            // Detached, since the caller may be on the main thread.
+            // The task is detached because the caller may be on the main thread.
             let image = await Task.detached(priority: .userInitiated) {
                 entry.image(fitting: size, scale: scale)
             }.value
             guard let image else {
-                throw IconFailure(.unreadable, url: url, "the system cannot decode it")
+                throw IconFailure(.unreadable, url: url, "the system cannot decode the image")
             }
             return image
         }

@@ -1,23 +1,24 @@
 import Foundation
 
-/// Loads icons for views: memory → disk → network, each once for all callers.
+/// A loader of icons for views. It looks in memory, on disk and on the network, in this order.
+/// Concurrent callers of a URL share one load.
 ///
 ///     let loader = IconLoader(cache: icons, fetcher: URLSessionFetcher())
 ///     for await state in loader.states(for: app.icon, priority: .veryHigh) { show(state) }
 ///
-/// A view that is reused for another row cancels its task, or compares the URL. All functions can
-/// be called on any thread, including the main one, and do not block. Releasing the loader cancels
+/// If a view is reused for another row, cancel its task or compare the URL. All functions can be
+/// called on any thread, including the main thread, and do not block. Releasing the loader cancels
 /// all loads, and their callers receive a failure.
 public final class IconLoader: Sendable {
     /// The settings of a loader.
     public struct Options: Sendable {
-        /// Maximum number of concurrent fetches. Default: 6.
+        /// The maximum number of concurrent fetches. Default: 6.
         public var concurrentFetches = 6
-        /// Time until a failed icon is fetched again, in seconds, or longer if its server says so,
-        /// up to a day. 0 means at once. Default: 60.
+        /// The time until a failed icon may be fetched again, in seconds. A server can extend it to
+        /// at most a day. With 0, failures are not remembered. Default: 60.
         public var failureLifetime: TimeInterval = 60
 
-        /// The defaults.
+        /// Creates the default options.
         public init() {}
     }
 
@@ -26,8 +27,8 @@ public final class IconLoader: Sendable {
 
     private let loads: Loads
 
-    /// A loader that searches the cache first, and stores fetched icons in it. The default
-    /// fetcher, nil, fetches none.
+    /// Creates a loader that adds fetched icons to the cache. Without a fetcher, only cached icons
+    /// are loaded.
     public convenience init(
         cache: IconCache, fetcher: (any IconFetcher)? = nil, options: Options = Options()
     ) {
@@ -44,14 +45,13 @@ public final class IconLoader: Sendable {
 
     deinit { loads.close() }
 
-    /// Returns the icon's state from memory. Starts no load.
+    /// Returns the icon's state from memory. Does not start a load.
     public func state(for url: URL) -> IconState { loads.state(of: url.absoluteString) }
 
-    /// Loads the icon. Returns a task that cancels the load or changes its priority. The default
-    /// priority is normal.
+    /// Loads the icon. Returns a task that can cancel the load or change its priority.
     ///
-    /// `then` is called once, with `image` or `failed`, on any thread; within this call if memory
-    /// has the result. It is not called after the task is cancelled.
+    /// `then` is called once, with `image` or `failed`, on any thread. It is called before this
+    /// function returns if the result is in memory. It is not called after the task is cancelled.
     @discardableResult
     public func load(
         _ url: URL, priority: IconPriority = .normal,
@@ -61,7 +61,8 @@ public final class IconLoader: Sendable {
         return IconTask(waiter == nil ? nil : loads, key: url.absoluteString, waiter: waiter ?? 0)
     }
 
-    /// Returns the icon's states for a view. Cancelling the task that reads them ends the load.
+    /// Loads the icon and returns its states for a view. Cancelling the task that reads the stream
+    /// cancels the load.
     public func states(for url: URL, priority: IconPriority = .normal) -> AsyncStream<IconState> {
         AsyncStream { states in
             if loads.mustWait(for: url.absoluteString) { states.yield(.placeholder(.disk)) }
@@ -73,7 +74,7 @@ public final class IconLoader: Sendable {
         }
     }
 
-    /// Returns the icon.
+    /// Loads the icon.
     ///
     /// - Throws: ``IconFailure``, `CancellationError` if the task is cancelled.
     public func icon(
@@ -93,10 +94,10 @@ public final class IconLoader: Sendable {
     /// `UITableViewDataSourcePrefetching`.
     public func prefetch(_ urls: [URL]) { loads.prefetch(urls) }
 
-    /// Ends loads that ``prefetch(_:)`` has begun, unless other callers wait for them.
+    /// Cancels loads that ``prefetch(_:)`` started, unless other callers wait for them.
     public func stopPrefetching(_ urls: [URL]) { loads.stopPrefetching(urls) }
 
-    /// Allows the next load to fetch failed icons again: that of one URL or, by default, all.
+    /// Forgets the failure of one URL or, by default, of all, so that the next load fetches again.
     public func forgetFailures(of url: URL? = nil) { loads.forgetFailures(url?.absoluteString) }
 
     /// The number of icons that are loading or waiting.
@@ -107,6 +108,7 @@ public final class IconLoader: Sendable {
 
 /// The source of an icon or of a failure.
 public enum IconSource: Sendable {
+    /// The memory cache, or a remembered failure.
     case memory
     /// The cache directory.
     case disk
@@ -126,21 +128,21 @@ public enum IconSource: Sendable {
 
 /// The state of an icon in a view.
 public enum IconState: Sendable {
-    /// It is being loaded from that source. Nil if no load was started.
+    /// The icon is being loaded from this source. Nil if no load was started.
     case placeholder(IconSource?)
-    /// The icon and its source.
+    /// The icon is loaded.
     case image(MemoryCache.Entry, from: IconSource)
-    /// The failure and its source: `memory` for a remembered one.
+    /// The load failed. The source of a remembered failure is `memory`.
     case failed(IconFailure, from: IconSource)
 
-    /// The icon, if it is loaded.
+    /// The icon, or nil if it is not loaded.
     public var entry: MemoryCache.Entry? {
         if case .image(let entry, _) = self { entry } else { nil }
     }
 }
 
-/// One caller's load of an icon, see ``IconLoader/load(_:priority:then:)``. Releasing it cancels
-/// nothing.
+/// One caller's load of an icon, see ``IconLoader/load(_:priority:then:)``. Releasing the task does
+/// not cancel the load.
 public final class IconTask: Sendable {
     private let loads: Loads?
     private let key: String
@@ -155,7 +157,7 @@ public final class IconTask: Sendable {
     /// Cancels the load, unless other callers wait for the icon.
     public func cancel() { loads?.leave(key, waiter) }
 
-    /// Changes the priority of this caller. The icon has the highest one of its callers.
+    /// Changes the priority of this caller. The load has the highest priority of its callers.
     public func setPriority(_ priority: IconPriority) {
         loads?.setPriority(priority, key, waiter)
     }

@@ -2,18 +2,18 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// The icons that are being loaded: memory → disk → network, each once for all callers.
+/// The loads in progress, by URL.
 ///
-/// Reads and fetches have a limited number of places, by priority. A fetch keeps its place while
-/// too many icons wait to be stored, so that a slow disk slows down the network.
+/// Reads and fetches have a limited number of slots, which are assigned by priority. A fetch keeps
+/// its slot while too many icons wait to be stored, so that a slow disk slows down the network.
 final class Loads: @unchecked Sendable {
-    // Unchecked because the state is variables; every access holds `lock`. No foreign code is
-    // called with it, nor a task cancelled.
+    // Unchecked because the state is variables; every access holds `lock`. Callers' functions and
+    // cancellations of tasks run without the lock.
 
     private typealias Effect = () -> Void
 
     private struct Lane {
-        let places: Int
+        let slots: Int
         var taken = 0
         var waiting = TurnQueue()
     }
@@ -25,7 +25,7 @@ final class Loads: @unchecked Sendable {
 
     private let lock = NSLock()
     private var loads: [String: Load] = [:]
-    /// The waiters of prefetched icons.
+    /// The number of the waiter of each prefetched icon.
     private var prefetched: [String: Int] = [:]
     private var failures = FailureMemory()
     private var readers: Lane
@@ -40,19 +40,19 @@ final class Loads: @unchecked Sendable {
         self.fetcher = fetcher
         self.now = now
         failureLifetime = options.failureLifetime
-        readers = Lane(places: IconCache.readers)
-        fetches = Lane(places: max(1, options.concurrentFetches))
+        readers = Lane(slots: IconCache.maximumReads)
+        fetches = Lane(slots: max(1, options.concurrentFetches))
     }
 
     deinit { loads.values.forEach { $0.task?.cancel() } }
 
-    /// Ends all loads.
+    /// Cancels all loads.
     func close() {
         withEffects { effects in
             for (key, load) in loads {
                 readers.waiting.remove(key)
                 fetches.waiting.remove(key)
-                let failure = IconFailure(.cancelled, url: load.url, "the loader was let go of")
+                let failure = IconFailure(.cancelled, url: load.url, "the loader was released")
                 finish(key, .failed(failure, from: .memory), &effects)
                 if let task = load.task { effects.append { task.cancel() } }
             }
@@ -61,7 +61,7 @@ final class Loads: @unchecked Sendable {
 
     var count: Int { lock.withLock { loads.count } }
 
-    /// Loads that are being read, fetched or stored, even if no caller waits for them.
+    /// The number of icons being read, fetched or stored, including cancelled loads.
     var workCount: Int { lock.withLock { readers.taken + fetches.taken } }
 
     func state(of key: String) -> IconState {
@@ -78,12 +78,13 @@ final class Loads: @unchecked Sendable {
         }
     }
 
-    /// Whether memory has no result. Not counted as a look-up.
+    /// Whether neither an icon nor a failure is in memory. Not counted as a look-up.
     func mustWait(for key: String) -> Bool {
         !cache.memory.contains(key) && lock.withLock { failures.failure(of: key, at: now()) == nil }
     }
 
-    /// As ``IconLoader/load(_:priority:then:)``. Returns nil if memory has the result.
+    /// Implements ``IconLoader/load(_:priority:then:)``. Returns the number of the waiter, or nil
+    /// if the result was in memory.
     func join(
         _ url: URL, _ priority: IconPriority, then: @escaping @Sendable (IconState) -> Void
     ) -> Int? {
@@ -141,8 +142,8 @@ final class Loads: @unchecked Sendable {
         lock.withLock { if let key { failures.forget(key) } else { failures.forgetAll() } }
     }
 
-    /// Changes the state with the lock, then runs the effects without it. Functions that take
-    /// effects are called with the lock.
+    /// Changes the state with the lock, then runs the effects without it. Functions with an
+    /// `effects` parameter require the lock.
     @discardableResult
     private func withEffects<Value>(_ body: (inout [Effect]) -> Value) -> Value {
         var effects: [Effect] = []
@@ -175,16 +176,16 @@ final class Loads: @unchecked Sendable {
         guard loads[key]?.waiters.isEmpty ?? true else { return reorder(key, &effects) }
         readers.waiting.remove(key)
         fetches.waiting.remove(key)
-        // Its place is freed once its work has ended.
+        // The slot is released when the work has ended.
         if let task = loads.removeValue(forKey: key)?.task { effects.append { task.cancel() } }
     }
 
-    /// Updates a load's place after its waiters or its stage have changed.
+    /// Updates the priority and the queue position of a load after a change of its waiters or stage.
     private func reorder(_ key: String, _ effects: inout [Effect]) {
         guard let load = loads[key] else { return }
         let priority = load.priority
         if let request = load.request, request.change(to: priority) {
-            effects.append { request.tell() }
+            effects.append { request.notify() }
         }
         guard load.task == nil else { return }
         switch load.stage {
@@ -194,7 +195,7 @@ final class Loads: @unchecked Sendable {
     }
 
     private func advance() {
-        while readers.taken < readers.places, let key = readers.waiting.next() {
+        while readers.taken < readers.slots, let key = readers.waiting.next() {
             guard let load = loads[key] else { continue }
             readers.taken += 1
             begin(key) { [cache, weak self] in
@@ -207,15 +208,15 @@ final class Loads: @unchecked Sendable {
                 self?.readEnded(key, load.serial, result)
             }
         }
-        while fetches.taken < fetches.places, let key = fetches.waiting.next() {
+        while fetches.taken < fetches.slots, let key = fetches.waiting.next() {
             guard let load = loads[key], let fetcher else { continue }
             fetches.taken += 1
             let request = IconRequest(url: load.url, priority: load.priority)
             loads[key]?.request = request
             begin(key) { [cache, weak self] in
                 do {
-                    // A cancelled load may have fetched it after this one has searched the disk.
-                    if let entry = cache.entry(keptMeanwhileFor: load.url) {
+                    // A cancelled load may have fetched the icon since this load read the disk.
+                    if let entry = cache.entry(keptFor: load.url) {
                         self?.settle(key, load.serial, .image(entry, from: .memory))
                     } else {
                         cache.log(.debug, "fetching \(load.url.masked)")
@@ -227,7 +228,7 @@ final class Loads: @unchecked Sendable {
                         if isStored { await cache.waitUntilStorable() }
                     }
                 } catch {
-                    // Any other error may quote the URL with its secrets.
+                    // The text of other errors may contain the URL with its secrets.
                     cache.log(
                         .info,
                         """
@@ -278,7 +279,8 @@ final class Loads: @unchecked Sendable {
             let failure =
                 error as? IconFailure
                 ?? IconFailure(.fetch, url: load.url, "\(error)", underlying: error)
-            // The fetcher was cancelled elsewhere, which says nothing about the icon.
+            // This load was not cancelled, so the fetcher's cancellation is not a failure of the
+            // icon.
             if !(error is CancellationError) {
                 failures.remember(failure, of: key, for: failureLifetime, at: now())
             }
@@ -304,7 +306,7 @@ final class Loads: @unchecked Sendable {
 }
 
 extension URL {
-    /// For a log: without possible secrets.
+    /// The URL for the log, without possible secrets.
     fileprivate var masked: String { absoluteString.maskingSecrets.sanitizedForTerminal }
 }
 
@@ -318,13 +320,13 @@ struct Load {
     }
 
     let url: URL
-    /// Differs from earlier and later loads of the URL.
+    /// A number that no other load has, not even a load of the same URL.
     let serial: Int
     var stage = Stage.reading
     var waiters: [Int: Waiter] = [:]
-    /// Nil while it waits for a place.
+    /// Nil while the load waits for a slot.
     var task: Task<Void, Never>?
-    /// Whether its object on the disk is damaged.
+    /// Whether the object on disk is damaged.
     var isDamaged = false
     var request: IconRequest?
 

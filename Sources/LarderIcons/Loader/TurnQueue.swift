@@ -1,7 +1,7 @@
 import Foundation
 
-/// Waiting keys, by priority, then in the order of arrival. Each operation takes constant time, on
-/// average.
+/// A priority queue of unique keys. Keys with the same priority are in the order of insertion. Each
+/// operation takes constant time on average.
 struct TurnQueue {
     private struct Place {
         let key: String
@@ -14,30 +14,28 @@ struct TurnQueue {
     }
 
     private var levels = Array(repeating: Level(), count: IconPriority.allCases.count)
-    /// The valid ticket of each key. Places with another ticket are outdated.
+    /// The current ticket of each key. Places with another ticket are outdated.
     private var tickets: [String: (priority: IconPriority, ticket: Int)] = [:]
     private var lastTicket = 0
-    private var left = 0
+    private var outdatedPlaces = 0
 
     var count: Int { tickets.count }
-    var isEmpty: Bool { tickets.isEmpty }
     func contains(_ key: String) -> Bool { tickets[key] != nil }
 
-    /// Puts a key at the end of its priority's line, unless it is already there. Removes it from
-    /// another line.
+    /// Appends a key, or moves it if its priority has changed.
     mutating func insert(_ key: String, _ priority: IconPriority) {
         if let known = tickets[key] {
             guard known.priority != priority else { return }
-            left += 1
+            outdatedPlaces += 1
         }
         lastTicket += 1
         tickets[key] = (priority, lastTicket)
         levels[priority.rawValue].places.append(Place(key: key, ticket: lastTicket))
-        if left > 64, left > tickets.count { sweep() }
+        if outdatedPlaces > 64, outdatedPlaces > tickets.count { sweep() }
     }
 
     mutating func remove(_ key: String) {
-        if tickets.removeValue(forKey: key) != nil { left += 1 }
+        if tickets.removeValue(forKey: key) != nil { outdatedPlaces += 1 }
         if tickets.isEmpty { self = TurnQueue() }
     }
 
@@ -45,7 +43,7 @@ struct TurnQueue {
         for priority in IconPriority.allCases.reversed() {
             while let place = takeFirst(of: priority) {
                 guard tickets[place.key]?.ticket == place.ticket else {
-                    left -= 1
+                    outdatedPlaces -= 1
                     continue
                 }
                 tickets[place.key] = nil
@@ -72,21 +70,21 @@ struct TurnQueue {
         return levels[level].places[head]
     }
 
-    /// Drops outdated places, which scrolling rows produce.
+    /// Removes outdated places, which accumulate while rows scroll.
     private mutating func sweep() {
         for level in levels.indices {
             let places = levels[level].places[levels[level].head...]
             levels[level] = Level(places: places.filter { tickets[$0.key]?.ticket == $0.ticket })
         }
-        left = 0
+        outdatedPlaces = 0
     }
 }
 
-/// Recent failures, so that an icon is not requested again whenever its row appears.
+/// A memory of recent failures, so that an icon is not requested again whenever its row appears.
 struct FailureMemory {
-    /// Maximum number of failures. The ones that expire first make room.
+    /// The maximum number of failures. Above it, those that expire first are removed.
     static let limit = 4096
-    /// Maximum lifetime, in seconds, whatever a server says.
+    /// The maximum lifetime in seconds, also for a longer `Retry-After`.
     static let longest: TimeInterval = 86_400
 
     private var failures: [String: (failure: IconFailure, until: Date)] = [:]
@@ -112,7 +110,7 @@ struct FailureMemory {
     mutating func forget(_ key: String) { failures[key] = nil }
     mutating func forgetAll() { failures = [:] }
 
-    /// Forgets expired failures, and the half of the rest that expires first.
+    /// Removes expired failures. If too many remain, also removes the half that expires first.
     private mutating func makeRoom(at now: Date) {
         failures = failures.filter { now < $0.value.until }
         guard failures.count >= Self.limit else { return }

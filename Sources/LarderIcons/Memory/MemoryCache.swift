@@ -2,39 +2,39 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// The most recently used icons in memory, by URL, within a limit of bytes.
+/// An LRU cache of icons in memory, by URL, with a limit in bytes.
 ///
-/// It can be used on any thread. A look-up, an insertion and a removal take constant time, and wait
-/// only for each other. Memory is freed outside the lock, so that a look-up does not wait for many
-/// evictions. Memory pressure evicts half of the cost (warning), or all entries (critical).
+/// The cache can be used on any thread. Look-ups, insertions and removals take constant time and
+/// block only each other. Memory is freed outside the lock, so that look-ups do not wait for many
+/// evictions. Memory pressure evicts half of the cost (warning) or all entries (critical).
 public final class MemoryCache: @unchecked Sendable {
     // Unchecked because there are variables: every access to `store` holds `lock`, and only `init`
-    // sets `observation`. (`Mutex` needs iOS 18.)
+    // sets `observation`. `Mutex` would require iOS 18.
     private let lock = NSLock()
     private var store: MemoryStore
     private var observation: MemoryPressure.Observation?
     private let log: CacheLog
 
-    /// 32 MiB, enough for several thousand icons, which are not decoded.
+    /// 32 MiB, enough for several thousand encoded icons.
     public static let defaultCostLimit = 32 << 20
 
-    /// The cost of an entry besides its data, key and media type: table places and block headers.
-    /// Measured with tiny entries, and rounded up.
+    /// The memory of an entry besides its data, key and media type, in bytes: table entries and
+    /// allocation headers. Measured with tiny entries and rounded up.
     package static let entryOverhead = 384
 
-    /// Maximum number of evictions before other threads can take the lock.
+    /// The maximum number of evictions before the lock is released for other threads.
     private static let evictionsAtOnce = 256
 
-    /// Makes an empty cache.
+    /// Creates an empty cache.
     ///
     /// - Parameters:
-    ///   - costLimit: Maximum cost of all entries, in bytes. 0 or a negative limit keeps nothing.
+    ///   - costLimit: The maximum total cost, in bytes. A limit of 0 or less keeps no entries.
     ///     Default: ``defaultCostLimit``.
-    ///   - countLimit: Maximum number of entries. Default: only their cost is limited.
-    ///   - entryShare: Maximum cost of an entry, as a share of `costLimit` from 0 to 1, so that it
-    ///     does not evict too many others. Default: a quarter.
-    ///   - pressure: The source of memory pressure, or nil for none. Default: the system's, which
-    ///     on Linux reports only what the app does.
+    ///   - countLimit: The maximum number of entries. Default: no limit.
+    ///   - entryShare: The maximum cost of one entry as a fraction of `costLimit`, from 0 to 1, so
+    ///     that an entry does not evict too many others. Default: 0.25.
+    ///   - pressure: The source of memory pressure, or nil for none. Default: the system. On Linux,
+    ///     that is only what the app reports.
     ///   - log: Receives a message when memory pressure evicts entries. Default: none.
     public init(
         costLimit: Int = MemoryCache.defaultCostLimit, countLimit: Int = .max,
@@ -47,23 +47,23 @@ public final class MemoryCache: @unchecked Sendable {
         observation = pressure?.observe { [weak self] level in self?.respond(to: level) }
     }
 
-    /// Returns the entry of a key, and makes it the most recently used. Counts a hit or a miss.
+    /// Returns the entry of a key and marks it as the most recently used. Counts a hit or a miss.
     public func entry(for key: String) -> Entry? {
         let key = CacheKey(key)
         return lock.withLock { store.entry(for: key) }
     }
 
-    /// Whether the key has an entry. Neither counted nor a use.
+    /// Whether the key has an entry. Counts neither a hit nor a miss nor a use.
     public func contains(_ key: String) -> Bool {
         let key = CacheKey(key)
         return lock.withLock { store.contains(key) }
     }
 
-    /// Adds or replaces an entry as the most recently used, and evicts the least recently used ones
-    /// over the limits.
+    /// Adds or replaces an entry as the most recently used one. Evicts the least recently used
+    /// entries that exceed the limits.
     ///
-    /// - Returns: False if the entry costs more than ``entryCostLimit``. It is then not kept, and
-    ///   the outdated entry of that key is removed.
+    /// - Returns: False if the entry costs more than ``entryCostLimit``. It is not added, and the
+    ///   previous entry of the key is removed because it is outdated.
     @discardableResult
     public func insert(_ entry: Entry, for key: String) -> Bool {
         let item = RecencyTable.Item(
@@ -81,11 +81,11 @@ public final class MemoryCache: @unchecked Sendable {
     /// Removes all entries.
     public func removeAll() { empty(\.removals) }
 
-    /// Evicts the least recently used entries until the rest cost at most `cost` bytes.
+    /// Evicts the least recently used entries until the total cost is at most `cost` bytes.
     public func trim(toCost cost: Int) { shrink { _ in MemoryStore.Limits(cost: cost) } }
 
-    /// Evicts half of the cost for a warning, and all entries if memory is critical. The source of
-    /// memory pressure calls it, and an app can, too.
+    /// Evicts half of the cost for a warning, and all entries for critical memory pressure. Called
+    /// by the source of memory pressure. Apps can call it, too.
     public func respond(to level: MemoryPressure.Level) {
         let before = log.isEnabled ? counts : Counts()
         switch level {
@@ -98,13 +98,13 @@ public final class MemoryCache: @unchecked Sendable {
             "memory pressure (\(level)) evicted \(counts.evictions - before.evictions) icons")
     }
 
-    /// The current and past entries.
+    /// The statistics of the cache.
     public var counts: Counts { lock.withLock { store.counts } }
 
-    /// Bytes of the icons alone.
+    /// The total size of the icons, in bytes, without overhead.
     package var dataBytes: Int { lock.withLock { store.dataBytes } }
 
-    /// Maximum cost of all entries, in bytes. A lower limit evicts at once.
+    /// The maximum total cost, in bytes. Lowering the limit evicts entries immediately.
     public var costLimit: Int {
         get { lock.withLock { store.limits.cost } }
         set {
@@ -113,7 +113,7 @@ public final class MemoryCache: @unchecked Sendable {
         }
     }
 
-    /// Maximum number of entries. A lower limit evicts at once.
+    /// The maximum number of entries. Lowering the limit evicts entries immediately.
     public var countLimit: Int {
         get { lock.withLock { store.limits.count } }
         set {
@@ -122,17 +122,17 @@ public final class MemoryCache: @unchecked Sendable {
         }
     }
 
-    /// Maximum cost of one entry, in bytes: a share of ``costLimit``.
+    /// The maximum cost of one entry, in bytes, a fraction of ``costLimit``.
     public var entryCostLimit: Int { lock.withLock { store.entryCostLimit } }
 
-    /// Returns the cost of an entry, in bytes: its data, media type and key, and about 400 bytes
-    /// for the tables.
+    /// Returns the cost of an entry, in bytes: its data, media type and key, and about 400 bytes of
+    /// overhead.
     public static func cost(of entry: Entry, for key: String) -> Int {
         entry.data.count + (entry.mediaType?.utf8.count ?? 0) + key.utf8.count + entryOverhead
     }
 
-    /// Evicts in steps, so that other threads do not wait long, and no more entries than there are
-    /// at first, since other threads may insert some.
+    /// Evicts entries in steps, so that other threads do not wait long. The initial number of
+    /// entries bounds the loop, because other threads may insert more.
     private func shrink(to target: (MemoryStore) -> MemoryStore.Limits) {
         var (left, limits) = lock.withLock { (store.counts.entries, target(store)) }
         while left > 0 {
@@ -150,8 +150,8 @@ public final class MemoryCache: @unchecked Sendable {
         withExtendedLifetime(removed) {}
     }
 
-    /// Runs `body` with the lock, and frees removed entries without it: that takes longer than the
-    /// rest, and a `Data` may have a deallocator that uses this cache.
+    /// Runs `body` with the lock, and frees removed entries without it. Freeing takes longer than
+    /// all other work, and the deallocator of a `Data` may use this cache.
     private func whileLocked<Result>(
         _ body: (_ store: inout MemoryStore, _ removed: inout [MemoryStore.Item]) -> Result
     ) -> Result {
@@ -163,38 +163,39 @@ public final class MemoryCache: @unchecked Sendable {
 }
 
 extension MemoryCache {
-    /// The entries of a cache, and the events since it was created.
+    /// The statistics of a cache since it was created.
     ///
     /// `insertions` is always `entries + replacements + evictions + removals`.
     public struct Counts: Sendable, Equatable {
-        /// Entries now.
+        /// The current number of entries.
         public internal(set) var entries = 0
-        /// Their cost, in bytes.
+        /// The current total cost, in bytes.
         public internal(set) var cost = 0
-        /// The highest cost so far, in bytes.
+        /// The maximum total cost so far, in bytes.
         public internal(set) var peakCost = 0
-        /// Look-ups that found an entry.
+        /// The number of look-ups that found an entry.
         public internal(set) var hits = 0
-        /// Look-ups that found none.
+        /// The number of look-ups that found no entry.
         public internal(set) var misses = 0
-        /// Entries that were kept.
+        /// The number of entries added.
         public internal(set) var insertions = 0
-        /// Entries that another one of the same key replaced.
+        /// The number of entries replaced by a new entry of the same key.
         public internal(set) var replacements = 0
-        /// Entries that a limit, ``MemoryCache/trim(toCost:)`` or memory pressure removed.
+        /// The number of entries removed by a limit, ``MemoryCache/trim(toCost:)`` or memory
+        /// pressure.
         public internal(set) var evictions = 0
-        /// Entries that ``MemoryCache/remove(_:)``, ``MemoryCache/removeAll()`` or the refusal of a
-        /// newer entry removed.
+        /// The number of entries removed by ``MemoryCache/remove(_:)``,
+        /// ``MemoryCache/removeAll()`` or a refused new entry of the same key.
         public internal(set) var removals = 0
-        /// Entries that were not kept because of ``MemoryCache/entryCostLimit``.
+        /// The number of entries refused because of ``MemoryCache/entryCostLimit``.
         public internal(set) var refusals = 0
     }
 
-    /// An icon's bytes, media type and source. It never changes.
+    /// An immutable icon in memory.
     public struct Entry: Sendable {
         /// The origin of an icon's bytes.
         public enum Source: Sendable {
-            /// A cache directory that can be written to.
+            /// A writable cache directory.
             case disk
             /// A read-only cache directory, for example in an app's bundle.
             case bundle
@@ -204,13 +205,13 @@ extension MemoryCache {
 
         /// The encoded icon.
         public let data: Data
-        /// For example `image/png`; nil if unknown.
+        /// The media type, for example `image/png`; nil if unknown.
         public let mediaType: String?
         /// The origin of the bytes.
         public let source: Source
 
-        /// Makes an entry. `data` should be all of its buffer, because a part keeps the whole in
-        /// memory. A part that does not begin with the buffer is copied.
+        /// Creates an entry. A slice of a larger `Data` keeps the whole buffer in memory, so pass
+        /// complete data. Only a slice with a start index other than 0 is copied.
         public init(data: Data, mediaType: String? = nil, source: Source) {
             self.data = data.startIndex == 0 ? data : data.withUnsafeBytes { Data($0) }
             self.mediaType = mediaType

@@ -1,11 +1,12 @@
 import Foundation
 
-/// A source of reports that memory is short, to which caches respond.
+/// A source of memory pressure events, which caches observe.
 ///
-/// ``system()`` reports what Apple's platforms report. On Linux, an app calls its ``report(_:)``.
+/// On Apple's platforms, ``system()`` reports the system's events. On Linux, the app must call its
+/// ``report(_:)``.
 public final class MemoryPressure: @unchecked Sendable {
     // Unchecked because the state is variables: every access to the handlers holds `lock`, and
-    // `watch` is set before others have the source.
+    // `watch` is set before the source is shared.
     private let lock = NSLock()
     private var handlers: [(number: Int, handler: @Sendable (Level) -> Void)] = []
     private var observations = 0
@@ -15,21 +16,21 @@ public final class MemoryPressure: @unchecked Sendable {
 
     /// The level of memory pressure.
     public enum Level: Int, Sendable, Comparable {
-        /// Memory is no longer short.
+        /// The memory pressure has ended.
         case normal
-        /// Memory is getting short: free what is cheap to load again.
+        /// Memory is low. Free data that is cheap to load again.
         case warning
-        /// Memory is used up: free everything that is not in use.
+        /// Memory is almost exhausted. Free all data that is not in use.
         case critical
 
         /// Whether `left` is the lower level.
         public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// Makes a source that reports only what ``report(_:)`` receives.
+    /// Creates a source that reports only calls of ``report(_:)``.
     public init() {}
 
-    /// Returns the source of the process, which caches observe by default.
+    /// Returns the shared source of the process, which caches observe by default.
     public static func system() -> MemoryPressure { shared }
 
     private static let shared: MemoryPressure = {
@@ -40,11 +41,11 @@ public final class MemoryPressure: @unchecked Sendable {
         return source
     }()
 
-    /// Calls `handler` at each report until the observation is released.
+    /// Calls `handler` for each event until the observation is released.
     ///
-    /// The handler is called on the thread of the source or of ``report(_:)``, and should be brief.
-    /// It may be called once more while its observation ends. The observation retains the source,
-    /// so the handler must not retain the owner of the observation.
+    /// The handler runs on the thread of the source or of ``report(_:)``, and should be short. It
+    /// may be called once more while the observation is being released. The handler must not retain
+    /// the owner of the observation, because that would be a retain cycle.
     public func observe(_ handler: @escaping @Sendable (Level) -> Void) -> Observation {
         let number = lock.withLock {
             observations += 1
@@ -54,9 +55,9 @@ public final class MemoryPressure: @unchecked Sendable {
         return Observation(of: self, number)
     }
 
-    /// Calls all handlers on this thread, for example after `didReceiveMemoryWarning`.
+    /// Calls all handlers on the current thread. Use it, for example, in `didReceiveMemoryWarning`.
     public func report(_ level: Level) {
-        // Called without the lock, because a handler may observe or end an observation.
+        // Handlers run without the lock, because they may add or end observations.
         for handler in lock.withLock({ handlers.map(\.handler) }) { handler(level) }
     }
 
@@ -64,11 +65,11 @@ public final class MemoryPressure: @unchecked Sendable {
         let ended = lock.withLock {
             handlers.firstIndex { $0.number == number }.map { handlers.remove(at: $0) }
         }
-        // Without the lock, because releasing the handler may end other observations.
+        // Released without the lock, because releasing a handler may end other observations.
         withExtendedLifetime(ended) {}
     }
 
-    /// The registration of a handler, which is no longer called when this is released.
+    /// The registration of a handler. Releasing it removes the handler.
     public final class Observation: Sendable {
         private let source: MemoryPressure
         private let number: Int
@@ -84,13 +85,15 @@ public final class MemoryPressure: @unchecked Sendable {
 
 #if canImport(Darwin)
     private final class DispatchWatch: @unchecked Sendable {
-        // Unchecked because dispatch sources are not marked; this one is only set up and cancelled.
+        // Unchecked because dispatch sources are not `Sendable`. This one is only set up and
+        // cancelled.
         private let source: any DispatchSourceMemoryPressure
 
         init(of pressure: MemoryPressure) {
             let queue = DispatchQueue(label: "larder.pressure")
             source = DispatchSource.makeMemoryPressureSource(eventMask: .all, queue: queue)
-            // Weak, both: the source keeps its handler, and `pressure` keeps the source.
+            // Both references are weak, because the source retains its handler and `pressure`
+            // retains the source.
             source.setEventHandler { [weak source, weak pressure] in
                 guard let event = source?.data else { return }
                 pressure?.report(

@@ -1,7 +1,7 @@
 import LarderCore
 
-/// The contents of a ``MemoryCache``. Removed items are returned, because freeing them takes longer
-/// than the rest.
+/// The contents of a ``MemoryCache``. Removed items are returned to the caller, so that it can free
+/// them without the lock.
 struct MemoryStore {
     typealias Item = RecencyTable.Item
 
@@ -12,7 +12,7 @@ struct MemoryStore {
 
     private var table = RecencyTable()
     private var tally = MemoryCache.Counts()
-    /// Without the overhead of the entries.
+    /// The total size of the entries' data, without overhead.
     private(set) var dataBytes = 0
     private let entryShare: Double
     var limits: Limits
@@ -44,11 +44,11 @@ struct MemoryStore {
         return entry
     }
 
-    /// Returns false if the item is not kept.
+    /// Returns false if the item costs too much.
     mutating func insert(_ item: Item, _ removed: inout [Item]) -> Bool {
         guard item.cost <= entryCostLimit, limits.count > 0 else {
             tally.refusals += 1
-            // It is out of date.
+            // The previous item is outdated.
             _ = remove(item.key, &removed)
             return false
         }
@@ -98,29 +98,29 @@ struct MemoryStore {
     }
 }
 
-/// Entries by key, in the order of their last use, in constant time. The order is a ring of links
-/// in an array, so that an entry needs no object.
+/// A table of entries by key that also keeps the order of their last use. All operations take
+/// constant time. The order is a doubly linked ring in an array, which needs no object per entry.
 struct RecencyTable {
     struct Item {
         let key: CacheKey
         let entry: MemoryCache.Entry
         let cost: Int
 
-        /// The item of a free place. (With an optional, each look-up would copy the key.)
+        /// The item of a free place. With an optional, each look-up would copy the key.
         fileprivate static let none = Item(
             key: CacheKey(""), entry: MemoryCache.Entry(data: .init(), source: .disk), cost: 0)
     }
 
-    /// Places have four bytes, so that the links of many entries fit into a core's cache. They are
-    /// enough for a cost of 800 GB.
+    /// The neighbours of a place. Indices have four bytes, so that the links of many entries fit
+    /// into a core's cache. With the overhead of an entry, that suffices for 800 GB.
     private struct Link {
-        /// At the ring's end, the least recently used place.
+        /// For the ring's end, the least recently used place.
         var newer: Int32 = 0
-        /// At the ring's end, the most recently used place. At a free place, the next free one.
+        /// For the ring's end, the most recently used place. For a free place, the next free one.
         var older: Int32 = 0
     }
 
-    /// The place without an entry. It also follows the last free place.
+    /// The sentinel of the ring, which has no entry. It also terminates the list of free places.
     private static let end: Int32 = 0
 
     private var places: [CacheKey: Int32] = [:]
