@@ -2,32 +2,30 @@ import Foundation
 import LarderIcons
 import Synchronization
 
-/// How an app gets the images of its rows. All is called on the main thread.
+/// A way to load the images of rows. All functions are called on the main thread.
 protocol LoadingStrategy: AnyObject {
-    /// Waits until all that is to be kept is kept, and tells why it is not.
+    /// Waits until pending icons are stored. Returns the reason if they could not be.
     typealias Epilogue = @Sendable () async -> StrategyReport.StoreFailure?
 
-    /// Bytes of the images that it keeps in memory.
+    /// The size of the images in the strategy's memory cache, in bytes.
     var cachedBytes: Int { get }
 
-    /// Whether it keeps the image of that URL in memory.
+    /// Whether the image is in the strategy's memory cache.
     func caches(_ image: LoadedImage) -> Bool
 
-    /// A row has become visible.
+    /// Loads the image of a row that has become visible.
     func load(_ request: RowRequest)
 
-    /// A row is not visible any more.
+    /// Handles that a row is no longer visible.
     func leave(_ request: RowRequest)
 
-    /// These rows may become visible next.
+    /// Prepares for rows that may become visible next.
     func prefetch(_ rows: Range<Int>)
 
-    /// Something that it has begun has come to its end.
+    /// Handles the result of a load.
     func receive(_ arrival: Arrival)
 
-    /// The rehearsal is over: nothing that it has begun goes on.
-    ///
-    /// - Returns: what is left to do, elsewhere.
+    /// Cancels all loads. Returns the remaining work, which runs on another thread.
     func end() -> Epilogue
 }
 
@@ -36,75 +34,66 @@ extension LoadingStrategy {
     func prefetch(_ rows: Range<Int>) {}
 }
 
-/// Downloads a row's image when it appears, and the main thread waits for it.
+/// A strategy that downloads an image on the main thread when its row appears.
 final class SynchronousStrategy: LoadingStrategy {
+    private final class Download: Sendable {
+        let hasEnded = DispatchSemaphore(value: 0)
+        let image = Mutex<LoadedImage?>(nil)
+    }
+
     private let screen: TableScreen
+    private let fetcher: any IconFetcher
     private let inbox: Inbox
-    private let fetch: BlockingFetch
 
     init(_ screen: TableScreen, _ fetcher: any IconFetcher, _ inbox: Inbox) {
-        self.screen = screen
-        self.inbox = inbox
-        fetch = BlockingFetch(fetcher: fetcher, inbox: inbox)
+        (self.screen, self.fetcher, self.inbox) = (screen, fetcher, inbox)
     }
 
     var cachedBytes: Int { 0 }
-
     func caches(_ image: LoadedImage) -> Bool { false }
 
     func load(_ request: RowRequest) {
         guard !inbox.hasEnded else { return }
-        if let image = fetch.image(of: request.url) {
+        if let image = image(of: request.url) {
             screen.put(image, from: .network, in: request.cell)
         } else if !inbox.hasEnded {
             screen.fail(request)
         }
     }
 
-    func receive(_ arrival: Arrival) {}
+    /// Downloads an image and blocks the thread, as `Data(contentsOf:)` does. Returns nil if that
+    /// fails or the rehearsal ends.
+    private func image(of url: URL) -> LoadedImage? {
+        let download = Download()
+        let task = Task.detached { [fetcher] in
+            let icon = try? await fetcher.fetch(IconRequest(url: url))
+            download.image.withLock { $0 = icon.map { LoadedImage(url: url, data: $0.data) } }
+            download.hasEnded.signal()
+        }
+        while download.hasEnded.wait(timeout: .now() + .milliseconds(50)) == .timedOut {
+            if inbox.hasEnded { task.cancel() }
+        }
+        return download.image.withLock { $0 }
+    }
 
+    func receive(_ arrival: Arrival) {}
     func end() -> Epilogue { { nil } }
 }
 
-/// One download for a thread that waits for it, as `Data(contentsOf:)` does.
-struct BlockingFetch {
-    private final class Answer: Sendable {
-        let isThere = DispatchSemaphore(value: 0)
-        let image = Mutex<LoadedImage?>(nil)
-    }
-
-    let fetcher: any IconFetcher
-    let inbox: Inbox
-
-    /// The image; nil if there is none to be had, or all has ended.
-    func image(of url: URL) -> LoadedImage? {
-        let answer = Answer()
-        let task = Task.detached { [fetcher] in
-            let icon = try? await fetcher.fetch(IconRequest(url: url))
-            answer.image.withLock { $0 = icon.map { LoadedImage(url: url, data: $0.data) } }
-            answer.isThere.signal()
-        }
-        while answer.isThere.wait(timeout: .now() + .milliseconds(50)) == .timedOut {
-            if inbox.hasEnded { task.cancel() }
-        }
-        return answer.image.withLock { $0 }
-    }
-}
-
-/// Downloads a row's image by a queue, and never cancels one. It may keep the images, and share the
-/// downloads under way.
+/// A strategy that downloads images with a queue and never cancels a download. Optionally, it keeps
+/// images in memory and shares downloads in progress.
 final class QueueStrategy: LoadingStrategy {
     private let screen: TableScreen
     private let inbox: Inbox
     private let queue: DownloadQueue
     private let images: ImageDictionary?
     private let sharesDownloads: Bool
-    /// If downloads are shared: who waits for each.
+    /// The requests that wait for each shared download.
     private var waiting: [URL: [RowRequest]] = [:]
 
     /// - Parameters:
-    ///   - images: keeps them. Nil: nothing does.
-    ///   - sharesDownloads: whether a URL that is being downloaded is waited for.
+    ///   - images: The memory cache. Default: nil, none.
+    ///   - sharesDownloads: Whether requests for a URL share a download in progress.
     init(
         _ screen: TableScreen, _ fetcher: any IconFetcher, _ inbox: Inbox,
         maximumConcurrent: Int, images: ImageDictionary? = nil, sharesDownloads: Bool = false
@@ -117,7 +106,6 @@ final class QueueStrategy: LoadingStrategy {
     }
 
     var cachedBytes: Int { images?.bytes ?? 0 }
-
     func caches(_ image: LoadedImage) -> Bool { images?[image.url] != nil }
 
     func load(_ request: RowRequest) {
@@ -128,9 +116,7 @@ final class QueueStrategy: LoadingStrategy {
             waiting[request.url, default: []].append(request)
             if waiting[request.url]?.count ?? 0 > 1 { return }
         }
-        queue.add(request.url) { [inbox] image in
-            inbox.post(Arrival(request, image, from: .network))
-        }
+        queue.add(request.url) { [inbox] in inbox.post(Arrival(request, $0, from: .network)) }
     }
 
     func receive(_ arrival: Arrival) {
@@ -153,10 +139,10 @@ final class QueueStrategy: LoadingStrategy {
     }
 }
 
-/// Downloads in the order in which they were asked for, a few at a time.
+/// A first-in, first-out queue with a limit on concurrent downloads.
 ///
-/// Not an `OperationQueue` of blocking operations: on Linux, the threads that they block are those
-/// that the downloads need.
+/// Blocking operations in an `OperationQueue` would not work here. On Linux, they would block the
+/// threads that the downloads need.
 final class DownloadQueue: Sendable {
     typealias Completion = @Sendable (LoadedImage?) -> Void
 
@@ -176,8 +162,8 @@ final class DownloadQueue: Sendable {
         self.maximumConcurrent = maximumConcurrent
     }
 
-    /// - Parameter then: called with the image, or nil if there is none to be had; not called once
-    ///   all has ended.
+    /// Downloads an image. Calls `then` with the image, or with nil after a failure. Does not call
+    /// it after ``end()``.
     func add(_ url: URL, then: @escaping Completion) {
         state.withLock { state in
             state.waiting.append((url, then))
@@ -185,7 +171,7 @@ final class DownloadQueue: Sendable {
         }
     }
 
-    /// Drops what waits, and cancels what is under way.
+    /// Drops waiting downloads and cancels those in progress.
     func end() {
         let tasks = state.withLock { state in
             state.isEnded = true
@@ -214,7 +200,7 @@ final class DownloadQueue: Sendable {
     }
 }
 
-/// All images that were ever downloaded, until memory is short.
+/// A memory cache of all downloaded images, without a limit. A memory warning empties it.
 final class ImageDictionary: Sendable {
     private struct State {
         var images: [URL: LoadedImage] = [:]

@@ -1,20 +1,18 @@
 import Foundation
 import Histogram
 
-/// How long the main thread worked for each frame.
+/// The time that the main thread worked for each frame.
 struct FrameTimes: Sendable, Equatable {
     /// A sixtieth of a second.
     static let interval = Duration.nanoseconds(16_666_667)
-    /// Beyond it a frame is late, in seconds.
+    /// The limit above which a frame is late, in seconds.
     private static let limit = 0.0167
 
     var count = 0
-    /// Frames whose work took longer than 16.7 ms.
+    /// The number of frames whose work took longer than 16.7 ms.
     var frozen = 0
     /// The longest work for one frame, in seconds.
     var longest = 0.0
-
-    init() {}
 
     mutating func add(_ work: Duration) {
         let seconds = work / .seconds(1)
@@ -24,12 +22,10 @@ struct FrameTimes: Sendable, Equatable {
     }
 }
 
-/// How long rows were visible before their images were.
+/// The times between the appearance of rows and their images.
 struct WaitTimes {
-    /// In microseconds, up to an hour, each to three digits.
+    /// Microseconds up to an hour, with three significant digits.
     private var histogram = Histogram<UInt32>(highestTrackableValue: 3_600_000_000)
-
-    init() {}
 
     mutating func add(_ wait: Duration) {
         let microseconds = wait / .microseconds(1)
@@ -38,44 +34,41 @@ struct WaitTimes {
 
     var count: Int { Int(histogram.totalCount) }
 
-    /// So many percent of the waits were no longer, in seconds; nil if there were none.
+    /// Returns a percentile in seconds, or nil if there were no waits.
     func percentile(_ percent: Double) -> Double? {
         guard histogram.totalCount > 0 else { return nil }
         return Double(histogram.valueAtPercentile(percent)) / 1e6
     }
 }
 
-/// Memory over time, in a limited number of points: as time goes on, each stands for a longer span.
+/// Memory over time in a limited number of points. Over time, each point covers a longer span.
 struct MemoryCurve: Sendable {
-    static let mostPoints = 512
+    static let maximumPoints = 512
 
-    /// A span of time: when it begins, and the highest values in it.
+    /// The beginning of a time span and the maximum values in it.
     struct Point: Sendable, Equatable {
         /// Seconds on the scroll's clock.
         let time: Double
-        /// Bytes of images in caches and cells.
+        /// The size of images in caches and cells, in bytes.
         var held: Int
-        /// What the process had in memory, in bytes.
+        /// The resident memory of the process, in bytes.
         var resident: Int64
     }
 
     private(set) var points: [Point] = []
-    /// How many samples a point stands for, and how many the last one has.
-    private var span = 1
-    private var filled = 0
+    private var samplesPerPoint = 1
+    private var samplesInLastPoint = 0
 
-    init() {}
-
-    /// - Parameter time: never before the last one's.
+    /// - Parameter time: Must not decrease.
     mutating func add(time: Double, held: Int, resident: Int64) {
-        if filled > 0, filled < span, !points.isEmpty {
+        if samplesInLastPoint > 0, samplesInLastPoint < samplesPerPoint, !points.isEmpty {
             merge(Point(time: time, held: held, resident: resident), into: points.count - 1)
-            filled += 1
+            samplesInLastPoint += 1
             return
         }
-        if points.count == Self.mostPoints { halve() }
+        if points.count == Self.maximumPoints { halve() }
         points.append(Point(time: time, held: held, resident: resident))
-        filled = 1
+        samplesInLastPoint = 1
     }
 
     private mutating func merge(_ point: Point, into index: Int) {
@@ -89,23 +82,23 @@ struct MemoryCurve: Sendable {
             merge(points[2 * index + 1], into: index)
         }
         points.removeLast(points.count - points.count / 2)
-        span *= 2
+        samplesPerPoint *= 2
     }
 }
 
-/// A warning that memory is short, raised when the limit was reached.
+/// A memory warning, raised when images reached the limit.
 struct MemoryWarning: Sendable, Equatable {
     /// Seconds on the scroll's clock.
     let time: Double
-    /// Bytes of images that were held.
+    /// The size of images before the warning, in bytes.
     let before: Int
-    /// Bytes of images that were held when everybody had heard of it.
+    /// The size of images after all observers handled the warning, in bytes.
     let after: Int
 }
 
-/// What this process has in memory, its program and libraries included.
+/// The resident memory of this process, including its code and libraries.
 enum ResidentMemory {
-    /// In bytes; 0 if the system does not tell.
+    /// The memory in bytes, or 0 if it is unknown.
     static var now: Int64 {
         #if canImport(Darwin)
             var info = mach_task_basic_info()
@@ -118,7 +111,7 @@ enum ResidentMemory {
             }
             return result == KERN_SUCCESS ? Int64(info.resident_size) : 0
         #else
-            // proc_pid_statm(5): all pages, resident ones, …
+            // proc_pid_statm(5): the second field is the number of resident pages.
             let descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
             guard descriptor >= 0 else { return 0 }
             defer { close(descriptor) }
@@ -132,24 +125,20 @@ enum ResidentMemory {
     }
 }
 
-/// What rows showed, each time that one with an icon became visible.
+/// Counts of appearances of rows with an icon, by result.
 ///
-/// `shown` is always `memoryHits + diskHits + networkImages + failed + unseen` in the end.
+/// At the end, `shown` is `memoryHits + diskHits + networkImages + failed + unseen`.
 struct RowCounts: Sendable, Equatable {
-    /// How often a row with an icon became visible.
     var shown = 0
-    /// Its image was in memory, and was there at once.
+    /// Images that were in memory and shown immediately.
     var memoryHits = 0
-    /// Its image came from the cache directory.
+    /// Images from the cache directory.
     var diskHits = 0
-    /// Its image came from the network.
     var networkImages = 0
-    /// There was no image to be had.
+    /// Images that could not be loaded.
     var failed = 0
-    /// It was gone, or all was over, before its image came.
+    /// Rows that left before their images arrived.
     var unseen = 0
-    /// It had another row's image at some time.
+    /// Rows that showed another row's image.
     var wrong = 0
-
-    init() {}
 }

@@ -1,15 +1,15 @@
 import Foundation
 import LarderCore
 
-/// Memory over time, one strategy beneath the other: at the left the images that are held, with the
-/// limit and the warnings, at the right what the process has in memory.
+/// A chart of memory over time with a row for each strategy. The left panel shows the images in
+/// memory, the limit and the warnings. The right panel shows the resident memory.
 struct MemoryChart {
     private static let panel = (width: 380.0, height: 84.0)
     private static let top = 84.0
     private static let step = 118.0
     private static let left = (held: 70.0, resident: 520.0)
-    /// More would be one bar.
-    private static let mostMarks = 400
+    /// The maximum number of warning marks. More would merge into a bar.
+    private static let maximumMarks = 400
 
     private let report: RehearsalReport
 
@@ -54,22 +54,22 @@ struct MemoryChart {
         return canvas.svg(title: title)
     }
 
-    /// Where values lie on a panel.
+    /// The coordinates of values on a panel.
     private struct Scale {
         let left: Double
         let top: Double
         let seconds: Double
-        let most: Double
+        let maximum: Double
 
-        init(_ left: Double, _ top: Double, _ seconds: Double, _ most: Double) {
-            self.left = left
-            self.top = top
-            self.seconds = seconds
-            self.most = max(most, 1)
+        init(_ left: Double, _ top: Double, _ seconds: Double, _ maximum: Double) {
+            (self.left, self.top, self.seconds) = (left, top, seconds)
+            self.maximum = max(maximum, 1)
         }
 
         func x(_ time: Double) -> Double { left + time / seconds * MemoryChart.panel.width }
-        func y(_ value: Double) -> Double { top + (1 - value / most) * MemoryChart.panel.height }
+        func y(_ value: Double) -> Double {
+            top + (1 - value / maximum) * MemoryChart.panel.height
+        }
     }
 
     private func panel(
@@ -90,14 +90,14 @@ struct MemoryChart {
     ) {
         let limit = scale.y(Double(report.memoryLimit))
         canvas.line(scale.left, limit, scale.left + Self.panel.width, limit, style: "limit")
-        let every = max(1, strategy.warnings.count / Self.mostMarks)
+        let every = max(1, strategy.warnings.count / Self.maximumMarks)
         for (index, warning) in strategy.warnings.enumerated() where index % every == 0 {
             canvas.mark(x: scale.x(warning.time), y: limit, style: "warning")
         }
     }
 }
 
-/// An SVG in the making. Colours are classes, so that it is legible on light and dark pages.
+/// A builder of SVG charts. Colours are CSS classes, so that charts suit light and dark pages.
 struct SVGCanvas {
     enum Anchor: String { case start, middle, end }
 
@@ -130,14 +130,14 @@ struct SVGCanvas {
         elements.append("<polyline class='\(style)' points='\(list)'/>")
     }
 
-    /// A triangle that points down to a place.
+    /// Adds a triangle that points down to a position.
     mutating func mark(x: Double, y: Double, style: String) {
         let points = [(x, y), (x - 4, y - 7), (x + 4, y - 7)]
             .map { "\(Self.number($0)),\(Self.number($1))" }.joined(separator: " ")
         elements.append("<polygon class='\(style)' points='\(points)'/>")
     }
 
-    /// The whole document; `title` is what is read to those who do not see it.
+    /// Returns the document. Screen readers read `title`.
     func svg(title: String) -> String {
         let light = """
             text{font:13px system-ui,sans-serif;fill:#1f2328}.h{font-weight:600;font-size:15px}\

@@ -2,11 +2,11 @@ import Foundation
 import LarderCache
 import LarderIcons
 
-/// A scroll over a table whose rows are the entries of a manifest, with one strategy.
+/// A simulated scroll through a table of icons, with one loading strategy.
 ///
 ///     let report = await Rehearsal(rows, trace, options, fetcher: fetcher).run()
 ///
-/// The images, their memory and their way are real; the table is not, and nothing is drawn.
+/// Images are really loaded and kept in memory. The table is simulated, and nothing is drawn.
 final class Rehearsal: Sendable {
     private let rows: TableRows
     private let trace: ScrollTrace
@@ -18,14 +18,10 @@ final class Rehearsal: Sendable {
     private let inbox = Inbox()
 
     /// - Parameters:
-    ///   - rows: the table.
-    ///   - trace: how it is scrolled through.
-    ///   - options: how that is rehearsed.
-    ///   - fetcher: gets the icons.
-    ///   - latency: what the network is to take longer for each request. Default: nothing.
-    ///   - bytesPerSecond: what all downloads together may receive. Default: nil, what comes.
-    ///   - cancelledBytes: how many bytes the fetcher has received of what was then cancelled. They
-    ///     have not come over a line with a bandwidth of its own. Default: it does not know.
+    ///   - latency: The additional latency of each request. Default: none.
+    ///   - bytesPerSecond: The simulated bandwidth of all downloads together. Default: nil, no limit.
+    ///   - cancelledBytes: Returns the number of bytes that the fetcher received for cancelled
+    ///     requests. It is used only without a simulated bandwidth. Default: unknown, 0.
     init(
         _ rows: TableRows, _ trace: ScrollTrace, _ options: RehearsalOptions,
         fetcher: any IconFetcher, latency: Duration = .zero, bytesPerSecond: Int64? = nil,
@@ -40,10 +36,10 @@ final class Rehearsal: Sendable {
         self.cancelledBytes = cancelledBytes
     }
 
-    /// Ends it soon; what it has seen so far is reported. From any thread.
+    /// Ends the rehearsal early. The report covers the time until then. Can be called on any thread.
     func cancel() { inbox.end() }
 
-    /// Runs it on a thread of its own, which is the main thread of the table.
+    /// Runs the rehearsal on a new thread, the table's main thread.
     func run() async -> StrategyReport {
         var (report, epilogue) = await withCheckedContinuation { waiter in
             let run = { @Sendable [self] in waiter.resume(returning: scroll()) }
@@ -64,7 +60,7 @@ final class Rehearsal: Sendable {
         let strategy = options.makeStrategy(screen, link, inbox, pressure)
         let table = TableThread(screen, strategy, trace, options, inbox, pressure)
         var report = table.run()
-        // Whatever wakes up now has nothing more to do.
+        // Threads that still wait see that the rehearsal has ended.
         inbox.end()
         let epilogue = strategy.end()
         report.link = ledger.finalCounts()
@@ -76,40 +72,36 @@ final class Rehearsal: Sendable {
     }
 }
 
-/// How a scroll is rehearsed.
+/// The settings of a rehearsal.
 struct RehearsalOptions: Sendable {
-    /// What makes the scroll go on.
+    /// The clock of the scroll.
     enum Pace: Sendable {
-        /// Frames, sixty a second: the scroll's clock is so many times as fast as a real one.
+        /// Sixty frames per second. `speed` is a multiple of real time.
         case frames(speed: Double)
-        /// Images: each event waits until every visible row has come to its image, or to none. What
-        /// is counted then depends on no time.
+        /// Each event waits until all visible rows have their images or have failed. Counts then do
+        /// not depend on time.
         case images
     }
 
     var strategy: StrategyName
-    /// How many rows ahead are prefetched, by the strategy that does so.
+    /// The number of rows that the sandbox strategy prefetches.
     var prefetchAhead = 24
-    /// A memory warning is raised when images take so many bytes.
+    /// The size of images in memory at which a memory warning is raised, in bytes.
     var memoryLimit = 32 << 20
-    /// Downloads at once.
+    /// The maximum number of concurrent downloads.
     var maximumConcurrent = 16
     var pace = Pace.frames(speed: 1)
-    /// The cache directory of the strategy that has one. Nil: one that is made for the rehearsal,
-    /// and removed.
+    /// The cache directory of the sandbox strategy. Default: nil, a temporary directory.
     var directory: URL?
-    /// So long the rows that are visible in the end may wait for their images, in seconds.
+    /// The maximum time that the last visible rows wait for their images, in seconds.
     var patience = 30.0
 
     init(_ strategy: StrategyName) { self.strategy = strategy }
 
-    /// What larder's own strategy keeps in memory at most, in bytes: less than the limit, so that
-    /// there is room for the images in cells.
+    /// The limit of the sandbox strategy's memory cache, in bytes. It is below the memory limit, so
+    /// that the images in cells fit, too.
     var cacheCostLimit: Int { memoryLimit / 4 * 3 }
-}
 
-extension RehearsalOptions {
-    /// The strategy that is asked for.
     func makeStrategy(
         _ screen: TableScreen, _ fetcher: any IconFetcher, _ inbox: Inbox,
         _ pressure: MemoryPressure

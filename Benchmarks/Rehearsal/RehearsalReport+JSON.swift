@@ -2,7 +2,7 @@ import Foundation
 import LarderCore
 
 extension RehearsalReport {
-    /// The report as one JSON object, without a line end.
+    /// The report as one JSON object without a line end.
     var json: String {
         var object = JSONObject()
         object.set("rows", rows)
@@ -17,9 +17,7 @@ extension RehearsalReport {
         return object.text
     }
 
-    /// Reads the strategy of a report that ``json`` was written to.
-    ///
-    /// - Throws: `UnreadableReport`.
+    /// Reads the strategy from a file with the ``json`` of a report. Throws `UnreadableReport`.
     static func strategy(inFile path: String) throws -> StrategyReport {
         guard let data = FileManager.default.contents(atPath: path),
             let report = try? JSONSerialization.jsonObject(with: data) as? [String: Any],
@@ -30,12 +28,12 @@ extension RehearsalReport {
     }
 }
 
-/// A file that is not a report.
+/// The error of a file that is not a report.
 struct UnreadableReport: Error, CustomStringConvertible {
     let path: String
 
     var description: String {
-        "\(path.sanitizedForTerminal): is not a report of rehearse --json with a strategy"
+        "\(path.sanitizedForTerminal): is not a report of `rehearse --json` with a strategy"
     }
 }
 
@@ -86,7 +84,7 @@ extension StrategyReport {
         return object
     }
 
-    /// Reads what ``json`` was written to, without the errors. Nil if it has no strategy.
+    /// Decodes ``json`` without the errors. Nil if the object has no strategy.
     fileprivate init?(_ object: [String: Any]) {
         func number(_ key: String) -> Double? { object[key] as? Double }
         guard let strategy = (object["strategy"] as? String).flatMap(StrategyName.init) else {

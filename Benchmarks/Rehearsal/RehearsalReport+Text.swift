@@ -2,10 +2,10 @@ import Foundation
 import LarderCore
 
 extension RehearsalReport {
-    /// The report for people: a line for each figure, a column for each strategy.
+    /// The report as a table with a line for each figure and a column for each strategy.
     var text: String {
         let iconless = rowsWithoutIcon > 0 ? ", \(rowsWithoutIcon) without an icon" : ""
-        if urls == 0 { return "\(rows.of("row"))\(iconless): there is nothing to rehearse" }
+        if urls == 0 { return "\(rows.of("row"))\(iconless): no icons to rehearse" }
         let settings =
             "\(rows.of("row")), \(visible) visible, \(prefetchAhead) ahead\(iconless)"
             + "; memory limit \(limit)"
@@ -26,8 +26,8 @@ extension RehearsalReport {
         return lines.joined(separator: "\n")
     }
 
-    /// In powers of ten, as all that is compared with it, and in powers of two if it was given so:
-    /// `33.6 MB (32 MiB)`.
+    /// The memory limit in decimal units, like the other sizes. If the value is a multiple of a
+    /// binary unit only, also in that unit: `33.6 MB (32 MiB)`.
     private var limit: String {
         let text = ByteText.describe(Int64(memoryLimit))
         let units = [
@@ -40,18 +40,16 @@ extension RehearsalReport {
     }
 
     private var figures: [(String, [String])] {
-        func row(
-            _ heading: String, _ value: (StrategyReport) -> String
-        ) -> (String, [String]) { (heading, strategies.map(value)) }
-        func count(
-            _ heading: String, _ value: (StrategyReport) -> Int
-        ) -> (String, [String]) { row(heading) { "\(value($0))" } }
-        func bytes(
-            _ heading: String, _ value: (StrategyReport) -> Int64
-        ) -> (String, [String]) { row(heading) { ByteText.describe(value($0)) } }
-        func seconds(
-            _ heading: String, _ value: (StrategyReport) -> Double?
-        ) -> (String, [String]) { row(heading) { value($0).map(Self.brief) ?? "-" } }
+        typealias Row = (String, [String])
+        func count(_ heading: String, _ value: (StrategyReport) -> Int) -> Row {
+            (heading, strategies.map { "\(value($0))" })
+        }
+        func bytes(_ heading: String, _ value: (StrategyReport) -> Int64) -> Row {
+            (heading, strategies.map { ByteText.describe(value($0)) })
+        }
+        func seconds(_ heading: String, _ value: (StrategyReport) -> Double?) -> Row {
+            (heading, strategies.map { value($0).map(Self.brief) ?? "-" })
+        }
         return [
             count("rows shown", \.rows.shown),
             count("  from memory", \.rows.memoryHits),
@@ -68,15 +66,15 @@ extension RehearsalReport {
             bytes("received", \.link.bytes),
             bytes("  wasted", \.link.wastedBytes),
             count("memory warnings", \.warningCount),
-            bytes("most memory of images") { Int64($0.peakHeld) },
-            bytes("most resident memory", \.peakResident),
+            bytes("peak memory of images") { Int64($0.peakHeld) },
+            bytes("peak resident memory", \.peakResident),
             seconds("visible to image, p50") { $0.waits?.p50 },
             seconds("  p95") { $0.waits?.p95 },
             seconds("  p99") { $0.waits?.p99 },
             count("frames", \.frames.count),
             count("  over 16.7 ms", \.frames.frozen),
             seconds("  longest", \.frames.longest),
-            seconds("took", \.seconds),
+            seconds("duration", \.seconds),
         ]
     }
 
@@ -90,7 +88,7 @@ extension RehearsalReport {
 }
 
 extension StrategyReport {
-    /// What is wrong, in lines for people. An interrupt comes first.
+    /// The problems as lines of text. An interruption comes first.
     var complaints: [String] {
         let name = strategy.rawValue
         var lines = isInterrupted ? ["interrupted; incomplete: \(name)"] : []

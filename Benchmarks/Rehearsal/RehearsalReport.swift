@@ -1,17 +1,16 @@
-/// What a rehearsal has shown: a table, a scroll, and each strategy.
+/// The results of a rehearsal for each strategy.
 struct RehearsalReport: Sendable {
-    /// Rows of the table.
     var rows: Int
-    /// Different URLs of icons.
+    /// The number of distinct icon URLs.
     var urls: Int
-    /// Rows without an icon that could be loaded.
+    /// The number of rows without an icon URL.
     var rowsWithoutIcon: Int
-    /// Of these, rows of entries that are wrong.
+    /// The number of these rows whose entries are invalid.
     var badEntries: Int
-    /// The most rows that are visible at a time.
+    /// The maximum number of visible rows.
     var visible: Int
     var prefetchAhead: Int
-    /// Bytes of images at which memory is short.
+    /// The limit of images in memory, in bytes.
     var memoryLimit: Int
     var strategies: [StrategyReport]
 
@@ -30,34 +29,34 @@ struct RehearsalReport: Sendable {
     }
 }
 
-/// What a rehearsal with one strategy has shown.
+/// The results of a rehearsal with one strategy.
 struct StrategyReport: Sendable {
     var strategy: StrategyName
     var rows = RowCounts()
     var link = LinkCounts()
     var frames = FrameTimes()
-    /// From visible to image, in seconds; nil if no row had one.
+    /// The times from visible row to image, in seconds; nil if no row got an image.
     var waits: Waits?
+    /// The first warnings. ``warningCount`` is the number of all.
     var warnings: [MemoryWarning] = []
-    /// How many there were, those that are not listed included.
     var warningCount = 0
     var curve: [MemoryCurve.Point] = []
-    /// The most bytes of images that were held.
+    /// The peak size of images in memory, in bytes.
     var peakHeld = 0
-    /// The most that the process had in memory, in bytes.
+    /// The peak resident memory of the process, in bytes.
     var peakResident: Int64 = 0
-    /// How long it took.
+    /// The duration of the rehearsal.
     var seconds = 0.0
-    /// How much of it the scroll's clock saw.
+    /// The duration of the scroll, on its own clock.
     var scrollSeconds = 0.0
     var isInterrupted = false
-    /// Why icons could not be stored in the cache directory.
+    /// The reason why icons could not be stored in the cache directory.
     var storeFailure: StoreFailure?
 
     init(_ strategy: StrategyName) { self.strategy = strategy }
 
-    /// Whether every image that was wanted was loaded, and no row had another row's. A download may
-    /// have failed for a row that was gone by then, or was only ahead.
+    /// Whether all downloads succeeded and no row had another row's image. Includes downloads for
+    /// rows that had left or were only prefetched.
     var isSound: Bool { rows.wrong == 0 && rows.failed == 0 && link.failures == 0 }
 
     struct StoreFailure: Sendable, Equatable {
@@ -70,23 +69,18 @@ struct StrategyReport: Sendable {
         let p50: Double
         let p95: Double
         let p99: Double
-
-        init(p50: Double, p95: Double, p99: Double) {
-            (self.p50, self.p95, self.p99) = (p50, p95, p99)
-        }
     }
 }
 
-/// A way for an app to get the images of its rows.
 enum StrategyName: String, Sendable, CaseIterable {
-    /// A row's image is downloaded when it appears, on the main thread.
+    /// Downloads on the main thread when a row appears.
     case synchronous
-    /// It is downloaded by a queue, each time that the row appears.
+    /// Downloads with a queue each time a row appears.
     case asynchronous
-    /// The same with all images in a dictionary, which is emptied when memory is short.
+    /// Like `asynchronous`, with all images in a dictionary, which a memory warning empties.
     case memory
-    /// The same, and no image is downloaded twice at a time.
+    /// Like `memory`, with shared downloads of the same image.
     case coalescing
-    /// Larder's: memory within a limit, the cache directory, and rows ahead.
+    /// Larder's `IconLoader`: limited memory, a cache directory and prefetching.
     case sandbox
 }

@@ -7,37 +7,36 @@ import LarderManifest
 import LarderPrefetch
 import Synchronization
 
-/// Scrolls through the icons of a manifest with one strategy, and reports what that takes.
 @main
 struct RehearseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rehearse",
-        abstract: "Scroll through a manifest's icons as an app would, and show what that takes.",
+        abstract: "Simulate how an app scrolls through a manifest's icons, and measure it.",
         discussion: """
-            Each entry is a row of a table, with the first of its icons. A scroll is replayed over \
-            it. Images are really downloaded, cached and kept in memory; only the table is \
-            simulated. There are five strategies to load images by:
+            Each entry is a row of a simulated table, with the first of its icons. Images are \
+            really downloaded, cached and kept in memory. There are five strategies to load \
+            images:
 
-            synchronous: when a row appears, the main thread downloads its image
-            asynchronous: when a row appears, a queue downloads its image
-            memory: the same, and images stay in memory until a memory warning
-            coalescing: the same, and an image is not downloaded twice at a time
-            sandbox: Larder's own; a limited memory cache, a cache directory, rows ahead are \
-            prefetched, and rows that leave are cancelled
+            synchronous: download on the main thread when a row appears
+            asynchronous: download with a queue when a row appears
+            memory: like asynchronous, and keep images in memory until a memory warning
+            coalescing: like memory, and share concurrent downloads of the same image
+            sandbox: Larder's own, with a limited memory cache and a cache directory; it \
+            prefetches upcoming rows and cancels rows that leave
 
-            Without --cache, sandbox begins with an empty cache directory, which is removed at the \
-            end. No other cache is read or written. A download of an icon is tried once.
+            Without --cache, sandbox starts with an empty cache directory, which is removed at the \
+            end. No other cache is read or written. Failed downloads are not retried.
 
             The exit status is 2 if an icon could not be loaded, an entry cannot be used, or a row \
             had another row's image.
             """)
 
-    /// The maximum number of bad entries to name.
-    private static let mostComplaints = 20
+    /// The maximum number of bad entries to report.
+    private static let maximumComplaints = 20
 
     @Argument(
         help: ArgumentHelp(
-            "A manifest file, or - for standard input: all formats that larder reads.",
+            "A manifest in any format that larder reads. - reads standard input.",
             valueName: "manifest"))
     var manifest: String
 
@@ -50,7 +49,7 @@ struct RehearseCommand: AsyncParsableCommand {
     func run() async throws {
         CurlHosts.install()
         do {
-            try await show()
+            try await rehearse()
         } catch let exit as ExitCode {
             throw exit
         } catch let usage as ValidationError {
@@ -61,14 +60,14 @@ struct RehearseCommand: AsyncParsableCommand {
         }
     }
 
-    private func show() async throws {
+    private func rehearse() async throws {
         let others = try output.beside.map(RehearsalReport.strategy(inFile:))
         var badEntries = 0
         let rows = try TableRows.read(
             manifest == "-" ? .standardInput : .file(manifest), try reading.rules
         ) { complaint in
             badEntries += 1
-            if badEntries <= Self.mostComplaints { complain(complaint) }
+            if badEntries <= Self.maximumComplaints { complain(complaint) }
         }
         let hasNothing = rows.urlCount == 0
         let trace = hasNothing ? ScrollTrace([]) : try scroll.trace(rows: rows.count)
@@ -78,20 +77,19 @@ struct RehearseCommand: AsyncParsableCommand {
         if !hasNothing { reports.append(try await rehearse(rows, trace, interruption)) }
         try conclude(
             RehearsalReport(
-                rows, badEntries: badEntries, visible: trace.mostVisible,
+                rows, badEntries: badEntries, visible: trace.maximumVisible,
                 prefetchAhead: scroll.prefetchAhead, memoryLimit: Int(strategy.memoryLimit),
                 strategies: hasNothing ? [] : others + reports),
             of: reports.first, interruption)
     }
 
-    /// Fails as a prefetch does if there is no cache directory and none can be made, because a
-    /// rehearsal that stores nothing would not find out. An existing one may be on a read-only
-    /// medium.
+    /// Creates the cache directory if it does not exist, because a rehearsal that stores no icon
+    /// would not report an unusable path. An existing directory may be read-only.
     private func makeCache() throws {
         guard let path = strategy.cache else { return }
         var status = stat()
-        let isThere = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-        if !isThere { try Cache.create(at: path).close() }
+        let exists = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+        if !exists { try Cache.create(at: path).close() }
     }
 
     private func rehearse(
@@ -110,7 +108,9 @@ struct RehearseCommand: AsyncParsableCommand {
         return await rehearsal.run()
     }
 
-    /// - Parameter own: the report of this process; the others were read from files.
+    /// Prints the report, draws the chart, and throws the exit status.
+    ///
+    /// - Parameter own: The results of this process. The others were read from files.
     private func conclude(
         _ report: RehearsalReport, of own: StrategyReport?, _ interruption: Interruption
     ) throws {
@@ -154,11 +154,12 @@ struct RehearseCommand: AsyncParsableCommand {
     }
 }
 
-/// The first interrupt or termination ends the rehearsal early, the second one the process.
+/// A handler of SIGINT and SIGTERM. The first signal ends the rehearsal early, the second one ends
+/// the process.
 final class Interruption: Sendable {
     private let first = Mutex<Int32?>(nil)
 
-    /// The first signal; nil if none came.
+    /// The first signal, if any.
     var signal: Int32? { first.withLock { $0 } }
 
     /// Calls `cancel` for the first signal.
@@ -173,7 +174,7 @@ final class Interruption: Sendable {
                 }
                 if !isFirst { _exit(128 + number) }
                 cancel()
-                // The source lives as long as its handler.
+                // The handler retains its source.
                 _ = source
             }
             source.resume()

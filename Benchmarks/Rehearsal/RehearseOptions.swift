@@ -4,57 +4,55 @@ import LarderCore
 import LarderHTTP
 import LarderManifest
 
-/// How the table is scrolled.
 struct ScrollOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            How to scroll: slow, half a screen a second; fling, by flings; there-and-back, two \
-            screens a second; jump, to 20 places, twice. (default: there-and-back)
+            The scroll pattern: slow (half a screen per second), fling (decelerating), \
+            there-and-back (two screens per second) or jump (to 20 positions, twice). (default: \
+            there-and-back)
             """, valueName: "pattern"))
     var scroll: ScrollPattern?
 
     @Option(
         help: ArgumentHelp(
             """
-            Replay the scroll of this file: JSON Lines of {"time": seconds, "first": row, \
-            "visible": rows}, with rows counted from 0.
+            Replay the scroll in this file: JSON Lines of {"time": seconds, "first": row, \
+            "visible": rows}. Rows are numbered from 0.
             """, valueName: "file"))
     var trace: String?
 
     @Option(
         help: ArgumentHelp(
-            "How many rows --scroll shows at once; a trace says so itself. (default: 12)",
-            valueName: "n"))
+            "Number of visible rows with --scroll. (default: 12)", valueName: "n"))
     var rowsVisible: Int?
 
     @Option(
         help: ArgumentHelp(
-            "How many rows ahead the strategy sandbox prefetches.", valueName: "n"))
+            "Number of upcoming rows that the sandbox strategy prefetches.", valueName: "n"))
     var prefetchAhead = 24
 
     @Option(
         help: ArgumentHelp(
-            """
-            Scroll at this multiple of real time, for example 10 or 0.5. (default: 1)
-            """, valueName: "factor"))
+            "Scroll at this multiple of real time, for example 10 or 0.5. (default: 1)",
+            valueName: "factor"))
     var speed: Double?
 
     @Flag(
         help: """
-            Scroll on only when all visible rows have their images, as fast as that goes. Counts \
-            then depend on no time.
+            Continue scrolling only when all visible rows have their images, without waiting for \
+            the clock. This makes counts independent of time.
             """)
     var waitForImages = false
 
     func validate() throws {
-        if trace == "" { throw ValidationError("--trace needs the name of a file.") }
+        if trace == "" { throw ValidationError("--trace needs a file name.") }
         if trace != nil, scroll != nil {
-            throw ValidationError("--trace and --scroll exclude each other.")
+            throw ValidationError("--trace cannot be used with --scroll.")
         }
         if trace != nil, rowsVisible != nil {
             throw ValidationError(
-                "--trace and --rows-visible exclude each other: a trace says how many are visible.")
+                "--trace cannot be used with --rows-visible: a trace has its own number of rows.")
         }
         let most = ScrollTraceReader.maximumVisible
         if let rowsVisible, !(1...most).contains(rowsVisible) {
@@ -67,7 +65,7 @@ struct ScrollOptions: ParsableArguments {
             throw ValidationError("--speed must be from 0.01 to 1000.")
         }
         if waitForImages, speed != nil {
-            throw ValidationError("--wait-for-images and --speed exclude each other.")
+            throw ValidationError("--wait-for-images cannot be used with --speed.")
         }
     }
 
@@ -85,18 +83,15 @@ struct ScrollOptions: ParsableArguments {
 
 extension ScrollPattern: ExpressibleByArgument {}
 
-/// How a rehearsed app gets its images, and what it is short of.
 struct StrategyOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The strategy to load images by.", valueName: "name"))
+    @Option(help: ArgumentHelp("How to load images.", valueName: "name"))
     var strategy = StrategyName.sandbox
 
     @Option(
-        name: .customLong("cache"),
         help: ArgumentHelp(
             """
-            Let the strategy sandbox read icons from this cache directory, and add those that it \
-            downloads; $LARDER_CACHE is not used. (default: an empty one, which is removed at \
-            the end)
+            Cache directory of the sandbox strategy, which reads icons from it and adds downloaded \
+            ones. $LARDER_CACHE is ignored. (default: a temporary directory)
             """,
             valueName: "dir"))
     var cache: String?
@@ -104,31 +99,32 @@ struct StrategyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Raise a memory warning when images take this much memory. sandbox keeps at most three \
-            quarters of it in its memory cache. (default: 32MiB)
+            Raise a memory warning when images take this much memory. The memory cache of sandbox \
+            is limited to three quarters of it. (default: 32MiB)
             """, valueName: "size"),
         transform: { try Quantity.bytes($0) })
     var memoryLimit = 33_554_432.0
 
     @Option(
         help: ArgumentHelp(
-            "Wait this long before each download: 40ms, 1s. (default: 0)", valueName: "time"),
+            "Wait this long before each download, for example 40ms or 1s. (default: 0)",
+            valueName: "time"),
         transform: { try Quantity.seconds($0) })
     var latency = 0.0
 
     @Option(
         help: ArgumentHelp(
             """
-            Simulate a line over which all icons together receive this much in a second: 500kB/s, \
-            2MiB/s. The bytes are held back when they have been received.
+            Limit all downloads together to this rate, for example 500kB/s or 2MiB/s. Received \
+            bytes are delayed accordingly.
             """, valueName: "size/s"),
         transform: { try Quantity.bytes($0.hasSuffix("/s") ? String($0.dropLast(2)) : $0) })
     var bandwidth: Double?
 
     func validate() throws {
-        if cache == "" { throw ValidationError("--cache needs the name of a directory.") }
+        if cache == "" { throw ValidationError("--cache needs a directory name.") }
         if cache != nil, strategy != .sandbox {
-            throw ValidationError("--cache is for the strategy sandbox.")
+            throw ValidationError("--cache can only be used with --strategy sandbox.")
         }
         guard memoryLimit >= 1024 else {
             throw ValidationError("--memory-limit must be at least 1KiB.")
@@ -146,7 +142,6 @@ struct StrategyOptions: ParsableArguments {
 
 extension StrategyName: ExpressibleByArgument {}
 
-/// Where a manifest has its entries, as for `larder prefetch`.
 struct ReadingOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Resolve relative icon URLs against this URL.", valueName: "url"))
     var baseURL: String?
@@ -154,16 +149,16 @@ struct ReadingOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Where the entries are, such as feed.results. By default, the manifest's shape decides.
+            Path of the entries, for example feed.results. (default: detected from the manifest)
             """, valueName: "path"))
     var entries: String?
 
-    @Option(help: ArgumentHelp("Where an entry's name is.", valueName: "path"))
+    @Option(help: ArgumentHelp("Path of the name in an entry.", valueName: "path"))
     var nameKey: String?
 
     @Option(
         help: ArgumentHelp(
-            "Where an entry's icons are, such as logo or icons[*].src. May be repeated.",
+            "Path of the icons in an entry, for example logo or icons[*].src. Can be repeated.",
             valueName: "path"))
     var iconKey: [String] = []
 
@@ -178,7 +173,7 @@ struct ReadingOptions: ParsableArguments {
             var rules = ManifestRules(baseURL: base ?? nil)
             rules.entries = try entries.map { try Self.path($0, of: "--entries") }
             if rules.entries?.isFilter == true {
-                throw ValidationError("--entries takes no filter ([?…]).")
+                throw ValidationError("--entries cannot contain a filter ([?…]).")
             }
             rules.nameKey = try nameKey.map { try Self.path($0, of: "--name-key") }
             rules.iconKeys = try iconKey.map { try Self.path($0, of: "--icon-key") }
@@ -191,26 +186,26 @@ struct ReadingOptions: ParsableArguments {
             return try ManifestPath(text)
         } catch {
             throw ValidationError(
-                "\(option) is not a path, such as feed.results or icons[*].src: \(error).")
+                "\(option) needs a path, for example feed.results or icons[*].src: \(error).")
         }
     }
 }
 
-/// How icons are downloaded.
 struct NetworkOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Run at most this many downloads at once.", valueName: "n"))
+    @Option(help: ArgumentHelp("Maximum number of concurrent downloads.", valueName: "n"))
     var maxConcurrent = 16
 
     @Option(
         help: ArgumentHelp(
-            "Send at most this many requests at once to one scheme, host and port.",
-            valueName: "n"))
+            "Maximum number of concurrent requests to one scheme, host and port.", valueName: "n"))
     var maxPerHost = 6
 
     @Option(
         help: ArgumentHelp(
-            "Give up a download below 100 bytes per second for this long: 20s, 2m. (default: 30s)",
-            valueName: "time"),
+            """
+            Cancel a download after this time below 100 bytes per second, for example 20s or 2m. \
+            (default: 30s)
+            """, valueName: "time"),
         transform: { try Quantity.seconds($0) })
     var stallTimeout = 30.0
 
@@ -238,12 +233,10 @@ struct NetworkOptions: ParsableArguments {
     }
 }
 
-/// What is shown in the end.
 struct OutputOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Draw memory over time, with its limit and warnings, into this file, as SVG.",
-            valueName: "file.svg"))
+            "Write a chart of memory over time to this SVG file.", valueName: "file.svg"))
     var chart: String?
 
     @Flag(help: "Print the report as one JSON object.")
@@ -251,20 +244,18 @@ struct OutputOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            """
-            Also show the strategies of this report, which --json printed before. May be repeated.
-            """, valueName: "report.json"))
+            "Also show the strategies of this earlier --json report. Can be repeated.",
+            valueName: "report.json"))
     var beside: [String] = []
 
     func validate() throws {
-        // Also "": a variable that is not set, in a script.
         if let chart, !chart.lowercased().hasSuffix(".svg") {
-            throw ValidationError("The file of --chart must end in .svg: '\(chart)' does not.")
+            throw ValidationError("--chart needs a file name that ends in .svg, not '\(chart)'.")
         }
     }
 }
 
-/// Numbers with units, as `larder` reads them.
+/// A parser of numbers with units, in the syntax of `larder`.
 enum Quantity {
     static func bytes(_ text: String) throws -> Double {
         var units: [String: Double] = ["": 1, "b": 1]
@@ -274,13 +265,13 @@ enum Quantity {
             units[letter + "b"] = pow(1000, exponent)
             units[letter + "ib"] = pow(1024, exponent)
         }
-        return try read(text, units, "a size, such as 500k, 500MB (10^6) or 500MiB (2^20)")
+        return try read(text, units, "a size, for example 500k, 500MB (10^6) or 500MiB (2^20)")
     }
 
     static func seconds(_ text: String) throws -> Double {
         try read(
             text, ["": 1, "ms": 0.001, "s": 1, "m": 60, "h": 3600],
-            "a time, such as 40ms, 1.5s or 2m")
+            "a time, for example 40ms, 1.5s or 2m")
     }
 
     private static func read(
@@ -288,9 +279,9 @@ enum Quantity {
     ) throws -> Double {
         let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         let unit = units[text.dropFirst(number.count).lowercased()]
-        // Up to here, every whole number of bytes is a `Double`.
+        // Below 2^53, a `Double` represents every integer.
         guard let value = Double(number), let unit, value * unit < 0x1p53 else {
-            throw ValidationError("it is \(form)")
+            throw ValidationError("the value must be \(form)")
         }
         return value * unit
     }

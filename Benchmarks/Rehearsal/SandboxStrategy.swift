@@ -2,8 +2,8 @@ import Foundation
 import LarderCache
 import LarderIcons
 
-/// Larder's own: an ``IconLoader`` over memory, the cache directory and the network. Visible rows
-/// have the highest priority, rows ahead are had ready, and rows that leave are cancelled.
+/// A strategy that uses an ``IconLoader``. Visible rows have the highest priority, upcoming rows are
+/// prefetched, and loads of rows that leave are cancelled.
 final class SandboxStrategy: LoadingStrategy {
     private let screen: TableScreen
     private let inbox: Inbox
@@ -11,7 +11,7 @@ final class SandboxStrategy: LoadingStrategy {
     private let cache: IconCache
     private let loader: IconLoader
     private let temporary: ScratchDirectory?
-    /// By appearance.
+    /// The loads in progress, by the appearance of the row.
     private var tasks: [Int: IconTask] = [:]
     private var ahead = 0..<0
 
@@ -24,7 +24,7 @@ final class SandboxStrategy: LoadingStrategy {
         memory = MemoryCache(costLimit: options.cacheCostLimit, pressure: pressure)
         let prefix = "larder-rehearsal"
         temporary = options.directory == nil ? try? ScratchDirectory(named: prefix) : nil
-        // If none can be made, the cache cannot be made either, and says why.
+        // Without a temporary directory, creating the cache fails with an error message.
         let directory =
             options.directory ?? temporary.map { URL(fileURLWithPath: $0.path) }
             ?? FileManager.default.temporaryDirectory.appendingPathComponent(prefix)
@@ -43,20 +43,17 @@ final class SandboxStrategy: LoadingStrategy {
             let image = LoadedImage(url: request.url, data: entry.data)
             return screen.put(image, from: .memory, in: request.cell)
         }
-        tasks[request.appearance] = loader.load(request.url, priority: .veryHigh) {
-            [inbox] state in
-            inbox.post(Arrival(request, state))
+        tasks[request.appearance] = loader.load(request.url, priority: .veryHigh) { [inbox] in
+            inbox.post(Arrival(request, $0))
         }
     }
 
-    func leave(_ request: RowRequest) {
-        tasks.removeValue(forKey: request.appearance)?.cancel()
-    }
+    func leave(_ request: RowRequest) { tasks.removeValue(forKey: request.appearance)?.cancel() }
 
     func prefetch(_ rows: Range<Int>) {
         let before = ahead
         ahead = rows
-        // By URL: another row that is still ahead may have the same.
+        // Compared by URL, because several rows may have the same.
         let wanted = Set(rows.compactMap(url))
         loader.prefetch(rows.filter { !before.contains($0) }.compactMap(url))
         loader.stopPrefetching(before.compactMap(url).filter { !wanted.contains($0) })
@@ -76,7 +73,7 @@ final class SandboxStrategy: LoadingStrategy {
         tasks.values.forEach { $0.cancel() }
         prefetch(0..<0)
         return { [cache, loader, temporary] in
-            // What has been fetched is still being stored, and would make the directory anew.
+            // Icons that are still being stored would create the directory again.
             while loader.workCount > 0 { try? await Task.sleep(for: .milliseconds(1)) }
             await cache.flush()
             temporary?.remove()

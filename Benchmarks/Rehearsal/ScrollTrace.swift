@@ -1,48 +1,44 @@
 import Foundation
 
-/// A scroll through a table: its events in the order of their times.
+/// A scroll through a table.
 struct ScrollTrace: Sendable, Equatable {
+    /// The events in the order of their times.
     let events: [ScrollEvent]
 
-    /// - Parameter events: at least one, in the order of their times.
     init(_ events: [ScrollEvent]) { self.events = events }
 
-    /// The most rows that are visible at a time.
-    var mostVisible: Int { events.map(\.visible).max() ?? 0 }
+    /// The maximum number of visible rows.
+    var maximumVisible: Int { events.map(\.visible).max() ?? 0 }
 }
 
-/// What a table view shows from some moment on.
+/// A change of the visible rows.
 struct ScrollEvent: Sendable, Equatable {
-    /// Seconds since the scroll began.
+    /// Seconds since the beginning of the scroll.
     var time: Double
-    /// The row at the top.
+    /// The index of the first visible row.
     var first: Int
-    /// How many rows are visible.
+    /// The number of visible rows.
     var visible: Int
 
-    /// The rows that are visible of a table with that many.
+    /// Returns the visible rows in a table with `count` rows.
     func rows(of count: Int) -> Range<Int> {
         let first = min(first, count)
         return first..<first + min(visible, count - first)
     }
 }
 
-/// A scroll that needs no file.
+/// A predefined scroll.
 enum ScrollPattern: String, Sendable, CaseIterable {
-    /// From the first row to the last, half a screen a second.
+    /// From the first row to the last at half a screen per second.
     case slow
-    /// To the last row by flings, each ten screens a second at first, until friction ends it.
+    /// To the last row with flings that start at ten screens per second and decelerate.
     case fling
-    /// To the last row and back, two screens a second.
+    /// To the last row and back at two screens per second.
     case thereAndBack = "there-and-back"
-    /// To twenty places all over the table, a second at each, and to the same ones again.
+    /// To twenty positions across the table, one per second, and then to the same ones again.
     case jump
 
-    /// The scroll through a table.
-    ///
-    /// - Parameters:
-    ///   - rows: how many rows it has.
-    ///   - visible: how many are visible at a time.
+    /// Returns the scroll through a table with `rows` rows.
     func trace(rows: Int, visible: Int) -> ScrollTrace {
         let last = max(0, rows - visible)
         let screen = Double(visible)
@@ -60,7 +56,7 @@ enum ScrollPattern: String, Sendable, CaseIterable {
         case .fling:
             return ScrollTrace(Self.flings(to: last, screen: screen).map(event))
         case .jump:
-            // Multiples of the golden ratio lie evenly spread, however many they are.
+            // Multiples of the golden ratio, modulo 1, are evenly spread.
             let places = (0..<20).map { number in
                 let share = (Double(number) * 0.618_033_988_75)
                     .truncatingRemainder(dividingBy: 1)
@@ -70,11 +66,11 @@ enum ScrollPattern: String, Sendable, CaseIterable {
         }
     }
 
-    /// The time and the first row whenever that is another one.
+    /// Returns the time and the first row of each change.
     private static func flings(to last: Int, screen: Double) -> [(Double, Int)] {
         let frame = 1 / 60.0
-        // A table view's normal deceleration: what is left of the speed after each millisecond is
-        // 0.998 of it, so 0.967 after a frame.
+        // The normal deceleration of a table view multiplies the speed by 0.998 per millisecond, so
+        // by 0.967 per frame.
         let friction = 0.9672
         var events: [(Double, Int)] = [(0, 0)]
         var (time, place, speed, first) = (0.0, 0.0, 10 * screen, 0)
@@ -83,7 +79,7 @@ enum ScrollPattern: String, Sendable, CaseIterable {
             place += speed * frame
             speed *= friction
             if speed < screen / 10 {
-                // The finger comes back.
+                // The next fling begins after half a second.
                 time += 0.5
                 speed = 10 * screen
             }
@@ -97,9 +93,9 @@ enum ScrollPattern: String, Sendable, CaseIterable {
     }
 }
 
-/// Reads a trace: JSON Lines, each `{"time": seconds, "first": row, "visible": rows}`.
+/// A reader of traces, which are JSON Lines of `{"time": seconds, "first": row, "visible": rows}`.
 ///
-/// Rows are counted from 0. Other members are passed over, and so are blank lines.
+/// Rows are numbered from 0. Other members and blank lines are ignored.
 struct ScrollTraceReader {
     static let maximumBytes = 64 << 20
     static let maximumEvents = 1_000_000
@@ -119,15 +115,12 @@ struct ScrollTraceReader {
     private let name: String
     private let rows: Int
 
-    /// - Parameters:
-    ///   - name: the file's name, for messages.
-    ///   - rows: how many rows there are to scroll through.
+    /// - Parameter rows: The number of rows of the table.
     init(name: String, rows: Int) {
         self.name = name
         self.rows = rows
     }
 
-    /// Reads the file of that name.
     func readFile() throws(ScrollTraceError) -> ScrollTrace {
         guard !name.utf8.contains(0), let file = fopen(name, "re") else {
             let reason = name.utf8.contains(0) ? EINVAL : errno
@@ -141,7 +134,7 @@ struct ScrollTraceReader {
             let count = fread(&buffer, 1, buffer.count, file)
             bytes += buffer[..<count]
             guard bytes.count <= Self.maximumBytes else {
-                throw ScrollTraceError(name, "has more than \(Self.maximumBytes >> 20) MiB")
+                throw ScrollTraceError(name, "is larger than \(Self.maximumBytes >> 20) MiB")
             }
             if count == buffer.count { continue }
             guard ferror(file) == 0 else {
@@ -152,7 +145,6 @@ struct ScrollTraceReader {
         }
     }
 
-    /// Reads bytes.
     func read(_ bytes: [UInt8]) throws(ScrollTraceError) -> ScrollTrace {
         var events: [ScrollEvent] = []
         var number = 0
@@ -161,18 +153,18 @@ struct ScrollTraceReader {
             if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
             guard events.count < Self.maximumEvents else {
                 throw ScrollTraceError(
-                    name, line: number, "there are more than \(Self.maximumEvents) events")
+                    name, line: number, "a trace can have at most \(Self.maximumEvents) events")
             }
             let event = try event(line, number)
             if let last = events.last, event.time < last.time {
                 throw ScrollTraceError(
                     name, line: number,
-                    "'time' is \(event.time), after \(last.time): it must not decrease")
+                    "'time' decreases from \(last.time) to \(event.time)")
             }
             events.append(event)
         }
         guard !events.isEmpty else {
-            throw ScrollTraceError(name, "there is no event in it, expected \(Self.form) in lines")
+            throw ScrollTraceError(name, "has no events, expected lines of \(Self.form)")
         }
         return ScrollTrace(events)
     }
@@ -184,7 +176,7 @@ struct ScrollTraceReader {
             ScrollTraceError(name, line: number, reason)
         }
         guard bytes.count <= Self.maximumLineBytes else {
-            throw refusal("has more than \(Self.maximumLineBytes) bytes")
+            throw refusal("is longer than \(Self.maximumLineBytes) bytes")
         }
         let line: Line
         do {
@@ -193,16 +185,13 @@ struct ScrollTraceReader {
             throw refusal("\(Self.reason(error)), expected \(Self.form)")
         }
         guard line.time >= 0, line.time <= Self.maximumTime else {
-            throw refusal("'time' is not from 0 to \(Int(Self.maximumTime)) seconds")
+            throw refusal("'time' must be from 0 to \(Int(Self.maximumTime)) seconds")
         }
         guard let visible = Int(exactly: line.visible),
             (1...Self.maximumVisible).contains(visible)
-        else { throw refusal("'visible' is not a whole number from 1 to \(Self.maximumVisible)") }
-        guard let first = Int(exactly: line.first), first >= 0 else {
-            throw refusal("'first' is not a whole number, the number of a row from 0 on")
-        }
-        guard first < rows else {
-            throw refusal("'first' is \(first), and there are \(rows.of("row")), from 0 on")
+        else { throw refusal("'visible' must be an integer from 1 to \(Self.maximumVisible)") }
+        guard let first = Int(exactly: line.first), (0..<rows).contains(first) else {
+            throw refusal("'first' must be an integer from 0 to \(rows - 1)")
         }
         return ScrollEvent(time: line.time, first: first, visible: visible)
     }
@@ -222,13 +211,12 @@ struct ScrollTraceReader {
     }
 }
 
-/// Why a file cannot be read as a trace of a scroll.
+/// The error of a file that cannot be read as a trace.
 struct ScrollTraceError: Error, Equatable, CustomStringConvertible {
-    /// Whether there is no file to read, or none that may be.
+    /// Whether the file cannot be opened or read.
     let isMissing: Bool
-    /// The file's name, as given.
     let source: String
-    /// The first line is 1; nil if the whole is wrong.
+    /// The line number, starting at 1; nil for errors of the whole file.
     let line: Int?
     let reason: String
 
@@ -239,7 +227,7 @@ struct ScrollTraceError: Error, Equatable, CustomStringConvertible {
         self.reason = reason
     }
 
-    /// File, line and reason, as in `fling.jsonl: line 17: 'first' is negative`; safe to print.
+    /// The file, line and reason, safe to print: `fling.jsonl: line 17: is not JSON, expected …`.
     var description: String {
         [source.sanitizedForTerminal, line.map { "line \($0)" }, reason].compactMap(\.self)
             .joined(separator: ": ")

@@ -3,26 +3,25 @@ import LarderIcons
 import LarderPrefetch
 import Synchronization
 
-/// A fetcher behind a line with a latency and a bandwidth, which counts what goes over it.
+/// A fetcher that simulates the latency and bandwidth of a network link, and counts the traffic.
 ///
-/// Each request waits for the latency, then the icon is fetched, and then its bytes wait for their
-/// share of the line. Without latency and bandwidth it only counts.
+/// Each request waits for the latency, fetches the icon, and then waits until its bytes would have
+/// arrived. Without latency and bandwidth, the fetcher only counts.
 final class SimulatedLink<LinkClock: Clock>: IconFetcher
 where LinkClock.Duration == Duration {
     private let fetcher: any IconFetcher
     private let latency: Duration
     private let clock: LinkClock
     private let start: LinkClock.Instant
-    /// Nil if there is as much as comes.
+    /// Nil for no limit.
     private let bandwidth: Mutex<Bandwidth?>
     private let ledger: LinkLedger
     private let identities: ImageIdentities
 
     /// - Parameters:
-    ///   - fetcher: gets the icons.
-    ///   - latency: how long each request takes before its first byte, beside what it takes anyway.
-    ///     Default: none.
-    ///   - bytesPerSecond: what all transfers together may receive. Default: nil, as much as comes.
+    ///   - fetcher: The fetcher that downloads the icons.
+    ///   - latency: The additional latency of each request. Default: none.
+    ///   - bytesPerSecond: The bandwidth of all transfers together. Default: nil, no limit.
     init(
         _ fetcher: any IconFetcher, latency: Duration = .zero, bytesPerSecond: Int64? = nil,
         clock: LinkClock = ContinuousClock(), ledger: LinkLedger, identities: ImageIdentities
@@ -81,65 +80,59 @@ extension LinkCounts.Failure {
     }
 }
 
-/// A line that all transfers share: each piece takes its time on it, one after another.
+/// A link that transfers share. It sends one piece after another.
 struct Bandwidth {
-    /// What one transfer sends before the others have their turn.
+    /// The number of bytes that a transfer sends before other transfers can send.
     static let piece = 16 << 10
 
     private let bytesPerSecond: Double
-    /// When the line is free, since the beginning.
+    /// The time at which the link becomes free, since the start.
     private var free = Duration.zero
 
     init(bytesPerSecond: Int64) { self.bytesPerSecond = Double(max(1, bytesPerSecond)) }
 
-    /// Takes the line for so many bytes.
-    ///
-    /// - Returns: when the last of them arrives.
+    /// Reserves the link for some bytes. Returns the time at which the last byte arrives.
     mutating func book(_ bytes: Int, at now: Duration) -> Duration {
         free = max(free, now) + .seconds(Double(bytes) / bytesPerSecond)
         return free
     }
 }
 
-/// What went over a link.
+/// The traffic of a link.
 struct LinkCounts: Sendable, Equatable {
-    /// Fetches that were begun.
+    /// Started fetches.
     var requests = 0
-    /// Those that came to their bytes.
+    /// Completed fetches.
     var downloads = 0
-    /// Of these, those of a URL that had been downloaded before.
+    /// Completed fetches of a URL that had been downloaded before.
     var repeatedDownloads = 0
-    /// Fetches that failed.
+    /// Failed fetches.
     var failures = 0
     /// Fetches that were cancelled before their last byte.
     var cancelled = 0
-    /// Bytes of bodies that came, those of cancelled fetches included, and of failed ones not.
+    /// The received bytes of bodies, including cancelled fetches, but not failed ones.
     var bytes: Int64 = 0
-    /// Bytes that came of fetches that were then cancelled.
+    /// The received bytes of cancelled fetches.
     var wastedBytes: Int64 = 0
 
-    /// Why the first one failed.
     var firstFailure: Failure?
 
     struct Failure: Sendable, Equatable {
-        /// As `larder prefetch` has it, such as `http-404`.
+        /// A code of `larder prefetch`, for example `http-404`.
         let code: String
-        /// URL and reason; safe to print.
+        /// The URL and the reason, safe to print.
         let message: String
     }
 
-    init() {}
-
-    /// Fetches that have not ended.
-    var underWay: Int { requests - downloads - failures - cancelled }
+    var inProgress: Int { requests - downloads - failures - cancelled }
 }
 
-/// Counts what goes over a link, and knows which URLs were downloaded.
+/// The counters of a link, and the set of downloaded URLs.
 final class LinkLedger: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `condition`.
     private let condition = NSCondition()
     private var current = LinkCounts()
-    /// By the number of a URL.
+    /// By ``TableRows/number(of:)``.
     private var isDownloaded: [Bool]
     private let rows: TableRows
 
@@ -148,14 +141,13 @@ final class LinkLedger: @unchecked Sendable {
         isDownloaded = Array(repeating: false, count: rows.urlCount)
     }
 
-    /// What went over the link so far.
     var counts: LinkCounts { condition.withLock { current } }
 
-    /// The same once nothing is under way, if that is so within some seconds.
-    func finalCounts(patience: TimeInterval = 5) -> LinkCounts {
-        let deadline = Date(timeIntervalSinceNow: patience)
+    /// Waits until no fetch is in progress, at most five seconds, and returns the counts.
+    func finalCounts() -> LinkCounts {
+        let deadline = Date(timeIntervalSinceNow: 5)
         return condition.withLock {
-            while current.underWay > 0, condition.wait(until: deadline) {}
+            while current.inProgress > 0, condition.wait(until: deadline) {}
             return current
         }
     }
@@ -191,20 +183,19 @@ final class LinkLedger: @unchecked Sendable {
     private func end(_ count: (inout LinkCounts) -> Void) {
         condition.withLock {
             count(&current)
-            if current.underWay == 0 { condition.broadcast() }
+            if current.inProgress == 0 { condition.broadcast() }
         }
     }
 }
 
-/// What the image of each URL looks like, so that another row's image is known as one whoever hands
-/// it over.
+/// Fingerprints of the image of each URL, to detect images of other rows.
 final class ImageIdentities: Sendable {
     private static let unknown: UInt64 = 0
-    /// Its server sends another image each time.
+    /// The server sent different images for the URL.
     private static let several: UInt64 = 1
 
     private let rows: TableRows
-    /// By the number of a URL.
+    /// By ``TableRows/number(of:)``.
     private let prints: Mutex<[UInt64]>
 
     init(_ rows: TableRows) {
@@ -212,7 +203,7 @@ final class ImageIdentities: Sendable {
         prints = Mutex(Array(repeating: Self.unknown, count: rows.urlCount))
     }
 
-    /// Notes what has come over the link for a URL.
+    /// Records a downloaded image of a URL.
     func note(_ data: Data, of url: String) {
         guard let number = rows.number(of: url) else { return }
         let print = Self.print(of: data)
@@ -222,8 +213,8 @@ final class ImageIdentities: Sendable {
         }
     }
 
-    /// Whether this may be the image of the URL. What was not downloaded is taken for it when it is
-    /// first seen.
+    /// Whether this may be the image of the URL. The first image of a URL that was not downloaded
+    /// is accepted.
     func accept(_ data: Data, of url: String) -> Bool {
         guard let number = rows.number(of: url) else { return false }
         let print = Self.print(of: data)
@@ -233,7 +224,8 @@ final class ImageIdentities: Sendable {
         }
     }
 
-    /// Of the length and both ends: the whole would take the main thread's time.
+    /// Returns a fingerprint of the length and both ends. Hashing all bytes would block the main
+    /// thread for too long.
     private static func print(of data: Data) -> UInt64 {
         var print = UInt64(data.count)
         func add(_ part: Data) {

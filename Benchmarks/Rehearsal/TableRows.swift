@@ -1,20 +1,20 @@
 import Foundation
 import LarderManifest
 
-/// The rows of a table: the URL of each entry's icon, in the order of the manifests.
+/// The icon URLs of a table's rows, in the order of the manifest.
 ///
-/// All URLs lie in one buffer, and what is to be counted for each URL has its place from the
-/// beginning, so that a rehearsal of a million rows takes no more memory in the end than at first.
+/// All URLs are in one buffer, and URLs are numbered before the scroll. So the memory for a million
+/// rows does not grow during a rehearsal.
 struct TableRows: Sendable {
     private var text: [UInt8] = []
-    /// Where each row's URL ends; it begins where the last one does.
+    /// The end of each row's URL in ``text``. The URL begins at the previous end.
     private var ends: [Int] = []
-    /// Digests of all URLs, ascending, each once; for ``number(of:)``.
+    /// The distinct digests of all URLs, in ascending order.
     private var digests: [UInt64] = []
 
     init() {}
 
-    /// - Parameter urls: nil for an entry without an icon that could be loaded.
+    /// - Parameter urls: A nil element is a row without an icon URL.
     init(_ urls: some Sequence<String?>) {
         urls.forEach { add($0) }
         number()
@@ -25,12 +25,9 @@ struct TableRows: Sendable {
         ends.append(text.count)
     }
 
-    /// Numbers the URLs, once all are there.
+    /// Numbers the distinct URLs. Call this after the last ``add(_:)``.
     mutating func number() {
-        var all: [UInt64] = []
-        for row in ends.indices {
-            if let digest = digest(of: row) { all.append(digest) }
-        }
+        var all = ends.indices.compactMap { digest(of: $0) }
         all.sort()
         digests = []
         for digest in all where digest != digests.last { digests.append(digest) }
@@ -38,19 +35,18 @@ struct TableRows: Sendable {
 
     var count: Int { ends.count }
 
-    /// How many different URLs there are.
+    /// The number of distinct URLs.
     var urlCount: Int { digests.count }
 
-    /// How many rows have no icon.
+    /// The number of rows without an icon URL.
     var withoutIcon: Int { ends.indices.count { bytes(of: $0).isEmpty } }
 
-    /// The URL of a row's icon; nil if it has none.
     subscript(row: Int) -> String? {
         let bytes = bytes(of: row)
         return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The number of a row's URL, from 0 on; rows of one URL have the same. Nil of all others.
+    /// Returns the number of a URL, from 0 to `urlCount - 1`, or nil if no row has the URL.
     func number(of url: String) -> Int? {
         let digest = Self.digest(url.utf8)
         var (low, high) = (0, digests.count)
@@ -70,20 +66,18 @@ struct TableRows: Sendable {
         return bytes.isEmpty ? nil : Self.digest(bytes)
     }
 
-    /// FNV-1a, of 64 bits.
+    /// Returns the 64-bit FNV-1a hash.
     private static func digest(_ bytes: some Sequence<UInt8>) -> UInt64 {
         bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
 }
 
 extension TableRows {
-    /// The entries of a manifest: a row for each, with the first of its icons.
+    /// Reads a manifest. Each entry is a row with the first of its icons. Throws the errors of
+    /// `ManifestReader.read`.
     ///
-    /// - Parameters:
-    ///   - source: where the manifest is.
-    ///   - rules: how it is read.
-    ///   - complain: called for each entry that is wrong, with what is; it is a row without icon.
-    /// - Throws: as `ManifestReader.read`.
+    /// - Parameter complain: Called with a message for each invalid entry, which becomes a row
+    ///   without an icon.
     static func read(
         _ source: ManifestSource, _ rules: ManifestRules, complain: (String) -> Void
     ) throws -> TableRows {
@@ -91,14 +85,13 @@ extension TableRows {
         let summary = try ManifestReader(source: source, rules: rules).read { item in
             guard item.icon == 1 else { return }
             switch item.result {
-            // As an app has it: `URL` percent-encodes more than libcurl does.
+            // An app uses the spelling of `URL`, which percent-encodes more than libcurl does.
             case .entry(let entry): rows.add(URL(string: entry.icon.string)?.absoluteString)
             case .inline, .skipped: rows.add(nil)
             case .failed(let error):
                 rows.add(nil)
-                complain(
-                    "\(source.name.sanitizedForTerminal): entry \(item.position): "
-                        + error.message)
+                let name = source.name.sanitizedForTerminal
+                complain("\(name): entry \(item.position): \(error.message)")
             }
         }
         if let refusal = summary.refusal(of: source) { throw refusal }

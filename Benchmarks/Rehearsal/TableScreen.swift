@@ -1,9 +1,8 @@
 import Foundation
 
-/// The visible part of a table view: as many cells as rows fit on it, used again for other rows. It
-/// belongs to the main thread.
+/// The visible part of a table view, with reused cells. Used only on the main thread.
 ///
-/// It trusts nobody: an image that is put into a cell is compared with what the cell's row wants.
+/// Each image in a cell is compared with the expected image of the cell's row.
 final class TableScreen {
     private struct Cell {
         var request: RowRequest?
@@ -21,7 +20,6 @@ final class TableScreen {
     private var waiting = 0
     private var appearances = 0
 
-    /// The rows that are visible.
     private(set) var visible = 0..<0
     private(set) var counts = RowCounts()
     private(set) var waits = WaitTimes()
@@ -31,22 +29,18 @@ final class TableScreen {
         self.identities = identities
     }
 
-    /// Whether every visible row has come to its image, or to none.
+    /// Whether every visible row has its image or has failed.
     var isSettled: Bool { waiting == 0 }
 
-    /// The images in cells, each once: cells share the bytes of one that they waited for together.
+    /// The distinct images in cells. Cells that waited for the same load share its bytes.
     var images: [LoadedImage] {
         var seen: Set<UnsafeRawPointer?> = []
         return cells.compactMap(\.image)
             .filter { seen.insert($0.data.withUnsafeBytes(\.baseAddress)).inserted }
     }
 
-    /// Scrolls.
-    ///
-    /// - Returns: the rows with an icon that are not visible any more, and those that now are.
-    func show(
-        _ range: Range<Int>
-    ) -> (left: [RowRequest], appeared: [RowRequest]) {
+    /// Scrolls to a range of rows. Returns the rows with an icon that left and that appeared.
+    func show(_ range: Range<Int>) -> (left: [RowRequest], appeared: [RowRequest]) {
         let now = ContinuousClock.now
         let left = visible.filter { !range.contains($0) }.compactMap(leave)
         let before = visible
@@ -55,12 +49,12 @@ final class TableScreen {
         return (left, appeared)
     }
 
-    /// Whether the row that has asked is still visible in its cell.
+    /// Whether the cell of a request still shows its row.
     func isShowing(_ request: RowRequest) -> Bool {
         cells[request.cell].request?.appearance == request.appearance
     }
 
-    /// Puts an image into a cell, whichever row that shows by now.
+    /// Sets the image of a cell, whichever row the cell shows now.
     func put(_ image: LoadedImage, from origin: LoadedImage.Origin, in cell: Int) {
         guard let request = cells[cell].request else { return }
         cells[cell].image = image
@@ -82,14 +76,14 @@ final class TableScreen {
         }
     }
 
-    /// Shows that there is no image for the row.
+    /// Marks the load of a row as failed.
     func fail(_ request: RowRequest) {
         guard isShowing(request), cells[request.cell].isWaiting else { return }
         endWait(request.cell)
         counts.failed += 1
     }
 
-    /// Nobody looks any more.
+    /// Removes all rows.
     func close() {
         for row in visible { _ = leave(row) }
         visible = 0..<0
@@ -107,7 +101,7 @@ final class TableScreen {
             counts.unseen += 1
         }
         let request = cells[cell].request
-        // As prepareForReuse() does it.
+        // Clears the cell, like `prepareForReuse()`.
         cells[cell] = Cell()
         freeCells.append(cell)
         return request
@@ -127,30 +121,29 @@ final class TableScreen {
     }
 }
 
-/// A row that became visible, and wants its image.
+/// The request for the image of a row that became visible.
 struct RowRequest: Sendable {
-    /// Tells it from each other time that a row became visible.
+    /// A number that is unique for each appearance of a row.
     let appearance: Int
-    /// The cell that shows it; later it may show another row.
+    /// The cell, which may show another row later.
     let cell: Int
     let row: Int
     let url: URL
 }
 
-/// An image, and whose it is.
+/// An image and its URL.
 struct LoadedImage: Sendable {
-    /// The URL that it was asked for by.
+    /// The requested URL.
     let url: URL
     let data: Data
 
-    /// Where it was when a row wanted it.
     enum Origin: Sendable { case memory, disk, network }
 }
 
-/// What came of a request, on its way to the main thread.
+/// The result of a request.
 struct Arrival: Sendable {
     let request: RowRequest
-    /// Nil if there is no image to be had.
+    /// Nil if the load failed.
     let image: LoadedImage?
     let origin: LoadedImage.Origin
 
@@ -161,14 +154,12 @@ struct Arrival: Sendable {
     }
 }
 
-/// What other threads have for the main thread.
+/// The queue of results for the main thread.
 final class Inbox: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `condition`.
     private let condition = NSCondition()
     private var arrivals: [Arrival] = []
     private var isEnded = false
-
-    init() {}
 
     func post(_ arrival: Arrival) {
         condition.withLock {
@@ -177,7 +168,7 @@ final class Inbox: @unchecked Sendable {
         }
     }
 
-    /// The rehearsal is to end.
+    /// Ends the rehearsal.
     func end() {
         condition.withLock {
             isEnded = true
@@ -187,7 +178,7 @@ final class Inbox: @unchecked Sendable {
 
     var hasEnded: Bool { condition.withLock { isEnded } }
 
-    /// Takes what is there.
+    /// Removes and returns all results.
     func take() -> [Arrival] {
         condition.withLock {
             defer { arrivals = [] }
@@ -195,8 +186,8 @@ final class Inbox: @unchecked Sendable {
         }
     }
 
-    /// Returns when that time has come, or all is to end; if asked for, also when there is
-    /// something to take.
+    /// Waits until a time or the end of the rehearsal and, with `orArrival`, at most until a result
+    /// arrives.
     func wait(until date: Date, orArrival: Bool) {
         condition.withLock {
             while !isEnded, !orArrival || arrivals.isEmpty {

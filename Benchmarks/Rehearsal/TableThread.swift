@@ -1,14 +1,14 @@
 import Foundation
 import LarderIcons
 
-/// The main thread of an app with a table: in each frame it takes what has arrived, scrolls, and
-/// hears of memory warnings.
+/// The main thread of a simulated app with a table. In each frame, it handles results, scrolls, and
+/// raises memory warnings.
 ///
-/// The scroll's clock goes by frames. If a frame takes too long, the scroll stands still, too: so
-/// every strategy shows the same rows.
+/// The scroll's clock counts frames. If a frame takes too long, the scroll waits, so that every
+/// strategy shows the same rows.
 final class TableThread {
-    /// So many warnings are listed.
-    private static let mostWarnings = 10_000
+    /// The maximum number of warnings in the report's list.
+    private static let maximumWarnings = 10_000
 
     private let screen: TableScreen
     private let strategy: any LoadingStrategy
@@ -22,11 +22,11 @@ final class TableThread {
     private var curve = MemoryCurve()
     private var scrollTime = 0.0
     private var nextEvent = 0
-    private var goesUp = false
+    private var isScrollingUp = false
     private var nextFrame = ContinuousClock.now
-    private var isShort = false
+    private var isAboveLimit = false
     private var resident = (bytes: Int64(0), at: ContinuousClock.now - .seconds(1))
-    private var settlesSince: ContinuousClock.Instant?
+    private var scrollEnd: ContinuousClock.Instant?
 
     init(
         _ screen: TableScreen, _ strategy: any LoadingStrategy, _ trace: ScrollTrace,
@@ -65,14 +65,15 @@ final class TableThread {
         return report
     }
 
-    /// Whether all events are shown, and the rows in view have come to their images.
+    /// Whether all events were shown, and the visible rows have their images or waited too long.
     private var isOver: Bool {
         guard nextEvent == trace.events.count else { return false }
         if screen.isSettled { return true }
-        return settlesSince.map { .now - $0 > .seconds(options.patience) } ?? false
+        return scrollEnd.map { .now - $0 > .seconds(options.patience) } ?? false
     }
 
-    /// The event that this frame shows. Of several, the last: a table is laid out once a frame.
+    /// Returns the event for this frame. If several are due, this is the last, because a table is
+    /// laid out once per frame.
     private func dueEvent() -> ScrollEvent? {
         var due: ScrollEvent?
         switch options.pace {
@@ -86,49 +87,50 @@ final class TableThread {
                 due = trace.events[nextEvent]
                 nextEvent += 1
             }
-            // Of what comes after the scroll, nobody wants to see less.
+            // After the scroll, the clock runs at normal speed.
             let isScrolling = nextEvent < trace.events.count
             scrollTime += FrameTimes.interval / .seconds(1) * (isScrolling ? speed : 1)
         }
-        if nextEvent == trace.events.count, settlesSince == nil { settlesSince = .now }
+        if nextEvent == trace.events.count, scrollEnd == nil { scrollEnd = .now }
         return due
     }
 
     private func scroll(to event: ScrollEvent) {
         let range = event.rows(of: screen.rows.count)
-        // A row more or less at the bottom changes no direction.
+        // A change of the bottom row alone does not change the direction.
         if range.lowerBound != screen.visible.lowerBound {
-            goesUp = range.lowerBound < screen.visible.lowerBound
+            isScrollingUp = range.lowerBound < screen.visible.lowerBound
         }
         let (left, appeared) = screen.show(range)
-        // First, as a row that appears may want what one that leaves has begun.
+        // New rows come first, because they may share loads with rows that leave.
         appeared.forEach(strategy.load)
         left.forEach(strategy.leave)
         let ahead = options.prefetchAhead
         strategy.prefetch(
-            goesUp
+            isScrollingUp
                 ? max(0, range.lowerBound - ahead)..<range.lowerBound
                 : range.upperBound..<min(screen.rows.count, range.upperBound + ahead))
     }
 
-    /// What is in caches and cells, each image once.
+    /// The size of the distinct images in caches and cells, in bytes.
     private var held: Int {
         screen.images.reduce(strategy.cachedBytes) {
             $0 + (strategy.caches($1) ? 0 : $1.data.count)
         }
     }
 
-    /// Raises a warning when the limit is reached, and not again before there was room.
+    /// Raises a memory warning when images reach the limit. The next one requires that they were
+    /// below the limit since.
     private func watchMemory() {
         let before = held
         report.peakHeld = max(report.peakHeld, before)
-        guard before >= options.memoryLimit else { return isShort = false }
-        guard !isShort else { return }
-        isShort = true
+        guard before >= options.memoryLimit else { return isAboveLimit = false }
+        guard !isAboveLimit else { return }
+        isAboveLimit = true
         curve.add(time: scrollTime, held: before, resident: resident.bytes)
         pressure.report(.warning)
         report.warningCount += 1
-        guard report.warnings.count < Self.mostWarnings else { return }
+        guard report.warnings.count < Self.maximumWarnings else { return }
         report.warnings.append(MemoryWarning(time: scrollTime, before: before, after: held))
     }
 
@@ -150,7 +152,7 @@ final class TableThread {
         }
         nextFrame = nextFrame + frame
         let now = ContinuousClock.now
-        // Late: the next one of the display's.
+        // A late frame skips display refreshes.
         if nextFrame < now { nextFrame = now + frame }
         inbox.wait(
             until: Date(timeIntervalSinceNow: (nextFrame - now) / .seconds(1)),

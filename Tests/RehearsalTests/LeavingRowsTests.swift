@@ -46,7 +46,7 @@ import Testing
     }
 
     private func finalCounts() async -> LinkCounts {
-        while ledger.counts.underWay > 0 { await Task.yield() }
+        while ledger.counts.inProgress > 0 { await Task.yield() }
         return ledger.counts
     }
 

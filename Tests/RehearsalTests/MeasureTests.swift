@@ -43,8 +43,8 @@ import Testing
             curve.add(time: Double(number), held: number * 7 % 1000, resident: Int64(number))
         }
         let points = curve.points
-        #expect(points.count <= MemoryCurve.mostPoints)
-        #expect(points.count >= min(samples, MemoryCurve.mostPoints / 2))
+        #expect(points.count <= MemoryCurve.maximumPoints)
+        #expect(points.count >= min(samples, MemoryCurve.maximumPoints / 2))
         #expect(points.first?.time == 0)
         #expect(zip(points, points.dropFirst()).allSatisfy { $0.time < $1.time })
         #expect(points.map(\.held).max() == (0..<samples).map { $0 * 7 % 1000 }.max())

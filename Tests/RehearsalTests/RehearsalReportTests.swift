@@ -79,7 +79,7 @@ import Testing
         let empty = RehearsalReport(
             TableRows([nil, nil]), badEntries: 0, visible: 0, prefetchAhead: 3, memoryLimit: 1,
             strategies: [])
-        #expect(empty.text == "2 rows, 2 without an icon: there is nothing to rehearse")
+        #expect(empty.text == "2 rows, 2 without an icon: no icons to rehearse")
     }
 
     @Test func whatIsWrongIsSaid() {

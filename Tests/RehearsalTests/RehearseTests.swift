@@ -172,7 +172,7 @@ import Testing
             let manifest = try fixture.manifest(entries)
             let said = try fixture.binary.run(fixture.arguments(manifest))
             #expect(said.status == 0, "\(said)")
-            #expect(said.standardOutput.hasSuffix(": there is nothing to rehearse\n"), "\(said)")
+            #expect(said.standardOutput.hasSuffix(": no icons to rehearse\n"), "\(said)")
             #expect(said.standardOutput.hasPrefix("\(entries.count) row"), "\(said)")
             #expect(said.standardError.isEmpty)
             let run = try fixture.rehearse(manifest)
@@ -211,8 +211,11 @@ import Testing
             let arguments = fixture.arguments(manifest)
             let none = fixture.directory.path("none")
             for (text, message) in [
-                ("", "there is no event in it"), ("{", "line 1: is not JSON"),
-                (#"{"time": 1, "first": 3, "visible": 2}"#, "line 1: 'first' is 3"),
+                ("", "has no events"), ("{", "line 1: is not JSON"),
+                (
+                    #"{"time": 1, "first": 3, "visible": 2}"#,
+                    "line 1: 'first' must be an integer from 0 to 2"
+                ),
             ] {
                 let trace = try fixture.write(text.utf8, to: "trace.jsonl")
                 try run(arguments + ["--trace", trace], 65, "trace.jsonl: \(message)")
@@ -222,7 +225,7 @@ import Testing
             let broken = try fixture.write("[{".utf8, to: "broken.json")
             try run(fixture.arguments(broken), 65, "broken.json")
             try run(arguments + ["--beside", broken], 65, "broken.json: is not a report")
-            try run(arguments + ["--speed", "2"], 64, "exclude each other")
+            try run(arguments + ["--speed", "2"], 64, "--wait-for-images cannot be used")
             #expect(fixture.origin.count() == 0)
         }
     }

@@ -36,13 +36,13 @@ import Testing
                 ScrollEvent(time: 1.5, first: 99, visible: 9),
                 ScrollEvent(time: 1.5, first: 3, visible: 1000),
             ])
-        #expect(trace.mostVisible == 1000)
+        #expect(trace.maximumVisible == 1000)
         #expect(trace.duration == 1.5)
     }
 
     @Test(arguments: [
-        ("", "a.jsonl: there is no event in it, expected \(Self.form) in lines"),
-        (" \n\t\r\n", "a.jsonl: there is no event in it, expected \(Self.form) in lines"),
+        ("", "a.jsonl: has no events, expected lines of \(Self.form)"),
+        (" \n\t\r\n", "a.jsonl: has no events, expected lines of \(Self.form)"),
         ("\n{", "a.jsonl: line 2: is not JSON, expected \(Self.form)"),
         ("[1]", "a.jsonl: line 1: is not an object, expected \(Self.form)"),
         ("7", "a.jsonl: line 1: is not an object, expected \(Self.form)"),
@@ -61,39 +61,39 @@ import Testing
         ),
         (
             #"{"time": 0, "first": 0.5, "visible": 1}"#,
-            "a.jsonl: line 1: 'first' is not a whole number, the number of a row from 0 on"
+            "a.jsonl: line 1: 'first' must be an integer from 0 to 99"
         ),
         (
             #"{"time": 0, "first": 99999999999999999999, "visible": 1}"#,
-            "a.jsonl: line 1: 'first' is not a whole number, the number of a row from 0 on"
+            "a.jsonl: line 1: 'first' must be an integer from 0 to 99"
         ),
         (
             #"{"time": -0.1, "first": 0, "visible": 1}"#,
-            "a.jsonl: line 1: 'time' is not from 0 to 86400 seconds"
+            "a.jsonl: line 1: 'time' must be from 0 to 86400 seconds"
         ),
         (
             #"{"time": 1e300, "first": 0, "visible": 1}"#,
-            "a.jsonl: line 1: 'time' is not from 0 to 86400 seconds"
+            "a.jsonl: line 1: 'time' must be from 0 to 86400 seconds"
         ),
         (
             #"{"time": 0, "first": -1, "visible": 1}"#,
-            "a.jsonl: line 1: 'first' is not a whole number, the number of a row from 0 on"
+            "a.jsonl: line 1: 'first' must be an integer from 0 to 99"
         ),
         (
             #"{"time": 0, "first": 100, "visible": 1}"#,
-            "a.jsonl: line 1: 'first' is 100, and there are 100 rows, from 0 on"
+            "a.jsonl: line 1: 'first' must be an integer from 0 to 99"
         ),
         (
             #"{"time": 0, "first": 0, "visible": 0}"#,
-            "a.jsonl: line 1: 'visible' is not a whole number from 1 to 1000"
+            "a.jsonl: line 1: 'visible' must be an integer from 1 to 1000"
         ),
         (
             #"{"time": 0, "first": 0, "visible": 9223372036854775807}"#,
-            "a.jsonl: line 1: 'visible' is not a whole number from 1 to 1000"
+            "a.jsonl: line 1: 'visible' must be an integer from 1 to 1000"
         ),
         (
             "{\"time\": 2, \"first\": 0, \"visible\": 1}\n{\"time\": 1, \"first\": 0, \"visible\": 1}",
-            "a.jsonl: line 2: 'time' is 1.0, after 2.0: it must not decrease"
+            "a.jsonl: line 2: 'time' decreases from 2.0 to 1.0"
         ),
     ])
     func whatIsWrong(_ text: String, _ message: String) {
@@ -103,7 +103,7 @@ import Testing
     @Test func whatIsTooMuch() throws {
         let line = #"{"time": 0, "first": 0, "visible": 1, "note": ""#
         let long = line + String(repeating: "x", count: 4096) + "\"}"
-        #expect(error(long) == "a.jsonl: line 1: has more than 4096 bytes")
+        #expect(error(long) == "a.jsonl: line 1: is longer than 4096 bytes")
         let deep = String(repeating: "[", count: 4000)
         #expect(error(deep) == "a.jsonl: line 1: is not JSON, expected \(Self.form)")
     }
@@ -125,7 +125,7 @@ import Testing
             }
             // It never ends, and is given up.
             let endless = #expect(throws: ScrollTraceError.self) { try read("/dev/zero") }
-            #expect(endless?.reason == "has more than 64 MiB")
+            #expect(endless?.reason == "is larger than 64 MiB")
             let path = directory.path("a.jsonl")
             try Data(#"{"time": 0, "first": 1, "visible": 2}"#.utf8)
                 .write(to: URL(fileURLWithPath: path))
