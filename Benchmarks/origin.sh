@@ -1,7 +1,7 @@
-# Read by Scripts/bench: starts nginx, once more behind a long line, and says at which ports. Takes
-# $bin, $work and $memory, and adds to $started what is to be ended.
+# Sourced by Scripts/bench and Scripts/rehearsals. Starts nginx, also behind a delay, and sets
+# variables with the ports. Uses $bin, $work and $memory, and adds the processes to $started.
 
-# The origin: its icons are in memory, so that only who fetches them waits for a disk.
+# The icons of the origin are in memory, so that it never waits for a disk.
 port=${LARDER_BENCH_PORT:-8643}
 plain=$port secure=$((port + 1)) asking=$((port + 2)) far=$((port + 3)) farsecure=$((port + 4))
 askingsecure=$((port + 5))
@@ -51,6 +51,6 @@ tries=0
 until curl -s "http://127.0.0.1:$plain/served" > /dev/null &&
     curl -s "http://127.0.0.1:$far/served" > /dev/null; do
     tries=$((tries + 1))
-    [ $tries -lt 100 ] || { say "The origin does not come up: see $work/nginx.log"; exit 1; }
+    [ $tries -lt 100 ] || { say "The origin did not start: see $work/nginx.log"; exit 1; }
     sleep 0.1
 done

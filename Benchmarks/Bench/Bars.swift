@@ -1,5 +1,5 @@
-/// A figure of races: a bar for each contender's median, and a line from its best round to its
-/// worst.
+/// A chart of races with a bar for each contender's median and a line from its best to its worst
+/// round.
 struct Bars {
     let title: String
     let results: [Result]
@@ -13,10 +13,10 @@ struct Bars {
         canvas.text(title, x: 10, y: 24, style: "h")
         var y = 44.0
         for race in races {
-            // Each race has its own scale: what counts is who needs how much of the other's time.
-            // Who needs many times as much would leave nothing to be seen of the others.
+            // Each race has its own scale, because only the ratio of the times matters. Very long
+            // bars are cut, because they would make the others invisible.
             let usual = race.standings.map(\.wall.median).sorted()[(race.standings.count - 1) / 2]
-            let longest = min(race.standings.map(\.wall.most).max() ?? 1, 3 * usual)
+            let longest = min(race.standings.map(\.wall.maximum).max() ?? 1, 3 * usual)
             func place(_ seconds: Double) -> Double {
                 left + min(seconds, longest) / longest * (right - left)
             }
@@ -30,11 +30,11 @@ struct Bars {
                     x: left, y: y + 2, width: place(wall.median) - left, height: row - 5,
                     style: style)
                 canvas.line(
-                    place(wall.least), y + row / 2, place(wall.most), y + row / 2, style: "w")
+                    place(wall.minimum), y + row / 2, place(wall.maximum), y + row / 2, style: "w")
                 let isCut = wall.median > longest
                 canvas.text(
                     "\(wall.median.fixed(2)) s" + (isCut ? " (cut)" : ""),
-                    x: place(wall.most) + 8, y: y + 13, style: index == 0 ? "t" : "n")
+                    x: place(wall.maximum) + 8, y: y + 13, style: index == 0 ? "t" : "n")
                 y += row
             }
             y += gap - 30

@@ -1,13 +1,10 @@
-/// An SVG in the making. Colours are classes, so that it is legible on light and dark pages.
+/// A builder of SVG charts. Colours are CSS classes, so that charts suit light and dark pages.
 struct Canvas {
     let width: Double
     let height: Double
     private var elements: [String] = []
 
-    init(width: Double, height: Double) {
-        self.width = width
-        self.height = height
-    }
+    init(width: Double, height: Double) { (self.width, self.height) = (width, height) }
 
     enum Anchor: String { case start, middle, end }
 
@@ -41,7 +38,7 @@ struct Canvas {
         }
     }
 
-    /// The whole document; `title` is what is read to those who do not see it.
+    /// Returns the document. Screen readers read `title`.
     func svg(title: String) -> String {
         let style = """
             text{font:13px system-ui,sans-serif;fill:#1f2328}.h{font-weight:600;font-size:15px}\

@@ -4,15 +4,12 @@
     import Glibc
 #endif
 
-/// A command that is run to its end and measured by the kernel.
+/// Runs child processes and measures them with the kernel's accounting.
 enum Child {
-    /// Why it did not even start.
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
-    }
+    /// The error of a process that could not be started or awaited.
+    struct Failure: Error, CustomStringConvertible { let description: String }
 
-    /// Runs a simple command in place of the shell that reads it; its output goes to standard
-    /// error.
+    /// Runs a shell command and waits for its end. Its output goes to standard error.
     static func run(_ command: String) throws -> (status: Int32, usage: Usage) {
         #if canImport(Darwin)
             var actions: posix_spawn_file_actions_t?

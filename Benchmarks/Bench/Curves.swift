@@ -4,7 +4,7 @@
     import Glibc
 #endif
 
-/// A figure of cost against size: seconds and megabytes, both axes in powers of ten.
+/// A chart of seconds and megabytes by number of entries, with logarithmic axes.
 struct Curves {
     let title: String
     let samples: [Sample]
@@ -15,7 +15,7 @@ struct Curves {
         let start: Double
         let end: Double
 
-        /// Whole powers of ten around all of `numbers`.
+        /// An axis from the power of ten below all `numbers` to the one above.
         init(_ numbers: [Double], start: Double, end: Double) {
             from = Self.exponent(numbers.min() ?? 1).rounded(.down)
             to = max(from + 1, Self.exponent(numbers.max() ?? 1).rounded(.up))
@@ -26,7 +26,6 @@ struct Curves {
             start + (Self.exponent(number) - from) / (to - from) * (end - start)
         }
 
-        /// The powers of ten, and how they are written.
         var ticks: [(number: Double, text: String)] {
             stride(from: from, through: to, by: 1).map { exponent in
                 var number = 1.0
@@ -38,9 +37,7 @@ struct Curves {
             }
         }
 
-        private static func exponent(_ number: Double) -> Double {
-            log10(max(number, 1e-6))
-        }
+        private static func exponent(_ number: Double) -> Double { log10(max(number, 1e-6)) }
     }
 
     var svg: String {

@@ -1,23 +1,38 @@
-/// Contenders that do the same in turns, so that what disturbs the machine disturbs them all.
+/// A program in a race, as shell commands. Only `run` is timed.
+struct Contender {
+    let name: String
+    /// Removes the results of the previous run.
+    let prepare: String
+    let run: String
+    /// Fails unless the run did all its work.
+    let check: String
+
+    /// Nil unless the line has four fields, separated by tabs.
+    init?(line: String) {
+        let fields = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+        guard fields.count == 4 else { return nil }
+        (name, prepare, run, check) = (fields[0], fields[1], fields[2], fields[3])
+    }
+}
+
+/// Contenders that take turns, so that other load on the machine affects all of them.
 struct Race {
     let scenario: String
     let entries: Int
     let contenders: [Contender]
 
-    /// A contender did not do its work; the race counts for nothing.
-    struct Void: Error, CustomStringConvertible {
-        let description: String
-    }
+    /// The error of a race whose result is not valid.
+    struct Failure: Error, CustomStringConvertible { let description: String }
 
-    /// Hands over a sample for each contender and round. Each round begins with another contender.
-    func run(rounds: Int, _ record: (Sample) -> ()) throws {
-        guard !contenders.isEmpty else { throw Void(description: "nobody takes part") }
+    /// Calls `record` for each contender and round. Each round starts with another contender.
+    func run(rounds: Int, _ record: (Sample) -> Void) throws {
+        guard !contenders.isEmpty else { throw Failure(description: "no contenders") }
         for round in 0..<rounds {
             for turn in contenders.indices {
                 let contender = contenders[(turn + round) % contenders.count]
-                _ = try finish(contender.prepare, of: contender, what: "preparing")
-                let usage = try finish(contender.run, of: contender, what: "the run")
-                _ = try finish(contender.check, of: contender, what: "the check after it")
+                _ = try finish(contender.prepare, of: contender, step: "the preparation")
+                let usage = try finish(contender.run, of: contender, step: "the run")
+                _ = try finish(contender.check, of: contender, step: "the check")
                 record(
                     Sample(
                         scenario: scenario, contender: contender.name, entries: entries,
@@ -26,10 +41,10 @@ struct Race {
         }
     }
 
-    private func finish(_ command: String, of contender: Contender, what: String) throws -> Usage {
+    private func finish(_ command: String, of contender: Contender, step: String) throws -> Usage {
         let (status, usage) = try Child.run(command)
         guard status == 0 else {
-            throw Void(description: "\(contender.name): \(what) ended with status \(status)")
+            throw Failure(description: "\(contender.name): \(step) ended with status \(status)")
         }
         return usage
     }

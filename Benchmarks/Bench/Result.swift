@@ -1,12 +1,12 @@
-/// What a race came to.
+/// The result of a race.
 struct Result {
     let scenario: String
     let entries: Int
     let rounds: Int
-    /// In the order in which they took part.
+    /// The contenders' results. `larder` comes first.
     let standings: [Standing]
 
-    /// The races of some samples, each with one size, in their order.
+    /// Returns the results of the samples, by scenario and size.
     static func all(of samples: [Sample]) -> [Result] {
         var found: [(scenario: String, entries: Int)] = []
         for sample in samples
@@ -16,7 +16,7 @@ struct Result {
         return found.map { race in Result(samples.filter { ($0.scenario, $0.entries) == race }) }
     }
 
-    /// Of at least one sample, all of the same race.
+    /// - Parameter samples: At least one sample, all of the same race.
     private init(_ samples: [Sample]) {
         scenario = samples[0].scenario
         entries = samples[0].entries
@@ -43,7 +43,7 @@ struct Result {
         }
     }
 
-    /// Seconds, and their ratio to the fastest peer's, each with its spread.
+    /// A table of the times and their ratios to the fastest peer.
     var table: String {
         var rows = [
             [
@@ -69,4 +69,38 @@ struct Result {
         let heading = "\(scenario): \(entries.grouped) entries, \(times)"
         return ([heading] + lines + [""]).joined(separator: "\n")
     }
+}
+
+/// The result of one contender over all rounds.
+struct Standing {
+    let contender: String
+    let wall: Spread
+    let user: Spread
+    let system: Spread
+    let peak: Spread
+    /// The contender's time divided by the fastest peer's in the same round; nil without a peer.
+    let ratio: Spread?
+
+    /// The program that the peers are compared with.
+    static let subject = "larder"
+}
+
+/// The median, minimum and maximum of several numbers.
+struct Spread {
+    let median: Double
+    let minimum: Double
+    let maximum: Double
+
+    /// - Parameter numbers: At least one number.
+    init(_ numbers: [Double]) {
+        let sorted = numbers.sorted()
+        let middle = sorted.count / 2
+        median =
+            sorted.count.isMultiple(of: 2)
+            ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
+        minimum = sorted[0]
+        maximum = sorted[sorted.count - 1]
+    }
+
+    func text(_ digits: Int) -> String { "\(minimum.fixed(digits))–\(maximum.fixed(digits))" }
 }

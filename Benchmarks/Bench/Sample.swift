@@ -1,4 +1,16 @@
-/// One contender's run in one round: a line of the results.
+/// The resources that a process used.
+struct Usage {
+    /// Wall-clock time in seconds.
+    var wall: Double
+    /// User CPU time in seconds.
+    var user: Double
+    /// System CPU time in seconds.
+    var system: Double
+    /// Peak resident memory in bytes. At least that of this program, which starts the process.
+    var peak: Double
+}
+
+/// One run of a contender, a line of the results.
 struct Sample {
     let scenario: String
     let contender: String
@@ -6,15 +18,14 @@ struct Sample {
     let round: Int
     let usage: Usage
 
-    init(scenario: String, contender: String, entries: Int, round: Int, usage: Usage) {
-        self.scenario = scenario
-        self.contender = contender
-        self.entries = entries
-        self.round = round
-        self.usage = usage
+    var line: String {
+        let numbers = [usage.wall, usage.user, usage.system, usage.peak / 1e6].map { $0.fixed(4) }
+        return ([scenario, contender, "\(entries)", "\(round)"] + numbers).joined(separator: "\t")
     }
+}
 
-    /// Nil for what is no line of results, such as their heading.
+extension Sample {
+    /// Nil for other lines, for example the heading.
     init?(line: String) {
         let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
         guard fields.count == 8, let entries = Int(fields[2]), let round = Int(fields[3]) else {
@@ -27,10 +38,5 @@ struct Sample {
             round: round,
             usage: Usage(
                 wall: numbers[0], user: numbers[1], system: numbers[2], peak: numbers[3] * 1e6))
-    }
-
-    var line: String {
-        let numbers = [usage.wall, usage.user, usage.system, usage.peak / 1e6].map { $0.fixed(4) }
-        return ([scenario, contender, "\(entries)", "\(round)"] + numbers).joined(separator: "\t")
     }
 }

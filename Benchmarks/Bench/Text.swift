@@ -4,10 +4,10 @@
     import Glibc
 #endif
 
-// Foundation is left out: its memory would be the least that any contender seems to take.
+// This program does not use Foundation, because its own memory is the minimum that it can measure.
 
 extension Double {
-    /// With `digits` decimals.
+    /// Formats the number with `digits` decimals.
     func fixed(_ digits: Int) -> String {
         let scale = pow(10, Double(digits))
         let whole = Int((abs(self) * scale).rounded())
@@ -19,7 +19,7 @@ extension Double {
 }
 
 extension Int {
-    /// With commas between thousands.
+    /// The number with commas between thousands.
     var grouped: String {
         var text = String(self)
         var place = text.count - 3

@@ -1,10 +1,11 @@
-// Times programs side by side; Scripts/bench says which. Everything goes through standard input and
-// output:
+// Measures programs for Scripts/bench:
 //
-//     bench race SCENARIO ENTRIES ROUNDS < contenders >> samples    one line for each: name, prepare, run, check
+//     bench race SCENARIO ENTRIES ROUNDS < contenders >> samples
 //     bench table < samples
 //     bench bars TITLE < samples > figure.svg
 //     bench curves TITLE < samples > figure.svg
+//
+// A line of `contenders` has the fields name, prepare, run and check, separated by tabs.
 
 #if canImport(Darwin)
     import Darwin
@@ -28,14 +29,14 @@ func fail(_ status: Int32, _ message: String) -> Never {
 switch (arguments.first, arguments.count) {
 case ("race", 4):
     guard let entries = Int(arguments[2]), let rounds = Int(arguments[3]) else {
-        fail(64, "ENTRIES and ROUNDS are numbers")
+        fail(64, "ENTRIES and ROUNDS must be numbers")
     }
     let race = Race(
         scenario: arguments[1], entries: entries, contenders: lines().compactMap(Contender.init))
     do {
         try race.run(rounds: rounds) { print($0.line) }
     } catch {
-        fail(1, "\(arguments[1]): void: \(error)")
+        fail(1, "\(arguments[1]): \(error)")
     }
 case ("table", 1):
     for result in Result.all(of: lines().compactMap(Sample.init)) { print(result.table) }

@@ -4,7 +4,7 @@
     import Glibc
 #endif
 
-/// One direction of a line: bytes, each with the time at which it comes out at the other end.
+/// The bytes in one direction of a connection, with the times at which they are passed on.
 struct DelayedBytes {
     private var chunks: [(due: ContinuousClock.Instant, bytes: [UInt8])] = []
     private var sentOfFirst = 0
@@ -13,32 +13,29 @@ struct DelayedBytes {
     private var hasFailed = false
     private let usableFrom: ContinuousClock.Instant
 
-    /// More than a line of this delay and loopback's speed holds; a reader that does not read is
-    /// held up.
-    private static let room = 64 << 20
+    /// The maximum number of buffered bytes, more than loopback transfers during the delay. Above
+    /// it, nothing is read until the receiver reads.
+    private static let capacity = 64 << 20
 
     private static let dontWait = Int32(MSG_DONTWAIT)
 
     init(usableFrom: ContinuousClock.Instant) { self.usableFrom = usableFrom }
 
-    /// Whether nothing more comes out.
+    /// Whether all bytes were passed on, or the connection failed.
     var isOver: Bool { hasFailed || hasEnded && chunks.isEmpty }
 
-    /// When the first bytes come out.
     var due: ContinuousClock.Instant? { chunks.first?.due }
 
-    /// What to wait for where bytes come in.
     func inlet(_ source: Int32) -> pollfd {
         pollfd(fd: isOpen ? source : -1, events: Int16(POLLIN), revents: 0)
     }
 
-    /// What to wait for where they come out; nothing before they are due.
     func outlet(_ sink: Int32, at now: ContinuousClock.Instant) -> pollfd {
         let isDue = due.map { $0 <= now } ?? false
         return pollfd(fd: isDue ? sink : -1, events: Int16(POLLOUT), revents: 0)
     }
 
-    /// Takes what has come, without waiting for more.
+    /// Reads the available bytes without blocking.
     mutating func read(from source: Int32, delay: Duration) {
         while isOpen {
             var got = 0
@@ -57,7 +54,7 @@ struct DelayedBytes {
         }
     }
 
-    /// Passes on what is due, as far as it is taken without waiting.
+    /// Writes the bytes that are due, without blocking.
     mutating func write(to sink: Int32) {
         let now = ContinuousClock.now
         var done = 0
@@ -79,5 +76,5 @@ struct DelayedBytes {
         chunks.removeFirst(done)
     }
 
-    private var isOpen: Bool { !hasEnded && !hasFailed && held < Self.room }
+    private var isOpen: Bool { !hasEnded && !hasFailed && held < Self.capacity }
 }

@@ -4,43 +4,41 @@
     import Glibc
 #endif
 
-/// A client's connection, and the one to the origin that was made for it.
+/// A client's connection and its connection to the origin.
 final class Line {
     let client: Int32
     let origin: Int32
-    private var there: DelayedBytes
-    private var back: DelayedBytes
+    private var request: DelayedBytes
+    private var response: DelayedBytes
 
     init(client: Int32, origin: Int32, usableFrom: ContinuousClock.Instant) {
         (self.client, self.origin) = (client, origin)
-        there = DelayedBytes(usableFrom: usableFrom)
-        back = DelayedBytes(usableFrom: usableFrom)
+        request = DelayedBytes(usableFrom: usableFrom)
+        response = DelayedBytes(usableFrom: usableFrom)
     }
 
-    /// When the next bytes come out at either end.
-    var due: ContinuousClock.Instant? {
-        [there.due, back.due].compactMap(\.self).min()
-    }
+    /// The time at which the next bytes are due.
+    var due: ContinuousClock.Instant? { [request.due, response.due].compactMap(\.self).min() }
 
-    /// What to wait for.
+    /// The descriptors to poll.
     func descriptors(at now: ContinuousClock.Instant) -> [pollfd] {
         [
-            there.inlet(client), back.inlet(origin),
-            there.outlet(origin, at: now), back.outlet(client, at: now),
+            request.inlet(client), response.inlet(origin),
+            request.outlet(origin, at: now), response.outlet(client, at: now),
         ]
     }
 
-    /// Takes in what has come, and passes on what is due.
-    func move(_ delay: Duration) {
-        there.read(from: client, delay: delay)
-        back.read(from: origin, delay: delay)
-        there.write(to: origin)
-        back.write(to: client)
+    /// Reads available bytes, and writes those that are due.
+    func transfer(_ delay: Duration) {
+        request.read(from: client, delay: delay)
+        response.read(from: origin, delay: delay)
+        request.write(to: origin)
+        response.write(to: client)
     }
 
-    /// Closes it when nothing more can reach one of its ends, and then is true.
+    /// Closes both connections if one direction is over. Returns whether it is.
     func closeIfOver() -> Bool {
-        guard there.isOver || back.isOver else { return false }
+        guard request.isOver || response.isOver else { return false }
         close(client)
         close(origin)
         return true

@@ -4,9 +4,9 @@
     import Glibc
 #endif
 
-/// TCP on 127.0.0.1, without Nagle's delay: the relay's own is the only one.
+/// TCP sockets on 127.0.0.1 without Nagle's algorithm, whose delay would add to the relay's own.
 enum LoopbackSocket {
-    /// -1 where it fails.
+    /// Returns -1 on failure.
     static func listening(on port: UInt16) -> Int32 {
         let listener = socket(AF_INET, stream, 0)
         var yes: Int32 = 1
@@ -17,30 +17,29 @@ enum LoopbackSocket {
         return listener
     }
 
-    /// The next connection that waits; nil where none does.
+    /// Returns the next waiting connection, or nil if there is none.
     static func accepted(by listener: Int32) -> Int32? {
         let connection = accept(listener, nil, nil)
         guard connection >= 0 else { return nil }
-        sendAtOnce(connection)
+        disableNagle(connection)
         return connection
     }
 
-    /// A new connection; nil where nobody listens.
+    /// Returns a new connection, or nil if it is refused.
     static func connected(to port: UInt16) -> Int32? {
         let connection = socket(AF_INET, stream, 0)
         guard withAddress(port, { connect(connection, $0, $1) }) == 0 else {
             close(connection)
             return nil
         }
-        sendAtOnce(connection)
+        disableNagle(connection)
         return connection
     }
 
-    private static func sendAtOnce(_ connection: Int32) {
+    private static func disableNagle(_ connection: Int32) {
         var yes: Int32 = 1
-        setsockopt(
-            connection, Int32(IPPROTO_TCP), TCP_NODELAY, &yes,
-            socklen_t(MemoryLayout<Int32>.size))
+        let size = socklen_t(MemoryLayout<Int32>.size)
+        setsockopt(connection, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, size)
     }
 
     private static func withAddress(

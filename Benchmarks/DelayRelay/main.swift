@@ -1,9 +1,8 @@
-// Passes connections on and holds all bytes back for a while, each way, as a long line would:
+// Relays connections and delays the bytes in each direction, like a network with high latency:
 //
 //     delay-relay LISTEN-PORT TARGET-PORT MILLISECONDS
 //
-// Both ports are on 127.0.0.1. A round trip takes twice the milliseconds, and so does opening a
-// connection.
+// Both ports are on 127.0.0.1. A round trip takes two delays, and so does opening a connection.
 
 #if canImport(Darwin)
     import Darwin

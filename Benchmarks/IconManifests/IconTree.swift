@@ -1,15 +1,15 @@
 import Foundation
 
-/// The PNGs beneath a directory.
+/// The PNG files in a directory tree.
 struct IconTree {
-    /// Links to them included, in an order that is the same on every machine.
+    /// Paths of files and of links to files, sorted.
     let paths: [String]
 
     init(_ directory: String) {
         var found: [String] = []
         let files = FileManager.default.enumerator(atPath: directory)
         while let path = files?.nextObject() as? String {
-            // Follows links: false for those that lead nowhere.
+            // `fileExists` is false for broken links.
             guard path.hasSuffix(".png"),
                 FileManager.default.fileExists(atPath: "\(directory)/\(path)")
             else { continue }

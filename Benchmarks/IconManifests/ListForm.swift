@@ -1,6 +1,7 @@
 import Foundation
 
-/// A way to list icons. Written entry by entry: a million need no more memory than one.
+/// A format of icon lists. Lists are written entry by entry, so a million entries need no more
+/// memory than one.
 struct ListForm: Sendable {
     let name: String
     var head = ""

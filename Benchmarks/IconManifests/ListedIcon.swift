@@ -1,14 +1,13 @@
 import Foundation
 
-/// An icon to be fetched, once or several times.
+/// An entry of a list.
 struct ListedIcon {
     let name: String
     let url: String
-    /// Where a peer is to write it; no two are the same.
+    /// The unique path to which peers write the icon.
     let file: String
 
-    /// The icon at a path beneath the origin's address, in which `{host}` is the name of one of
-    /// several.
+    /// - Parameter base: The origin's URL, in which `{host}` is replaced by `host`.
     init(path: String, base: String, host: String) {
         let escaped = path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? path
         name = String(path.split(separator: "/").last ?? "")
@@ -16,7 +15,7 @@ struct ListedIcon {
         file = path
     }
 
-    /// The same once more; another query tells them apart.
+    /// A repetition of an icon, with a unique query.
     init(_ icon: ListedIcon, round: Int) {
         name = icon.name
         url = round == 0 ? icon.url : "\(icon.url)?n=\(round)"

@@ -1,12 +1,13 @@
 import Foundation
 
-// Lists the PNGs beneath a directory for the benchmark, as a manifest in each format and as each
-// peer wants it. With more entries than icons, icons are named again, with another query each time:
+// Lists the PNG files of a directory tree, as a manifest in each format and in the format of each
+// peer:
 //
 //     icon-manifests DIRECTORY BASE-URL OUTPUT-DIRECTORY ENTRIES [NAME…]
 //
-// In BASE-URL, {host} is one of 300 names, h1 to h300, the first the most frequent.
-// The names of the files to write, such as icons.json; all of them unless said otherwise.
+// If there are more entries than icons, icons are repeated with different queries. {host} in BASE-URL
+// becomes one of 300 names, h1 to h300, of which h1 is the most frequent. NAME is a file to write, for
+// example icons.json. The default is all files.
 
 let arguments = CommandLine.arguments
 guard arguments.count >= 5, let count = Int(arguments[4]) else {
@@ -27,7 +28,7 @@ let entries = (0..<count).lazy.map { number in
 for form in ListForm.all where forms.isEmpty || forms.contains(form.name) {
     try form.write(entries, to: output.appendingPathComponent(form.name))
 }
-// A binary plist cannot be written entry by entry; nobody writes one of a million entries.
+// A binary plist cannot be written entry by entry, so only small ones are written.
 if count <= 100_000, forms.isEmpty {
     let list = try Data(contentsOf: output.appendingPathComponent("icons.plist"))
     try PropertyListSerialization.data(

@@ -1,7 +1,7 @@
 import Foundation
 import LarderIcons
 
-/// Measures how long reads from the disk take, alone and while other processes store and evict.
+/// A benchmark of the latency of disk reads, alone and while other processes store and evict.
 enum BusyReads {
     private static let count = 2_000
     private static let reads = 20_000
@@ -10,7 +10,7 @@ enum BusyReads {
         try await IconDirectory.temporary { root in
             let directory = root.appendingPathComponent("cache")
             try IconDirectory.fill(directory.path, 0..<count, contents: count)
-            print("a read from the disk, microseconds, \(reads) reads: p50, p99, p99.9, most")
+            print("microseconds per read from disk, \(reads) reads: p50, p99, p99.9, maximum")
             try await measure("alone", directory)
             let children = try ["store", "evict"].map { part in
                 let child = Process()
@@ -20,7 +20,7 @@ enum BusyReads {
                 return child
             }
             defer { children.forEach { $0.terminate() } }
-            try await measure("beside a store and an eviction", directory)
+            try await measure("during stores and evictions", directory)
         }
     }
 
@@ -33,7 +33,7 @@ enum BusyReads {
         for number in lookups.order {
             let url = URL(string: lookups.keys[number])!
             let start = ContinuousClock.now
-            // What the eviction took is a miss.
+            // An evicted icon is a miss.
             if try await icons.data(for: url) == nil { misses += 1 }
             times.append((ContinuousClock.now - start) / .microseconds(1))
         }

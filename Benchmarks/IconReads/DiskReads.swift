@@ -1,7 +1,7 @@
 import Foundation
 import LarderIcons
 
-/// Measures reads of icons that are on the disk (and in the kernel's memory), beside `read(2)`.
+/// A benchmark of reads from files in the kernel's page cache, compared with `read(2)`.
 enum DiskReads {
     private static let count = 5_000
 
@@ -16,7 +16,7 @@ enum DiskReads {
                 for readers in [1, 2] {
                     rates["read(2), \(readers)", default: []].append(
                         await rate(files, readers) { try bytes(ofFile: $0) })
-                    // Nothing is kept in memory, so that each is read from the disk.
+                    // Without a memory cache, each read uses the file.
                     let icons = IconCache(
                         directory: directory, memory: MemoryCache(costLimit: 0, pressure: nil))
                     for name in ["first read", "later reads"] {
@@ -26,11 +26,11 @@ enum DiskReads {
                     await icons.flush()
                 }
             }
-            print("thousands of icons a second from the disk, \(rounds) rounds: median")
+            print("thousands of icons per second from disk, \(rounds) rounds: median")
             for name in rates.keys.sorted() {
                 guard let sorted = rates[name]?.sorted() else { continue }
                 let label = name.padding(toLength: 14, withPad: " ", startingAt: 0)
-                print("\(label) at once", String(format: "%7.1f", sorted[rounds / 2] / 1e3))
+                print("\(label) concurrent", String(format: "%7.1f", sorted[rounds / 2] / 1e3))
             }
         }
     }
@@ -44,7 +44,7 @@ enum DiskReads {
         return data.withUnsafeMutableBytes { read(file, $0.baseAddress, $0.count) }
     }
 
-    /// Items a second, by so many tasks that each take every item.
+    /// Returns the number of items per second. Each of the `readers` tasks reads every item.
     private static func rate<Item: Sendable>(
         _ items: [Item], _ readers: Int, _ body: @escaping @Sendable (Item) async throws -> Int
     ) async -> Double {
@@ -52,7 +52,7 @@ enum DiskReads {
         await withTaskGroup(of: Void.self) { group in
             for reader in 0..<readers {
                 group.addTask {
-                    // Not all of them the same one at a time: that would be read once for all.
+                    // Tasks start at different items, because concurrent reads of one are shared.
                     let first = items.count * reader / readers
                     for place in items.indices {
                         let item = items[(first + place) % items.count]

@@ -1,9 +1,9 @@
 import Foundation
 import LarderCache
 
-/// What other processes do to a cache while an app reads it, until they are ended.
+/// The work of other processes during a benchmark. It ends with the parent process.
 enum Disturbance {
-    /// Stores 500 icons after the other, as a prefetch does.
+    /// Stores batches of 500 icons, like a prefetch.
     static func store(in path: String) throws {
         var number = 1_000_000
         while getppid() != 1 {
@@ -12,7 +12,7 @@ enum Disturbance {
         }
     }
 
-    /// Evicts what exceeds a limit, again and again.
+    /// Evicts objects above a limit in a loop.
     static func evict(from path: String) throws {
         var policy = EvictionPolicy()
         policy.maximumObjects = 6_000

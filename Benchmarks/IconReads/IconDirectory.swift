@@ -1,9 +1,9 @@
 import Foundation
 import LarderCache
 
-/// Makes caches to be read, as a prefetch does.
+/// Creates caches for benchmarks.
 enum IconDirectory {
-    /// A temporary directory, for `body` only.
+    /// Calls `body` with a temporary directory, and removes it.
     static func temporary(_ body: (URL) async throws -> Void) async throws {
         let root = FileManager.default.temporaryDirectory
             .appendingPathComponent("icon-reads.\(getpid())")
@@ -12,12 +12,11 @@ enum IconDirectory {
         try await body(root)
     }
 
-    /// Stores icons, a batch at a time.
+    /// Stores icons in batches, like a prefetch. With `listsFiles`, returns the file of each URL.
     ///
     /// - Parameters:
-    ///   - numbers: of the icons' URLs, see ``Lookups/key(_:)``.
-    ///   - contents: so many different ones; the URLs share them in turn.
-    /// - Returns: the files of the objects, one for each URL, if `listsFiles`.
+    ///   - numbers: The numbers of the URLs, see ``Lookups/key(_:)``.
+    ///   - contents: The number of distinct objects, which URLs share.
     @discardableResult
     static func fill(
         _ path: String, _ numbers: Range<Int>, contents: Int, size: Int = 3_500,

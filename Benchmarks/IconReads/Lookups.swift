@@ -1,6 +1,6 @@
 import Foundation
 
-/// Look-ups of keys that are all there, in an order drawn once.
+/// A fixed pseudorandom sequence of look-ups. All keys are present.
 struct Lookups: Sendable {
     let keys: [String]
     let order: [Int]
@@ -16,12 +16,12 @@ struct Lookups: Sendable {
         self.order = order
     }
 
-    /// A URL as long as real ones are; each call makes text of its own, as apps do.
+    /// Returns a URL of realistic length. Each call creates a new string, as in apps.
     static func key(_ number: Int) -> String {
         "https://icons.example.com/apps/\(number)/artwork/512x512bb.png"
     }
 
-    /// Look-ups a second, by all threads together.
+    /// Returns the number of look-ups per second of all threads together.
     func rate(threads: Int, _ look: @escaping @Sendable (String) -> Int) -> Double {
         let done = DispatchGroup()
         let start = ContinuousClock.now
@@ -30,7 +30,7 @@ struct Lookups: Sendable {
             Thread.detachNewThread {
                 var found = 0
                 for number in order { found += look(keys[number]) }
-                precondition(found >= order.count, "something that is held was not found")
+                precondition(found >= order.count, "a key was not found")
                 done.leave()
             }
         }

@@ -1,8 +1,8 @@
 import Foundation
 import LarderIcons
 
-/// Scrolls a million rows end to end through an `IconLoader`, as fast as it goes, and prints the
-/// memory that the process holds.
+/// A benchmark that scrolls through a million rows with an `IconLoader` at full speed and prints the
+/// resident memory.
 enum Scroll {
     private static let rows = 1_000_000
     private static let visible = 12
@@ -12,7 +12,7 @@ enum Scroll {
         try await IconDirectory.temporary { root in
             let directory = root.appendingPathComponent("cache")
             try IconDirectory.fill(directory.path, 0..<rows, contents: 1_000)
-            print("resident MB, and entries in memory, of a scroll over \(rows) rows:")
+            print("row, resident MB and entries in memory during a scroll over \(rows) rows:")
             let memory = MemoryCache(pressure: nil)
             let loader = IconLoader(cache: IconCache(directory: directory, memory: memory))
             var shown = 0

@@ -1,23 +1,23 @@
 import Foundation
 
-// How fast an app reads icons, beside the plainest code that does the same:
+// Measures reads of icons in an app, compared with minimal code for the same task:
 //
 //     icon-reads [memory] [disk] [busy] [scroll] [ROUNDS]
 //
-//   memory   hits of MemoryCache, beside a dictionary with a lock
-//   disk     icons from the disk, beside read(2) of the same files
-//   busy     how long a read from the disk takes while two other processes store and evict
-//   scroll   a million rows end to end, and the memory that takes
+//   memory   hits of MemoryCache, compared with a dictionary with a lock
+//   disk     reads of IconCache, compared with read(2) of the same files
+//   busy     latency of disk reads while two other processes store and evict
+//   scroll   memory during a scroll through a million rows
 //
-// Without a part's name, all are run. Each round measures everything once, so that what else the
-// machine does meets all alike.
+// The default is all parts. Each round measures everything once, so that other load on the machine
+// affects all measurements equally.
 
 var words = Array(CommandLine.arguments.dropFirst())
 let rounds = words.last.flatMap { Int($0) } ?? 7
 if words.last.flatMap({ Int($0) }) != nil { words.removeLast() }
 
 switch words.first {
-// What `busy` starts beside itself.
+// The child processes of `busy`.
 case "store": try Disturbance.store(in: words[1])
 case "evict": try Disturbance.evict(from: words[1])
 default:

@@ -1,11 +1,11 @@
 import Foundation
 import LarderTestSupport
 
-// Paints large images into a directory, and lists them in a manifest:
+// Creates large images in a directory, and a manifest of them:
 //
 //     large-images DIRECTORY BASE-URL MANIFEST COUNT
 //
-// They are bitmaps of 24 bits a pixel, of one to four megabytes: the same on every machine.
+// The images are 24-bit bitmaps of one to four megabytes, and the same on every machine.
 
 let arguments = CommandLine.arguments
 guard arguments.count == 5, let count = Int(arguments[4]), (1...10_000).contains(count) else {
@@ -17,7 +17,7 @@ let directory = URL(fileURLWithPath: arguments[1], isDirectory: true)
 try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
 var entries = ""
 for number in 0..<count {
-    // 1.0 to 4.0 MB, in an order that looks like none.
+    // 1.0 to 4.0 MB, in a mixed order.
     let side = 580 + number * 347 % 573
     try Data(IconPainter.bmp(seed: number, size: side))
         .write(to: directory.appendingPathComponent("\(number).bmp"))

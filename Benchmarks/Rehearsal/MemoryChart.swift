@@ -105,10 +105,7 @@ struct SVGCanvas {
     let height: Double
     private var elements: [String] = []
 
-    init(width: Double, height: Double) {
-        self.width = width
-        self.height = height
-    }
+    init(width: Double, height: Double) { (self.width, self.height) = (width, height) }
 
     mutating func text(
         _ text: String, x: Double, y: Double, anchor: Anchor = .start, style: String = "t"
