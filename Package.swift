@@ -1,22 +1,22 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// For `larder --version`; Scripts/package sets it. SwiftPM's own `Context.gitInformation` keeps the
-// commit that it saw first, until this file changes.
+// The commit for `larder --version`, set by Scripts/package. SwiftPM's `Context.gitInformation` is
+// cached until this file changes.
 let commit = Context.environment["LARDER_COMMIT"]
 
-// Documentation needs a plugin that nobody else does: Scripts/docs.
+// Whether the documentation plugin is needed. Set by Scripts/docs.
 let documents = Context.environment["LARDER_DOCC"] != nil
 
-// What is resolved for a target only if its trait is on.
+// A condition for products that are resolved only with the trait.
 let prefetching = TargetDependencyCondition.when(traits: ["Prefetching"])
 
 let package = Package(
     name: "larder",
     platforms: [.macOS(.v15), .iOS(.v16)],
     products: [
-        // `larder` is none: SwiftPM builds it all the same, and an app that embeds a library clones
-        // nothing that only the command line needs.
+        // `larder` is not a product. SwiftPM builds the target anyway, and an app that embeds a
+        // library does not clone packages that only the command line needs.
         .library(name: "LarderCache", targets: ["LarderCache", "LarderCore"]),
         .library(name: "LarderIcons", targets: ["LarderIcons", "LarderCache", "LarderCore"]),
         .library(
@@ -26,8 +26,8 @@ let package = Package(
                 "LarderManifest",
             ]),
     ],
-    // On by default. An app that embeds LarderCache or LarderIcons turns them off with
-    // `traits: []`: then nothing but GRDB and swift-crypto is resolved for it.
+    // Enabled by default. An app that embeds LarderCache or LarderIcons can use `traits: []`, so
+    // that only GRDB and swift-crypto are resolved.
     traits: [
         .trait(name: "Prefetching", description: "LarderPrefetch and the command line"),
         .default(enabledTraits: ["Prefetching"]),
@@ -53,29 +53,29 @@ let package = Package(
         .systemLibrary(
             name: "CZlib", pkgConfig: "zlib",
             providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
-        // What Swift's Glibc module leaves out.
+        // System headers that Swift's Glibc module does not include.
         .systemLibrary(name: "CLarderSystem"),
-        // A signal's handler, and what else cannot be written in Swift.
+        // Signal handlers and other code that cannot be written in Swift.
         .target(name: "CLarderGuard"),
         // The commit, for `larder --version`.
         .target(
             name: "CLarderCommit",
             cSettings: commit.map { [.define("LARDER_COMMIT", to: "\"\($0)\"")] } ?? []),
 
-        // What all modules share: URLs, keys, digests, foreign text, sizes and times as text.
+        // Shared types: URLs, keys, digests, media types, and sizes and times as text.
         .target(
             name: "LarderCore", dependencies: [.product(name: "Crypto", package: "swift-crypto")]),
-        // Foreign XML, filtered before libxml2 sees it; the only code that sees libxml2.
+        // A filtered XML reader, the only user of libxml2.
         .target(name: "LarderXML", dependencies: ["CXML2", "LarderCore"]),
-        // The formats of images: how each is recognised and checked.
+        // Recognition and validation of image formats.
         .target(name: "LarderImages", dependencies: ["CZlib", "LarderCore"]),
-        // Manifests of app entries, in every form that is read.
+        // Readers of all manifest formats.
         .target(
             name: "LarderManifest",
             dependencies: [
                 "CZlib", "LarderCore", "LarderImages", "LarderXML",
             ]),
-        // Requests over HTTP, and S3-compatible stores; the only code that sees libcurl.
+        // HTTP and S3 clients, the only users of libcurl.
         .target(
             name: "LarderHTTP",
             dependencies: [
@@ -84,7 +84,7 @@ let package = Package(
                 .product(name: "HeapModule", package: "swift-collections", condition: prefetching),
                 .product(name: "Logging", package: "swift-log", condition: prefetching),
             ]),
-        // What an app embeds: the store and its index. Neither curl nor libxml2.
+        // The store and its index. Apps can embed it, so it uses neither libcurl nor libxml2.
         .target(
             name: "LarderCache",
             dependencies: [
@@ -92,9 +92,9 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
-        // How an app reads icons: from memory, from a cache, from the network.
+        // The library for apps: icons from memory, a cache or the network.
         .target(name: "LarderIcons", dependencies: ["LarderCache", "LarderCore"]),
-        // What a build machine runs: Manifest → Plan → Queue → Transfer → Store → Index → Report.
+        // The prefetcher: Manifest → Plan → Queue → Transfer → Store → Index → Report.
         .target(
             name: "LarderPrefetch",
             dependencies: [
@@ -107,7 +107,7 @@ let package = Package(
                 .product(name: "HeapModule", package: "swift-collections", condition: prefetching),
                 .product(name: "Logging", package: "swift-log", condition: prefetching),
             ]),
-        // A cache in the layouts of other programs' caches, and back; a gallery for people.
+        // Export and import of other programs' layouts, and the gallery.
         .target(
             name: "LarderExport",
             dependencies: [
@@ -118,7 +118,7 @@ let package = Package(
                 .embedInCode("Gallery/Page/index.html"), .embedInCode("Gallery/Page/gallery.css"),
                 .embedInCode("Gallery/Page/gallery.js"),
             ]),
-        // A cache over HTTP, offline.
+        // The offline HTTP server.
         .target(
             name: "LarderServer",
             dependencies: [
@@ -141,11 +141,11 @@ let package = Package(
             ],
             path: "Sources/CLI"),
 
-        // What Scripts/bench is made of: manifests, a long line, and the measuring itself.
+        // The programs of Scripts/bench: manifests, a relay with latency, and measurements.
         .executableTarget(name: "icon-manifests", path: "Benchmarks/IconManifests"),
         .executableTarget(name: "delay-relay", path: "Benchmarks/DelayRelay"),
         .executableTarget(name: "bench", path: "Benchmarks/Bench"),
-        // How an app's table of icons behaves while it is scrolled: Scripts/rehearsals.
+        // A simulation of an app that scrolls through icons, for Scripts/rehearsals and packages.
         .executableTarget(
             name: "rehearse",
             dependencies: [
@@ -157,16 +157,16 @@ let package = Package(
                 .product(name: "Histogram", package: "hdrhistogram-swift", condition: prefetching),
             ],
             path: "Benchmarks/Rehearsal"),
-        // Images of one to four megabytes, for Scripts/rehearsals.
+        // A generator of images of one to four megabytes, for Scripts/rehearsals.
         .executableTarget(
             name: "large-images", dependencies: ["LarderTestSupport"],
             path: "Benchmarks/LargeImages"),
-        // Reading in an app, beside the plainest code that does the same.
+        // A benchmark of LarderIcons.
         .executableTarget(
             name: "icon-reads", dependencies: ["LarderCache", "LarderCore", "LarderIcons"],
             path: "Benchmarks/IconReads"),
 
-        // A loopback origin that counts and misbehaves, and paints its own icons.
+        // A loopback origin with generated icons, which counts requests and simulates faults.
         .target(
             name: "LarderTestSupport",
             dependencies: [.product(name: "Logging", package: "swift-log", condition: prefetching)],
@@ -178,19 +178,19 @@ let package = Package(
         .executableTarget(
             name: "sample-origin", dependencies: ["LarderTestSupport"],
             path: "Tests/SampleOrigin"),
-        // Does one thing ten times: what it holds must not grow.
+        // Repeats operations, to check that memory does not grow.
         .executableTarget(
             name: "repeated-runs",
             dependencies: [
                 "LarderCache", "LarderCore", "LarderIcons", "LarderManifest", "LarderPrefetch",
             ],
             path: "Tests/RepeatedRuns"),
-        // Shows that these modules link without libcurl.
+        // A check that these modules link without libcurl.
         .executableTarget(
             name: "links-without-curl",
             dependencies: ["LarderExport", "LarderImages", "LarderManifest", "LarderServer"],
             path: "Tests/LinkCheck"),
-        // TLS and HTTP/2 in front of it, of the libraries that libcurl is usually built with.
+        // TLS and HTTP/2 for the origin, with the libraries that libcurl usually uses.
         .systemLibrary(
             name: "COpenSSL", path: "Tests/COpenSSL", pkgConfig: "openssl",
             providers: [.apt(["libssl-dev"]), .brew(["openssl"])]),

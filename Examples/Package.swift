@@ -4,7 +4,8 @@ import PackageDescription
 let package = Package(
     name: "larder-examples",
     platforms: [.macOS(.v15), .iOS(.v16)],
-    // Of your own package, a URL and a version. Without traits: what an app needs, and no more.
+    // In your own package, use a URL and a version. Without traits, only the packages that an app
+    // needs are resolved.
     dependencies: [.package(name: "larder", path: "..", traits: [])],
     targets: [
         .executableTarget(

@@ -1,15 +1,15 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-/// One program for each target of Scripts/fuzz: the kit, and what measures the time.
+/// Returns the program of a target of Scripts/fuzz.
 func program(_ name: String, path: String) -> Target {
     .executableTarget(
         name: "fuzz-\(name)",
         dependencies: ["Pace", .product(name: "LarderPrefetch", package: "larder")], path: path)
 }
 
-// A package of its own: without the fuzzer's runtime these programs have no `main`. Built by Scripts/fuzz, and for
-// testing, since most of what reads headers is no one's to call.
+// A separate package, because these programs have no `main` without the fuzzer's runtime. Scripts/fuzz
+// builds it with -enable-testing, because most of the fuzzed functions are internal.
 let package = Package(
     name: "larder-fuzz",
     platforms: [.macOS(.v15)],

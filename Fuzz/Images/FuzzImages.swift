@@ -1,7 +1,7 @@
 import LarderImages
 import Pace
 
-/// What the fuzzer calls with each input: bytes as a server would send them for an icon.
+/// Inspects an input as an icon from a server.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzImages(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: data, count: count))

@@ -3,8 +3,8 @@ import Pace
 
 @testable import LarderCache
 
-/// What the fuzzer calls with each input: somebody else's index, in a cache whose objects are sound. The first byte
-/// says what the rest is.
+/// Opens, reads and rebuilds a cache with valid objects and a foreign index. The first byte of the
+/// input selects how the rest becomes an index.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzIndex(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: data, count: count))
@@ -17,17 +17,18 @@ public func fuzzIndex(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         case 1: try scene.put(flipped(Scene.index, rest), "index.sqlite")
         case 2: try Grammar(rest).apply(to: scene.path + "/index.sqlite")
         default:
-            // The same pages in a log that checks, over those that are sound.
+            // Changed pages in a write-ahead log with valid checksums, and a valid database.
             try scene.put(Log.bytes(of: flipped(Scene.index, rest)), "index.sqlite-wal")
         }
         read(scene)
     } catch {
-        fatalError("no cache to begin with: \(error)")
+        fatalError("cannot create the cache: \(error)")
     }
     return 0
 }
 
-/// Bytes changed where three of each four in `changes` say, by the fourth.
+/// Returns changed bytes. Of each four bytes in `changes`, three are an index, and the fourth is
+/// combined with the byte there by XOR.
 private func flipped(_ bytes: [UInt8], _ changes: ArraySlice<UInt8>) -> [UInt8] {
     var bytes = bytes
     var rest = changes
@@ -39,13 +40,13 @@ private func flipped(_ bytes: [UInt8], _ changes: ArraySlice<UInt8>) -> [UInt8] 
     return bytes
 }
 
-/// Everything that is done with a cache.
+/// Calls everything that uses a cache.
 private func read(_ scene: Scene) {
     let bytes = scene.indexBytes
-    /// Opened by nobody else, and on a disk that does not fail: there is no other reason to refuse.
+    /// Accepts only errors of a damaged index. No other process uses the cache, and the disk works.
     func attempt<Value>(_ step: String, _ body: () throws -> Value) -> Value? {
         do {
-            // An opening makes connections and takes locks; each of a handful of statements may take a bound of steps.
+            // Opening takes locks and runs a few statements with a limited number of steps each.
             return try Pace.keep(bytes, least: 1_000_000_000, body)
         } catch let error as CacheError where [.damaged, .index, .corrupt].contains(error.code) {
             return nil
@@ -77,7 +78,7 @@ private func read(_ scene: Scene) {
         _ = verify(cache, isQuick: true)
     }
 
-    // In scopes of their own: a cache that is still held keeps the rebuilding out.
+    // Separate scopes, because an open cache would block the rebuild.
     var isOpened = false
     if let cache = attempt("open", { try Cache.open(at: scene.path) }) {
         isOpened = true
@@ -92,20 +93,21 @@ private func read(_ scene: Scene) {
         _ = attempt("use") { try cache.recordUse(of: Scene.objects.map(\.digest)) }
         if !isOpened { _ = attempt("status") { try cache.status() } }
     }
-    // What is rebuilt is whole, whatever it was made from. On a busy machine a queue may hold the last connection, and
-    // the directory's lock with it, for moments after it was closed.
+    // A rebuilt index must be complete. On a busy machine, a queue can hold the last connection and
+    // the directory's lock for a moment after closing.
     let wait = LockWait(limit: .seconds(5))
     guard let report = attempt("reindex", { try Cache.reindex(at: scene.path, wait: wait) }) else {
         return
     }
     guard report.objects == Scene.objects.count else { fatalError("\(report)") }
     guard let cache = attempt("open again", { try Cache.open(at: scene.path) }) else {
-        fatalError("what was rebuilt cannot be opened")
+        fatalError("the rebuilt index cannot be opened")
     }
     defer { cache.close() }
     guard let report = verify(cache, isQuick: false), report.isClean else {
-        fatalError("what was rebuilt is damaged: \(verify(cache, isQuick: true)?.findings as Any)")
+        let findings = verify(cache, isQuick: true)?.findings
+        fatalError("the rebuilt cache is damaged: \(findings as Any)")
     }
     guard attempt("status again", { try cache.status() })?.totals.objects == Scene.objects.count
-    else { fatalError("what was rebuilt has other objects") }
+    else { fatalError("the rebuilt index has other objects") }
 }

@@ -1,6 +1,7 @@
 import GRDB
 
-/// Statements that change an index as larder would not: each is four bytes, for itself, a table, a column and a value.
+/// SQL statements that change an index in ways that larder never does. Four bytes select the
+/// statement, table, column and value.
 struct Grammar {
     private static let statements = [
         "UPDATE TABLE_ SET COLUMN_ = VALUE_", "UPDATE TABLE_ SET COLUMN_ = VALUE_ WHERE id = 1",
@@ -71,7 +72,7 @@ struct Grammar {
 
     init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
 
-    /// Carries the statements out as far as SQLite does, on tables that take anything.
+    /// Executes the statements on tables without constraints. Ignores errors of SQLite.
     func apply(to path: String) throws {
         let queue = try DatabaseQueue(path: path)
         queue.inDatabase { db in
@@ -93,7 +94,7 @@ struct Grammar {
                 try? db.execute(sql: statement(Array(rest.prefix(4))))
                 rest = rest.dropFirst(4)
             }
-            // Most say then again what they said before.
+            // Half of the inputs restore the original schema texts.
             guard bytes.count % 2 == 0 else { return }
             for row in made {
                 let arguments: StatementArguments = [row[1] as String?, row[0] as String]
@@ -108,7 +109,7 @@ struct Grammar {
         func chosen(_ list: [String], _ place: Int) -> String {
             list[Int(choice[place]) % list.count]
         }
-        // What no value in the list has: what comes behind the statements.
+        // The bytes after the statements are a text value.
         let text = String(decoding: bytes.dropFirst(4 * 16), as: UTF8.self)
             .filter { $0 != "\0" }.replacing("'", with: "''")
         return chosen(Self.statements, 0).replacing("TABLE_", with: chosen(Self.tables, 1))

@@ -1,4 +1,4 @@
-/// A write-ahead log whose sums are right (sqlite.org/fileformat2.html, "The WAL File").
+/// A writer of write-ahead logs with valid checksums (sqlite.org/fileformat2.html, "The WAL File").
 enum Log {
     static func bytes(of database: [UInt8]) -> [UInt8] {
         let size = 4_096
@@ -11,7 +11,7 @@ enum Log {
                 rest = rest.dropFirst(8)
             }
         }
-        // Sums of numbers whose most significant byte comes first; the salts are anybody's choice.
+        // This magic number selects big-endian checksums. The salts, 1 and 2, are arbitrary.
         var log = [0x377F_0683, 3_007_000, UInt32(size), 0, 1, 2].flatMap(bytes)
         add(log[...])
         log += bytes(sum.0) + bytes(sum.1)

@@ -4,9 +4,9 @@ import Foundation
 @testable import LarderCache
 @testable import LarderCore
 
-/// A cache with two objects, made anew for each input.
+/// A new cache with two objects.
 struct Scene {
-    /// Where caches are made, which is in memory if Scripts/fuzz runs it.
+    /// The cache directory. Scripts/fuzz sets TMPDIR to a directory in memory.
     private static let folder = NSTemporaryDirectory() + "larder-fuzz-index-\(getpid())"
 
     static let objects = ["one", "another"].map { text in
@@ -14,12 +14,12 @@ struct Scene {
         return (digest: Digest(bytes: Array(SHA256.hash(data: bytes)))!, bytes: bytes)
     }
 
-    /// Long enough that sixty of them take several pages, and pages that lead to these.
+    /// Returns a key that is long enough for sixty keys to fill several leaf pages.
     static func key(_ number: Int) -> String {
         "http://a/\(number)/" + String(repeating: "x", count: 200)
     }
 
-    /// A sound index, as larder itself makes it.
+    /// The bytes of a valid index.
     static let index: [UInt8] = {
         do {
             let scene = try Scene(without: ())
@@ -40,7 +40,7 @@ struct Scene {
             cache.close()
             return Array(try Data(contentsOf: URL(fileURLWithPath: scene.path + "/index.sqlite")))
         } catch {
-            fatalError("no index to begin with: \(error)")
+            fatalError("cannot create the index: \(error)")
         }
     }()
 
@@ -52,7 +52,6 @@ struct Scene {
         try put(index, "index.sqlite")
     }
 
-    /// Without an index.
     private init(without index: Void) throws {
         try? FileManager.default.removeItem(atPath: path)
         for (digest, bytes) in Self.objects {
@@ -71,7 +70,7 @@ struct Scene {
         try Data(bytes).write(to: file)
     }
 
-    /// How long the index is, with its log.
+    /// The size of the index and its log, in bytes.
     var indexBytes: Int {
         ["", "-wal"].reduce(0) { sum, suffix in
             var status = stat()

@@ -1,11 +1,10 @@
 import LarderManifest
 import Pace
 
-/// What the fuzzer calls with each input: a manifest, behind a first line `?ENTRIES NAME ICON` where its
-/// places are to be named by hand.
+/// Reads an input as a manifest. A first line `?ENTRIES NAME ICON` sets the paths.
 ///
-/// It is read from memory, through a pipe, and behind so many blanks that the reader's buffer ends within it,
-/// all of which must agree, and within narrow limits.
+/// Reading from memory, through a pipe, and after blanks that move the end of the reader's buffer into
+/// the manifest must give the same result. The input is also read with narrow limits.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzManifests(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     guard count <= PipedBytes.limit else { return -1 }
@@ -18,21 +17,21 @@ public func fuzzManifests(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     }
     let whole = Pace.keep(bytes.count) { Reading(of: .bytes(bytes, name: "input"), rules: rules) }
     if let long = Pace.stretched(bytes) {
-        // An entry takes its time, and may be one of 131,072 lines.
+        // Each entry takes some time, and there may be 131,072 lines.
         Pace.keep(long.count, least: 2_000_000_000) {
             _ = Reading(of: .bytes(long, name: "input"), rules: rules)
         }
     }
     PipedBytes.hand(bytes) { descriptor in
         let piped = Reading(of: .descriptor(descriptor, name: "input"), rules: rules)
-        guard piped == whole else { fatalError("through a pipe \(piped), else \(whole)") }
+        guard piped == whole else { fatalError("from a pipe: \(piped), from memory: \(whole)") }
     }
-    // One in eight, since passing over the blanks takes longer than all the rest.
+    // One in eight inputs, because skipping the blanks takes longer than all other work.
     if count % 8 == 0, let first = bytes.first, "[{<".utf8.contains(first) {
         let blanks = [UInt8](repeating: 0x20, count: buffer - bytes.count / 2)
         let split = Reading(of: .bytes(blanks + bytes, name: "input"), rules: rules)
         guard split.agrees(with: whole) else {
-            fatalError("where a buffer ends \(split), else \(whole)")
+            fatalError("across a buffer's end: \(split), from memory: \(whole)")
         }
     }
     let narrow = ManifestLimits(maximumDepth: 3, maximumEntrySize: 256, maximumPipedSize: 512)
@@ -40,11 +39,11 @@ public func fuzzManifests(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// What the reader takes into memory at once.
+/// The size of the reader's buffer.
 private let buffer = 256 << 10
 
 extension ManifestRules {
-    /// Up to three paths with blanks between them. What is no path is left out.
+    /// - Parameter places: Paths separated by blanks. Invalid paths are ignored.
     fileprivate init(places: String) {
         self.init()
         let paths = places.split(separator: " ", omittingEmptySubsequences: false)

@@ -4,12 +4,12 @@
     import Glibc
 #endif
 
-/// Bytes that come through a pipe, and so cannot be sought in.
+/// A source of bytes in a pipe, which does not support seeking.
 enum PipedBytes {
-    /// What a pipe of the default size takes without a reader at its other end.
+    /// The capacity of a pipe with the default size.
     static let limit = 1 << 16
 
-    /// Hands over a descriptor that gives `bytes`, no more than ``limit`` of them.
+    /// Calls `body` with a descriptor of a pipe that contains `bytes`, at most ``limit``.
     static func hand(_ bytes: [UInt8], to body: (Int32) -> Void) {
         var ends: [Int32] = [-1, -1]
         precondition(pipe(&ends) == 0, "pipe: \(errno)")

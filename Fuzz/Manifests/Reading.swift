@@ -1,6 +1,6 @@
 import LarderManifest
 
-/// What reading a manifest gave, so that two readings can be compared.
+/// The result of reading a manifest, for comparisons.
 struct Reading: Equatable {
     struct Item: Equatable {
         let position: Int
@@ -20,8 +20,7 @@ struct Reading: Equatable {
         rules.limits = limits
         do {
             summary = try ManifestReader(source: source, rules: rules).read {
-                item in
-                items.append(Item(item))
+                items.append(Item($0))
             }
         } catch let error as ManifestError {
             self.error = error
@@ -37,8 +36,8 @@ struct Reading: Equatable {
         }
     }
 
-    /// Whether both are the same, or both have failed: of two things that are wrong, and after how many
-    /// entries, the reader may come upon either.
+    /// Whether both results are equal or both have failed. If a manifest has several errors, the
+    /// readers may report different ones, after different numbers of entries.
     func agrees(with other: Reading) -> Bool {
         error == nil
             ? (items, summary) == (other.items, other.summary) && other.error == nil
@@ -64,7 +63,7 @@ extension Reading.Item {
             words = reason
         case .failed(let error):
             entry = nil
-            // The words may name a column.
+            // The message may contain a column number, which differs.
             words = error.code.rawValue
         }
     }

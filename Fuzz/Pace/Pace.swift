@@ -4,40 +4,42 @@
     import Glibc
 #endif
 
-/// Insists that no input takes more than a second for each megabyte that it has, of the processor's time.
+/// A limit on CPU time of one second per megabyte of input, without the cost of the sanitizers.
 public enum Pace {
-    /// Nanoseconds for each byte: a microsecond, and the sanitizers' instruments take four times as long as the code.
-    private static let most: UInt64 = 5000
+    /// The limit in nanoseconds per byte. The sanitizers' instrumentation takes four fifths of it.
+    private static let limit: UInt64 = 5000
 
-    /// Runs `body`, which reads as many bytes.
+    /// Runs `body`, which reads `count` bytes, and fails if it takes too long.
     ///
-    /// - Parameter least: what an input of any size may take, in nanoseconds. Default: the first of its kind loads
-    ///   tables.
+    /// - Parameter least: The time in nanoseconds that is allowed for any size. The default lets the
+    ///   first input load tables.
     public static func keep<Value>(
         _ count: Int, least: UInt64 = 200_000_000, _ body: () throws -> Value
     ) rethrows -> Value {
         let start = now
         let value = try body()
         let spent = now - start
-        guard spent <= least + UInt64(count) * most else {
-            fatalError("\(count) bytes take \(spent / 1_000_000) ms")
+        guard spent <= least + UInt64(count) * limit else {
+            fatalError("\(count) bytes took \(spent / 1_000_000) ms")
         }
         note(spent, count)
         return value
     }
 
-    /// Milliseconds for each megabyte. Unsafe because the fuzzer has one thread.
+    /// Milliseconds per megabyte. Unsafe because the compiler does not know that the fuzzer has one
+    /// thread.
     nonisolated(unsafe) private static var slowest: UInt64 = 0
 
-    /// Has the slowest input's pace told at the end; of small ones, what any input takes is the most.
+    /// Records the slowest input, which is printed at the end. Small inputs are ignored, because
+    /// their fixed cost dominates.
     private static func note(_ spent: UInt64, _ count: Int) {
         guard count >= 60_000, spent / UInt64(count) > slowest else { return }
-        if slowest == 0 { atexit { print("Slowest: \(Pace.slowest) ms for a megabyte") } }
+        if slowest == 0 { atexit { print("Slowest: \(Pace.slowest) ms per megabyte") } }
         slowest = spent / UInt64(count)
     }
 
-    /// The input with a part of it, which its last two bytes choose, so often that it has `size` bytes: what takes time
-    /// by its square shows. Nil for seven in eight.
+    /// Repeats a part of the input, which its last two bytes select, until it has `size` bytes. This
+    /// reveals quadratic time. Returns nil for seven of eight inputs.
     public static func stretched(_ bytes: [UInt8], to size: Int = 256 << 10) -> [UInt8]? {
         guard bytes.count >= 4, bytes.reduce(0, &+) % 8 == 0 else { return nil }
         let start = Int(bytes[bytes.count - 1]) % bytes.count

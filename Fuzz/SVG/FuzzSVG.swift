@@ -2,7 +2,7 @@ import Pace
 
 @testable import LarderImages
 
-/// What the fuzzer calls with each input: an SVG.
+/// Inspects an input as an SVG.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzSVG(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: data, count: count))

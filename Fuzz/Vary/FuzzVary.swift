@@ -2,11 +2,11 @@ import Pace
 
 @testable import LarderCache
 
-/// What the fuzzer calls with each input: a `Vary` field, and on further lines the fields of a request.
+/// Reads the first line of an input as a `Vary` field, and further lines as the fields of a request.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzVary(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: data, count: count))
-    // Of the size of the longest head.
+    // 64 KiB is the maximum size of a head.
     for bytes in [bytes, Pace.stretched(bytes, to: 64 << 10)].compactMap(\.self) { compare(bytes) }
     return 0
 }
@@ -18,7 +18,7 @@ private func compare(_ bytes: [UInt8]) {
     var names: Set<[UInt8]> = []
     let fields = lines.dropFirst().compactMap { line -> (name: String, value: String)? in
         let colon = line.firstIndex(of: UInt8(ascii: ":")) ?? line.endIndex
-        // One field of a name, so that the order does not matter.
+        // Only one field per name, so that the order does not matter.
         guard names.insert(line[..<colon].lowercasedASCII).inserted else { return nil }
         return (
             String(decoding: line[..<colon], as: UTF8.self),

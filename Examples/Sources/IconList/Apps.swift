@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the list shows: the entries of a manifest, here `apps.json` in the app's bundle.
+/// An entry of the manifest `apps.json` in the app's bundle.
 struct App: Codable, Identifiable, Hashable {
     let name: String
     let icon: URL

@@ -2,7 +2,7 @@
     import LarderIcons
     import UIKit
 
-    /// The same list with UIKit.
+    /// A UIKit list of apps with their icons.
     final class IconTableController: UITableViewController, UITableViewDataSourcePrefetching {
         private let apps: [App]
 
@@ -41,7 +41,6 @@
         }
     }
 
-    /// A cell that is used again for one row after the other.
     final class IconCell: UITableViewCell {
         private var loading: Task<Void, Never>?
 
@@ -53,7 +52,7 @@
                 let image = try? await Icons.loader.image(
                     for: app.icon, fitting: CGSize(width: 44, height: 44),
                     scale: UIScreen.main.scale, priority: .veryHigh)
-                // Not into a row that has come in its place.
+                // The task is cancelled if the cell was reused for another row.
                 guard let image, !Task.isCancelled else { return }
                 self?.imageView?.image = UIImage(cgImage: image)
                 self?.setNeedsLayout()

@@ -2,7 +2,7 @@
     import LarderIcons
     import SwiftUI
 
-    /// An icon, or what stands in its place. If the row disappears, so does its request.
+    /// An icon or a placeholder. When the row disappears, its request is cancelled.
     struct IconView: View {
         let url: URL
         @State private var image: CGImage?
@@ -33,7 +33,7 @@
         }
     }
 
-    /// The list. What is a few rows below is had ready.
+    /// A list of apps that prefetches the icons of the next rows.
     struct IconList: View {
         let apps: [App]
         private let ahead = 20

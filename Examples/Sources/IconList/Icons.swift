@@ -1,8 +1,8 @@
 import Foundation
 import LarderIcons
 
-/// The app's one loader: the cache that it is shipped with, made by `larder snapshot`, behind one
-/// that it may write.
+/// The app's loader. It reads a writable cache, and the cache in the app's bundle, which `larder
+/// snapshot` created.
 enum Icons {
     static let loader: IconLoader = {
         let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)[0]

@@ -9,7 +9,7 @@
 #else
     @main enum Main {
         static func main() {
-            print("This example has windows: build it on one of Apple's platforms.")
+            print("This example needs SwiftUI. Build it on one of Apple's platforms.")
         }
     }
 #endif

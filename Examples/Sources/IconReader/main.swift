@@ -1,11 +1,11 @@
 import Foundation
 import LarderIcons
 
-// Reads icons from a cache that larder has filled, without the network:
+// Reads icons from a cache directory, without the network:
 //
 //     icon-reader CACHE [--bundle CACHE] URL…
 //
-// Prints a line for each URL; status 1 if an icon is missing.
+// Prints a line for each URL. The exit status is 1 if an icon is missing.
 
 var arguments = Array(CommandLine.arguments.dropFirst())
 var bundle: URL?
@@ -40,6 +40,6 @@ for text in arguments.dropFirst() {
         }
     }
 }
-// So that `larder evict` knows which icons are in use.
+// Records which icons are in use, for `larder evict`.
 await icons.flush()
 exit(isComplete ? 0 : 1)
