@@ -1,5 +1,5 @@
-# A Homebrew formula. Scripts/package fills in what is between @ signs. Unverified: there was no
-# Homebrew to try it with.
+# A Homebrew formula. Scripts/package replaces the names between @ signs. Unverified: Homebrew was
+# not available.
 class Larder < Formula
   desc "Fills an offline icon cache ahead of time"
   homepage "https://larder.example"

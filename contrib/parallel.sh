@@ -1,11 +1,11 @@
 #!/bin/sh
-# Fills a remote with four workers on this machine, with GNU parallel: parallel.sh [OPTION…]. Options
-# go to each larder prefetch. Credentials come from the AWS variables and files.
+# Fills a remote with four workers on this machine, with GNU parallel: parallel.sh [OPTION…]. The
+# options are passed to each larder prefetch. Credentials are read from the AWS variables and files.
 #
-# A worker that fails is started again, three times at most; the cache has what it had fetched. If
-# this script or the machine stops, run the script again on the same day: the log tells parallel which
-# workers are done, and it starts the others. It ends with the number of workers that failed.
-# With --sshlogin, the workers run on other machines, each with a cache there.
+# A worker that fails is restarted up to three times and uses the icons in the cache. If this script
+# or the machine stops, run the script again on the same day: parallel reads its log and starts only
+# the remaining workers. The exit status is the number of failed workers. With --sshlogin, the
+# workers run on other machines, each with its own cache.
 set -eu
 workers=4
 

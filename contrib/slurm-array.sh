@@ -1,13 +1,13 @@
 #!/bin/bash
-# Fills a remote with eight workers, the tasks of a Slurm job array: sbatch slurm-array.sh [OPTION…].
-# Options go to each larder prefetch. Manifest and larder must be on every node; credentials come from
-# the AWS variables, which sbatch hands on, and files.
+# Fills a remote with eight workers, the tasks of a Slurm job array: sbatch slurm-array.sh
+# [OPTION…]. The options are passed to each larder prefetch. The manifest and larder must be on
+# every node. Credentials are read from the AWS variables, which sbatch passes on, and files.
 #
-# A task whose node fails, or that is preempted, is queued again by Slurm. One that could not finish
+# Slurm requeues a task if its node fails or the task is preempted. A task that could not finish
 # (status 2: more than 5 % of its icons failed, or the remote stopped working; 74: the disk is full;
-# 143: its time is over) queues itself again, three times at most. On the same node it finds its cache;
-# on another it fetches again what it had not yet shared. To run one task by hand, requeue it
-# (scontrol requeue JOB_TASK): sbatch --array=3 would be an array of one.
+# 143: its time limit was reached) requeues itself up to three times. On the same node, it uses its
+# cache. On another node, it downloads icons again that it had not shared. To run one task by hand,
+# use scontrol requeue JOB_TASK, because sbatch --array=3 would be an array with one task.
 #SBATCH --job-name=larder
 #SBATCH --array=0-7
 #SBATCH --requeue
@@ -22,11 +22,11 @@ cache=${TMPDIR:-/tmp}/larder-$SLURM_ARRAY_JOB_ID-$SLURM_ARRAY_TASK_ID
 larder prefetch /etc/larder/apps.json --remote s3://icons/shared --shard auto \
     --max-failures 5% --cache "$cache" --quiet "$@" &
 worker=$!
-# Slurm tells this shell that the time is nearly over, and waits for it.
+# Slurm sends SIGTERM to this shell before the time limit.
 trap 'kill -TERM $worker 2>/dev/null' TERM
 wait $worker
 status=$?
-# A signal ends the first wait, not the worker.
+# A signal ends `wait`, but not the worker.
 while kill -0 $worker 2>/dev/null; do
     wait $worker
     status=$?
@@ -37,7 +37,7 @@ case $status in
 2 | 74 | 143)
     if [ "${SLURM_RESTART_COUNT:-0}" -lt 3 ]; then
         scontrol requeue "$SLURM_JOB_ID"
-        # Until Slurm ends this one.
+        # Wait until Slurm ends this job.
         sleep 60
     fi
     ;;

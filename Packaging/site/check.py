@@ -1,5 +1,5 @@
-"""Checks a built site: links lead to pages and headings that are there, and no page needs another
-server. Prints what is wrong; the status is 1 if something is."""
+"""Checks a built site. All links must lead to existing pages and headings, and no page may load
+files from another server. Prints the problems. The exit status is 1 if there are any."""
 
 import html.parser
 import os
@@ -7,7 +7,7 @@ import sys
 import urllib.parse
 
 root = sys.argv[1]
-wrong = []
+problems = []
 
 
 class Page(html.parser.HTMLParser):
@@ -24,7 +24,7 @@ class Page(html.parser.HTMLParser):
             elif name in ("href", "src") and value:
                 self.links.append(value)
                 if tag not in ("a", "form") and urllib.parse.urlsplit(value).netloc:
-                    wrong.append(f"{self.path}: needs {value}")
+                    problems.append(f"{self.path}: loads {value}")
 
 
 pages = {}
@@ -37,10 +37,10 @@ for folder, _, names in os.walk(root):
             with open(path, encoding="utf-8") as file:
                 text = file.read().replace(" ", "")
             if "url(http" in text or "url(//" in text or "@importurl(http" in text:
-                wrong.append(f"{path}: needs another server")
+                problems.append(f"{path}: loads a file from another server")
 
 for path, page in pages.items():
-    if os.path.basename(path) == "404.html":  # its links are absolute
+    if os.path.basename(path) == "404.html":  # has absolute links
         continue
     for link in page.links:
         parts = urllib.parse.urlsplit(link)
@@ -53,10 +53,10 @@ for path, page in pages.items():
             if os.path.isdir(target):
                 target = os.path.join(target, "index.html")
         if not os.path.exists(target):
-            wrong.append(f"{path}: {link}: there is no such file")
+            problems.append(f"{path}: {link}: no such file")
         elif parts.fragment and target in pages:
             if urllib.parse.unquote(parts.fragment) not in pages[target].names:
-                wrong.append(f"{path}: {link}: there is no such heading")
+                problems.append(f"{path}: {link}: no such heading")
 
-print("\n".join(wrong) if wrong else f"{len(pages)} pages, no dead links, nothing from elsewhere")
-sys.exit(bool(wrong))
+print("\n".join(problems) if problems else f"{len(pages)} pages, no problems found")
+sys.exit(bool(problems))

@@ -1,11 +1,11 @@
-"""What mkdocs does with pages that are written for a repository."""
+"""Hooks for mkdocs that adapt pages written for a repository."""
 
 import os
 import re
 
 
 def slugify(heading, separator):
-    """The name that GitHub gives to a heading, and that our links use."""
+    """Returns the anchor of a heading, as GitHub names it."""
     return "".join(
         separator if character == " " else character
         for character in heading.lower()
@@ -19,7 +19,7 @@ def on_config(config):
 
 
 def on_page_markdown(markdown, page, config, files):
-    """A link to a folder leads to its README; one to what is no page of the site is text."""
+    """Links folders to their README files, and replaces links to other files with their text."""
     folder = os.path.dirname(page.file.src_uri)
 
     def adapt(match):
@@ -34,5 +34,5 @@ def on_page_markdown(markdown, page, config, files):
             return f"[{text}]({path.rstrip('/')}/README.md)"
         return text
 
-    # The text of a link may have code with brackets, and go on in the next line.
+    # The text of a link may contain code with brackets, and a line break.
     return re.sub(r"(?<!!)\[((?:`[^`]*`|[^\[\]`])+)\]\(([^)\s]+)\)", adapt, markdown)
