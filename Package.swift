@@ -144,13 +144,15 @@ let package = Package(
         // The programs of Scripts/bench: manifests, a relay with latency, and measurements.
         .executableTarget(name: "icon-manifests", path: "Benchmarks/IconManifests"),
         .executableTarget(name: "delay-relay", path: "Benchmarks/DelayRelay"),
-        .executableTarget(name: "bench", path: "Benchmarks/Bench"),
+        .target(name: "BenchmarkSupport", path: "Benchmarks/Support"),
+        .executableTarget(
+            name: "bench", dependencies: ["BenchmarkSupport"], path: "Benchmarks/Bench"),
         // A simulation of an app that scrolls through icons, for Scripts/rehearsals and packages.
         .executableTarget(
             name: "rehearse",
             dependencies: [
-                "LarderCache", "LarderCore", "LarderHTTP", "LarderIcons", "LarderManifest",
-                "LarderPrefetch",
+                "BenchmarkSupport", "LarderCache", "LarderCore", "LarderHTTP", "LarderIcons",
+                "LarderManifest", "LarderPrefetch",
                 .product(
                     name: "ArgumentParser", package: "swift-argument-parser",
                     condition: prefetching),

@@ -1,3 +1,5 @@
+import BenchmarkSupport
+
 /// A chart of races with a bar for each contender's median and a line from its best to its worst
 /// round.
 struct Bars {
@@ -9,7 +11,7 @@ struct Bars {
         let rows = races.reduce(0) { $0 + $1.standings.count }
         let (left, right, row, gap) = (150.0, 760.0, 20.0, 46.0)
         let height = 44 + Double(rows) * row + Double(races.count) * gap
-        var canvas = Canvas(width: right + 100, height: height)
+        var canvas = SVGCanvas(width: right + 100, height: height)
         canvas.text(title, x: 10, y: 24, style: "h")
         var y = 44.0
         for race in races {

@@ -1,3 +1,5 @@
+import BenchmarkSupport
+
 #if canImport(Darwin)
     import Darwin
 #else
@@ -41,7 +43,7 @@ struct Curves {
     }
 
     var svg: String {
-        var canvas = Canvas(width: 890, height: 400)
+        var canvas = SVGCanvas(width: 890, height: 400)
         canvas.text(title, x: 10, y: 24, style: "h")
         var names: [String] = []
         for sample in samples where !names.contains(series(of: sample)) {
@@ -61,7 +63,7 @@ struct Curves {
     private func series(of sample: Sample) -> String { "\(sample.contender), \(sample.scenario)" }
 
     private func panel(
-        _ canvas: inout Canvas, _ names: [String], heading: String, left: Double,
+        _ canvas: inout SVGCanvas, _ names: [String], heading: String, left: Double,
         _ value: (Usage) -> Double
     ) {
         let (top, bottom, right) = (60.0, 330.0, left + 350)
@@ -85,7 +87,8 @@ struct Curves {
                 let numbers = own.filter { $0.entries == entries }.map { value($0.usage) }
                 return (x: across.place(Double(entries)), y: up.place(Spread(numbers).median))
             }
-            canvas.path(points, style: "c\(index % 5)")
+            canvas.path(points, style: "c\(index % 5) path")
+            for (x, y) in points { canvas.circle(x: x, y: y, style: "c\(index % 5)") }
         }
     }
 }

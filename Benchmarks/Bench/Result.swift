@@ -1,3 +1,5 @@
+import BenchmarkSupport
+
 /// The result of a race.
 struct Result {
     let scenario: String

@@ -1,3 +1,5 @@
+import BenchmarkSupport
+
 /// The resources that a process used.
 struct Usage {
     /// Wall-clock time in seconds.

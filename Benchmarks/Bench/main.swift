@@ -41,9 +41,11 @@ case ("race", 4):
 case ("table", 1):
     for result in Result.all(of: lines().compactMap(Sample.init)) { print(result.table) }
 case ("bars", 2):
-    print(Bars(title: arguments[1], results: Result.all(of: lines().compactMap(Sample.init))).svg)
+    let results = Result.all(of: lines().compactMap(Sample.init))
+    print(Bars(title: arguments[1], results: results).svg, terminator: "")
 case ("curves", 2):
-    print(Curves(title: arguments[1], samples: lines().compactMap(Sample.init)).svg)
+    let samples = lines().compactMap(Sample.init)
+    print(Curves(title: arguments[1], samples: samples).svg, terminator: "")
 default:
     fail(64, "usage: bench race SCENARIO ENTRIES ROUNDS | table | bars TITLE | curves TITLE")
 }

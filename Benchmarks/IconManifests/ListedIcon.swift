@@ -22,3 +22,26 @@ struct ListedIcon {
         file = round == 0 ? icon.file : "\(round)/\(icon.file)"
     }
 }
+
+/// Host names with a Zipf distribution, as in real manifests: the second name is half as frequent as
+/// the first, the third a third as frequent, and so on. The same in every run.
+struct ZipfHosts {
+    let count: Int
+    private let sums: [Double]
+
+    init(count: Int) {
+        self.count = count
+        var sum = 0.0
+        sums = (1...count).map { rank in
+            sum += 1 / Double(rank)
+            return sum
+        }
+    }
+
+    func name(of number: Int) -> String {
+        // Multiples of the golden ratio fill the unit interval evenly, in a mixed order.
+        let share = (Double(number) * 0.618_033_988_749_895).truncatingRemainder(dividingBy: 1)
+        let wanted = share * (sums.last ?? 0)
+        return "h\(1 + (sums.firstIndex { $0 > wanted } ?? count - 1))"
+    }
+}

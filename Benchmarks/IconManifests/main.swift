@@ -15,7 +15,11 @@ guard arguments.count >= 5, let count = Int(arguments[4]) else {
         Data("usage: icon-manifests DIRECTORY BASE-URL OUTPUT-DIRECTORY ENTRIES [NAME…]\n".utf8))
     exit(64)
 }
-let icons = IconTree(arguments[1]).paths
+let directory = arguments[1]
+// Sorted, so that the lists are the same on every machine. `fileExists` is false for broken links.
+let icons = (FileManager.default.enumerator(atPath: directory)?.compactMap { $0 as? String } ?? [])
+    .filter { $0.hasSuffix(".png") && FileManager.default.fileExists(atPath: "\(directory)/\($0)") }
+    .sorted()
 let forms = arguments[5...]
 let output = URL(fileURLWithPath: arguments[3], isDirectory: true)
 try FileManager.default.createDirectory(at: output, withIntermediateDirectories: true)
