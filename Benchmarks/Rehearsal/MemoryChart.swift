@@ -77,9 +77,7 @@ struct MemoryChart {
         }
 
         func x(_ time: Double) -> Double { left + time / seconds * MemoryChart.panel.width }
-        func y(_ value: Double) -> Double {
-            top + (1 - value / maximum) * MemoryChart.panel.height
-        }
+        func y(_ value: Double) -> Double { top + (1 - value / maximum) * MemoryChart.panel.height }
     }
 
     private func panel(

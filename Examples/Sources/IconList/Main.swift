@@ -2,9 +2,7 @@
     import SwiftUI
 
     @main struct Main: SwiftUI.App {
-        var body: some Scene {
-            WindowGroup { IconList(apps: App.bundled()) }
-        }
+        var body: some Scene { WindowGroup { IconList(apps: App.bundled()) } }
     }
 #else
     @main enum Main {

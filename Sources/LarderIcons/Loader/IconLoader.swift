@@ -158,7 +158,5 @@ public final class IconTask: Sendable {
     public func cancel() { loads?.leave(key, waiter) }
 
     /// Changes the priority of this caller. The load has the highest priority of its callers.
-    public func setPriority(_ priority: IconPriority) {
-        loads?.setPriority(priority, key, waiter)
-    }
+    public func setPriority(_ priority: IconPriority) { loads?.setPriority(priority, key, waiter) }
 }
