@@ -90,7 +90,10 @@ private func read(_ scene: Scene) {
     if let cache = attempt("create", { try Cache.create(at: scene.path) }) {
         defer { cache.close() }
         _ = attempt("pin") { try cache.pin { add in try add(Scene.key(1)) } }
-        _ = attempt("use") { try cache.recordUse(of: Scene.objects.map(\.digest)) }
+        let used = Scene.objects.enumerated().map {
+            IndexedObject(row: Int64($0 + 1), digest: $1.digest)
+        }
+        _ = attempt("use") { try cache.recordUse(of: used) }
         if !isOpened { _ = attempt("status") { try cache.status() } }
     }
     // A rebuilt index must be complete. On a busy machine, a queue can hold the last connection and
