@@ -98,9 +98,7 @@ final class QueueStrategy: LoadingStrategy {
         _ screen: TableScreen, _ fetcher: any IconFetcher, _ inbox: Inbox,
         maximumConcurrent: Int, images: ImageDictionary? = nil, sharesDownloads: Bool = false
     ) {
-        self.screen = screen
-        self.inbox = inbox
-        self.images = images
+        (self.screen, self.inbox, self.images) = (screen, inbox, images)
         self.sharesDownloads = sharesDownloads
         queue = DownloadQueue(fetcher, maximumConcurrent: maximumConcurrent)
     }

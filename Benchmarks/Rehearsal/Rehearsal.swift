@@ -27,12 +27,8 @@ final class Rehearsal: Sendable {
         fetcher: any IconFetcher, latency: Duration = .zero, bytesPerSecond: Int64? = nil,
         cancelledBytes: @escaping @Sendable () -> Int64 = { 0 }
     ) {
-        self.rows = rows
-        self.trace = trace
-        self.options = options
-        self.fetcher = fetcher
-        self.latency = latency
-        self.bytesPerSecond = bytesPerSecond
+        (self.rows, self.trace, self.options, self.fetcher) = (rows, trace, options, fetcher)
+        (self.latency, self.bytesPerSecond) = (latency, bytesPerSecond)
         self.cancelledBytes = cancelledBytes
     }
 

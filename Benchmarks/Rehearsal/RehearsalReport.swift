@@ -21,11 +21,8 @@ struct RehearsalReport: Sendable {
         self.rows = rows.count
         urls = rows.urlCount
         rowsWithoutIcon = rows.withoutIcon
-        self.badEntries = badEntries
-        self.visible = visible
-        self.prefetchAhead = prefetchAhead
-        self.memoryLimit = memoryLimit
-        self.strategies = strategies
+        (self.badEntries, self.visible, self.prefetchAhead) = (badEntries, visible, prefetchAhead)
+        (self.memoryLimit, self.strategies) = (memoryLimit, strategies)
     }
 }
 

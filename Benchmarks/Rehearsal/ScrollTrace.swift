@@ -221,10 +221,7 @@ struct ScrollTraceError: Error, Equatable, CustomStringConvertible {
     let reason: String
 
     init(_ source: String, line: Int? = nil, isMissing: Bool = false, _ reason: String) {
-        self.isMissing = isMissing
-        self.source = source
-        self.line = line
-        self.reason = reason
+        (self.isMissing, self.source, self.line, self.reason) = (isMissing, source, line, reason)
     }
 
     /// The file, line and reason, safe to print: `fling.jsonl: line 17: is not JSON, expected …`.

@@ -26,11 +26,8 @@ where LinkClock.Duration == Duration {
         _ fetcher: any IconFetcher, latency: Duration = .zero, bytesPerSecond: Int64? = nil,
         clock: LinkClock = ContinuousClock(), ledger: LinkLedger, identities: ImageIdentities
     ) {
-        self.fetcher = fetcher
-        self.latency = latency
-        self.clock = clock
-        self.ledger = ledger
-        self.identities = identities
+        (self.fetcher, self.latency, self.clock) = (fetcher, latency, clock)
+        (self.ledger, self.identities) = (ledger, identities)
         start = clock.now
         bandwidth = Mutex(bytesPerSecond.map { Bandwidth(bytesPerSecond: $0) })
     }

@@ -148,9 +148,7 @@ struct Arrival: Sendable {
     let origin: LoadedImage.Origin
 
     init(_ request: RowRequest, _ image: LoadedImage?, from origin: LoadedImage.Origin) {
-        self.request = request
-        self.image = image
-        self.origin = origin
+        (self.request, self.image, self.origin) = (request, image, origin)
     }
 }
 

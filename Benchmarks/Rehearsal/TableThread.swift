@@ -32,12 +32,8 @@ final class TableThread {
         _ screen: TableScreen, _ strategy: any LoadingStrategy, _ trace: ScrollTrace,
         _ options: RehearsalOptions, _ inbox: Inbox, _ pressure: MemoryPressure
     ) {
-        self.screen = screen
-        self.strategy = strategy
-        self.trace = trace
-        self.options = options
-        self.inbox = inbox
-        self.pressure = pressure
+        (self.screen, self.strategy, self.trace) = (screen, strategy, trace)
+        (self.options, self.inbox, self.pressure) = (options, inbox, pressure)
         report = StrategyReport(options.strategy)
     }
 

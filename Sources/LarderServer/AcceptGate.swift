@@ -19,9 +19,7 @@ final class AcceptGate: ChannelDuplexHandler {
     private var isReadPending = false
 
     init(limit: Int, metrics: ServerMetrics, log: ServerLog) {
-        self.limit = limit
-        self.metrics = metrics
-        self.log = log
+        (self.limit, self.metrics, self.log) = (limit, metrics, log)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {

@@ -142,12 +142,11 @@ struct RequestAnswerer: Sendable {
         if let origin = configuration.allowedOrigin {
             fields.append(("Access-Control-Allow-Origin", origin))
         }
-        if let tags = request.request.ifMatch, !EntityTagList(tags).matchesStrongly(text.entityTag)
-        {
+        let request = request.request
+        if let tags = request.ifMatch, !EntityTagList(tags).matchesStrongly(text.entityTag) {
             return Response(412, text: "The manifest has a different entity tag.")
         }
-        if let tags = request.request.ifNoneMatch, EntityTagList(tags).matchesWeakly(text.entityTag)
-        {
+        if let tags = request.ifNoneMatch, EntityTagList(tags).matchesWeakly(text.entityTag) {
             return .notModified(fields: Response.lines(fields))
         }
         return Response(

@@ -21,12 +21,8 @@ final class RunningServer: Sendable {
         _ answerer: RequestAnswerer, group: MultiThreadedEventLoopGroup, listener: any Channel,
         loops: [Loop], missing: MissingList?, limit: Int
     ) {
-        self.answerer = answerer
-        self.group = group
-        self.listener = listener
-        self.loops = loops
-        self.missing = missing
-        self.limit = limit
+        (self.answerer, self.group, self.listener) = (answerer, group, listener)
+        (self.loops, self.missing, self.limit) = (loops, missing, limit)
     }
 
     func begin() {

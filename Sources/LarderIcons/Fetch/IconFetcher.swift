@@ -72,9 +72,7 @@ public struct FetchedIcon: Sendable {
         data: Data, mediaType: String? = nil, headers: [(name: String, value: String)] = [],
         responseURL: String? = nil
     ) {
-        self.data = data
-        self.mediaType = mediaType
-        self.headers = headers
+        (self.data, self.mediaType, self.headers) = (data, mediaType, headers)
         self.responseURL = responseURL
     }
 
@@ -132,9 +130,7 @@ public struct IconFailure: Error, Sendable, CustomStringConvertible {
     ) {
         self.code = code
         self.url = Self.withoutSecrets(url)
-        self.message = message
-        self.underlying = underlying
-        self.retryAfter = retryAfter
+        (self.message, self.underlying, self.retryAfter) = (message, underlying, retryAfter)
     }
 
     /// The URL and the message.

@@ -149,9 +149,7 @@ public final class IconTask: Sendable {
     private let waiter: Int
 
     init(_ loads: Loads?, key: String, waiter: Int) {
-        self.loads = loads
-        self.key = key
-        self.waiter = waiter
+        (self.loads, self.key, self.waiter) = (loads, key, waiter)
     }
 
     /// Cancels the load, unless other callers wait for the icon.

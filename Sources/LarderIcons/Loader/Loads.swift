@@ -36,9 +36,7 @@ final class Loads: @unchecked Sendable {
         cache: IconCache, fetcher: (any IconFetcher)?, options: IconLoader.Options,
         now: @escaping @Sendable () -> Date
     ) {
-        self.cache = cache
-        self.fetcher = fetcher
-        self.now = now
+        (self.cache, self.fetcher, self.now) = (cache, fetcher, now)
         failureLifetime = options.failureLifetime
         readers = Lane(slots: IconCache.maximumReads)
         fetches = Lane(slots: max(1, options.concurrentFetches))

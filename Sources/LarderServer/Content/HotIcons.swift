@@ -33,9 +33,7 @@ final class KnownIcon: Sendable {
         typeField = Response.lines([
             ("Content-Type", object.mediaType ?? "application/octet-stream")
         ])
-        self.body = body
-        self.file = file
-        self.generation = generation
+        (self.body, self.file, self.generation) = (body, file, generation)
         foundAt = .now()
         // An object with several keys is counted once for each key.
         cost = (body?.readableBytes ?? 0) + key.byteCount + Self.overhead

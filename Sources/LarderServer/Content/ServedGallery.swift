@@ -31,9 +31,7 @@ final class ServedGallery: Sendable {
         _ icons: IconStore, _ configuration: ServerConfiguration,
         leastLifetime: TimeAmount = .seconds(10), lifetimeFactor: Int = 20, log: ServerLog
     ) {
-        self.icons = icons
-        self.configuration = configuration
-        self.log = log
+        (self.icons, self.configuration, self.log) = (icons, configuration, log)
         newest = Rebuilt(
             .init(least: leastLifetime, factor: lifetimeFactor, most: Self.longestLifetime))
     }
@@ -151,7 +149,7 @@ final class GalleryBuild: Sendable {
     func text(of path: String) -> GalleryText? {
         guard let part = parts[Array(path.utf8)] else { return nil }
         return GalleryText(
-            .file(file, part.range), digest: part.digest,
+            body: .file(file, part.range), digest: part.digest,
             isUnchanging: !path.isSame(as: GalleryFile.catalogue))
     }
 
@@ -191,13 +189,12 @@ struct GalleryText: Sendable {
     let digest: Digest?
     let isUnchanging: Bool
 
-    init(_ body: Response.Body, digest: Digest?, isUnchanging: Bool) {
-        (self.body, self.digest, self.isUnchanging) = (body, digest, isUnchanging)
-    }
-
-    init(_ file: GalleryFile, digest: Digest?) {
-        self.init(.bytes(ByteBuffer(bytes: file.bytes)), digest: digest, isUnchanging: false)
-    }
-
     static let notYet = GalleryText(GalleryFile.notYet, digest: nil)
+}
+
+extension GalleryText {
+    init(_ file: GalleryFile, digest: Digest?) {
+        self.init(
+            body: .bytes(ByteBuffer(bytes: file.bytes)), digest: digest, isUnchanging: false)
+    }
 }

@@ -31,9 +31,7 @@ final class ServedManifests: Sendable {
                 Rebuilt(.init(retriesFailures: false))
             )
         }
-        self.rules = rules
-        self.cache = cache
-        self.log = log
+        (self.rules, self.cache, self.log) = (rules, cache, log)
         for (manifest, spool) in self.manifests {
             let identity = try identity(of: manifest)
             spool.end(try read(manifest), of: identity, since: .now())

@@ -21,9 +21,7 @@ struct Response: Sendable {
     var hasLength = true
 
     init(_ status: Int, fields: [UInt8], body: Body) {
-        self.status = status
-        self.fields = fields
-        self.body = body
+        (self.status, self.fields, self.body) = (status, fields, body)
     }
 
     init(_ status: Int, _ fields: [(String, String)], body: Body) {
