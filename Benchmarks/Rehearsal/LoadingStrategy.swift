@@ -54,11 +54,8 @@ final class SynchronousStrategy: LoadingStrategy {
 
     func load(_ request: RowRequest) {
         guard !inbox.hasEnded else { return }
-        if let image = image(of: request.url) {
-            screen.put(image, from: .network, in: request.cell)
-        } else if !inbox.hasEnded {
-            screen.fail(request)
-        }
+        let image = image(of: request.url)
+        if image != nil || !inbox.hasEnded { screen.finish(request, image, from: .network) }
     }
 
     /// Downloads an image and blocks the thread, as `Data(contentsOf:)` does. Returns nil if that
@@ -122,13 +119,7 @@ final class QueueStrategy: LoadingStrategy {
         let requests =
             sharesDownloads
             ? waiting.removeValue(forKey: arrival.request.url) ?? [] : [arrival.request]
-        for request in requests where screen.isShowing(request) {
-            if let image = arrival.image {
-                screen.put(image, from: .network, in: request.cell)
-            } else {
-                screen.fail(request)
-            }
-        }
+        for request in requests { screen.finish(request, arrival.image, from: .network) }
     }
 
     func end() -> Epilogue {

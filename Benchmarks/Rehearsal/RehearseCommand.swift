@@ -50,10 +50,8 @@ struct RehearseCommand: AsyncParsableCommand {
         CurlHosts.install()
         do {
             try await rehearse()
-        } catch let exit as ExitCode {
-            throw exit
-        } catch let usage as ValidationError {
-            throw usage
+        } catch  where error is ExitCode || error is ValidationError {
+            throw error
         } catch {
             complain("\(error)")
             throw Self.status(of: error)

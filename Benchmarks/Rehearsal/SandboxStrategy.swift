@@ -61,12 +61,7 @@ final class SandboxStrategy: LoadingStrategy {
 
     func receive(_ arrival: Arrival) {
         tasks[arrival.request.appearance] = nil
-        guard screen.isShowing(arrival.request) else { return }
-        if let image = arrival.image {
-            screen.put(image, from: arrival.origin, in: arrival.request.cell)
-        } else {
-            screen.fail(arrival.request)
-        }
+        screen.finish(arrival.request, arrival.image, from: arrival.origin)
     }
 
     func end() -> Epilogue {

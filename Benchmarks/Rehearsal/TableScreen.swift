@@ -54,6 +54,12 @@ final class TableScreen {
         cells[request.cell].request?.appearance == request.appearance
     }
 
+    /// Shows the result of a load, unless the cell shows another row now.
+    func finish(_ request: RowRequest, _ image: LoadedImage?, from origin: LoadedImage.Origin) {
+        guard isShowing(request) else { return }
+        if let image { put(image, from: origin, in: request.cell) } else { fail(request) }
+    }
+
     /// Sets the image of a cell, whichever row the cell shows now.
     func put(_ image: LoadedImage, from origin: LoadedImage.Origin, in cell: Int) {
         guard let request = cells[cell].request else { return }

@@ -283,7 +283,7 @@ struct CacheLayer {
     /// Returns nil if there is no cache. A prefetch may create one later.
     private func unlessMissing<Value>(_ body: () throws -> Value) throws -> Value? {
         do {
-            // An open cache without an index may have one by now.
+            // Another process may have created the index since the cache was opened.
             if let cache = cache.opened, cache.indexURI == nil { self.cache.close() }
             return try body()
         } catch let error as CacheError where error.code == .missing {

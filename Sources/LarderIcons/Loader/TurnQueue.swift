@@ -82,7 +82,7 @@ struct TurnQueue {
 
 /// A memory of recent failures, so that an icon is not requested again whenever its row appears.
 struct FailureMemory {
-    /// The maximum number of failures. Above it, those that expire first are removed.
+    /// The maximum number of failures. Above it, the failures that expire first are removed.
     static let limit = 4096
     /// The maximum lifetime in seconds, also for a longer `Retry-After`.
     static let longest: TimeInterval = 86_400

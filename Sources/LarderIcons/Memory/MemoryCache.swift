@@ -33,8 +33,8 @@ public final class MemoryCache: @unchecked Sendable {
     ///   - countLimit: The maximum number of entries. Default: no limit.
     ///   - entryShare: The maximum cost of one entry as a fraction of `costLimit`, from 0 to 1, so
     ///     that an entry does not evict too many others. Default: 0.25.
-    ///   - pressure: The source of memory pressure, or nil for none. Default: the system. On Linux,
-    ///     that is only what the app reports.
+    ///   - pressure: The source of memory pressure, or nil for none. Default: the system's source.
+    ///     On Linux, it reports only the app's own calls.
     ///   - log: Receives a message when memory pressure evicts entries. Default: none.
     public init(
         costLimit: Int = MemoryCache.defaultCostLimit, countLimit: Int = .max,

@@ -137,7 +137,7 @@ struct RecencyTable {
         return items[Int(place)].entry
     }
 
-    /// Adds an item as the most recently used, and returns the one that it replaces.
+    /// Adds an item as the most recently used one. Returns the replaced item, if any.
     mutating func insert(_ item: Item) -> Item? {
         if let place = places[item.key] {
             makeNewest(place)

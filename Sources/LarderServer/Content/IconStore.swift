@@ -75,7 +75,7 @@ final class IconStore: Sendable {
     }
 
     /// Returns a remembered icon without blocking. Nil if the target must be looked up again, or if
-    /// the bytes are neither in memory nor in the kernel's page cache.
+    /// reading the bytes would wait for the disk.
     func iconAtOnce(_ key: CacheKey) -> FoundIcon? {
         guard let icon = state.withLock({ $0.hot[key] }), icon.generation == cache.generation,
             NIODeadline.now() - icon.foundAt < Self.maximumAge

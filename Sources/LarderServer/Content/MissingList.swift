@@ -81,14 +81,14 @@ final class MissingList: Sendable {
         }
     }
 
-    /// Removes URLs that are cached by now, and writes the list if it has changed. Called every few
-    /// seconds, and when the server stops.
+    /// Removes URLs that have been cached since, and writes the list if it has changed. Called every
+    /// few seconds, and when the server stops.
     func save(_ cache: LiveCache, _ log: ServerLog) {
         let isFull = state.withLock { state in
             defer { state.isFullReported = state.isFull }
             return state.isFull && !state.isFullReported
         }
-        if isFull { log.problem("the list of missing icons is full; no more URLs are added") }
+        if isFull { log.problem("the list of missing icons is full; further URLs are not added") }
         saving.withLock { _ in
             // Read before the look-up, so that the next call sees later changes.
             let generation = cache.refresh()

@@ -36,8 +36,8 @@ package struct ServerConfiguration: Sendable {
     package var missing: MissingListOutput?
     /// Receives messages, for example about damaged objects, on any thread.
     package var onProblem: @Sendable (String) -> Void = { _ in }
-    /// Receives lines of the access log with their line ends. Event loops call it concurrently, and
-    /// it must not block.
+    /// Receives lines of the access log with their line ends. Event loops call it concurrently and
+    /// wait for it.
     package var accessLog: (@Sendable (String) -> Void)?
     /// Receives events for the server's operator: connections, refused and slow clients, limits,
     /// reopened caches and galleries. Secrets in URLs are masked. Default: nil, no log.
