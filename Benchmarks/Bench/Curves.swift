@@ -17,7 +17,6 @@ struct Curves {
         let start: Double
         let end: Double
 
-        /// An axis from the power of ten below all `numbers` to the one above.
         init(_ numbers: [Double], start: Double, end: Double) {
             from = Self.exponent(numbers.min() ?? 1).rounded(.down)
             to = max(from + 1, Self.exponent(numbers.max() ?? 1).rounded(.up))

@@ -1,7 +1,6 @@
 /// A program in a race, as shell commands. Only `run` is timed.
 struct Contender {
     let name: String
-    /// Removes the results of the previous run.
     let prepare: String
     let run: String
     /// Fails unless the run did all its work.

@@ -1,6 +1,5 @@
 import BenchmarkSupport
 
-/// The result of a race.
 struct Result {
     let scenario: String
     let entries: Int
@@ -8,7 +7,6 @@ struct Result {
     /// The contenders' results. `larder` comes first.
     let standings: [Standing]
 
-    /// Returns the results of the samples, by scenario and size.
     static func all(of samples: [Sample]) -> [Result] {
         var found: [(scenario: String, entries: Int)] = []
         for sample in samples
@@ -45,7 +43,6 @@ struct Result {
         }
     }
 
-    /// A table of the times and their ratios to the fastest peer.
     var table: String {
         var rows = [
             [

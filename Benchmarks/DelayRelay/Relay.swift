@@ -61,10 +61,8 @@ final class Line {
         response = DelayedBytes(usableFrom: usableFrom)
     }
 
-    /// The time at which the next bytes are due.
     var due: ContinuousClock.Instant? { [request.due, response.due].compactMap(\.self).min() }
 
-    /// The descriptors to poll.
     func descriptors(at now: ContinuousClock.Instant) -> [pollfd] {
         [
             request.inlet(client), response.inlet(origin),
@@ -72,7 +70,6 @@ final class Line {
         ]
     }
 
-    /// Reads available bytes, and writes those that are due.
     func transfer(_ delay: Duration) {
         request.read(from: client, delay: delay)
         response.read(from: origin, delay: delay)
@@ -179,7 +176,6 @@ struct DelayedBytes {
         return pollfd(fd: isDue ? sink : -1, events: Int16(POLLOUT), revents: 0)
     }
 
-    /// Reads the available bytes without blocking.
     mutating func read(from source: Int32, delay: Duration) {
         while isOpen {
             var got = 0
@@ -198,7 +194,6 @@ struct DelayedBytes {
         }
     }
 
-    /// Writes the bytes that are due, without blocking.
     mutating func write(to sink: Int32) {
         let now = ContinuousClock.now
         var done = 0

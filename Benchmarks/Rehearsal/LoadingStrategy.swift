@@ -10,19 +10,16 @@ protocol LoadingStrategy: AnyObject {
     /// The size of the images in the strategy's memory cache, in bytes.
     var cachedBytes: Int { get }
 
-    /// Whether the image is in the strategy's memory cache.
     func caches(_ image: LoadedImage) -> Bool
 
     /// Loads the image of a row that has become visible.
     func load(_ request: RowRequest)
 
-    /// Handles that a row is no longer visible.
     func leave(_ request: RowRequest)
 
     /// Prepares for rows that may become visible next.
     func prefetch(_ rows: Range<Int>)
 
-    /// Handles the result of a load.
     func receive(_ arrival: Arrival)
 
     /// Cancels all loads. Returns the remaining work, which runs on another thread.
@@ -160,7 +157,6 @@ final class DownloadQueue: Sendable {
         }
     }
 
-    /// Drops waiting downloads and cancels those in progress.
     func end() {
         let tasks = state.withLock { state in
             state.isEnded = true

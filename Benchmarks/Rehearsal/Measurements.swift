@@ -3,7 +3,6 @@ import Histogram
 
 /// The time that the main thread worked for each frame.
 struct FrameTimes: Sendable, Equatable {
-    /// A sixtieth of a second.
     static let interval = Duration.nanoseconds(16_666_667)
     /// The limit above which a frame is late, in seconds.
     private static let limit = 0.0167
@@ -86,7 +85,6 @@ struct MemoryCurve: Sendable {
     }
 }
 
-/// A memory warning, raised when images reached the limit.
 struct MemoryWarning: Sendable, Equatable {
     /// Seconds on the scroll's clock.
     let time: Double
@@ -132,10 +130,8 @@ struct RowCounts: Sendable, Equatable {
     var shown = 0
     /// Images that were in memory and shown immediately.
     var memoryHits = 0
-    /// Images from the cache directory.
     var diskHits = 0
     var networkImages = 0
-    /// Images that could not be loaded.
     var failed = 0
     /// Rows that left before their images arrived.
     var unseen = 0

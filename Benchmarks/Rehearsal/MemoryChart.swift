@@ -64,7 +64,6 @@ struct MemoryChart {
                 """)
     }
 
-    /// The coordinates of values on a panel.
     private struct Scale {
         let left: Double
         let top: Double

@@ -68,7 +68,6 @@ final class Rehearsal: Sendable {
     }
 }
 
-/// The settings of a rehearsal.
 struct RehearsalOptions: Sendable {
     /// The clock of the scroll.
     enum Pace: Sendable {
@@ -84,7 +83,6 @@ struct RehearsalOptions: Sendable {
     var prefetchAhead = 24
     /// The size of images in memory at which a memory warning is raised, in bytes.
     var memoryLimit = 32 << 20
-    /// The maximum number of concurrent downloads.
     var maximumConcurrent = 16
     var pace = Pace.frames(speed: 1)
     /// The cache directory of the sandbox strategy. Default: nil, a temporary directory.

@@ -2,7 +2,6 @@ import Foundation
 import LarderCore
 
 extension RehearsalReport {
-    /// The report as one JSON object without a line end.
     var json: String {
         var object = JSONObject()
         object.set("rows", rows)
@@ -28,7 +27,6 @@ extension RehearsalReport {
     }
 }
 
-/// The error of a file that is not a report.
 struct UnreadableReport: Error, CustomStringConvertible {
     let path: String
 

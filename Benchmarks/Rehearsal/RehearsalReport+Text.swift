@@ -2,7 +2,6 @@ import Foundation
 import LarderCore
 
 extension RehearsalReport {
-    /// The report as a table with a line for each figure and a column for each strategy.
     var text: String {
         let iconless = rowsWithoutIcon > 0 ? ", \(rowsWithoutIcon) without an icon" : ""
         if urls == 0 { return "\(rows.of("row"))\(iconless): no icons to rehearse" }

@@ -1,7 +1,5 @@
-/// The results of a rehearsal for each strategy.
 struct RehearsalReport: Sendable {
     var rows: Int
-    /// The number of distinct icon URLs.
     var urls: Int
     /// The number of rows without an icon URL.
     var rowsWithoutIcon: Int
@@ -26,7 +24,6 @@ struct RehearsalReport: Sendable {
     }
 }
 
-/// The results of a rehearsal with one strategy.
 struct StrategyReport: Sendable {
     var strategy: StrategyName
     var rows = RowCounts()
@@ -42,7 +39,6 @@ struct StrategyReport: Sendable {
     var peakHeld = 0
     /// The peak resident memory of the process, in bytes.
     var peakResident: Int64 = 0
-    /// The duration of the rehearsal.
     var seconds = 0.0
     /// The duration of the scroll, on its own clock.
     var scrollSeconds = 0.0

@@ -31,7 +31,6 @@ struct RehearseCommand: AsyncParsableCommand {
             had another row's image.
             """)
 
-    /// The maximum number of bad entries to report.
     private static let maximumComplaints = 20
 
     @Argument(
@@ -50,7 +49,7 @@ struct RehearseCommand: AsyncParsableCommand {
         CurlHosts.install()
         do {
             try await rehearse()
-        } catch  where error is ExitCode || error is ValidationError {
+        } catch let error where error is ExitCode || error is ValidationError {
             throw error
         } catch {
             complain("\(error)")
@@ -157,10 +156,8 @@ struct RehearseCommand: AsyncParsableCommand {
 final class Interruption: Sendable {
     private let first = Mutex<Int32?>(nil)
 
-    /// The first signal, if any.
     var signal: Int32? { first.withLock { $0 } }
 
-    /// Calls `cancel` for the first signal.
     func watch(_ cancel: @escaping @Sendable () -> Void) {
         for number in [SIGINT, SIGTERM] {
             Foundation.signal(number, SIG_IGN)

@@ -69,7 +69,6 @@ struct ScrollOptions: ParsableArguments {
         }
     }
 
-    /// - Throws: `ScrollTraceError`.
     func trace(rows: Int) throws -> ScrollTrace {
         if let name = trace { return try ScrollTraceReader(name: name, rows: rows).readFile() }
         return (scroll ?? .thereAndBack).trace(rows: rows, visible: rowsVisible ?? 12)

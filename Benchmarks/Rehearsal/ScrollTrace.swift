@@ -1,13 +1,11 @@
 import Foundation
 
-/// A scroll through a table.
 struct ScrollTrace: Sendable, Equatable {
     /// The events in the order of their times.
     let events: [ScrollEvent]
 
     init(_ events: [ScrollEvent]) { self.events = events }
 
-    /// The maximum number of visible rows.
     var maximumVisible: Int { events.map(\.visible).max() ?? 0 }
 }
 
@@ -27,7 +25,6 @@ struct ScrollEvent: Sendable, Equatable {
     }
 }
 
-/// A predefined scroll.
 enum ScrollPattern: String, Sendable, CaseIterable {
     /// From the first row to the last at half a screen per second.
     case slow
@@ -38,7 +35,6 @@ enum ScrollPattern: String, Sendable, CaseIterable {
     /// To twenty positions across the table, one per second, and then to the same ones again.
     case jump
 
-    /// Returns the scroll through a table with `rows` rows.
     func trace(rows: Int, visible: Int) -> ScrollTrace {
         let last = max(0, rows - visible)
         let screen = Double(visible)
@@ -115,7 +111,6 @@ struct ScrollTraceReader {
     private let name: String
     private let rows: Int
 
-    /// - Parameter rows: The number of rows of the table.
     init(name: String, rows: Int) {
         self.name = name
         self.rows = rows
@@ -211,7 +206,6 @@ struct ScrollTraceReader {
     }
 }
 
-/// The error of a file that cannot be read as a trace.
 struct ScrollTraceError: Error, Equatable, CustomStringConvertible {
     /// Whether the file cannot be opened or read.
     let isMissing: Bool

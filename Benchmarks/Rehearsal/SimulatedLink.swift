@@ -13,7 +13,6 @@ where LinkClock.Duration == Duration {
     private let latency: Duration
     private let clock: LinkClock
     private let start: LinkClock.Instant
-    /// Nil for no limit.
     private let bandwidth: Mutex<Bandwidth?>
     private let ledger: LinkLedger
     private let identities: ImageIdentities
@@ -95,15 +94,11 @@ struct Bandwidth {
     }
 }
 
-/// The traffic of a link.
 struct LinkCounts: Sendable, Equatable {
-    /// Started fetches.
     var requests = 0
-    /// Completed fetches.
     var downloads = 0
     /// Completed fetches of a URL that had been downloaded before.
     var repeatedDownloads = 0
-    /// Failed fetches.
     var failures = 0
     /// Fetches that were cancelled before their last byte.
     var cancelled = 0
@@ -200,7 +195,6 @@ final class ImageIdentities: Sendable {
         prints = Mutex(Array(repeating: Self.unknown, count: rows.urlCount))
     }
 
-    /// Records a downloaded image of a URL.
     func note(_ data: Data, of url: String) {
         guard let number = rows.number(of: url) else { return }
         let print = Self.print(of: data)

@@ -35,7 +35,6 @@ struct TableRows: Sendable {
 
     var count: Int { ends.count }
 
-    /// The number of distinct URLs.
     var urlCount: Int { digests.count }
 
     /// The number of rows without an icon URL.
@@ -66,7 +65,6 @@ struct TableRows: Sendable {
         return bytes.isEmpty ? nil : Self.digest(bytes)
     }
 
-    /// Returns the 64-bit FNV-1a hash.
     private static func digest(_ bytes: some Sequence<UInt8>) -> UInt64 {
         bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }

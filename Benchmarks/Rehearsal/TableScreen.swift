@@ -49,7 +49,6 @@ final class TableScreen {
         return (left, appeared)
     }
 
-    /// Whether the cell of a request still shows its row.
     func isShowing(_ request: RowRequest) -> Bool {
         cells[request.cell].request?.appearance == request.appearance
     }
@@ -82,14 +81,12 @@ final class TableScreen {
         }
     }
 
-    /// Marks the load of a row as failed.
     func fail(_ request: RowRequest) {
         guard isShowing(request), cells[request.cell].isWaiting else { return }
         endWait(request.cell)
         counts.failed += 1
     }
 
-    /// Removes all rows.
     func close() {
         for row in visible { _ = leave(row) }
         visible = 0..<0
@@ -137,7 +134,6 @@ struct RowRequest: Sendable {
     let url: URL
 }
 
-/// An image and its URL.
 struct LoadedImage: Sendable {
     /// The requested URL.
     let url: URL
@@ -146,7 +142,6 @@ struct LoadedImage: Sendable {
     enum Origin: Sendable { case memory, disk, network }
 }
 
-/// The result of a request.
 struct Arrival: Sendable {
     let request: RowRequest
     /// Nil if the load failed.
@@ -172,7 +167,6 @@ final class Inbox: @unchecked Sendable {
         }
     }
 
-    /// Ends the rehearsal.
     func end() {
         condition.withLock {
             isEnded = true
@@ -182,7 +176,6 @@ final class Inbox: @unchecked Sendable {
 
     var hasEnded: Bool { condition.withLock { isEnded } }
 
-    /// Removes and returns all results.
     func take() -> [Arrival] {
         condition.withLock {
             defer { arrivals = [] }

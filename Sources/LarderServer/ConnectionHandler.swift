@@ -232,7 +232,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     var isBusy: Bool { context != nil && (activity != .idle || !queue.isEmpty) }
 
-    /// Closes an idle connection. A busy one is closed after its response.
     func drain() {
         if activity == .idle, queue.isEmpty { end() }
     }

@@ -2,7 +2,6 @@ import LarderCore
 import LarderExport
 import NIOCore
 
-/// Responses with the gallery page and its files.
 struct GalleryAnswer: Sendable {
     /// Allows only the page's own script and this server's icons, and no embedding in other pages.
     private static let policy = """

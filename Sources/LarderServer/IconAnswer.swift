@@ -1,6 +1,5 @@
 import NIOCore
 
-/// Responses with icons and objects, and for missing ones.
 struct IconAnswer: Sendable {
     /// Fields that stop browsers from using an icon as another type, and SVG scripts and loads.
     private static let harmless = [

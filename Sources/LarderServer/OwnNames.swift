@@ -8,7 +8,6 @@ import NIOCore
 struct OwnNames: Sendable {
     private let authorities: [[UInt8]]
     private let hosts: [[UInt8]]
-    /// The address and port that the server listens on.
     let authority: String
     private let isLoopback: Bool
     /// Whether unknown names belong to mirrored servers.
@@ -43,7 +42,6 @@ struct OwnNames: Sendable {
         return parts.count > 1 ? String(Substring(parts[1])) : ""
     }
 
-    /// Whether an authority in `Host` is the server's own.
     func isOwn(_ authority: some Collection<UInt8>) -> Bool {
         if authorities.contains(where: { $0.elementsEqual(authority) }) { return true }
         let authority = authority.lowercasedASCII

@@ -154,7 +154,6 @@ struct RequestAnswerer: Sendable {
             body: .chunks(text, length: text.length))
     }
 
-    /// Returns the metrics of the server and, if it can be read, of the cache.
     private func ofMetrics() -> Response {
         var ofCache = ""
         do { ofCache = try status.prometheus() } catch { fail(error) }

@@ -2,7 +2,6 @@ import LarderCache
 import LarderCore
 import NIOHTTP1
 
-/// The kind of resource that a request asks for.
 enum Route: Sendable {
     /// `/icon?url=…`: the icon of a URL in any spelling, or of another key, for example `key:app-1`.
     case icon
@@ -12,7 +11,6 @@ enum Route: Sendable {
     case mirror
     /// `/manifest/<name>`: a manifest in its plain form, with icon URLs of this server.
     case manifest
-    /// `/healthz`.
     case health
     /// `/metrics`: counters of the server and the cache, in Prometheus' format.
     case metrics
@@ -56,7 +54,6 @@ struct RoutedRequest: Sendable {
     let key: CacheKey
 }
 
-/// The rules that map requests to routes and refuse invalid requests.
 struct Router: Sendable {
     /// The maximum size of a target in bytes. A percent-encoded URL of 8 KiB fits if it is mostly
     /// ASCII letters and digits.
@@ -140,7 +137,6 @@ struct Router: Sendable {
                 key: CacheKey(url)))
     }
 
-    /// Returns the response that refuses an invalid request, or nil if the request is valid.
     private static func refusal(of request: ServerRequest) -> Response? {
         if let status = request.refusal { return last(status, "The request cannot be parsed.") }
         let allowed = [("Allow", "GET, HEAD")]

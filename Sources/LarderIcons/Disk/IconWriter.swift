@@ -45,7 +45,6 @@ final class IconWriter: Depositor, @unchecked Sendable {
     private var opened: (cache: Cache, store: Store)?
     private var lastUse = Date.distantPast
     private var isCloseScheduled = false
-    /// The end of the delay after a failure.
     private var notBefore = Date.distantPast
 
     init(path: String, log: CacheLog) { (self.path, self.log) = (path, log) }

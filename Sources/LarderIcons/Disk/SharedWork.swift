@@ -18,7 +18,6 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
         var cancel: (@Sendable () -> Void)?
     }
 
-    /// One call of ``value(for:start:)``.
     private final class Caller: @unchecked Sendable {
         // Unchecked because there are variables; every access holds the `lock` of `SharedWork`.
         var hasJoined = false

@@ -44,7 +44,6 @@ final class Loads: @unchecked Sendable {
 
     deinit { loads.values.forEach { $0.task?.cancel() } }
 
-    /// Cancels all loads.
     func close() {
         withEffects { effects in
             for (key, load) in loads {
@@ -324,7 +323,6 @@ struct Load {
     var waiters: [Int: Waiter] = [:]
     /// Nil while the load waits for a slot.
     var task: Task<Void, Never>?
-    /// Whether the object on disk is damaged.
     var isDamaged = false
     var request: IconRequest?
 

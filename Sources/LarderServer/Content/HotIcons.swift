@@ -15,7 +15,6 @@ final class KnownIcon: Sendable {
     let fields: [UInt8]
     let typeField: [UInt8]
     let body: ByteBuffer?
-    /// The identity of the file that was compared with the digest.
     let file: FileIdentity
     let generation: Int
     let foundAt: NIODeadline

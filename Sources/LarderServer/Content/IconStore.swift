@@ -13,7 +13,6 @@ final class IconStore: Sendable {
     private static let maximumAge = TimeAmount.minutes(10)
     /// The minimum limit of the icon table, in bytes. It applies if no bytes are kept in memory.
     private static let minimumTableLimit = 8 << 20
-    /// The maximum number of remembered file identities.
     private static let maximumIdentities = 1 << 18
     /// The maximum number of files to keep open, at most a quarter of the process's limit. Opening
     /// a file takes as long as all other work for an icon.
@@ -27,7 +26,6 @@ final class IconStore: Sendable {
         /// that the space of evicted files is freed.
         var open: [Digest: LentFile] = [:]
         var generation = 0
-        /// Damaged objects that were reported. Each is reported once.
         var reported: Set<Digest> = []
         var used: Set<Digest> = []
     }

@@ -25,8 +25,6 @@ final class ServedGallery: Sendable {
     private let newest: Rebuilt<GallerySources, GalleryBuild>
     private let kept = Mutex<[Kept]>([])
 
-    /// The minimum lifetime of a build is `leastLifetime`, or `lifetimeFactor` times its duration if
-    /// that is longer.
     init(
         _ icons: IconStore, _ configuration: ServerConfiguration,
         leastLifetime: TimeAmount = .seconds(10), lifetimeFactor: Int = 20, log: ServerLog
@@ -55,7 +53,6 @@ final class ServedGallery: Sendable {
         }
     }
 
-    /// Returns another file of a build, or nil if there is no such file.
     func text(of path: String) -> GalleryText? {
         let build = kept.withLock { $0.last { $0.build.has(path) }?.build }
         return build.flatMap { text(of: path, in: $0) }

@@ -6,9 +6,7 @@ import Synchronization
 
 final class ServedManifests: Sendable {
     private enum Identity: Equatable {
-        /// A file; nil if it no longer exists.
         case file(FileIdentity?)
-        /// A manifest in the cache; nil if it is no longer cached.
         case cached(Digest?)
         case unchanging
     }

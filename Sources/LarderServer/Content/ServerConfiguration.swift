@@ -14,7 +14,6 @@ package struct ServerConfiguration: Sendable {
     package var publicURL: String?
     /// Whether the server is a proxy for all `http` URLs.
     package var isMirror = false
-    /// Whether the server has a page with all icons.
     package var hasGallery = true
     package var fallback = MissingIcon.notFound
     /// The value of `Access-Control-Allow-Origin` for icons, objects and manifests. Default: nil,
@@ -53,7 +52,6 @@ package enum MissingIcon: String, Sendable, CaseIterable {
 }
 
 package struct ServedManifest: Sendable {
-    /// The name in the path `/manifest/<name>`.
     package let name: String
     package let source: ManifestSource
 
@@ -63,7 +61,6 @@ package struct ServedManifest: Sendable {
     }
 }
 
-/// The failure to listen on an address.
 package struct ServerError: Error, CustomStringConvertible {
     package let address: String
     package let message: String

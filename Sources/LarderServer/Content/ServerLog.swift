@@ -22,7 +22,6 @@ final class ServerLog: Sendable {
         logger?.warning("\(message)")
     }
 
-    /// Logs a warning, within the limit per minute.
     func warning(_ message: String, _ metadata: @autoclosure () -> Logger.Metadata) {
         guard let logger, isBelowLimit() else { return }
         logger.warning("\(message)", metadata: metadata())

@@ -19,7 +19,6 @@ final class HeadRewriter: ChannelInboundHandler {
     private static let name = Array("upgrade".utf8)
     private static let version = Array(" HTTP/1.".utf8)
 
-    /// Whether no line of a head has begun.
     private var isBetweenHeads = true
     private var isRequestLine = true
     /// The number of bytes in the current line, without carriage returns.
@@ -72,7 +71,6 @@ final class HeadRewriter: ChannelInboundHandler {
         return encoded.map { $0 + bytes[done...] }
     }
 
-    /// Returns the index of the line feed, or nil if there is none.
     private static func end(of bytes: UnsafeMutableRawBufferPointer, from start: Int) -> Int? {
         guard let base = bytes.baseAddress,
             let end = memchr(base + start, 0x0A, bytes.count - start)

@@ -105,7 +105,7 @@ struct EntityTagList {
     func isStrongly(_ tag: String) -> Bool { field.utf8.trimmingBlanks.elementsEqual(tag.utf8) }
 }
 
-/// The part of a body that a request asks for (RFC 9110, section 14.2).
+/// A range of a body (RFC 9110, section 14.2).
 enum RequestedRange: Equatable {
     /// The whole body. Also for other units, invalid ranges and multiple ranges, which a server may
     /// ignore.

@@ -36,7 +36,6 @@ struct TargetMask {
         masked(url)?.utf8.elementsEqual(url.utf8) != true
     }
 
-    /// Returns nil if the target is too long or has too many parameters.
     private static func masked(_ target: String) -> String? {
         guard target.utf8.count <= longest else { return nil }
         var mask = TargetMask(target)
