@@ -3,14 +3,12 @@ import LarderIcons
 import LarderTestSupport
 import Testing
 
+let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)[0]
 let icons = IconCache(
-    directory: FileManager.default.temporaryDirectory.appendingPathComponent("icons"),
-    bundle: Bundle.main.url(forResource: "icons", withExtension: nil))
+    directory: caches.appendingPathComponent("icons"),
+    bundle: Bundle.main.url(forResource: "AppIcons", withExtension: nil))
 
-func icon(_ url: URL) async throws -> Data? {
-    if let entry = icons.entry(inMemoryFor: url) { return entry.data }
-    return try await icons.data(for: url)
-}
+func icon(_ url: URL) async throws -> Data? { try await icons.data(for: url) }
 
 @MainActor final class Row {
     let loader: IconLoader
@@ -20,7 +18,6 @@ func icon(_ url: URL) async throws -> Data? {
 
     init(_ loader: IconLoader) { self.loader = loader }
 
-    /// The row appears, perhaps in a view that another row had before.
     func appear(_ url: URL) {
         task?.cancel()
         self.url = url
@@ -35,10 +32,6 @@ func icon(_ url: URL) async throws -> Data? {
         url = nil
     }
 }
-
-let memory = MemoryCache()
-
-func icon(_ url: String) -> Data? { memory.entry(for: url)?.data }
 
 /// The code of `docs/apps.md`, compiled above.
 @Suite struct AppsPageTests {
