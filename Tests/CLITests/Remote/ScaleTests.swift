@@ -5,15 +5,15 @@ import LarderTestSupport
 import Synchronization
 import Testing
 
-/// The plan in `docs/scale.md`: what it says of numbers of requests is what larder asks for.
+/// The numbers of requests in `docs/remote.md` against those that larder sends.
 @Suite(.timeLimit(.minutes(15))) struct ScaleTests {
     private let document: OutputDocument
     private let icons = 40
 
-    init() throws { document = try OutputDocument("scale") }
+    init() throws { document = try OutputDocument("remote") }
 
     @Test func requestsForEachIcon() async throws {
-        let table = try document.table("A billion icons", "for each icon")
+        let table = try document.table("Requests and limits", "for each icon")
         let storage = CountedStorage()
         let origin = try Origin()
         let version = Mutex(0)
@@ -46,11 +46,12 @@ import Testing
             }
 
             #expect(try await run("1", .fill).count(.fetched) == icons)
-            expect("fetched and stored", storage.takeRequests())
+            expect("downloaded and stored", storage.takeRequests())
             #expect(try await run("2", .fill).count(.shared) == icons)
-            expect("fresh, by its reference", storage.takeRequests())
+            expect("fresh according to its reference", storage.takeRequests())
             #expect(try await run("3", .fill, freshFor: .seconds(60)).count(.shared) == icons)
-            expect("fresh, by the listing (--remote-fresh-for)", storage.takeRequests())
+            expect(
+                "fresh according to the listing (--remote-fresh-for)", storage.takeRequests())
             #expect(try await run("4", .mirror).count(.pulled) == icons)
             expect("copied to a cache", storage.takeRequests())
 
@@ -61,15 +62,15 @@ import Testing
             #expect(try await run("5", .fill).count(.fetched) == icons)
             _ = storage.takeRequests()
             #expect(try await run("6", .fill).count(.revalidated) == icons)
-            expect("stale, and its origin says that it has not changed", storage.takeRequests())
+            expect("stale, not modified", storage.takeRequests())
             // As if that had been long after the objects were stored.
             storage.age(by: -1000)
             #expect(try await run("8", .only).count(.pulled) == icons)
-            expect("copied to a cache, if its reference was renewed", storage.takeRequests())
+            expect("copied to a cache after a renewal", storage.takeRequests())
             storage.age(by: 1000)
             version.withLock { $0 = 3 }
             #expect(try await run("7", .fill).count(.fetched) == icons)
-            expect("stale, and it has changed", storage.takeRequests())
+            expect("stale, modified", storage.takeRequests())
 
             #expect(try await RemoteVerifier(Remote(in: storage)).verify().isSound)
             _ = storage.takeRequests()
@@ -90,7 +91,7 @@ import Testing
         }
     }
 
-    /// A thousandth of the plan's billion icons, for what only lists.
+    /// Operations that only list, with a million icons.
     @Test func listings() async throws {
         let storage = synthetic(parts: 256)
         let resources = storage.each * storage.parts
@@ -100,7 +101,7 @@ import Testing
         let evicted = try await RemoteEvictor(Remote(in: storage)).evict(.init(maximumAge: 200_000))
         #expect(evicted.references == resources && evicted.objects == resources)
         #expect(evicted.expired == 0 && evicted.evictedObjects == 0)
-        try expect("an eviction that finds nothing", of: storage, listings: 2)
+        try expect("an eviction that removes nothing", of: storage, listings: 2)
     }
 
     /// An eighth of the parts: each icon has requests of its own here, and all parts are alike.
@@ -128,7 +129,7 @@ import Testing
         _ row: String, of storage: SyntheticRemote, listings: Int
     ) throws -> CountedStorage.Requests {
         let table = try document.table(
-            "A billion icons", "for each million icons in the remote")
+            "Requests and limits", "for each million icons in the remote")
         let text = try #require(table.cell(row, "LIST")).filter { $0 != "," }
         let most = try #require(Int(text)) * storage.each * storage.parts / 1_000_000
         let requests = storage.takeRequests()
@@ -191,7 +192,7 @@ import Testing
         return found.withLock { $0 }
     }
 
-    /// Hosts fall evenly into parts: as many in each as the page says.
+    /// Hosts are distributed evenly over the parts.
     @Test func parts() {
         let hosts = share(of: 2_000_000)
         var counts = [Int](repeating: 0, count: Part.count)
