@@ -18,7 +18,7 @@ import Testing
     }()
 
     @Test func thereArePages() {
-        #expect(Self.pages.contains("README.md") && Self.pages.contains("docs/cron.md"))
+        #expect(Self.pages.contains("README.md") && Self.pages.contains("docs/cache.md"))
     }
 
     @Test(arguments: pages) func everyLinkLeadsSomewhere(_ page: String) throws {

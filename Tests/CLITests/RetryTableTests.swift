@@ -4,7 +4,7 @@ import LarderTestSupport
 import LarderTestTLS
 import Testing
 
-/// What `docs/retries.md` says is tried again is tried again.
+/// Failures are retried as the tables in `docs/network.md` say.
 @Suite struct RetryTableTests {
     /// One failure of each kind that can be brought about, and how often it is tried.
     @Test func observedTransfers() async throws {

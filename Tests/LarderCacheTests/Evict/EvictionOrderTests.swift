@@ -8,7 +8,7 @@ import Testing
 @Suite struct EvictionOrderTests {
     @Test(arguments: EvictionOrder.all) func pageNamesTheOrder(_ order: EvictionOrder) throws {
         let page = URL(fileURLWithPath: #filePath)
-            .appendingPathComponent("../../../../docs/eviction.md").standardizedFileURL
+            .appendingPathComponent("../../../../docs/cache.md").standardizedFileURL
         #expect(try String(contentsOf: page, encoding: .utf8).contains("`--by \(order.name)`"))
     }
 }
