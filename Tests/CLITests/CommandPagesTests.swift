@@ -38,8 +38,8 @@ import Testing
         Set(String(text).matches(of: /(?:^|[^\w-])--([a-z][a-z-]*)/).map { String($0.output.1) })
     }
 
-    @Test func theReadmeShowsEveryCommand() throws {
-        let rows = try OutputDocument("../README").table("Use it", "command").words
+    @Test func thePageOfOptionsShowsEveryCommand() throws {
+        let rows = try OutputDocument("options").table("Commands", "command").words
         let shown = rows.flatMap { row in
             row.matches(of: /larder (\w+[^,]*)/).map { definitions.command(of: $0.output.1)?.name }
         }
@@ -64,7 +64,7 @@ import Testing
         for path in ["README.md", "contrib/README.md"] { texts[path] = try text(path) }
         for (path, text) in texts {
             let joined = text.replacing(/\\\n\s*/, with: " ")
-            for match in joined.matches(of: /(?m)(?:^ {4}|`)larder (\w+[^`\n|;&]*)/) {
+            for match in joined.matches(of: /(?m)(?:^ {4}|^\$ |`)larder (\w+[^`\n|;&]*)/) {
                 lines += 1
                 let line = match.output.1
                 if line.hasPrefix("help") { continue }

@@ -18,7 +18,10 @@ import Testing
     @Test(arguments: [
         ("CHANGELOG.md", "## \(LarderVersion.current)"),
         ("action.yml", "default: \(LarderVersion.current)"),
-        ("docs/install.md", "larder_\(LarderVersion.current)-1_amd64.deb"),
+        ("README.md", "`larder_\(LarderVersion.current)-1_amd64.deb`"),
+        ("README.md", "./larder_\(LarderVersion.current)-1_amd64.deb`"),
+        ("README.md", "larder-\(LarderVersion.current)-linux-x86_64.tar.gz"),
+        ("README.md", "larder-\(LarderVersion.current)-macos-arm64.tar.gz"),
         ("docs/ci.md", "/larder@v\(LarderVersion.current)"),
     ])
     func theVersionIsIn(_ file: String, _ text: String) throws {

@@ -2,8 +2,8 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// What an app that embeds LarderCache or LarderIcons resolves and builds, and that the README's
-/// code and the examples work. Takes minutes, since it builds all of it anew.
+/// The packages and modules of an app that embeds LarderCache or LarderIcons. The code of the
+/// article about LarderCache and the examples work. Takes minutes, because it builds everything.
 @Suite struct EmbeddingTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    /// With the lines that the README gives.
+    /// With the lines of the README and of the article about LarderCache.
     private static let package = """
         // swift-tools-version: 6.1
         import PackageDescription
@@ -133,15 +133,18 @@ import Testing
             ])
         """
 
-    /// The README's own code, about another URL, and what comes of it.
+    /// The code of the article about LarderCache, and a line that reads an icon with it.
     private static func main(_ url: String) throws -> String {
-        let readme = try String(contentsOfFile: root + "/README.md", encoding: .utf8)
+        let article = try String(
+            contentsOfFile: root + "/Sources/LarderCache/LarderCache.docc/GettingStarted.md",
+            encoding: .utf8)
         let code = try #require(
-            readme.components(separatedBy: "```swift\n").dropFirst()
+            article.components(separatedBy: "```swift\n").dropFirst()
                 .compactMap { $0.components(separatedBy: "```").first }
-                .first { $0.hasPrefix("import LarderCache\n") })
-        return code.replacingOccurrences(of: "https://example.com/notes.png", with: url)
-            .replacingOccurrences(of: "at: path", with: "at: CommandLine.arguments[1]")
-            .replacingOccurrences(of: "\n}", with: "\n    print(bytes.count)\n}")
+                .first { $0.contains("import LarderCache\n") })
+        return code + """
+            print(try icon("\(url)", inCacheAt: CommandLine.arguments[1])?.count ?? 0)
+
+            """
     }
 }

@@ -19,18 +19,10 @@ func fill(_ cache: String, from manifest: String) async throws -> Bool {
     return false
 }
 
-func fillCache(at cache: String, from manifest: String) async throws {
-    let prefetcher = Prefetcher(PrefetchConfiguration(cache: cache))
-    for try await event in prefetcher.prefetch([.file(manifest)]) {
-        if case .finished(let report) = event { print("fetched", report.count(.fetched)) }
-    }
-}
-
-/// The article's code and the README's, compiled above.
+/// The article's code, compiled above.
 @Suite struct GettingStartedTests {
     @Test func itsCodeIsCompiled() throws {
         #expect(try Article.codeIs("Sources/LarderPrefetch/LarderPrefetch.docc/GettingStarted.md"))
-        #expect(try Article.codeIs("README.md", importing: "LarderPrefetch"))
     }
 
     @Test func itsCodeWorks() async throws {

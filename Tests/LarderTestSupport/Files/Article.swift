@@ -6,18 +6,15 @@ public enum Article {
     ///
     /// - Parameters:
     ///   - article: its path beneath the package's root.
-    ///   - module: if not nil, only code that imports it counts.
     ///   - source: the test's file.
-    public static func codeIs(
-        _ article: String, importing module: String? = nil, in source: String = #filePath
-    ) throws -> Bool {
+    public static func codeIs(_ article: String, in source: String = #filePath) throws -> Bool {
         var root = URL(fileURLWithPath: #filePath)
         for _ in 0..<4 { root.deleteLastPathComponent() }
         let text = try String(
             contentsOf: root.appendingPathComponent(article), encoding: .utf8)
         let blocks = text.components(separatedBy: "```swift\n").dropFirst()
             .compactMap { $0.components(separatedBy: "```").first }
-            .filter { $0.hasPrefix("import ") && (module.map($0.contains) ?? true) }
+            .filter { $0.hasPrefix("import ") }
         let compiled = try String(contentsOfFile: source, encoding: .utf8)
         return !blocks.isEmpty
             && blocks.allSatisfy { block in
