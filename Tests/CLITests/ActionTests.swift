@@ -2,13 +2,12 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// The commands of the action that fills a cache in somebody's CI.
+/// The script behind `action.yml`, which fills a cache in continuous integration.
 @Suite struct ActionTests {
     private static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../Packaging/action").standardizedFileURL.path
 
-    /// What finds the icons of a manifest finds them, too, when the others are evicted.
-    @Test func allCommandsReadTheManifestAlike() async throws {
+    @Test func theActionEvictsOnlyIconsThatTheManifestDoesNotName() async throws {
         try await withFixture { larder in
             larder.origin.on("/a.png", Icons.reply(1))
             larder.origin.on("/b.png", Icons.reply(2))

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `docs/architecture.md` names every module, and its links lead to what they say.
+/// `docs/architecture.md`, compared with the package and its sources.
 @Suite struct ArchitecturePageTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -10,7 +10,7 @@ import Testing
         try String(contentsOf: Self.root.appendingPathComponent(path), encoding: .utf8)
     }
 
-    @Test func everyModuleOfThePackageHasARow() throws {
+    @Test func everyModuleHasARowOnTheArchitecturePage() throws {
         let package = try text("Package.swift")
         let page = try text("docs/architecture.md")
         let targets = package.matches(of: /\.target\(\s*name: "(Larder\w+)"/)
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func everyLinkLeadsToWhatItSays() throws {
+    @Test func everyLinkLeadsToAFileThatDeclaresItsName() throws {
         let page = try text("docs/architecture.md")
         var links = 0
         for match in page.matches(of: /\[`(\w+)(?:\.(\w+))?`\]\(\.\.\/([\w\/+]+\.swift)\)/) {
@@ -31,7 +31,7 @@ import Testing
             guard let function = match.output.2 else { continue }
             #expect(
                 source.contains(function == "init" ? "init(" : "func \(function)("),
-                "there is no \(function) in \(match.output.3)")
+                "\(match.output.3) does not declare \(function)")
         }
         #expect(links > 30)
     }

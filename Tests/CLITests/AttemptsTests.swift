@@ -1,9 +1,9 @@
 import LarderTestSupport
 import Testing
 
-/// What is tried again, and how often.
+/// The retries of a failed request, and the number of attempts.
 @Suite struct AttemptsTests {
-    @Test func aServerThatRecoversIsAskedAgain() async throws {
+    @Test func aRequestIsRetriedUntilTheServerRecovers() async throws {
         try await withFixture { larder in
             larder.origin.on("/a") { $0.attempt < 3 ? .status(502) : Icons.reply(1) }
             let run = try larder.prefetch(try larder.manifest(larder.origin.url("/a")))
@@ -19,7 +19,7 @@ import Testing
         (.status(501), 1), (.status(404), 1), (.status(403), 1), (.status(410), 1),
         (.ok("text"), 1), (.ok(Icons.png).cut(after: 20), 3), (.ok(Icons.png).reset(after: 0), 3),
     ])
-    func whatMayPassIsTriedAgain(_ reply: Reply, _ attempts: Int) async throws {
+    func onlyTransientFailuresAreRetried(_ reply: Reply, _ attempts: Int) async throws {
         try await withFixture { larder in
             larder.origin.on("/a", reply)
             let run = try larder.prefetch(
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func aRefusedConnectionIsTriedAgain() async throws {
+    @Test func aRefusedConnectionIsRetried() async throws {
         try await withFixture { larder in
             let url = "http://127.0.0.1:\(try Origin.refusedPort())/a"
             let run = try larder.prefetch(try larder.manifest(url), options: ["--attempts", "4"])
@@ -39,8 +39,8 @@ import Testing
         }
     }
 
-    /// A redirect is followed anew in each attempt, and is none itself.
-    @Test func anAttemptBeginsAtTheManifestsURL() async throws {
+    /// A redirect is followed again in each attempt, and does not count as an attempt.
+    @Test func eachAttemptStartsAtTheManifestURL() async throws {
         try await withFixture { larder in
             larder.origin.on("/a", .redirect(to: "/b"))
             larder.origin.on("/b") { $0.attempt < 2 ? .status(502) : Icons.reply(1) }

@@ -2,9 +2,9 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Which directory is the cache, and that it may be moved.
+/// The location of the cache directory, and unusual paths in options and variables.
 @Suite struct CacheLocationTests {
-    @Test func theEnvironmentNamesTheCacheWhereNoOptionDoes() async throws {
+    @Test func theEnvironmentNamesTheCacheIfNoOptionDoes() async throws {
         try await withFixture { larder in
             let named = larder.directory.path("named")
             #expect(
@@ -25,8 +25,8 @@ import Testing
     }
 
     #if os(Linux)
-        /// An empty variable is none, as some schedulers set it.
-        @Test func emptyVariablesAreNotSet() async throws {
+        /// Some schedulers set variables to an empty value.
+        @Test func emptyVariablesCountAsUnset() async throws {
             try await withFixture { larder in
                 let standard = larder.directory.path(".cache/larder")
                 let empty = ["LARDER_CACHE": "", "XDG_CACHE_HOME": "", "TMPDIR": ""]
@@ -38,9 +38,10 @@ import Testing
             }
         }
 
-        /// Swift would read both names as the same one.
+        /// Swift would decode both invalid bytes as U+FFFD. The third name is U+10FFE9, with which
+        /// Larder represents the byte 0xE9 (octal 351) in strings.
         @Test(arguments: [#"--cache "$C""#, #"--cache="$C""#, ""])
-        func cachesOfOtherBytesAreKeptApart(_ option: String) async throws {
+        func cachesWithDifferentInvalidUTF8InTheirNamesAreDistinct(_ option: String) async throws {
             try await withFixture { larder in
                 let url = larder.origin.serveIcons(1)[0]
                 let manifest = try larder.manifest(url)
@@ -66,7 +67,7 @@ import Testing
             }
         }
 
-        /// Other bytes would take their place, and name another file.
+        /// Swift would replace the invalid bytes, so the argument would name another file.
         @Test(arguments: [
             #"export "$(printf 'caf\351')" --layout files --cache cache"#,
             #"prefetch "$(printf 'apps\377.json')" --cache cache"#,
@@ -101,9 +102,9 @@ import Testing
         }
     #endif
 
-    /// SQLite takes no path of more than 512 bytes: with one, it would only say that it cannot open
-    /// the index, as of a disk that fails. Linux reaches the index by a descriptor.
-    @Test func aLongPathIsNotAFailingDisk() async throws {
+    /// SQLite accepts paths of at most 512 bytes. For a longer path it only reports that it cannot
+    /// open the file, as it does for a failing disk. On Linux, a descriptor replaces the path.
+    @Test func aLongCachePathIsNotReportedAsAFailingDisk() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(larder.origin.serveIcons(1)[0])
             let long = larder.directory.path(
@@ -121,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func aMovedCacheIsWhole() async throws {
+    @Test func aMovedCacheIsComplete() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
             let manifest = try larder.manifest(urls: urls)
@@ -143,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func aRelativePathIsTakenFromTheWorkingDirectory() async throws {
+    @Test func aRelativeCachePathStartsAtTheWorkingDirectory() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(larder.origin.serveIcons(1)[0])
             let finished = try larder.binary.run(

@@ -2,7 +2,7 @@ import LarderTestSupport
 import LarderTestTLS
 import Testing
 
-/// Whom larder trusts: what is named, else what the environment names, else the system.
+/// The trusted certificate authorities: from an option, else the environment, else the system.
 @Suite struct CertificateAuthorityTests {
     @Test(arguments: [
         (["CURL_CA_BUNDLE": TestCertificates.authorityPath], true),
@@ -11,7 +11,9 @@ import Testing
         (["CURL_CA_BUNDLE": "/dev/null", "SSL_CERT_FILE": TestCertificates.authorityPath], false),
         (["CURL_CA_BUNDLE": "", "SSL_CERT_FILE": ""], false),
     ])
-    func theEnvironmentNamesThem(_ environment: [String: String], _ trusted: Bool) async throws {
+    func theEnvironmentNamesTheTrustedAuthorities(
+        _ environment: [String: String], _ trusted: Bool
+    ) async throws {
         try await withFixture { larder in
             larder.origin.onAny { _ in .ok(Icons.icon(1)) }
             let front = try TLSFront(originPort: larder.origin.port)
@@ -25,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func theOptionComesFirst() async throws {
+    @Test func theOptionOverridesTheAuthoritiesOfTheEnvironment() async throws {
         try await withFixture { larder in
             larder.origin.onAny { _ in .ok(Icons.icon(1)) }
             let front = try TLSFront(originPort: larder.origin.port)
@@ -40,13 +42,13 @@ import Testing
     }
 
     @Test(arguments: ["CURL_CA_BUNDLE", "SSL_CERT_FILE"])
-    func aMissingFileIs66(_ name: String) async throws {
+    func aMissingFileInAVariableExitsWith66(_ name: String) async throws {
         try await withFixture { larder in
             let missing = larder.directory.path("missing")
             let finished = try larder.binary.run(
                 ["prefetch", larder.manifest(larder.origin.serveIcons(1)[0])]
                     + ["--cache", larder.cache],
-                // The machine's own comes first, unless it is empty.
+                // CURL_CA_BUNDLE of this machine would take precedence over SSL_CERT_FILE.
                 environment: ["CURL_CA_BUNDLE": ""].merging([name: missing]) { $1 })
             #expect(finished.status == 66, "\(finished)")
             #expect(

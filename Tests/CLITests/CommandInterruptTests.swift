@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Interrupts of the commands that do not only fetch: they end soon, and say how far they came.
+/// Interrupts of commands other than `prefetch`, which exit soon and report their result.
 @Suite(.timeLimit(.minutes(30))) struct CommandInterruptTests {
     private func report(_ finished: Finished) throws -> [String: JSONValue] {
         try #require(
@@ -11,7 +11,9 @@ import Testing
 
     #if os(Linux)
         @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
-        func verifyGivesUpALargeObject(_ signal: Int32, _ status: Int32) async throws {
+        func anInterruptStopsVerifyWithinALargeObject(
+            _ signal: Int32, _ status: Int32
+        ) async throws {
             try await withFixture { larder in
                 let urls = larder.origin.serveIcons(3)
                 #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
@@ -32,7 +34,7 @@ import Testing
             }
         }
 
-        @Test func verifyIsQuietAboutIt() async throws {
+        @Test func anInterruptedQuietVerifyPrintsOneLine() async throws {
             try await withFixture { larder in
                 let url = larder.origin.serveIcons(1)[0]
                 #expect(try larder.prefetch(try larder.manifest(url)).status == 0)
@@ -49,8 +51,8 @@ import Testing
             }
         }
 
-        /// Nobody reads what it prints until the signal has come: it cannot come to its end before.
-        @Test func evictSaysHowFarItCame() async throws {
+        /// The output pipe is full until the signal arrives, so the command cannot finish before.
+        @Test func anInterruptedEvictReportsItsProgress() async throws {
             try await withFixture { larder in
                 let manifest = try larder.manifest(urls: larder.origin.serveIcons(150))
                 #expect(try larder.prefetch(manifest).status == 0)
@@ -59,7 +61,7 @@ import Testing
                 #expect(mkfifo(files[0].1, 0o600) == 0)
                 let output = open(files[0].1, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
                 let stream = FileHandle(fileDescriptor: output, closeOnDealloc: true)
-                // F_SETPIPE_SZ, which Glibc declares for GNU C alone: a few dozen lines fill it.
+                // F_SETPIPE_SZ, which Glibc declares only for GNU C. A few dozen lines fill 4 KiB.
                 #expect(fcntl(output, 1031, 4096) == 4096)
                 let process = try RunningProcess(
                     "/bin/sh",
@@ -81,7 +83,7 @@ import Testing
             }
         }
 
-        @Test func reindexLeavesTheOldIndex() async throws {
+        @Test func anInterruptedReindexKeepsTheOldIndex() async throws {
             try await withFixture { larder in
                 let urls = larder.origin.serveIcons(3)
                 #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
@@ -100,7 +102,7 @@ import Testing
         }
     #endif
 
-    @Test func aRepairEndsFetching() async throws {
+    @Test func anInterruptStopsTheDownloadsOfARepair() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(4)
             let manifest = try larder.manifest(urls: urls)
@@ -127,23 +129,23 @@ import Testing
             #expect(
                 refetches.map { $0["error"]?.object?["code"] }
                     == [.string("cancelled"), .string("cancelled")])
-            // The next prefetch asks for them.
+            // The next prefetch downloads both icons.
             gate.open()
             #expect(try larder.prefetch(manifest).summary.fetched == 2)
             #expect(try larder.verify() == 0)
         }
     }
 
-    /// While a manifest is read nothing is begun: no reason to stay.
+    /// The command has not started any work that it would have to finish.
     @Test(arguments: [["evict", "--only"], ["verify", "--manifest"]])
-    func nothingIsBegunWhileManifestsAreRead(_ arguments: [String]) async throws {
+    func anInterruptEndsTheReadingOfAManifestAtOnce(_ arguments: [String]) async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(2)
             #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
             let pipe = larder.directory.path("pipe")
             #expect(mkfifo(pipe, 0o600) == 0)
             let process = try larder.binary.start(arguments + [pipe, "--cache", larder.cache])
-            // Returns when the other end is opened for reading.
+            // Returns when larder opens the pipe for reading.
             let writer = open(pipe, O_WRONLY | O_CLOEXEC)
             process.kill(SIGINT)
             let finished = try process.wait()

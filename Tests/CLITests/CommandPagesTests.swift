@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// The pages name every command and every option, and none that is not there.
+/// The commands and options in the documentation, compared with those of the program.
 @Suite struct CommandPagesTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
     private let definitions: Definitions
-    /// The long options of each command, by its name, without their dashes.
+    /// The long options of each command without dashes, by command name.
     private let options: [String: Set<String>]
 
     init() throws {
@@ -18,7 +18,7 @@ import Testing
             })
     }
 
-    /// The text of each page in `docs`, by its path.
+    /// Returns the text of each page in `docs`, by path.
     private func pages() throws -> [String: String] {
         let folder = Self.root.appendingPathComponent("docs")
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
@@ -33,7 +33,7 @@ import Testing
         try String(contentsOf: Self.root.appendingPathComponent(path), encoding: .utf8)
     }
 
-    /// The names behind `--` in a text.
+    /// Returns the long options in a text without dashes.
     private static func options(in text: some StringProtocol) -> Set<String> {
         Set(String(text).matches(of: /(?:^|[^\w-])--([a-z][a-z-]*)/).map { String($0.output.1) })
     }
@@ -46,19 +46,18 @@ import Testing
         #expect(Set(shown) == Set(definitions.commands.filter { !$0.isGroup }.map(\.name)))
     }
 
-    @Test func everyOptionIsOnAPage() throws {
+    @Test func everyOptionIsDocumented() throws {
         let mentioned = try pages().values.reduce(into: Set()) {
             $0.formUnion(Self.options(in: $1))
         }
         #expect(options.count > 10)
         for (command, known) in options {
             let missing = known.subtracting(mentioned).subtracting(["help"])
-            #expect(missing.isEmpty, "no page of docs names these options of \(command)")
+            #expect(missing.isEmpty, "undocumented options of \(command)")
         }
     }
 
-    /// What a page shows to be typed can be typed.
-    @Test func everyCommandLineOfAPageIsOne() throws {
+    @Test func everyCommandLineInTheDocumentationIsValid() throws {
         var lines = 0
         var texts = try pages()
         for path in ["README.md", "contrib/README.md"] { texts[path] = try text(path) }
@@ -70,7 +69,7 @@ import Testing
                 if line.hasPrefix("help") { continue }
                 guard let command = definitions.command(of: line), let known = options[command.name]
                 else {
-                    Issue.record("\(path): there is no command \(line)")
+                    Issue.record("\(path): unknown command: \(line)")
                     continue
                 }
                 let unknown = Self.options(in: line).subtracting(known)

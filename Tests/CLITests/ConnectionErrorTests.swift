@@ -2,44 +2,44 @@ import LarderTestSupport
 import LarderTestTLS
 import Testing
 
-/// Servers that cannot be reached or trusted, beside one that can.
+/// Servers that cannot be reached or trusted. Icons of another server are still fetched.
 @Suite struct ConnectionErrorTests {
-    @Test func aNameThatDoesNotResolve() async throws {
-        // RFC 6761, section 6.4: no resolver knows it.
+    @Test func anUnresolvableHostNameIsReported() async throws {
+        // RFC 6761, section 6.4: names in .invalid never resolve.
         try await expectFailure(of: "http://larder.invalid/a.png", "name-not-resolved")
     }
 
-    @Test func aRefusedConnection() async throws {
+    @Test func aRefusedConnectionIsReported() async throws {
         let port = try Origin.refusedPort()
         try await expectFailure(of: "http://127.0.0.1:\(port)/a.png", "connection-refused")
     }
 
-    @Test func aServerThatNeverAccepts() async throws {
+    @Test func aServerThatNeverAcceptsCausesAConnectTimeout() async throws {
         let hole = try BlackHole()
         try await expectFailure(
             of: "http://127.0.0.1:\(hole.port)/a.png", "connect-timeout",
             options: ["--connect-timeout", "1s"])
     }
 
-    @Test func aServerThatStalls() async throws {
+    @Test func aStalledTransferIsReported() async throws {
         let slow = try Origin(replies: ["/a": .ok(Icons.png).stalling(after: 10)])
         try await expectFailure(of: slow.url("/a"), "stalled", options: ["--stall-timeout", "1s"])
     }
 
-    /// Something comes all the time, but less than 100 bytes a second.
-    @Test func aServerThatTricklesAByteASecond() async throws {
+    /// Data arrives all the time, but fewer than 100 bytes a second.
+    @Test func aTransferOfOneByteASecondCountsAsStalled() async throws {
         let slow = try Origin(replies: ["/a": .ok(Icons.png).trickled(1, every: 1)])
         try await expectFailure(of: slow.url("/a"), "stalled", options: ["--stall-timeout", "2s"])
     }
 
-    @Test func aTransferThatTakesTooLong() async throws {
+    @Test func aTransferThatTakesTooLongTimesOut() async throws {
         let slow = try Origin(replies: ["/a": .ok(Icons.png).trickled(1, every: 0.01)])
         try await expectFailure(of: slow.url("/a"), "timeout", options: ["--timeout", "1s"])
     }
 
-    /// Each certificate, but for the last with the authority that issued it.
+    /// `--ca-cert` names the authority that issued the last two certificates.
     @Test(arguments: [.selfSigned, .wrongName, .expired] as [TestCertificates.Kind])
-    func aCertificateThatDoesNotVerify(_ kind: TestCertificates.Kind) async throws {
+    func aCertificateThatDoesNotVerifyIsRejected(_ kind: TestCertificates.Kind) async throws {
         let origin = try Origin(replies: ["/a": Icons.reply(1)])
         let front = try TLSFront(originPort: origin.port, certificate: kind)
         try await expectFailure(
@@ -48,14 +48,14 @@ import Testing
         #expect(origin.count() == 0)
     }
 
-    @Test func aCertificateOfAnUnknownAuthority() async throws {
+    @Test func aCertificateOfAnUnknownAuthorityIsRejected() async throws {
         let origin = try Origin(replies: ["/a": Icons.reply(1)])
         let front = try TLSFront(originPort: origin.port)
         try await expectFailure(of: front.url("/a"), "certificate")
         #expect(origin.count() == 0)
     }
 
-    @Test func itsAuthorityMakesItTrusted() async throws {
+    @Test func aCertificateOfANamedAuthorityIsAccepted() async throws {
         try await withFixture { larder in
             larder.origin.on("/a", Icons.reply(1))
             let front = try TLSFront(originPort: larder.origin.port)
@@ -81,7 +81,7 @@ import Testing
         "127.0.0.1", "localhost", "[::1]", "2130706433", "0x7f.1", "0177.0.0.1",
         "[::ffff:127.0.0.1]",
     ])
-    func aPrivateAddressIsRefusedWithoutTheFlag(_ host: String) async throws {
+    func aPrivateAddressIsRefusedByDefault(_ host: String) async throws {
         try await withFixture { larder in
             let url = larder.origin.url("/a", host: host)
             larder.origin.on("/a", Icons.reply(1))

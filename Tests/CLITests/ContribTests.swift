@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// The files of `contrib` are right for the programs that read them, and each of their lines runs.
+/// The files in `contrib`, whose command lines must run and whose units systemd must accept.
 @Suite struct ContribTests {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../contrib").standardizedFileURL
@@ -18,7 +18,7 @@ import Testing
 
     // MARK: Command lines
 
-    @Test func serviceLines() async throws {
+    @Test func theCommandsOfTheServiceRun() async throws {
         let commands = try lines("larder.service").compactMap { line -> String? in
             guard line.hasPrefix("Exec") else { return nil }
             return String(line.drop { $0 != "=" }.dropFirst().drop { $0 == "-" })
@@ -27,10 +27,10 @@ import Testing
         try await run(commands)
     }
 
-    @Test func crontabLines() async throws {
+    @Test func theCommandsOfTheCrontabRun() async throws {
         let commands = try lines("crontab").compactMap { line -> String? in
             let fields = line.split(separator: " ", maxSplits: 5)
-            // Others set variables. A percent sign would end the command (crontab(5)).
+            // Shorter lines set variables. A percent sign would end the command (crontab(5)).
             guard fields.count == 6 else { return nil }
             #expect(!line.contains("%"))
             return fields[5].trimmingCharacters(in: .whitespaces)
@@ -39,11 +39,8 @@ import Testing
         try await run(commands)
     }
 
-    @Test func agentLines() async throws {
-        let data = try Data(
-            contentsOf: Self.folder.appendingPathComponent("com.example.larder.plist"))
-        let agent = try #require(
-            try PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any])
+    @Test func theCommandsOfTheLaunchAgentRun() async throws {
+        let agent = try launchAgent()
         #expect(agent["Label"] as? String == "com.example.larder")
         #expect((agent["StartCalendarInterval"] as? [String: Int])?["Hour"] == 2)
         let commands = try agentScript(agent).split(separator: "\n").map(String.init)
@@ -52,36 +49,37 @@ import Testing
         try await run(commands)
     }
 
+    private func launchAgent() throws -> [String: Any] {
+        let data = try Data(
+            contentsOf: Self.folder.appendingPathComponent("com.example.larder.plist"))
+        return try #require(
+            try PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any])
+    }
+
     private func agentScript(_ agent: [String: Any]) throws -> String {
         let arguments = try #require(agent["ProgramArguments"] as? [String])
         #expect(arguments.count == 3 && arguments.prefix(2) == ["/bin/sh", "-c"])
         return try #require(arguments.last)
     }
 
-    // MARK: One line after another
+    // MARK: Failing commands
 
-    /// Whatever becomes of the prefetch and the verification, the eviction is run: it is what makes
-    /// room.
-    @Test(arguments: [1, 2, 64, 65, 66, 74, 75, 130, 143]) func noLineKeepsTheNextFromRunning(
-        _ status: Int32
-    ) throws {
+    /// The eviction frees space, so it must run even if the prefetch or the verification fails.
+    @Test(arguments: [1, 2, 64, 65, 66, 74, 75, 130, 143])
+    func aFailingCommandDoesNotStopTheNextOne(_ status: Int32) throws {
         #expect(try commandsRun(ending: status) == ["prefetch", "verify", "evict"])
         try withTemporaryDirectory { directory in
-            // A program that only notes how it was called.
+            // A program that only logs its first argument.
             let program = directory.path("larder")
-            // Written by a child: what this process has open for writing, the child of another test
-            // holds for a moment, and until then it cannot be run (ETXTBSY).
+            // A child process writes the program. If this process did, a process that another test
+            // starts at that moment would inherit the descriptor, and running the program would
+            // fail with ETXTBSY.
             let text = "#!/bin/sh\necho $1 >> \(directory.path("log"))\nexit \(status)\n"
             let write = ["-c", "cat > \"$0\" && chmod 755 \"$0\"", program]
             #expect(
                 try RunningProcess("/bin/sh", write, standardInput: Data(text.utf8)).wait().status
                     == 0)
-            let data = try Data(
-                contentsOf: Self.folder.appendingPathComponent("com.example.larder.plist"))
-            let agent = try #require(
-                try PropertyListSerialization.propertyList(from: data, format: nil)
-                    as? [String: Any])
-            let script = try agentScript(agent)
+            let script = try agentScript(launchAgent())
                 .replacingOccurrences(of: "/usr/local/bin/larder", with: program)
                 .replacingOccurrences(of: "$HOME/Library/Logs", with: directory.path)
             _ = try RunningProcess("/bin/sh", ["-c", script]).wait()
@@ -90,8 +88,8 @@ import Testing
         }
     }
 
-    /// The unit's commands as systemd runs them where each ends with `status`: one that fails keeps
-    /// the next from being run, unless there is a dash before it (systemd.service(5),
+    /// Returns the commands of the unit that systemd runs if each of them exits with `status`. A
+    /// failed command ends the unit unless it has a dash before it (systemd.service(5),
     /// "ExecStart=").
     private func commandsRun(ending status: Int32) throws -> [String] {
         let lines = try lines("larder.service")
@@ -106,7 +104,7 @@ import Testing
         return run
     }
 
-    /// Runs command lines on a new cache: nothing is wrong, so nothing is said.
+    /// Runs command lines with a new cache. All of them must succeed without output.
     private func run(_ commands: [String]) async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(3))
@@ -147,11 +145,11 @@ import Testing
     @Test(
         .enabled(
             if: FileManager.default.isExecutableFile(atPath: "/usr/bin/systemd-analyze"),
-            "there is no systemd-analyze"))
-    func units() async throws {
+            "systemd-analyze is not installed"))
+    func systemdAcceptsTheUnits() async throws {
         try await withFixture { larder in
             for name in ["larder.service", "larder.timer"] {
-                // It looks whether the program is there.
+                // systemd-analyze checks that the program exists.
                 let unit = try text(name).replacingOccurrences(
                     of: "/usr/local/bin/larder", with: larder.binary.path)
                 _ = try larder.write(unit.utf8, to: name)
@@ -159,7 +157,7 @@ import Testing
             let units = ["larder.service", "larder.timer"].map { larder.directory.path($0) }
             let finished = try RunningProcess(Self.analyzer, ["verify", "--man=no"] + units).wait()
             #expect(finished.status == 0, "\(finished)")
-            // An unknown key is but a warning.
+            // An unknown key causes only a warning.
             #expect(finished.standardError.isEmpty, "\(finished)")
         }
     }

@@ -3,7 +3,7 @@ import LarderTestSupport
 import LarderTestTLS
 import Testing
 
-/// Who is told what: names, passwords, header fields and certificates go to whom they are for.
+/// The servers that receive credentials, header fields and client certificates.
 @Suite struct CredentialTests {
     /// "user:sEcReT" in base64 (RFC 7617).
     static let basic = "Basic dXNlcjpzRWNSZVQ="
@@ -30,17 +30,18 @@ import Testing
                 let isOwn = request.host == "127.0.0.1"
                 #expect(request.header("Authorization") == (isOwn ? Self.basic : nil))
             }
-            // you:own
+            // "you:own" in base64.
             #expect(
                 other.requests.map { $0.header("Authorization") } == [nil, "Basic eW91Om93bg=="])
         }
     }
 
-    /// Of two manifests with one key, the first's URL is asked for; the second's are for its own.
-    @Test func anEntryOfTheSameKeyLendsThemToItsOwnURLOnly() async throws {
+    /// Of two entries with one key, the URL of the first is fetched. Credentials in the URL of the
+    /// second are used only if both URLs are otherwise the same.
+    @Test func credentialsOfASecondEntryAreUsedOnlyForTheSameURL() async throws {
         try await withFixture { larder in
             larder.origin.onAny { _ in Icons.reply(1) }
-            for (host, isLent) in [("localhost", false), ("127.0.0.1", true)] {
+            for (host, isSameURL) in [("localhost", false), ("127.0.0.1", true)] {
                 larder.origin.resetLog()
                 let urls = [
                     larder.origin.url("/\(host)"),
@@ -55,12 +56,12 @@ import Testing
                 #expect(run.status == 0, "\(run.finished)")
                 #expect(
                     larder.origin.requests.map { $0.header("Authorization") }
-                        == [isLent ? Self.basic : nil])
+                        == [isSameURL ? Self.basic : nil])
             }
         }
     }
 
-    @Test func anotherAttemptHasThem() async throws {
+    @Test func retriesSendTheCredentialsAgain() async throws {
         try await withFixture { larder in
             larder.origin.on("/a") { $0.attempt < 3 ? .status(503) : Icons.reply(1) }
             let url = larder.origin.url("/a").replacing("//", with: "//user:sEcReT@")
@@ -75,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func theBaseURLLendsThem() async throws {
+    @Test func relativeURLsUseTheCredentialsOfTheBaseURL() async throws {
         try await withFixture { larder in
             let (origin, other) = (larder.origin, try Origin())
             for origin in [origin, other] { origin.onAny { _ in Icons.reply(1) } }
@@ -115,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func aHostsFieldGoesToThatHostAlone() async throws {
+    @Test func aHeaderFieldForAHostIsSentOnlyToThatHost() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             origin.onAny { request in
@@ -142,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func fieldsTakeThePlaceOfLardersOwn() async throws {
+    @Test func headerOptionsReplaceTheDefaultHeaderFields() async throws {
         try await withFixture { larder in
             let url = larder.origin.serveIcons(1)[0]
             _ = try larder.prefetch(
@@ -158,7 +159,8 @@ import Testing
 
     enum Netrc: CaseIterable { case home, variable, option }
 
-    @Test(arguments: Netrc.allCases) func netrc(_ place: Netrc) async throws {
+    @Test(arguments: Netrc.allCases)
+    func netrcCredentialsAreSentOnlyToTheirHost(_ place: Netrc) async throws {
         try await withFixture { larder in
             let origin = larder.origin
             let text = """
@@ -167,7 +169,7 @@ import Testing
                 """
             let file = try larder.write(text.utf8, to: place == .home ? ".netrc" : "netrc")
             origin.on("/a", Icons.reply(1))
-            // Another origin: nothing is said to it, not even by `default`.
+            // A redirect to another origin gets no credentials, not even those of `default`.
             origin.on("/b", .redirect(to: origin.url("/c")))
             origin.on("/c", Icons.reply(2))
             let (option, environment) =
@@ -221,7 +223,7 @@ import Testing
         ["--resolve", "a:80"], ["--connect-to", "a:80:b"], ["--limit-rate", "0"],
         ["--limit-rate", "fast"],
     ])
-    func wrongUsageIs64AndQuotesNoSecret(_ options: [String]) throws {
+    func usageErrorsExitWith64AndQuoteNoSecret(_ options: [String]) throws {
         let finished = try LarderBinary().run(["prefetch", "apps.json"] + options)
         #expect(finished.status == 64, "\(finished)")
         let complaint = finished.standardError.prefix { $0 != "\n" }
@@ -230,7 +232,7 @@ import Testing
         SecretSearch("sEcReT").expectNothing(in: finished)
     }
 
-    @Test func aVariableThatNamesNoProxyIsNamed() throws {
+    @Test func anErrorNamesTheInvalidProxyVariable() throws {
         let finished = try LarderBinary().run(
             ["prefetch", "apps.json"], environment: ["https_proxy": "ftp://me:sEcReT@p"])
         #expect(finished.status == 64)
@@ -239,7 +241,7 @@ import Testing
     }
 
     @Test(arguments: ["--netrc-file", "--client-cert", "--ca-cert"])
-    func aMissingFileIs66(_ option: String) async throws {
+    func aMissingFileInAnOptionExitsWith66(_ option: String) async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(larder.origin.serveIcons(1)[0])
             let missing = larder.directory.path("missing")
@@ -252,8 +254,8 @@ import Testing
         }
     }
 
-    /// A variable that is not set, in a script: the system's authorities are not meant.
-    @Test func anEmptyFileOfAuthoritiesIsMissing() async throws {
+    /// An unset variable in a script must not select the authorities of the system.
+    @Test func anEmptyCACertificateOptionIsAMissingFile() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(larder.origin.serveIcons(1)[0])
             let finished = try larder.run("prefetch", manifest, "--ca-cert", "")

@@ -1,22 +1,22 @@
 import LarderTestSupport
 import Testing
 
-/// An entry that nests 200,000 levels deep, in each format: no stack overflows.
+/// Manifests with 200,000 levels of nesting, which must not overflow the stack.
 @Suite struct DeepNestingTests {
-    @Test func inJSON() async throws {
-        try await expectOneToFail { Array(ManifestFiles.deepJSON($0).utf8) }
+    @Test func aDeeplyNestedEntryInJSONFailsAlone() async throws {
+        try await expectOneFailure { Array(ManifestFiles.deepJSON($0).utf8) }
     }
 
-    @Test func inJSONLines() async throws {
-        try await expectOneToFail { Array(ManifestFiles.deepJSONLines($0).utf8) }
+    @Test func aDeeplyNestedEntryInJSONLinesFailsAlone() async throws {
+        try await expectOneFailure { Array(ManifestFiles.deepJSONLines($0).utf8) }
     }
 
-    @Test func inABinaryPlist() async throws {
-        try await expectOneToFail { ManifestFiles.deepBinary($0) }
+    @Test func aDeeplyNestedEntryInABinaryPlistFailsAlone() async throws {
+        try await expectOneFailure { ManifestFiles.deepBinary($0) }
     }
 
-    /// libxml2 stops at a depth of its own: then the file is no manifest.
-    @Test func inAnXMLPlist() async throws {
+    /// libxml2 has its own depth limit, so the rest of the manifest cannot be read.
+    @Test func anXMLPlistWithADeeplyNestedEntryIsRefused() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
             let path = try larder.write(ManifestFiles.deepXML { urls[$0] }.utf8, to: "deep")
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func asTheWholeManifest() async throws {
+    @Test func aManifestOfNestedContainersAloneIsRefused() async throws {
         try await withFixture { larder in
             for opening in ["[", #"{"apps":"#, #"{"a":"#] {
                 let text = String(repeating: opening, count: ManifestFiles.depth)
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    private func expectOneToFail(_ manifest: ((Int) -> String) -> [UInt8]) async throws {
+    private func expectOneFailure(_ manifest: ((Int) -> String) -> [UInt8]) async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
             let run = try larder.prefetch(try larder.write(manifest { urls[$0] }, to: "deep"))

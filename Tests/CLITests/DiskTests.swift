@@ -4,19 +4,19 @@ import LarderCache
 import LarderTestSupport
 import Testing
 
-/// Disks that are full, read-only or somebody else's.
+/// Full and read-only disks, and caches without permissions.
 @Suite struct DiskTests {
-    private static let mountIsImpossible: Comment = "mounting takes root on Linux"
+    private static let mountRequirement: Comment = "mounting requires root on Linux"
 
-    @Test(.enabled(if: Mount.isPossible, mountIsImpossible))
-    func aFullDiskStopsTheRunAndLosesNothing() async throws {
+    @Test(.enabled(if: Mount.isPossible, mountRequirement))
+    func aFullDiskStopsAPrefetchAndLosesNothing() async throws {
         try await withFixture { larder in
             let disk = try Mount.memory(at: larder.cache, size: "1500k")
             defer { disk.remove() }
             let small = try larder.manifest(urls: larder.origin.serveIcons(5), name: "small.json")
             #expect(try larder.prefetch(small).status == 0)
 
-            // 48 kB each, 2.4 MB in all.
+            // 49 kB each, 2.5 MB in total.
             let bitmap = IconPainter.largeBMP(seed: 1, bytes: 49_000)
             larder.origin.onAny { .ok(bitmap + Array($0.path.utf8), type: "image/bmp") }
             let urls = (100..<150).map { larder.origin.url("/\($0)") }
@@ -44,9 +44,9 @@ import Testing
         }
     }
 
-    /// Where eviction is needed most, its own log finds no room.
-    @Test(.enabled(if: Mount.isPossible, mountIsImpossible))
-    func aFullDiskCanBeEvictedFrom() async throws {
+    /// The eviction has no space for the log of the index.
+    @Test(.enabled(if: Mount.isPossible, mountRequirement))
+    func evictionWorksOnAFullDisk() async throws {
         try await withFixture { larder in
             let disk = try Mount.memory(at: larder.cache, size: "6m")
             defer { disk.remove() }
@@ -66,12 +66,12 @@ import Testing
         }
     }
 
-    /// To the last byte, on a disk where every file takes a block: neither a snapshot is left to be
-    /// dropped, nor a byte for a log.
+    /// The log of the index cannot grow by a byte, and the snapshot of the index, which an eviction
+    /// could remove to free space, is gone.
     @Test(
-        .enabled(if: LoopDisk.isPossible(.ext4), "loop devices take root on Linux"),
+        .enabled(if: LoopDisk.isPossible(.ext4), "loop devices require root on Linux"),
         arguments: [false, true])
-    func aDiskThatIsFullToTheLastByteCanBeEvictedFrom(hasLog: Bool) async throws {
+    func evictionWorksOnADiskWithoutAFreeByte(hasLog: Bool) async throws {
         try await withFixture { larder in
             let disk = try LoopDisk(.ext4, at: larder.directory.path("disk"))
             defer { withExtendedLifetime(disk) {} }
@@ -83,13 +83,13 @@ import Testing
             #expect(try run("prefetch", manifest, "--allow-private-network").status == 0)
             unlink(cache + "/index.snapshot.sqlite")
             if hasLog {
-                // As a killed process leaves it.
+                // The index and the log that a killed process leaves.
                 let queue = try DatabaseQueue(path: cache + "/index.sqlite")
                 try await queue.write { db in
                     try db.execute(sql: "UPDATE objects SET used_at = used_at - 1")
                 }
-                for suffix in ["", "-wal", "-shm"] {
-                    _ = try? FileManager.default.copyItem(
+                for suffix in ["", "-wal"] {
+                    try FileManager.default.copyItem(
                         atPath: cache + "/index.sqlite" + suffix,
                         toPath: larder.directory.path("copy" + suffix))
                 }
@@ -122,8 +122,7 @@ import Testing
         }
     }
 
-    /// The icons are worth more than the report of them.
-    @Test func aReportThatCannotBeWrittenKeepsNoIconAway() async throws {
+    @Test func allIconsAreStoredIfTheReportCannotBeWritten() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(20)
             let run = try larder.run(
@@ -136,9 +135,8 @@ import Testing
         }
     }
 
-    /// No room even for an empty cache.
-    @Test(.enabled(if: Mount.isPossible, mountIsImpossible))
-    func aDiskThatIsFullFromTheStart() async throws {
+    @Test(.enabled(if: Mount.isPossible, mountRequirement))
+    func aPrefetchWithoutSpaceForAnEmptyCacheExitsWith74() async throws {
         try await withFixture { larder in
             let disk = try Mount.memory(at: larder.cache, size: "4k")
             defer { disk.remove() }
@@ -152,8 +150,8 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: Mount.isPossible, mountIsImpossible))
-    func aReportOnAFullDiskStopsTheRun() async throws {
+    @Test(.enabled(if: Mount.isPossible, mountRequirement))
+    func aPrefetchWithItsReportOnAFullDiskExitsWith74() async throws {
         try await withFixture { larder in
             let disk = try Mount.memory(at: larder.directory.path("reports"), size: "4k")
             defer { disk.remove() }
@@ -168,8 +166,8 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: Mount.isPossible, mountIsImpossible))
-    func aReadOnlyMediumIsReadAndNotWritten() async throws {
+    @Test(.enabled(if: Mount.isPossible, mountRequirement))
+    func aCacheOnAReadOnlyMediumIsReadAndNotWritten() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
             let manifest = try larder.manifest(urls: urls)
@@ -194,13 +192,13 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: Nobody.isPossible, "it takes setpriv, or not being root"))
-    func aDirectoryWithoutPermissionIsNotUsed() async throws {
+    @Test(.enabled(if: Nobody.isPossible, "requires setpriv, or a user other than root"))
+    func missingPermissionsOfACacheAreReported() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
             let manifest = try larder.manifest(urls: urls)
             #expect(try larder.prefetch(manifest).status == 0)
-            // Whoever reads needs the way there, and no more.
+            // Reading the cache requires search permission for its parent directory.
             chmod(larder.directory.path, 0o755)
             chmod(larder.cache, 0o555)
             let prefetch = try Nobody.run(
@@ -223,17 +221,17 @@ import Testing
         }
     }
 
-    /// A cache that was copied while it was used, or whose process was killed, and is now on a
-    /// medium where SQLite can have no memory shared beside the log.
-    @Test(.enabled(if: Mount.isPossible, "mounting takes root on Linux"), arguments: [false, true])
-    func aReadOnlyMediumIsReadWithALog(hasSharedMemory: Bool) async throws {
+    /// The cache was copied while in use, or its process was killed. On the medium, SQLite cannot
+    /// create the shared memory of the log.
+    @Test(.enabled(if: Mount.isPossible, mountRequirement), arguments: [false, true])
+    func aCacheWithAnIndexLogIsReadOnAReadOnlyMedium(hasSharedMemory: Bool) async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(5)
             let manifest = try larder.manifest(urls: urls)
             #expect(try larder.prefetch(manifest).status == 0)
             let copy = larder.directory.path("copy")
             do {
-                // While it is open, nobody folds the log into the index.
+                // While the cache is open, no process writes the log back into the index.
                 let cache = try Cache.open(at: larder.cache)
                 defer { cache.close() }
                 #expect(try larder.run("pin", urls[3]).status == 0)
@@ -245,7 +243,7 @@ import Testing
             let medium = try Mount.readOnly(copy, at: larder.directory.path("medium"))
             defer { medium.remove() }
             let cache = ["--cache", medium.path]
-            // What only the log has.
+            // Only the log contains the pin.
             #expect(try larder.binary.run(["pin"] + cache).standardOutput == "\(urls[3])\n")
             for command in [
                 ["list"], ["cat", urls[0]], ["status", "--json"], ["verify"], ["plan", manifest],
@@ -259,8 +257,9 @@ import Testing
             }
             let snapshot = ["--cache", larder.directory.path("snapshot")]
             #expect(try larder.binary.run(["pin"] + snapshot).standardOutput == "\(urls[3])\n")
-            let hasOne = FileManager.default.fileExists(atPath: "\(copy)/index.sqlite-shm")
-            #expect(hasOne == hasSharedMemory)
+            let copyHasSharedMemory = FileManager.default.fileExists(
+                atPath: "\(copy)/index.sqlite-shm")
+            #expect(copyHasSharedMemory == hasSharedMemory)
         }
     }
 }

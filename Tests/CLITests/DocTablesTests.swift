@@ -9,27 +9,27 @@ import Testing
 @testable import LarderPrefetch
 @testable import larder
 
-/// The tables of `docs` that the code defines: which rows they have, and in which order. Each stands
-/// between `<!-- table: NAME -->` and the next empty line.
+/// The tables in `docs` whose rows are defined by the code. Each table is between a line
+/// `<!-- table: NAME -->` and an empty line.
 ///
-/// `Scripts/docs` has this test write them, `Scripts/docs --check` has it compare them.
+/// `Scripts/docs` runs this test to write the tables, and `Scripts/docs --check` to compare them.
 @Suite struct DocTablesTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// A cell of a row after its first, which is the row's key.
+    /// A cell after the first one, which is the key of the row.
     private enum Cell {
         case text(String)
-        /// What the page says already: meanings are written by hand.
-        case written
-        /// The same behind a plus sign, or without one.
+        /// The text on the page, because meanings are written by hand.
+        case kept
+        /// The text on the page, with a plus sign before it or without.
         case marked(Bool)
     }
 
     private typealias Row = (key: String, cells: [Cell])
 
-    @Test(arguments: ["output", "network", "architecture"])
-    func tablesAreWhatTheCodeSays(page: String) throws {
+    @Test(arguments: ["output", "retries", "architecture"])
+    func tablesInTheDocumentationMatchTheCode(page: String) throws {
         let file = Self.root.appendingPathComponent("docs/\(page).md")
         let text = try String(contentsOf: file, encoding: .utf8)
         var lines = text.components(separatedBy: "\n")
@@ -39,20 +39,21 @@ import Testing
         }) {
             let name = Self.name(lines[start])
             names.append(name)
-            // The marker, an empty line, the head and the line below it.
+            // Skips the marker, an empty line, the header row and the delimiter row.
             let first = start + 4
             let end = lines[first...].firstIndex { !$0.hasPrefix("|") } ?? lines.endIndex
-            let rows = try #require(try Self.tables()[name], "no table is called \(name)")
-            let written = Self.written(rows, over: lines[first..<end])
-            lines.replaceSubrange(first..<end, with: written)
+            let rows = try #require(try Self.tables()[name], "unknown table: \(name)")
+            let updated = Self.rendered(rows, keeping: lines[first..<end])
+            lines.replaceSubrange(first..<end, with: updated)
         }
         #expect(!names.isEmpty)
-        #expect(!lines.contains { $0.contains("| ? |") }, "what does it mean?")
+        #expect(
+            !lines.contains { $0.contains("| ? |") }, "replace the question mark with a meaning")
         let result = lines.joined(separator: "\n")
         if ProcessInfo.processInfo.environment["LARDER_WRITE_TABLES"] != nil {
             try Data(result.utf8).write(to: file)
         } else {
-            #expect(result == text, "Scripts/docs writes the tables of docs/\(page).md")
+            #expect(result == text, "run Scripts/docs to update docs/\(page).md")
         }
     }
 
@@ -60,24 +61,22 @@ import Testing
         marker.split(separator: " ").dropFirst(2).first.map(String.init) ?? ""
     }
 
-    private static func written(
-        _ rows: [Row], over old: ArraySlice<String>
-    ) -> [String] {
+    private static func rendered(_ rows: [Row], keeping old: ArraySlice<String>) -> [String] {
         let cells = old.map { line in
-            // Cells have no bars of their own.
+            // No cell contains a vertical bar.
             line.dropFirst().dropLast().split(separator: "|", omittingEmptySubsequences: false)
                 .map { $0.trimmingCharacters(in: .whitespaces) }
         }
         let known = Dictionary(cells.map { ($0[0], $0) }) { first, _ in first }
         return rows.map { row in
-            let written = row.cells.enumerated().map { column, cell in
+            let cells = row.cells.enumerated().map { column, cell in
                 if case .text(let text) = cell { return text }
                 let old = known[row.key]?[column + 1] ?? "?"
                 guard case .marked(let isMarked) = cell else { return old }
                 let meaning = old.hasPrefix("+ ") ? String(old.dropFirst(2)) : old
                 return isMarked ? "+ " + meaning : meaning
             }
-            return "| " + ([row.key] + written).joined(separator: " | ") + " |"
+            return "| " + ([row.key] + cells).joined(separator: " | ") + " |"
         }
     }
 
@@ -96,7 +95,7 @@ import Testing
                 ImageError.Code.allCases.map(\.rawValue) + bodyReasons.map(\.rawValue)),
             "remote-codes": described(RemoteError.Code.allCases.map(\.rawValue)),
             "cache-codes": CacheError.Code.allCases.map {
-                (code($0.rawValue), [.text("\(larder.ExitStatus($0).rawValue)"), .written])
+                (code($0.rawValue), [.text("\(larder.ExitStatus($0).rawValue)"), .kept])
             },
             "retried-statuses": RetryPolicy.retriedStatuses.sorted().map { status in
                 let ceiling = RetryPolicy().ceiling(
@@ -124,10 +123,10 @@ import Testing
     private static func code(_ text: String) -> String { "`\(text)`" }
 
     private static func described(_ words: [String]) -> [Row] {
-        words.map { (code($0), [.written]) }
+        words.map { (code($0), [.kept]) }
     }
 
-    /// What the bytes of a body are refused for, besides the check of images.
+    /// The reasons for refusing the bytes of a body, other than image errors.
     private static let bodyReasons: [ResourceFailure.Reason] = [.integrity, .size]
 
     private static var transferCodes: [Row] {
@@ -143,7 +142,7 @@ import Testing
             + described(["http-<status>"])
     }
 
-    /// The modules and what each may import, from the package itself.
+    /// Returns the modules and the imports that Package.swift allows them.
     private static func modules() throws -> [Row] {
         let package = try String(
             contentsOf: root.appendingPathComponent("Package.swift"), encoding: .utf8)
@@ -164,7 +163,7 @@ import Testing
                 ? ["all"] : modules.map(String.init) + words.compactMap { systems[$0] }
             var seen: Set<String> = []
             let all = (imports + packages).filter { seen.insert($0).inserted }
-            return (code(path), [.written, .text(all.joined(separator: ", "))])
+            return (code(path), [.kept, .text(all.joined(separator: ", "))])
         }
     }
 }

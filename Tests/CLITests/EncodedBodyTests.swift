@@ -1,9 +1,9 @@
 import LarderTestSupport
 import Testing
 
-/// Bodies that are small on their way and beyond all measure unpacked.
+/// Encoded bodies that are small in transfer and huge when decoded.
 @Suite struct EncodedBodyTests {
-    /// 96 MiB of zeros through deflate, twice: 300 bytes.
+    /// 96 MiB of zeros, deflated twice to about 300 bytes.
     private static let bomb: [UInt8] =
         [
             120, 218, 237, 220, 45, 78, 67, 81, 20, 133, 209, 251, 66, 73, 0, 1, 69, 160, 48, 29,
@@ -33,8 +33,9 @@ import Testing
             151, 165, 52, 255, 184, 157, 59, 210,
         ]
 
-    /// Of a build for debugging, which takes 50 MB for anything; a transfer alone took 64 MB.
-    private static let bound = 70_000_000
+    /// The limit on peak memory in bytes. Any prefetch of a debug build uses 50 MB. Each transfer
+    /// used 64 MB more while libcurl decoded the bodies.
+    private static let memoryLimit = 70_000_000
 
     private func prefetch(
         _ larder: CLIFixture, _ urls: [String]
@@ -48,7 +49,7 @@ import Testing
         return (try PrefetchRun(finished, report: report), finished.peakMemoryBytes)
     }
 
-    @Test func sixteenBombsAreTooLargeAndTakeNoMemory() async throws {
+    @Test func decompressionBombsAreTooLargeAndUseLittleMemory() async throws {
         try await withFixture { larder in
             larder.origin.onAny { _ in
                 Reply.ok(Self.bomb).header("Content-Encoding", "deflate, deflate")
@@ -56,26 +57,26 @@ import Testing
             let urls = (0..<16).map { larder.origin.url("/\($0)") }
             let (run, peak) = try await prefetch(larder, urls)
             #expect(run.summary.failures == ["too-large": 16], "\(run.finished)")
-            #expect(try #require(peak) < Self.bound)
+            #expect(try #require(peak) < Self.memoryLimit)
             #expect(try larder.temporaries().isEmpty)
         }
     }
 
-    /// A name within the gzip header that never ends: not one byte of the body comes.
-    @Test func aGzipHeaderWithoutEndIsTooLarge() async throws {
+    /// The file name in the gzip header never ends, so decoding yields no byte.
+    @Test func anEndlessGzipHeaderIsTooLarge() async throws {
         try await withFixture { larder in
             let endless = try EndlessServer(
                 fields: "Content-Encoding: gzip\r\n",
                 beginning: [0x1F, 0x8B, 8, 8, 0, 0, 0, 0, 0, 3])
             let (run, peak) = try await prefetch(larder, [endless.url])
             #expect(run.summary.failures == ["too-large": 1], "\(run.finished)")
-            #expect(try #require(peak) < Self.bound)
-            // Beyond the limit of 16 MiB lies what both ends' sockets may hold.
+            #expect(try #require(peak) < Self.memoryLimit)
+            // The limit is 16 MiB. The socket buffers of both sides can hold more.
             #expect(endless.waitForEnd() < 64 << 20)
         }
     }
 
-    @Test func aManifestsBombIsTooLarge() async throws {
+    @Test func aDecompressionBombAsManifestIsTooLarge() async throws {
         try await withFixture { larder in
             larder.origin.on(
                 "/apps.json", Reply.ok(Self.bomb).header("Content-Encoding", "deflate, deflate"))

@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Entries that cannot be used, between two that can: those are fetched.
+/// Unusable entries. The icons of the other entries are still fetched.
 @Suite struct EntryErrorTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let entry: ManifestEntry
@@ -40,7 +40,8 @@ import Testing
             ], code: "too-large", reason: "the entry has more than"),
     ]
 
-    @Test(arguments: cases) func oneFailsAndTheOthersGoOn(_ bad: Case) async throws {
+    @Test(arguments: cases)
+    func anUnusableEntryFailsAndTheOthersAreFetched(_ bad: Case) async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(2)
             let manifest = try larder.manifest([["icon": urls[0]], bad.entry, ["icon": urls[1]]])
@@ -58,8 +59,8 @@ import Testing
         }
     }
 
-    /// Members that mean something else are left aside, with one line for each kind.
-    @Test func membersOfAnotherMeaningBlockNoIcon() async throws {
+    /// Members with unusable values are ignored, with one message for each kind.
+    @Test func unusableOptionalMembersDoNotBlockAnIcon() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
             let manifest = try larder.manifest([
@@ -81,9 +82,9 @@ import Testing
         }
     }
 
-    /// In lists of packages, digest and size are the package's.
+    /// In lists of packages, digest and size can describe the package and not the icon.
     @Test(arguments: ["download", "url", "package"])
-    func digestsOfPackagesAreToldApart(_ member: String) async throws {
+    func mismatchesInPackageListsSuggestTheIconKeyOption(_ member: String) async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
             let digest = String(repeating: "0", count: 64)
@@ -100,22 +101,22 @@ import Testing
             }
             let named = try larder.prefetch(packages, options: ["--icon-key", "icon"])
             #expect(named.status == 0, "\(named.finished)")
-            // Where one demand is met, or there is nothing else, the digests are the icons'.
-            for others in [
+            // If one size matches or no member names a package, the members describe the icons.
+            for list in [
                 entries(["sha256": digest]),
                 entries([member: "x", "sha256": digest]) + [
                     ["icon": urls[2], "size": Icons.icon(2).count, member: "x"]
                 ],
             ] {
-                let run = try larder.prefetch(try larder.manifest(others, name: "others.json"))
+                let run = try larder.prefetch(try larder.manifest(list, name: "others.json"))
                 #expect(run.status == 2)
                 #expect(!run.finished.standardError.contains(remedy), "\(run.finished)")
             }
         }
     }
 
-    /// Of two URLs of one key, nobody can tell which is meant; in two manifests, they rotate.
-    @Test func aKeyOfTwoURLsIsAContradiction() async throws {
+    /// In one manifest, two URLs for a key are ambiguous. In two manifests, the URL may have changed.
+    @Test func twoURLsForOneKeyInAManifestConflict() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
             let manifest = try larder.manifest([
@@ -137,8 +138,8 @@ import Testing
         }
     }
 
-    /// An export would write the first icon under the second URL.
-    @Test func everyCommandRefusesASecondIconOfAKey() async throws {
+    /// Otherwise an export would write the first icon under the second URL.
+    @Test func everyCommandRefusesASecondURLForAKey() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(2)
             _ = try larder.prefetch(try larder.manifest([["icon": urls[0], "key": "k"]]))
@@ -169,7 +170,7 @@ import Testing
     }
 
     @Test(arguments: [["name": "No icon"], ["icon": ""], ["icon": " \t"]] as [ManifestEntry])
-    func oneWithoutAnIconIsSkipped(_ entry: ManifestEntry) async throws {
+    func anEntryWithoutAnIconIsSkipped(_ entry: ManifestEntry) async throws {
         try await withFixture { larder in
             let url = larder.origin.serveIcons(1)[0]
             let run = try larder.prefetch(try larder.manifest([entry, ["icon": url]]))
@@ -180,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func anElementThatIsNoDictionaryFails() async throws {
+    @Test func anElementThatIsNotADictionaryFails() async throws {
         try await withFixture { larder in
             let url = larder.origin.serveIcons(1)[0]
             let manifest = try larder.write(#"[7, {"icon": "\#(url)"}]"#.utf8, to: "apps.json")
@@ -191,8 +192,8 @@ import Testing
         }
     }
 
-    /// Replaced by U+FFFD, it would be another URL.
-    @Test func aURLWithHalfASurrogateFailsAlone() async throws {
+    /// If U+FFFD replaced the surrogate, the result would be a different URL.
+    @Test func aURLWithALoneSurrogateFailsOnlyItsEntry() async throws {
         try await withFixture { larder in
             larder.origin.onAny { _ in Icons.reply(1) }
             let url = larder.origin.url("/a")
@@ -215,7 +216,7 @@ import Testing
         }
     }
 
-    @Test func aLineThatDoesNotParseFailsAlone() async throws {
+    @Test func anUnparsableLineFailsOnlyItsEntry() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(2)
             let lines = """

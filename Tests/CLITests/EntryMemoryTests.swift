@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Commands that compare a manifest with a cache: their memory does not grow with its entries.
+/// The peak memory of commands that compare a manifest with a cache.
 @Suite struct EntryMemoryTests {
     private func manifest(_ entries: Int, in larder: CLIFixture) throws -> String {
         let path = String(repeating: "a", count: 8_000)
@@ -17,10 +17,10 @@ import Testing
             ["verify", "--manifest"], ["verify", "--json", "--manifest"],
             ["verify", "--quiet", "--manifest"],
         ])
-    func missingEntriesTakeNoMemory(_ command: [String]) async throws {
+    func theMemoryOfVerifyDoesNotGrowWithMissingEntries(_ command: [String]) async throws {
         try await withFixture { larder in
             _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
-            // 32 MB of URLs.
+            // 4,000 entries have 32 MB of URLs.
             let peaks = try [10, 4_000].map { entries in
                 let finished = try larder.binary.run(
                     command + [manifest(entries, in: larder), "--cache", larder.cache])
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test(.isLong) func theKeysOfAGalleryTakeNoMemory() async throws {
+    @Test(.isLong) func theMemoryOfAGalleryExportDoesNotGrowWithEntries() async throws {
         try await withFixture { larder in
             _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
             let peaks = try [10, 4_000].map { entries in

@@ -3,9 +3,9 @@ import GRDB
 import LarderTestSupport
 import Testing
 
-/// `evict`, `pin` and `unpin` as programs see them.
+/// The commands `evict`, `pin` and `unpin`.
 @Suite struct EvictTests {
-    /// Four cached icons, in the order of their last use.
+    /// Fetches four icons and returns their URLs, the least recently used first.
     private func fill(_ larder: CLIFixture) throws -> [String] {
         let urls = larder.origin.serveIcons(4)
         for url in urls {
@@ -22,7 +22,7 @@ import Testing
 
     private func size(_ numbers: Int...) -> Int { numbers.reduce(0) { $0 + Icons.icon($1).count } }
 
-    @Test func theLeastRecentlyUsedGoesFirst() async throws {
+    @Test func theLeastRecentlyUsedObjectIsEvictedFirst() async throws {
         try await withFixture { larder in
             let urls = try fill(larder)
             let limit = "\(size(1, 2, 3))B"
@@ -39,15 +39,15 @@ import Testing
             let counts = try larder.status()
             #expect((counts.objects, counts.bytes, counts.temporaries) == (3, size(1, 2, 3), 0))
             #expect(try larder.verify() == 0)
-            // What went is missing, and nothing else.
+            // Only the evicted icon is downloaded again.
             larder.origin.resetLog()
             _ = try larder.prefetch(try larder.manifest(urls: urls))
             #expect(larder.origin.requests.map(\.path) == ["/0"])
         }
     }
 
-    /// By URL, size, age and reason: also what several URLs share, and what has none.
-    @Test func aDryRunNamesWhatWouldGo() async throws {
+    /// Objects with several URLs and objects without a URL are listed, too.
+    @Test func aDryRunListsTheObjectsToEvict() async throws {
         try await withFixture { larder in
             for path in ["/shared", "/copy", "/also"] { larder.origin.on(path, Icons.reply(0)) }
             larder.origin.on("/signed", Icons.reply(1))
@@ -72,7 +72,7 @@ import Testing
                             WHERE digest = \(digest)
                             """)
                 }
-                // No clock that was right.
+                // A time from a clock that was wrong.
                 try db.execute(
                     literal: """
                         UPDATE objects SET used_at = 86400 WHERE used_at > unixepoch() - 60
@@ -81,7 +81,7 @@ import Testing
             try index.close()
 
             let options = ["evict", "--max-size", "0", "--max-age", "30d", "--dry-run"]
-            let dry = try larder.binary.run(options + ["--cache", larder.cache])
+            let dry = try larder.run(arguments: options)
             #expect(dry.status == 0, "\(dry)")
             let shown = dry.standardOutput.split(separator: "\n").prefix(4).map {
                 $0.split(separator: "\t").dropFirst().map(String.init)
@@ -94,7 +94,7 @@ import Testing
                     ["\(size(3))", "size", "0.0 s", url("/old?token=***")],
                 ], "\(dry)")
 
-            let json = try larder.binary.run(options + ["--json", "--cache", larder.cache])
+            let json = try larder.run(arguments: options + ["--json"])
             let lines = try JSONValue.lines(json.standardOutputBytes)
             #expect(lines.count == 5)
             #expect(lines.map { $0["urls"]?.integer } == [3, 1, 0, 1, nil])
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func keptManifestsStay() async throws {
+    @Test func iconsOfKeptManifestsAreNotEvicted() async throws {
         try await withFixture { larder in
             let urls = try fill(larder)
             let (a, b) = (
@@ -119,7 +119,7 @@ import Testing
             let finished = try larder.run("evict", "--max-count", "2", "--keep", a, "--keep", b)
             #expect(finished.status == 0, "\(finished)")
             #expect(try cached(larder) == [urls[0], urls[2]])
-            // They alone are too many.
+            // The kept icons alone exceed the limit.
             let more = try larder.run("evict", "--max-count", "1", "--keep", a, "--keep", b, "-q")
             #expect(more.status == 2 && more.standardOutput.isEmpty, "\(more)")
             #expect(
@@ -130,12 +130,12 @@ import Testing
         }
     }
 
-    @Test func onlyNamedOnesStay() async throws {
+    @Test func evictWithOnlyKeepsTheIconsOfTheManifest() async throws {
         try await withFixture { larder in
             let urls = try fill(larder)
             let only = try larder.manifest(
                 [["icon": "3"], ["icon": urls[1]]], name: "only.json")
-            // Relative to what? Nothing is removed on a guess.
+            // Nothing is removed if the base of a relative URL is unknown.
             let vague = try larder.run("evict", "--only", only)
             #expect(vague.status == 65, "\(vague)")
             #expect(vague.standardError.contains("only.json: entry 1: the URL is relative"))
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: [("{", Int32(65)), (nil, 66)])
-    func brokenManifestEvictsNothing(_ text: String?, status: Int32) async throws {
+    func anUnreadableManifestEvictsNothing(_ text: String?, status: Int32) async throws {
         try await withFixture { larder in
             let urls = try fill(larder)
             let path = larder.directory.path("broken.json")
@@ -159,11 +159,11 @@ import Testing
         }
     }
 
-    @Test func pinnedOnesStay() async throws {
+    @Test func pinnedIconsAreNotEvicted() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(4)
             let manifest = try larder.manifest(urls[2], name: "pins.json")
-            // Before there is a cache, in any spelling.
+            // The cache does not exist yet, and a URL can have any spelling.
             #expect(
                 try larder.run("pin", urls[0] + "#top", manifest).standardOutput
                     == "pinned 2 (not cached)\n")
@@ -180,14 +180,14 @@ import Testing
         }
     }
 
-    @Test func absentCacheStaysAbsent() async throws {
+    @Test func anAbsentCacheIsReportedAndNotCreated() async throws {
         try await withFixture { larder in
-            // Also where only what is wrong is said: a mistyped path would be clean for ever.
+            // Also with --quiet, because otherwise a mistyped path would never be noticed.
             for command in [
                 ["evict", "--max-size", "0"], ["evict", "--max-size", "0", "--quiet"],
                 ["pin"], ["unpin", "--all"],
             ] {
-                let finished = try larder.binary.run(command + ["--cache", larder.cache])
+                let finished = try larder.run(arguments: command)
                 #expect(finished.status == 0, "\(finished)")
                 #expect(
                     finished.standardError
@@ -198,8 +198,7 @@ import Testing
         }
     }
 
-    /// Promise: nothing that a running prefetch has stored is taken, whatever the limit.
-    @Test(.timeLimit(.minutes(10))) func runningPrefetchLosesNothing() async throws {
+    @Test(.timeLimit(.minutes(10))) func iconsOfARunningPrefetchAreNotEvicted() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(60)
             let old = try larder.manifest(urls: Array(urls[..<20]), name: "old.json")
@@ -210,10 +209,11 @@ import Testing
             let manifest = try larder.manifest(urls: urls[20...] + [last], name: "new.json")
             let report = larder.directory.path("new.jsonl")
             let process = try larder.startPrefetch(manifest, report: report)
-            // The last entry keeps the run alive while everything else is stored and evicted.
+            // The last entry keeps the prefetch running during the evictions.
             var rounds = 0
             while try larder.status().resources < 60 - 20 || rounds < 5 {
-                // Without grace even what is about to get its row is swept, and fetched again.
+                // Without a grace period, files whose rows are not committed yet are removed, too,
+                // and fetched again.
                 let grace = rounds < 3 ? "0" : "1h"
                 let evict = try larder.run("evict", "--max-count", "0", "--grace", grace)
                 #expect([0, 2].contains(evict.status), "\(evict)")
@@ -228,8 +228,10 @@ import Testing
         }
     }
 
-    /// Evictions and prefetches of one manifest, each of which undoes the other's work.
-    @Test(.timeLimit(.minutes(10))) func sideBySideNothingBreaks() async throws {
+    /// Each eviction removes most icons, and each prefetch downloads them again.
+    @Test(.timeLimit(.minutes(10))) func concurrentEvictionsAndPrefetchesKeepTheCacheValid()
+        async throws
+    {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(80))
             mkdir(larder.cache, 0o700)
@@ -237,7 +239,7 @@ import Testing
             for round in 0..<6 {
                 let report = larder.directory.path("\(round).jsonl")
                 prefetches.append((try larder.startPrefetch(manifest, report: report), report))
-                // The process may not have made the cache yet, which reads as an empty one.
+                // The prefetch may not have initialized the cache yet. It is read as empty.
                 let evict = try larder.run("evict", "--max-count", "10")
                 #expect([0, 2].contains(evict.status), "\(evict)")
                 #expect(try larder.verify() == 0)
@@ -255,7 +257,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: Mount.isPossible)) func roomIsMade() async throws {
+    @Test(.enabled(if: Mount.isPossible)) func evictionFreesTheRequestedSpace() async throws {
         try await withFixture { larder in
             let mount = try Mount.memory(at: larder.cache, size: "8m")
             defer { mount.remove() }
@@ -277,7 +279,7 @@ import Testing
             let left = try larder.status().objects
             #expect(left > 0 && left < 6)
             #expect(try cached(larder) == Set(urls.suffix(left)))
-            // More than there is room for in all.
+            // More than the size of the file system.
             let absurd = try larder.run("evict", "--min-free", "1TB")
             #expect(
                 absurd.status == 64 && absurd.standardError.contains("8388608 bytes"), "\(absurd)")
@@ -285,8 +287,8 @@ import Testing
         }
     }
 
-    /// What an entry means that cannot be used, nobody knows: it might be what is to stay.
-    @Test func onlyAWholeManifestSaysWhatAloneIsToStay() async throws {
+    /// An unusable entry could name an icon that should be kept.
+    @Test func evictWithOnlyRefusesAManifestWithUnusableEntries() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
             #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
@@ -294,8 +296,7 @@ import Testing
                 "[{\"icon\": \"\(urls[0])\"}, {\"icon\": \"ftp://a.example/b\"}]".utf8,
                 to: "broken.json")
             for options in [["--dry-run"], []] {
-                let evict = try larder.binary.run(
-                    ["evict", "--only", broken, "--cache", larder.cache] + options)
+                let evict = try larder.run(arguments: ["evict", "--only", broken] + options)
                 #expect(evict.status == 65, "\(evict)")
                 #expect(evict.standardError.contains("entry 2"), "\(evict)")
             }
@@ -303,7 +304,7 @@ import Testing
         }
     }
 
-    @Test func onlyAManifestThatNamesSomethingSaysWhatAloneIsToStay() async throws {
+    @Test func evictWithOnlyRefusesAnEmptyManifest() async throws {
         try await withFixture { larder in
             let urls = try fill(larder)
             let none = try larder.manifest([], name: "none.json")
@@ -314,13 +315,13 @@ import Testing
         }
     }
 
-    @Test func keysArePinned() async throws {
+    @Test func anEntryWithAKeyIsPinnedByItsKey() async throws {
         try await withFixture { larder in
             let url = larder.origin.serveIcons(2)[1]
             let manifest = try larder.manifest([["icon": url, "key": "icon-one"]])
             #expect(try larder.prefetch(manifest).status == 0)
             #expect(try larder.run("pin", "icon-one").standardOutput == "pinned 1\n")
-            // Its key is what protects it, and the URL is none.
+            // Only the pin of the key protects the icon, because its URL is not its key.
             #expect(try larder.run("pin", url).standardOutput == "pinned 1 (not cached)\n")
             #expect(try larder.run("evict", "--max-count", "0").status == 2)
             #expect(try larder.run("unpin", "icon-one").standardOutput == "unpinned 1\n")

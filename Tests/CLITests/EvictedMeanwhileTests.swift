@@ -2,16 +2,16 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// A prefetch of stale icons beside an eviction of everything: what was evicted before its 304 was
-/// committed is fetched again, and no icon is forgotten, however slow the disk is.
+/// Prefetches of stale icons on a slow disk while all icons are evicted. An icon that is evicted
+/// before its 304 response is committed must be fetched again.
 ///
-/// `LARDER_EVICTED_RUNS` sets how often (default: 40).
+/// `LARDER_EVICTED_RUNS` sets the number of prefetches (default: 40).
 @Suite struct EvictedMeanwhileTests {
-    /// More than a batch: one is committed while others come back from the one before.
+    /// More than one batch, so that a batch is committed while other responses arrive.
     private static let icons = 700
 
     @Test(.enabled(if: FaultShim.isPossible), .timeLimit(.minutes(180)))
-    func noIconIsLeftUnfinished() async throws {
+    func iconsEvictedDuringRevalidationAreFetchedAgain() async throws {
         try await withFixture { larder in
             larder.origin.onAny { request in
                 guard request.header("If-None-Match") == nil else { return .notModified }
@@ -26,12 +26,13 @@ import Testing
             for round in 0..<(testSetting("LARDER_EVICTED_RUNS") ?? share(of: 40)) {
                 evicted += try await run(larder, manifest, shim, round)
             }
-            // Else nothing was tried.
+            // Otherwise every eviction was too late to test anything.
             #expect(evicted > 0)
         }
     }
 
-    /// - Returns: how many icons were evicted before their 304 was committed.
+    /// Runs a prefetch with an eviction.
+    /// - Returns: The number of icons that were evicted before their 304 response was committed.
     private func run(
         _ larder: CLIFixture, _ manifest: String, _ shim: FaultShim, _ round: Int
     ) async throws -> Int {
@@ -40,10 +41,10 @@ import Testing
         let process = try larder.binary.start(
             larder.prefetchArguments([manifest], report: report),
             environment: shim.slowingSyncs(by: 250, beneath: larder.cache))
-        // Before most of the answers are committed, at a moment of each round's own.
+        // Before most responses are committed, at a different time in each round.
         try await larder.origin.waitForRequests(1 + round % 8 * 50)
         let eviction = try larder.run("evict", "--max-count", "0", "--quiet")
-        // What the run has stored by now stays.
+        // Status 2: icons that the prefetch has already stored are protected.
         #expect([0, 2].contains(eviction.status), "\(eviction)")
         let run = try PrefetchRun(process.wait(), report: report)
         #expect(run.summary.unfinished == 0, "round \(round): \(run.finished)")

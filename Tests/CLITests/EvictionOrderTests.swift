@@ -3,11 +3,11 @@ import LarderCache
 import LarderTestSupport
 import Testing
 
-/// In which order an eviction makes durable what it does.
+/// The order in which an eviction makes its changes durable, and failures in between.
 @Suite(.enabled(if: FaultShim.isPossible)) struct EvictionOrderTests {
-    /// With the power goes what was written since the last sync, and at worst that alone: the files
-    /// are gone, and the rows are what they were before it.
-    @Test func noFileGoesBeforeThatItsRowIsGoneIsDurable() async throws {
+    /// A power cut can lose the writes since the last sync. In the worst case, the files are gone
+    /// and the rows are not.
+    @Test func filesAreRemovedAfterTheDeletionOfTheirRowsIsDurable() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(40))
             #expect(try larder.prefetch(manifest).status == 0)
@@ -35,8 +35,8 @@ import Testing
         }
     }
 
-    /// What one step has no time for is the next one's.
-    @Test func allFilesGoOfADiskThatIsSlowToRemoveThem() async throws {
+    /// A step that runs out of time leaves the remaining files to the next step.
+    @Test func allFilesAreRemovedFromASlowDisk() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(60))
             #expect(try larder.prefetch(manifest).status == 0)
@@ -45,15 +45,15 @@ import Testing
                 ["evict", "--max-count", "0", "--cache", larder.cache],
                 environment: shim.slowingRemovals(by: 15, beneath: larder.cache))
             #expect(finished.status == 0, "\(finished)")
-            let left = FileManager.default.enumerator(atPath: larder.cache + "/objects")
-            #expect(left?.filter { ($0 as? String)?.count ?? 0 > 64 }.count == 0)
+            let remaining = FileManager.default.enumerator(atPath: larder.cache + "/objects")
+            #expect(remaining?.filter { ($0 as? String)?.count ?? 0 > 64 }.count == 0)
         }
     }
 
-    // MARK: Without descriptors
+    // MARK: Missing descriptors
 
-    /// Evicts all icons from copies of a cache of 60, while openings of directories of objects fail
-    /// for want of a descriptor.
+    /// Evictions of all icons from copies of a cache with 60 icons, during which opening an object
+    /// directory fails with EMFILE.
     private struct Shortage {
         let larder: CLIFixture
         let shim: FaultShim
@@ -65,18 +65,18 @@ import Testing
             #expect(try larder.prefetch(manifest).status == 0)
         }
 
-        /// The files of a cache, each with the name of its directory before it.
+        /// Returns the object files of a cache, relative to `objects/sha256`.
         func files(_ cache: String) -> [String] {
             let paths = FileManager.default.subpaths(atPath: cache + "/objects/sha256")
             return (paths ?? []).filter { $0.utf8.count > 64 }
         }
 
         /// - Parameters:
-        ///   - number: Which opening fails, the first is 1; 0: none, but all are logged.
-        ///   - place: The directory that it is beneath, itself beneath that of all objects.
+        ///   - number: The call to open that fails, counted from 1. If 0, calls are only logged.
+        ///   - directory: The directory in `objects/sha256` to which the calls are limited.
         func evict(
-            _ number: Int, beneath place: String = "", isLasting: Bool = false
-        ) throws -> (finished: Finished, left: [String], log: [Substring]?) {
+            _ number: Int, in directory: String = "", isLasting: Bool = false
+        ) throws -> (finished: Finished, remaining: [String], log: [Substring]?) {
             let cache = larder.directory.path("cache-\(number)")
             try FileManager.default.copyItem(atPath: larder.cache, toPath: cache)
             let log = larder.directory.path("opened-\(number)")
@@ -84,45 +84,45 @@ import Testing
             let finished = try larder.binary.run(
                 ["evict", "--max-count", "0", "--cache", cache],
                 environment: Fault(call: .open, number: number, way: way).environment(
-                    shim, root: "\(cache)/objects/sha256\(place)", log: log),
+                    shim, root: "\(cache)/objects/sha256\(directory)", log: log),
                 timeout: 60)
             let lines = try? String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
             return (finished, files(cache), lines)
         }
     }
 
-    /// Threads that share the files have a directory open each. What one of them had no descriptor
-    /// for is removed once the others are done: its rows are gone.
-    @Test func noFileStaysBecauseOneThreadHadNoDescriptor() async throws {
+    /// Each thread that removes files has a directory open. If a thread gets no descriptor, its
+    /// files are removed after the other threads finish, because the rows are already deleted.
+    @Test func allFilesAreRemovedIfOneThreadGetsNoDescriptor() async throws {
         try await withFixture { larder in
             let shortage = try Shortage(larder)
-            let fanOut = try #require(shortage.files(larder.cache).min()).prefix(2)
+            let directory = try #require(shortage.files(larder.cache).min()).prefix(2)
             var complete = 0
-            // Until it is not opened so often.
+            // Ends at the first number that is greater than the number of calls.
             for number in 1...10 {
-                let (finished, left, log) = try shortage.evict(number, beneath: "/\(fanOut)")
+                let (finished, remaining, log) = try shortage.evict(number, in: "/\(directory)")
                 if log == nil { break }
-                // The sweep opens it, too, and ends the eviction before it has begun.
+                // The sweep opens the directory, too. If it fails, nothing is evicted.
                 #expect([0, 1].contains(finished.status), "\(finished)")
-                #expect(left.count == (finished.status == 0 ? 0 : 60), "\(finished)")
+                #expect(remaining.count == (finished.status == 0 ? 0 : 60), "\(finished)")
                 if finished.status == 0 { complete += 1 }
             }
             #expect(complete > 0)
         }
     }
 
-    /// If it tried again for ever, all writers would wait for it.
+    /// An eviction that retried forever would block all writers.
     @Test func anEvictionEndsIfNoThreadGetsADescriptor() async throws {
         try await withFixture { larder in
             let shortage = try Shortage(larder)
             let openings = try #require(try shortage.evict(0).log).count
             let directories = Set(shortage.files(larder.cache).map { $0.prefix(2) }).count
-            // The last openings are those of the removal.
-            let (finished, left, _) = try shortage.evict(
+            // The last calls are those of the removal.
+            let (finished, remaining, _) = try shortage.evict(
                 openings - directories + 5, isLasting: true)
             #expect(finished.status == 1, "\(finished)")
             #expect(finished.standardError.contains("ulimit -n"), "\(finished)")
-            #expect((1..<60).contains(left.count), "\(left.count) files")
+            #expect((1..<60).contains(remaining.count), "\(remaining.count) files")
         }
     }
 }

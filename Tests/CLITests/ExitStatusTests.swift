@@ -19,8 +19,7 @@ import Testing
         return larder.ExitStatus(report, interruption: .terminated, allowance: allowance)
     }
 
-    /// The order below the table, by which one of several statuses is chosen, has each of them.
-    @Test func thePageOrdersEveryStatus() throws {
+    @Test func theOutputPageRanksEveryExitStatus() throws {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../docs/output.md").standardizedFileURL
         let page = try String(contentsOf: file, encoding: .utf8)
@@ -30,8 +29,8 @@ import Testing
         #expect(Set(ordered) == Set(statuses).subtracting([0]))
     }
 
-    /// No run should end so. If one does, whoever ships its cache has to know.
-    @Test func anUnfinishedIconIsNeverForgiven() throws {
+    /// No run should end with an unfinished icon. If one does, the user must learn of it.
+    @Test func anUnfinishedIconIsNeverAllowed() throws {
         #expect(status() == .done)
         #expect(status(unfinished: 1) == .someFailed)
         #expect(status(unfinished: 1, allowance: try FailureAllowance.parse("100%")) == .someFailed)
@@ -39,7 +38,7 @@ import Testing
         #expect(status(failed: 1, allowance: try FailureAllowance.parse("1")) == .done)
     }
 
-    @Test func whatEndedTheRunComesFirst() {
+    @Test func theCauseOfAnEarlyEndDeterminesTheExitStatus() {
         #expect(status(unfinished: 1) { $0.isInterrupted = true } == .terminated)
         #expect(
             status(unfinished: 1) {

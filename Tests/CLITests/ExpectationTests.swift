@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// `integrity`, `sha256` and `size` of an entry: other bytes are refused.
+/// Entries with `integrity`, `sha256` or `size`, which the bytes must match.
 @Suite struct ExpectationTests {
     private static let icon = Icons.icon(1)
     private static let hex = ReferenceSHA256.hex(icon)
@@ -25,26 +25,30 @@ import Testing
         (["sha256": otherHex, "size": icon.count], "integrity-mismatch"),
     ]
 
-    @Test(arguments: matching) func theSameBytesAreStored(_ demand: ManifestEntry) async throws {
+    @Test(arguments: matching) func bytesThatMatchTheEntryAreStored(_ expectation: ManifestEntry)
+        async throws
+    {
         try await withFixture { larder in
             let url = larder.origin.url("/a")
             larder.origin.on("/a", Icons.reply(1))
-            let manifest = try larder.manifest([demand.merging(["icon": url]) { $1 }])
+            let manifest = try larder.manifest([expectation.merging(["icon": url]) { $1 }])
             let run = try larder.prefetch(manifest)
             #expect(run.status == 0, "\(run.finished)")
             #expect(try run.line(1).digest == "sha256:" + Self.hex)
-            // What is cached meets the demand, too.
+            // The cached object matches, too.
             #expect(try larder.prefetch(manifest).outcomes == ["cached"])
         }
     }
 
     @Test(arguments: mismatching)
-    func otherBytesAreRefused(_ demand: ManifestEntry, _ code: String) async throws {
+    func bytesThatDoNotMatchTheEntryAreRefused(_ expectation: ManifestEntry, _ code: String)
+        async throws
+    {
         try await withFixture { larder in
             let url = larder.origin.url("/a")
             larder.origin.on("/a", Icons.reply(1))
             let run = try larder.prefetch(
-                try larder.manifest([demand.merging(["icon": url]) { $1 }]))
+                try larder.manifest([expectation.merging(["icon": url]) { $1 }]))
             #expect(run.status == 2)
             #expect(try run.line(1).error?.code == code)
             #expect(larder.origin.count() == 1)
@@ -54,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func cachedBytesThatAreNotTheDemandedOnesAreFetchedAgain() async throws {
+    @Test func cachedBytesThatDoNotMatchTheEntryAreFetchedAgain() async throws {
         try await withFixture { larder in
             let url = larder.origin.url("/a")
             larder.origin.on("/a", Icons.reply(2))
@@ -67,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func entriesOfOneURLMayDemandDifferentBytes() async throws {
+    @Test func entriesWithOneURLMayExpectDifferentBytes() async throws {
         try await withFixture { larder in
             let url = larder.origin.url("/a")
             larder.origin.on("/a", Icons.reply(1))

@@ -3,21 +3,21 @@
     import LarderTestSupport
     import Testing
 
-    /// `kill -9` instead of every call of an export that changes something.
+    /// Exports that are killed at each system call that would change a file.
     @Suite struct ExportKillTests {
-        /// The next export makes of it what it would have made of an empty directory.
+        /// The next export must have the same result as without the kill.
         @Test(.isLong, arguments: ["files", "asset-catalog", "gallery", "coil", "kingfisher"])
-        func anExportThatWasKilledIsMended(_ layout: String) async throws {
+        func theNextExportRepairsAKilledOne(_ layout: String) async throws {
             try await withFixture { larder in
                 let scene = try Scene(larder, layout)
-                let (calls, whole) = try scene.count()
+                let (calls, whole) = try scene.runToEnd()
                 #expect(calls > 10)
                 for number in 1...calls {
                     try scene.prepare()
                     #expect(try scene.export(.new, killedAt: number).status == -SIGKILL)
                     #expect(try scene.export(.new).status == 0)
                     #expect(try scene.files() == whole, "killed at call \(number)")
-                    // Nor is anything left that no export knows.
+                    // An export without icons must remove all icons of the killed export.
                     try scene.prepare()
                     _ = try scene.export(.new, killedAt: number)
                     #expect(try scene.export(.none).status == 0)
@@ -26,14 +26,15 @@
             }
         }
 
-        /// An export that changes one icon's bytes and another's type, adds one and removes one.
+        /// A second export that changes the bytes of one icon and the type of another, adds an icon
+        /// and removes one.
         private struct Scene {
-            enum Wave: String { case old, new, none }
+            enum Content: String { case old, new, none }
 
             private let larder: CLIFixture
             private let layout: String
             private let shim: FaultShim
-            private let place: String
+            private let target: String
             private let before: String
             private let cache: String
 
@@ -41,13 +42,13 @@
                 self.larder = larder
                 self.layout = layout
                 shim = try FaultShim(in: larder.directory)
-                place = larder.directory.path("out.xcassets")
+                target = larder.directory.path("out.xcassets")
                 before = larder.directory.path("before.xcassets")
                 cache = larder.cache
                 let urls = larder.origin.serveIcons(5)
-                func write(_ wave: Wave, _ icons: [(String, Int)]) throws -> String {
+                func write(_ content: Content, _ icons: [(String, Int)]) throws -> String {
                     try larder.manifest(
-                        icons.map { ["name": $0, "icon": urls[$1]] }, name: "\(wave).json")
+                        icons.map { ["name": $0, "icon": urls[$1]] }, name: "\(content).json")
                 }
                 let old = try write(.old, [("Same", 0), ("Bytes", 1), ("Type", 2), ("Gone", 3)])
                 let png = IconPainter.png(seed: 9, size: 16)
@@ -65,52 +66,54 @@
                     }
                 }
                 guard try export(.old).status == 0 else { throw BrokenPromise("no export") }
-                try FileManager.default.moveItem(atPath: place, toPath: before)
+                try FileManager.default.moveItem(atPath: target, toPath: before)
             }
 
             func prepare() throws {
-                try FileManager.default.removeTree(atPath: place)
-                try FileManager.default.copyItem(atPath: before, toPath: place)
+                try FileManager.default.removeTree(atPath: target)
+                try FileManager.default.copyItem(atPath: before, toPath: target)
             }
 
-            /// How many calls there are, and what an undisturbed export leaves.
-            func count() throws -> (calls: Int, files: [String: Data]) {
+            /// Runs the export without a kill, and returns the number of calls and the files.
+            func runToEnd() throws -> (calls: Int, files: [String: Data]) {
                 try prepare()
                 let log = larder.directory.path("calls")
-                let finished = try run(.new, shim.counting(beneath: place, log: log))
+                let finished = try run(.new, shim.counting(beneath: target, log: log))
                 guard finished.status == 0 else { throw BrokenPromise("\(finished)") }
                 let lines = try String(contentsOfFile: log, encoding: .utf8)
                 return (lines.count { $0 == "\n" }, try files())
             }
 
-            func export(_ wave: Wave, killedAt number: Int? = nil) throws -> Finished {
-                try run(wave, number.map { shim.killing(at: $0, beneath: place) } ?? [:])
+            func export(_ content: Content, killedAt number: Int? = nil) throws -> Finished {
+                try run(content, number.map { shim.killing(at: $0, beneath: target) } ?? [:])
             }
 
-            private func run(_ wave: Wave, _ environment: [String: String]) throws -> Finished {
+            private func run(
+                _ content: Content, _ environment: [String: String]
+            ) throws -> Finished {
                 try larder.binary.run(
                     [
-                        "export", place, "--layout", layout, "--prune", "--cache", cache,
-                        "--manifest", larder.directory.path("\(wave.rawValue).json"), "--quiet",
+                        "export", target, "--layout", layout, "--prune", "--cache", cache,
+                        "--manifest", larder.directory.path("\(content.rawValue).json"), "--quiet",
                     ], environment: environment)
             }
 
             func files() throws -> [String: Data] {
                 var files: [String: Data] = [:]
-                for case let name as String in FileManager.default.enumerator(atPath: place)
+                for case let name as String in FileManager.default.enumerator(atPath: target)
                     ?? .init()
                 {
                     var status = stat()
-                    guard lstat("\(place)/\(name)", &status) == 0 else { continue }
-                    // Of directories, too: one that was left would be a set.
+                    guard lstat("\(target)/\(name)", &status) == 0 else { continue }
+                    // Includes directories, because a remaining one would be an image set.
                     files[name] =
                         status.st_mode & S_IFMT == S_IFDIR
-                        ? Data() : try Data(contentsOf: URL(fileURLWithPath: "\(place)/\(name)"))
+                        ? Data() : try Data(contentsOf: URL(fileURLWithPath: "\(target)/\(name)"))
                 }
                 return files
             }
 
-            /// What there is but lists, and the page.
+            /// Returns the files other than lists, the gallery page and the journal.
             func icons() throws -> [String] {
                 try files().filter { name, bytes in
                     let isList = ["index.json", "Contents.json"].contains(name)

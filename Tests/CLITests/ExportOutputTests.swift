@@ -3,21 +3,21 @@ import LarderExport
 import LarderTestSupport
 import Testing
 
-/// `docs/output.md` against what is printed of exports and imports.
+/// The output of `export` and `import`, compared with `docs/output.md`.
 @Suite struct ExportOutputTests {
     private let document: OutputDocument
 
     init() throws { document = try OutputDocument() }
 
-    @Test func export() async throws {
+    @Test func exportOutputMatchesTheDocumentation() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(2)
             #expect(try larder.prefetch(try larder.manifest(urls[0])).status == 0)
             let manifest = try larder.manifest(
                 [["icon": urls[0]], ["icon": urls[1]], ["icon": "ftp://a.example/"], [:]],
                 name: "some.json")
-            let place = larder.directory.path("seed")
-            let arguments = [place, "--layout", "nuke", "--manifest", manifest, "--json"]
+            let seed = larder.directory.path("seed")
+            let arguments = [seed, "--layout", "nuke", "--manifest", manifest, "--json"]
             let finished = try larder.run(arguments: ["export"] + arguments)
             #expect(finished.status == 2)
             let reports = try JSONValue.lines(finished.standardOutputBytes)
@@ -40,20 +40,20 @@ import Testing
         }
     }
 
-    @Test func importing() async throws {
+    @Test func importOutputMatchesTheDocumentation() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(2)
             #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
-            let place = larder.directory.path("seed")
-            #expect(try larder.run("export", place, "--layout", "nuke").status == 0)
-            let folder = place + "/com.github.kean.Nuke.DataCache/"
+            let seed = larder.directory.path("seed")
+            #expect(try larder.run("export", seed, "--layout", "nuke").status == 0)
+            let folder = seed + "/com.github.kean.Nuke.DataCache/"
             let names = try FileManager.default.contentsOfDirectory(atPath: folder)
             unlink(folder + names[0])
             #expect(symlink("/etc/hostname", folder + names[0]) == 0)
             let manifest = try larder.manifest(
                 urls.map { ["icon": $0] } + [["icon": "ftp://a.example/"], [:]], name: "some.json")
             let finished = try larder.binary.run([
-                "import", place, "--layout", "nuke", "--manifest", manifest, "--json", "--cache",
+                "import", seed, "--layout", "nuke", "--manifest", manifest, "--json", "--cache",
                 larder.directory.path("copy"),
             ])
             #expect(finished.status == 2)
