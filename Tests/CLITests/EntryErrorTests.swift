@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    /// In one manifest, two URLs for a key are ambiguous. In two manifests, the URL may have changed.
+    /// A second URL for a key is ambiguous within a manifest, but may be newer in another manifest.
     @Test func twoURLsForOneKeyInAManifestConflict() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)

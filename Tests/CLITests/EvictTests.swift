@@ -229,9 +229,8 @@ import Testing
     }
 
     /// Each eviction removes most icons, and each prefetch downloads them again.
-    @Test(.timeLimit(.minutes(10))) func concurrentEvictionsAndPrefetchesKeepTheCacheValid()
-        async throws
-    {
+    @Test(.timeLimit(.minutes(10)))
+    func concurrentEvictionsAndPrefetchesKeepTheCacheValid() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(80))
             mkdir(larder.cache, 0o700)

@@ -25,9 +25,8 @@ import Testing
         (["sha256": otherHex, "size": icon.count], "integrity-mismatch"),
     ]
 
-    @Test(arguments: matching) func bytesThatMatchTheEntryAreStored(_ expectation: ManifestEntry)
-        async throws
-    {
+    @Test(arguments: matching)
+    func bytesThatMatchTheEntryAreStored(_ expectation: ManifestEntry) async throws {
         try await withFixture { larder in
             let url = larder.origin.url("/a")
             larder.origin.on("/a", Icons.reply(1))
@@ -41,9 +40,9 @@ import Testing
     }
 
     @Test(arguments: mismatching)
-    func bytesThatDoNotMatchTheEntryAreRefused(_ expectation: ManifestEntry, _ code: String)
-        async throws
-    {
+    func bytesThatDoNotMatchTheEntryAreRefused(
+        _ expectation: ManifestEntry, _ code: String
+    ) async throws {
         try await withFixture { larder in
             let url = larder.origin.url("/a")
             larder.origin.on("/a", Icons.reply(1))

@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// `export` and `import`: the binary, its output and its exit statuses.
+/// The commands `export` and `import`.
 @Suite struct ExportTests {
     private func report(_ finished: Finished) throws -> [String: JSONValue] {
         try #require(try JSONValue.lines(finished.standardOutputBytes).first, "\(finished)")
@@ -20,9 +20,9 @@ import Testing
         return files
     }
 
-    /// Half of a list of icons would have removed the others' files.
+    /// Otherwise the files of the missing entries would be removed.
     @Test(arguments: ["nuke", "files", "gallery"])
-    func aManifestThatWasCutOffPrunesNothing(_ layout: String) async throws {
+    func anExportWithATruncatedManifestPrunesNothing(_ layout: String) async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(4)
             let lines = urls.map { #"{"name": "App", "icon": "\#($0)"}"# + "\n" }
@@ -46,7 +46,7 @@ import Testing
     @Test(arguments: [
         "nuke", "sdwebimage", "kingfisher", "kingfisher7", "coil", "coil2", "glide", "files",
     ])
-    func whatIsExportedCanBeImported(_ layout: String) async throws {
+    func exportedIconsCanBeImported(_ layout: String) async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(4)
             let manifest = try larder.manifest(urls: urls)
@@ -70,13 +70,13 @@ import Testing
             #expect(bytes.standardOutputBytes == Data(Icons.icon(2)))
             #expect(try larder.binary.run(["verify", "--cache", copy]).status == 0)
             #expect(try larder.verify() == 0)
-            // Stale, because nobody knows what its origin would say.
+            // Imported icons are stale until their origin confirms them.
             let status = try larder.binary.run(["status", "--json", "--cache", copy])
             #expect(try report(status)["stale"] == .integer(4))
         }
     }
 
-    @Test func peopleAreToldWhatFailed() async throws {
+    @Test func exportPrintsEachFailedIcon() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(2)
             #expect(try larder.prefetch(try larder.manifest(urls[0])).status == 0)
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func manifestsAreReadAsElsewhere() async throws {
+    @Test func exportReadsManifestsFromURLsAndStandardInput() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(2)
             let manifest = try larder.manifest(urls: urls)
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func theInstallerIsWritten() async throws {
+    @Test func exportWritesTheInstaller() async throws {
         try await withFixture { larder in
             #expect(
                 try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0])).status == 0
@@ -136,12 +136,12 @@ import Testing
             let source = try String(contentsOfFile: file, encoding: .utf8)
             #expect(source.contains("enum LarderKingfisherSeed {"))
             #expect(source.contains("com.onevcat.Kingfisher.ImageCache.default"))
-            // Before anything is written, it is known that there is no such directory.
+            // The missing directory is detected before anything is written.
             let other = larder.directory.path("Other")
             let nowhere = try larder.run(
                 "export", other, "--layout", "nuke", "--installer", other + "/none/a.swift")
             #expect(nowhere.status != 0 && files(other).isEmpty, "\(nowhere)")
-            // Not over a manifest, nor into the cache.
+            // The installer must not replace a manifest or be inside the cache.
             let manifest = try larder.manifest(larder.origin.url("/0"))
             for place in [manifest, larder.cache + "/a.swift"] {
                 let refused = try larder.run(
@@ -152,11 +152,11 @@ import Testing
         }
     }
 
-    @Test func statusesSayWhatIsWrong() async throws {
+    @Test func exportAndImportExitWithTheStatusOfTheError() async throws {
         try await withFixture { larder in
             let seed = larder.directory.path("seed")
             let manifest = try larder.manifest(larder.origin.serveIcons(1)[0])
-            // No cache is a missing input, and none is made.
+            // A missing cache is a missing input, and is not created.
             #expect(try larder.run("export", seed, "--layout", "nuke").status == 66)
             #expect(!larder.hasCache)
             let nowhere = try larder.run(
@@ -167,11 +167,11 @@ import Testing
             let inside = try larder.run("export", larder.cache + "/seed", "--layout", "nuke")
             #expect(inside.status == 1)
             #expect(inside.standardError.contains("is inside the cache"), "\(inside)")
-            // Of another layout.
+            // The directory has another layout.
             #expect(try larder.run("export", seed, "--layout", "nuke").status == 0)
             let other = try larder.run("import", seed, "--layout", "coil", "--manifest", manifest)
             #expect(other.status == 66, "\(other)")
-            // Somebody else exports there.
+            // Another export holds the lock of the directory.
             let folder = seed + "/com.github.kean.Nuke.DataCache"
             let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
             #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
@@ -180,9 +180,9 @@ import Testing
         }
     }
 
-    /// The directory above a path of one name is the current one.
+    /// The parent of a path with one component is the working directory.
     @Test(arguments: ["k", "é", "k/", "./k", "k/l", "k/../l"])
-    func anImportIntoARelativePath(cache: String) async throws {
+    func anImportAcceptsARelativeCachePath(cache: String) async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(larder.origin.serveIcons(1)[0])
             #expect(try larder.prefetch(manifest).status == 0)
@@ -201,8 +201,8 @@ import Testing
         }
     }
 
-    /// An import that fails leaves no cache, and none is made among what it reads.
-    @Test func anImportThatFailsMakesNoCache() async throws {
+    /// An import must not create a cache inside the directory that it reads, either.
+    @Test func aFailedImportCreatesNoCache() async throws {
         try await withFixture { larder in
             let seed = larder.directory.path("seed")
             let manifest = try larder.manifest(larder.origin.serveIcons(1)[0])
@@ -214,7 +214,7 @@ import Testing
             let link = larder.directory.path("link")
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: seed)
             for (directory, cache, list, status) in [
-                // The library's directory instead of the one above it.
+                // The directory of the library instead of its parent.
                 ("\(seed)/\(folder)", new, manifest, 66), (seed, new, "none.json", 66),
                 (seed, seed, manifest, 1), (seed, "\(seed)/\(folder)/new", manifest, 1),
                 (seed, link, manifest, 1),
@@ -226,7 +226,7 @@ import Testing
                 #expect(!FileManager.default.fileExists(atPath: new))
                 #expect(files(seed) == before)
             }
-            // Beside it, as on a Mac.
+            // The cache can be next to the directory of the library, as on a Mac.
             let finished = try larder.binary.run([
                 "import", seed, "--layout", "nuke", "--manifest", manifest, "--cache",
                 "\(seed)/larder",
@@ -236,7 +236,7 @@ import Testing
         }
     }
 
-    @Test func anImportThatFindsNothingSaysWhatMayBeWrong() async throws {
+    @Test func anImportThatFindsNothingSuggestsCheckingTheLayout() async throws {
         try await withFixture { larder in
             let seed = larder.directory.path("seed")
             let manifest = try larder.manifest(larder.origin.serveIcons(1)[0])
@@ -252,7 +252,7 @@ import Testing
         }
     }
 
-    @Test func theVersionOfKingfisherSelectsALayout() async throws {
+    @Test func theKingfisherVersionSelectsTheLayout() async throws {
         try await withFixture { larder in
             #expect(
                 try larder.prefetch(larder.manifest(larder.origin.serveIcons(1)[0])).status == 0)
@@ -271,9 +271,9 @@ import Testing
     }
 
     #if os(Linux)
-        /// One of its objects takes seconds to be read: the signal comes before its end.
+        /// One object takes seconds to read, so the signal arrives before the export ends.
         @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
-        func anInterruptedExportKeepsWhatWasFinished(
+        func anInterruptedExportKeepsFinishedFiles(
             _ signal: Int32, _ status: Int32
         ) async throws {
             try await withFixture { larder in

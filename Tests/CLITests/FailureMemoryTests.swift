@@ -2,16 +2,16 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// What failed before: shown by `plan` and `status`, not asked for again so soon, asked for alone.
+/// Remembered failures, which prefetches skip or retry, and the allowance for failures.
 @Suite struct FailureMemoryTests {
     private func plan(_ larder: CLIFixture, _ manifest: String, _ options: String...) throws
         -> [[String: JSONValue]]
     {
-        let arguments = ["plan", manifest, "--json", "--cache", larder.cache] + options
-        return try JSONValue.lines(try larder.binary.run(arguments).standardOutputBytes)
+        let finished = try larder.run(arguments: ["plan", manifest, "--json"] + options)
+        return try JSONValue.lines(finished.standardOutputBytes)
     }
 
-    @Test func planAndStatusShowIt() async throws {
+    @Test func planAndStatusShowRememberedFailures() async throws {
         try await withFixture { larder in
             larder.origin.on("/a", .status(403))
             let manifest = try larder.manifest(larder.origin.url("/a"))
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func whatIsGoneIsAskedForAgainWithForceOrInTime() async throws {
+    @Test func aRemembered404IsRetriedOnlyWithAnOption() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(larder.origin.url("/gone"))
             #expect(try larder.prefetch(manifest).status == 2)
@@ -55,8 +55,7 @@ import Testing
             for (count, options) in [["--force"], ["--failure-ttl", "0"], ["--retry-failed"]]
                 .enumerated()
             {
-                let arguments = ["plan", manifest, "--cache", larder.cache, "-q"] + options
-                let planned = try larder.binary.run(arguments)
+                let planned = try larder.run(arguments: ["plan", manifest, "-q"] + options)
                 #expect(planned.status == 0 && planned.standardOutput.contains("missing 1"))
                 #expect(try larder.prefetch(manifest, options: options).line(1).attempts == 1)
                 #expect(larder.origin.count() == count + 2)
@@ -64,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func onlyWhatFailedIsTriedAgain() async throws {
+    @Test func retryFailedFetchesOnlyIconsThatFailedBefore() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(2)
             larder.origin.on("/denied", .status(403))
@@ -83,13 +82,15 @@ import Testing
 
     // MARK: --max-failures
 
-    /// Of forty entries.
+    /// The manifest has 40 entries.
     @Test(arguments: [
         ("0", 0, 0), ("0", 1, 2), ("1", 1, 0), ("1", 2, 2), ("40", 40, 0), ("2.5%", 1, 0),
         ("2.5%", 2, 2), ("2.49%", 1, 2), ("5%", 2, 0), ("100%", 40, 0), ("0%", 1, 2), ("0%", 0, 0),
         ("99.9%", 40, 2),
     ])
-    func soManyMayFail(_ allowance: String, _ failed: Int, _ status: Int32) async throws {
+    func failuresWithinTheAllowanceAreAccepted(
+        _ allowance: String, _ failed: Int, _ status: Int32
+    ) async throws {
         try await withFixture { larder in
             let url = larder.origin.serveIcons(1)[0]
             let manifest = try larder.manifest(
@@ -105,20 +106,20 @@ import Testing
             "-1", "+1", "1.5", "", "%", ".5%", "5.%", "-1%", "1e1%", "101%", "1,5%", "5 %", "five",
             "1%%", "99999999999999999999",
         ]))
-    func whatIsNoAllowanceIsWrongUsage(_ allowance: String) throws {
+    func anInvalidFailureAllowanceIsAUsageError(_ allowance: String) throws {
         let finished = try LarderBinary().run([
             "prefetch", "apps.json", "--max-failures=\(allowance)",
         ])
         #expect(finished.status == 64, "\(finished)")
     }
 
-    /// It speaks of entries, not of the cache.
-    @Test func theCachesOwnFailuresAreNotAllowed() async throws {
+    /// The allowance counts failed entries only.
+    @Test func theFailureAllowanceDoesNotCoverCacheErrors() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(larder.origin.url("/a"))
             _ = try larder.prefetch(try larder.manifest([], name: "none.json"))
             larder.origin.on("/a", Icons.reply(1))
-            // A file where a directory is due.
+            // A file in place of the directory.
             let objects = "\(larder.cache)/objects"
             try? FileManager.default.removeItem(atPath: objects)
             try Data().write(to: URL(fileURLWithPath: objects))

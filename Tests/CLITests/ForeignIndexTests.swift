@@ -3,20 +3,20 @@ import GRDB
 import LarderTestSupport
 import Testing
 
-/// A cache from elsewhere whose index, or what lies beside it, was made to do harm.
+/// Caches of unknown origin whose index, or a file next to it, is malicious.
 @Suite struct ForeignIndexTests {
-    /// SQLite deletes the super-journal of a journal that it has played back, wherever that is. (A
-    /// snapshot is read as what nobody can change, which has no journal; `ConfinedFileSystemTests`
-    /// tries each way of opening.)
+    /// After SQLite plays back a journal, it deletes the super-journal that the journal names,
+    /// wherever that file is. A snapshot is opened as immutable, so SQLite ignores its journal.
+    /// `ConfinedFileSystemTests` covers all ways to open an index.
     @Test(arguments: ["index.sqlite", "index.snapshot.sqlite"])
-    func aPlantedJournalDeletesNothingOutside(_ name: String) async throws {
+    func aPlantedJournalDeletesNothingOutsideTheCache(_ name: String) async throws {
         try await withFixture { larder in
             let victim = larder.directory.path("victim")
             try larder.forEachCommand {
                 let database = "\(larder.cache)/\(name)"
-                // The victim names no journal that is there, so it seems done with.
+                // The victim names no existing journal, so SQLite would delete it.
                 try Data("precious".utf8).write(to: URL(fileURLWithPath: victim))
-                // Out of WAL mode, or SQLite would ask for no journal.
+                // In WAL mode, SQLite would not look for a journal.
                 try DatabaseQueue(path: database).writeWithoutTransaction {
                     try $0.execute(sql: "PRAGMA journal_mode = DELETE")
                 }
@@ -32,9 +32,9 @@ import Testing
         }
     }
 
-    /// Views that never end in the places of tables.
+    /// The rows of the view never end.
     @Test(arguments: ["pins", "failures", "grdb_migrations", "resources"])
-    func aViewInATablesPlaceIsDamage(_ table: String) async throws {
+    func aViewThatReplacesATableIsDamage(_ table: String) async throws {
         try await withFixture { larder in
             try larder.forEachCommand {
                 try DatabaseQueue(path: larder.cache + "/index.sqlite").writeWithoutTransaction {
@@ -65,7 +65,7 @@ import Testing
             "CREATE TRIGGER t AFTER UPDATE ON objects BEGIN DELETE FROM resources; END",
             "CREATE INDEX more ON objects (size)",
         ]))
-    func valuesOfOtherTypesAreDamage(_ statement: String) async throws {
+    func unexpectedValuesAndSchemaObjectsAreDamage(_ statement: String) async throws {
         try await withFixture { larder in
             try larder.forEachCommand {
                 try plantRows(statement, in: larder.cache + "/index.sqlite")
@@ -73,7 +73,7 @@ import Testing
                 switch command[0] {
                 case "reindex":
                     #expect(finished.status == 0, "\(finished)")
-                    // URLs of broken rows stay until they are fetched again.
+                    // URLs with invalid rows remain until they are fetched again.
                     let repair = try larder.run("verify", "--repair", "--allow-private-network")
                     let verify = try larder.run("verify")
                     #expect(verify.status == 0, "\(repair) \(verify)")
@@ -83,7 +83,7 @@ import Testing
                         finished.standardOutput.contains("index: index.sqlite: ")
                             || command.contains("--manifest"), "\(command): \(finished)")
                 case "path", "cat":
-                    // What has no key that can be read is not cached.
+                    // A URL whose key is unreadable counts as not cached.
                     let isAbsent =
                         finished.status == 2
                         && finished.standardError.hasSuffix(": not cached\n")
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    /// With tables that take anything, as nobody's SQLite makes them of strict ones.
+    /// Runs `statement` while the schema has no STRICT and NOT NULL, which would reject the values.
     private func plantRows(_ statement: String, in path: String) throws {
         try DatabaseQueue(path: path).writeWithoutTransaction { db in
             let tables = try Row.fetchAll(
@@ -121,21 +121,21 @@ import Testing
                     .replacing(" NOT NULL", with: "")
             }
             let count = "SELECT count(*) FROM sqlite_master"
-            let made = try Int.fetchOne(db, sql: count)
+            let objects = try Int.fetchOne(db, sql: count)
             let changes = db.totalChangesCount
             try db.execute(sql: statement)
             try #require(
-                try db.totalChangesCount > changes || Int.fetchOne(db, sql: count) != made,
+                try db.totalChangesCount > changes || Int.fetchOne(db, sql: count) != objects,
                 "\(statement) changed nothing")
             try set { $0 }
             try db.execute(sql: "PRAGMA journal_mode = DELETE")
         }
     }
 
-    /// Four levels of pages, each of which leads to the next 600 times: 130 billion leaves in 20
-    /// kB.
+    /// Four levels of B-tree pages, each with 600 references to the next: 130 billion leaves in
+    /// 20 kB.
     @Test(arguments: ["objects", "resources"])
-    func pagesThatLeadToTheSameAreDamage(_ table: String) async throws {
+    func pagesThatRepeatTheirChildrenAreDamage(_ table: String) async throws {
         try await withFixture { larder in
             try larder.forEachCommand {
                 try plantLevels(4, in: table, of: larder.cache + "/index.sqlite")
@@ -157,7 +157,7 @@ import Testing
         }
         try queue.close()
         var file = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
-        // SQLite refuses a page of more than 681 cells.
+        // SQLite rejects pages with more than 681 cells.
         let (page, children) = (4096, 600)
         let start = (try #require(root) - 1) * page
         let leaf = Array(file[start..<start + page])
@@ -165,7 +165,8 @@ import Testing
         func bytes(_ number: Int) -> [UInt8] {
             withUnsafeBytes(of: UInt32(number).bigEndian, Array.init)
         }
-        // All cells of a page are the one at its end (sqlite.org/fileformat2.html, "B-tree Pages").
+        // All cell pointers lead to the one cell at the end of the page
+        // (sqlite.org/fileformat2.html, "B-tree Pages").
         func interior(to child: Int) -> [UInt8] {
             let cell = bytes(child) + [1]
             let place = page - cell.count
@@ -182,7 +183,7 @@ import Testing
         try Data(file).write(to: URL(fileURLWithPath: path))
     }
 
-    @Test func aTerabyteOfHolesIsDamage() async throws {
+    @Test func aSparseIndexOfATerabyteIsDamage() async throws {
         try await withFixture { larder in
             try larder.forEachCommand {
                 try larder.stretch(larder.cache + "/index.sqlite")
@@ -192,19 +193,19 @@ import Testing
         }
     }
 
-    /// How a newer version leaves its index.
-    enum Leaving: CaseIterable {
-        case withoutLog, withEmptyLog
-        /// As a killed one does: what makes it newer is in the log alone.
-        case withLog
+    /// The log that a newer version leaves next to its index.
+    enum LeftLog: CaseIterable {
+        case none, empty
+        /// The log of a killed process. Only the log shows the newer version.
+        case full
     }
 
-    @Test(arguments: share(of: Leaving.allCases))
-    func aNewerVersionsIndexKeepsEveryByte(_ leaving: Leaving) async throws {
+    @Test(arguments: share(of: LeftLog.allCases))
+    func anIndexOfANewerVersionIsNotChanged(_ log: LeftLog) async throws {
         try await withFixture { larder in
             let path = larder.cache + "/index.sqlite"
             var before: [[UInt8]: FilePrint] = [:]
-            func prints() -> [[UInt8]: FilePrint] {
+            func indexPrints() -> [[UInt8]: FilePrint] {
                 FilePrint.tree(Array(larder.cache.utf8)).filter {
                     String(decoding: $0.key, as: UTF8.self).contains("/index.")
                 }
@@ -214,7 +215,7 @@ import Testing
                 try? FileManager.default.removeItem(atPath: aside)
                 try FileManager.default.moveItem(atPath: path, toPath: aside)
                 let queue = try DatabaseQueue(path: aside)
-                if leaving == .withLog {
+                if log == .full {
                     try FileManager.default.copyItem(atPath: aside, toPath: path)
                 }
                 try queue.writeWithoutTransaction {
@@ -223,32 +224,32 @@ import Testing
                             INSERT INTO grdb_migrations VALUES ('1000: of a time to come');
                             CREATE TABLE novelties (id INTEGER PRIMARY KEY)
                             """)
-                    if leaving == .withoutLog {
+                    if log == .none {
                         try $0.execute(sql: "PRAGMA journal_mode = DELETE")
                     }
                 }
-                switch leaving {
-                case .withLog:
+                switch log {
+                case .full:
                     try FileManager.default.copyItem(atPath: aside + "-wal", toPath: path + "-wal")
                     try queue.close()
-                case .withoutLog, .withEmptyLog:
+                case .none, .empty:
                     try queue.close()
                     try FileManager.default.moveItem(atPath: aside, toPath: path)
-                    if leaving == .withEmptyLog {
+                    if log == .empty {
                         try Data().write(to: URL(fileURLWithPath: path + "-wal"))
                     }
                 }
-                before = prints()
+                before = indexPrints()
             } _: { command, finished in
                 #expect(finished.status == 1, "\(command): \(finished)")
                 #expect(finished.standardError.contains("newer version"), "\(command): \(finished)")
-                #expect(prints() == before, "\(command)")
+                #expect(indexPrints() == before, "\(command)")
             }
         }
     }
 
-    /// A byte of its head, which says what may write it.
-    @Test func anIndexThatSaysThatItCannotBeWrittenIsDamage() async throws {
+    /// The byte at offset 18 of an index is the file format version that a writer must know.
+    @Test func anIndexMarkedAsReadOnlyIsDamage() async throws {
         try await withFixture { larder in
             try larder.forEachCommand {
                 let index = try FileHandle(

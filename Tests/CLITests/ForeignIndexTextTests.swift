@@ -3,12 +3,11 @@ import GRDB
 import LarderTestSupport
 import Testing
 
-/// What somebody else's index says is output like any other text from outside: nothing of it
-/// reaches a terminal raw, and JSON stays JSON.
+/// Text from an index of unknown origin, which must not reach a terminal raw or break JSON output.
 @Suite struct ForeignIndexTextTests {
     private static let escape = "\u{1B}]0;owned\u{7}"
 
-    /// A cache with one icon and one that is missing, whose index is then changed.
+    /// Runs `body` with a cache of one fetched and one missing icon, whose index `sql` has changed.
     private func withForeignIndex(
         _ sql: String, _ body: (CLIFixture, _ manifest: String) throws -> Void
     ) async throws {
@@ -23,11 +22,11 @@ import Testing
         }
     }
 
-    private func expectNothingRaw(
+    private func expectSafeOutput(
         _ larder: CLIFixture, _ arguments: [String],
         _ location: SourceLocation = #_sourceLocation
     ) throws {
-        let finished = try larder.binary.run(arguments + ["--cache", larder.cache])
+        let finished = try larder.run(arguments: arguments)
         let bytes = Array(finished.standardOutputBytes) + Array(finished.standardError.utf8)
         #expect(
             bytes.allSatisfy { $0 == 0x09 || $0 == 0x0A || ($0 >= 0x20 && $0 != 0x7F) },
@@ -40,54 +39,54 @@ import Testing
         }
     }
 
-    private func expectNothingRaw(_ larder: CLIFixture, _ manifest: String) throws {
+    private func expectSafeOutput(_ larder: CLIFixture, _ manifest: String) throws {
         for arguments in [
             ["plan", manifest], ["list"], ["status"], ["verify"], ["evict", "--max-count", "0"],
         ] {
             let options = arguments[0] == "evict" ? ["--dry-run"] : []
-            try expectNothingRaw(larder, arguments + options)
-            try expectNothingRaw(larder, arguments + options + ["--json"])
+            try expectSafeOutput(larder, arguments + options)
+            try expectSafeOutput(larder, arguments + options + ["--json"])
         }
-        try expectNothingRaw(larder, ["status", "--format", "prometheus"])
-        try expectNothingRaw(larder, ["prefetch", manifest, "--json", "--offline"])
+        try expectSafeOutput(larder, ["status", "--format", "prometheus"])
+        try expectSafeOutput(larder, ["prefetch", manifest, "--json", "--offline"])
     }
 
-    @Test func aFailuresCode() async throws {
-        // Of one that is not given up: its code is shown.
+    @Test func aFailureCodeInTheIndexIsNotPrintedRaw() async throws {
+        // Without a status, the failure is not permanent, so `plan` shows its code.
         try await withForeignIndex(
             "UPDATE failures SET code = '\(Self.escape)', status = NULL"
         ) { larder, manifest in
-            try expectNothingRaw(larder, manifest)
+            try expectSafeOutput(larder, manifest)
             let plan = try larder.run("plan", manifest)
             #expect(plan.standardOutput.contains("(failed once, unknown "), "\(plan)")
         }
     }
 
-    @Test func aMediaType() async throws {
+    @Test func aMediaTypeInTheIndexIsNotPrintedRaw() async throws {
         try await withForeignIndex("UPDATE objects SET media_type = '\(Self.escape)'") {
-            try expectNothingRaw($0, $1)
+            try expectSafeOutput($0, $1)
         }
     }
 
-    @Test func keysAndURLs() async throws {
+    @Test func keysAndURLsInTheIndexAreNotPrintedRaw() async throws {
         try await withForeignIndex(
             "UPDATE resources SET key = 'http://a/\(Self.escape)', url = 'http://b/\(Self.escape)'"
-        ) { try expectNothingRaw($0, $1) }
+        ) { try expectSafeOutput($0, $1) }
     }
 
     @Test(arguments: ["9e999", "-9e999", "1.7e308", "-1.7e308", "1e19"])
-    func timesThatNobodyMeant(_ time: String) async throws {
+    func extremeTimesInTheIndexKeepTheOutputValid(_ time: String) async throws {
         try await withForeignIndex(
             """
             UPDATE objects SET stored_at = \(time), used_at = \(time);
             UPDATE resources SET received_at = \(time), fresh_until = \(time);
             UPDATE failures SET failed_at = \(time), count = \(Int64.max);
             """
-        ) { try expectNothingRaw($0, $1) }
+        ) { try expectSafeOutput($0, $1) }
     }
 
-    /// Of the user's own, or of whoever made the directory that it lies in.
-    @Test func aManifestsFileName() async throws {
+    /// The name of a manifest may come from another user.
+    @Test func theFileNameOfAManifestIsNotPrintedRaw() async throws {
         try await withFixture { larder in
             let name = "apps\(Self.escape).json"
             let manifest = try larder.manifest(larder.origin.url("/a"), name: name)
@@ -96,7 +95,7 @@ import Testing
                 ["verify", "--manifest", manifest], ["verify", "--quiet", "--manifest", manifest],
                 ["plan", manifest], ["plan", "--explain", manifest],
                 ["prefetch", manifest, "--offline"],
-            ] { try expectNothingRaw(larder, arguments) }
+            ] { try expectSafeOutput(larder, arguments) }
         }
     }
 }

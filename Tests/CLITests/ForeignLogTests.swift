@@ -3,17 +3,17 @@ import GRDB
 import LarderTestSupport
 import Testing
 
-/// A cache from elsewhere whose index is sound, beside what SQLite would take for its log or for
-/// the memory that its readers share.
+/// Caches of unknown origin with a valid index, and a malicious file in place of the log or the
+/// shared memory of SQLite.
 @Suite struct ForeignLogTests {
     enum Planted: String, CaseIterable {
-        case noise, noiseInALogsForm, hugeAndSparse, empty
+        case noise, noiseWithALogHeader, hugeAndSparse, empty
 
         func put(at path: String) throws {
             var random = Pseudorandom(seed: 1)
             var bytes =
                 self == .empty ? [] : (0..<100_000).map { _ in UInt8(random.next(below: 256)) }
-            if self == .noiseInALogsForm {
+            if self == .noiseWithALogHeader {
                 bytes.replaceSubrange(
                     0..<12, with: [0x37, 0x7F, 6, 0x82, 0, 0x2D, 0xE2, 0x18, 0, 0, 16, 0])
             }
@@ -25,7 +25,9 @@ import Testing
     }
 
     @Test(arguments: ["-wal", "-shm"], share(of: Planted.allCases))
-    func whatIsNobodysLogChangesNothing(_ suffix: String, _ planted: Planted) async throws {
+    func anInvalidLogOrSharedMemoryFileChangesNothing(
+        _ suffix: String, _ planted: Planted
+    ) async throws {
         try await withFixture { larder in
             try larder.forEachCommand {
                 try planted.put(at: larder.cache + "/index.sqlite" + suffix)
@@ -40,7 +42,9 @@ import Testing
     @Test(
         arguments: ["-wal", "-shm", "-journal"],
         share(of: [Plant.linkToFile, .danglingLink, .hardLink, .pipe, .directory]))
-    func whatLeadsOutsideIsRefused(_ suffix: String, _ plant: Plant) async throws {
+    func linksPipesAndDirectoriesNextToTheIndexAreRefused(
+        _ suffix: String, _ plant: Plant
+    ) async throws {
         try await withFixture { larder in
             let witness = larder.directory.path("witness")
             try FileManager.default.createDirectory(
@@ -60,8 +64,7 @@ import Testing
         }
     }
 
-    /// As an index is whose own header says so.
-    @Test func aLogByWhichTheIndexCanOnlyBeReadIsDamage() async throws {
+    @Test func aLogThatMarksTheIndexAsReadOnlyIsDamage() async throws {
         try await withFixture { larder in
             try larder.forEachCommand {
                 let path = larder.cache + "/index.sqlite"
@@ -76,7 +79,8 @@ import Testing
         }
     }
 
-    /// One page, with the sums of sqlite.org/fileformat2.html, "The WAL File".
+    /// Returns a log with one page and valid checksums (sqlite.org/fileformat2.html, "The WAL
+    /// File").
     private func log(ofFirstPage page: [UInt8], pages: Int) -> [UInt8] {
         var sum: (UInt32, UInt32) = (0, 0)
         func bytes(_ numbers: [UInt32]) -> [UInt8] {
@@ -99,8 +103,8 @@ import Testing
         return head + headSum + frame + bytes([1, 2, sum.0, sum.1]) + page
     }
 
-    /// Pages over those of the index, as good as any that SQLite writes.
-    @Test func aLogThatPutsAViewInATablesPlaceIsDamage() async throws {
+    /// SQLite wrote the pages of the log, so their checksums are valid.
+    @Test func aLogThatReplacesATableWithAViewIsDamage() async throws {
         try await withFixture { larder in
             let path = larder.cache + "/index.sqlite"
             let aside = larder.directory.path("aside.sqlite")
@@ -127,7 +131,7 @@ import Testing
         }
     }
 
-    /// To copy as many pages as a log's first page states would fill the disk.
+    /// Copying the number of pages that the log states would fill the disk.
     @Test func aLogThatStatesATerabyteIsDamage() async throws {
         try await withFixture { larder in
             let path = larder.cache + "/index.sqlite"

@@ -2,11 +2,11 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Combining marks, which to sort takes a time that grows with the square of their number: wherever
-/// text from outside is compared, it takes no longer than other text of its size.
+/// Text with many combining marks. Sorting the marks takes time quadratic in their number, so text
+/// from outside must be compared without normalizing it.
 @Suite(.serialized) struct ForeignTextTests {
-    /// A letter and as many marks, in an order that is not theirs.
-    private static func marked(_ count: Int) -> String {
+    /// Returns a letter with `count` combining marks that are not in canonical order.
+    private static func textWithMarks(_ count: Int) -> String {
         var text = "e"
         for number in 0..<count {
             text.unicodeScalars.append(number.isMultiple(of: 2) ? "\u{301}" : "\u{323}")
@@ -14,13 +14,13 @@ import Testing
         return text
     }
 
-    /// What took half a minute and more each is to be done in this time on any machine.
-    private static let bound = Duration.seconds(12)
+    /// The time limit for a command. A command that sorts the marks takes more than 30 seconds.
+    private static let timeLimit = Duration.seconds(12)
 
-    /// One of these in the feeder's way has kept 200 others waiting, and an interrupt unheard.
-    @Test func drawingsOfMarksHoldUpNobody() async throws {
+    /// A single one of these drawings once delayed 200 other icons and an interrupt.
+    @Test func drawingsWithManyMarksDoNotDelayOtherIcons() async throws {
         try await withFixture { larder in
-            let marks = Self.marked(30_000)
+            let marks = Self.textWithMarks(30_000)
             let drawing = Reply.ok(
                 "<svg xmlns='http://www.w3.org/2000/svg' width='\(marks)' height='\(marks)'/>")
             let drawings = (0..<12).map { "/marks-\($0)" }
@@ -28,8 +28,8 @@ import Testing
             let urls = larder.origin.serveIcons(200)
             let manifest = try larder.manifest(urls: drawings.map { larder.origin.url($0) } + urls)
             let run = try larder.prefetch(manifest)
-            #expect(run.finished.duration < Self.bound)
-            // The same bytes are the same icon, with no size that can be read.
+            #expect(run.finished.duration < Self.timeLimit)
+            // The drawings are stored, too, although their size is unreadable.
             #expect(run.summary.fetched == 212, "\(run.finished)")
         }
     }
@@ -38,23 +38,23 @@ import Testing
         arguments: share(of: [
             "Vary", "Cache-Control", "ETag", "Last-Modified", "Age", "Expires", "Content-Encoding",
         ]))
-    func aHeaderFieldOfMarksTakesNoTime(name: String) async throws {
+    func aHeaderFieldWithManyMarksTakesLittleTime(name: String) async throws {
         try await withFixture { larder in
-            let value = (name == "ETag" ? "\"" : "") + Self.marked(30_000)
+            let value = (name == "ETag" ? "\"" : "") + Self.textWithMarks(30_000)
             let icon = Icons.reply(1).header(name, value)
             let urls = (0..<24).map { larder.origin.url("/\($0)") }
             larder.origin.onAny { _ in icon }
             let manifest = try larder.manifest(urls: urls)
             for _ in 0..<2 {
                 let run = try larder.prefetch(manifest, options: ["--revalidate", "always"])
-                #expect(run.finished.duration < Self.bound)
+                #expect(run.finished.duration < Self.timeLimit)
                 #expect(run.finished.status == 0, "\(run.finished)")
             }
-            #expect(try larder.run("plan", manifest).duration < Self.bound)
+            #expect(try larder.run("plan", manifest).duration < Self.timeLimit)
         }
     }
 
-    /// Keys, names, sizes, priorities, URLs: all that a manifest is recognised by and read for.
+    /// Marks in keys, names, sizes, priorities and URLs, in several forms of manifests.
     @Test(
         arguments: share(of: [
             #"{"$":{"icon":"$"},"a$":{"icon":"$"},"$b":{"icon":"$"}}"#,
@@ -65,9 +65,9 @@ import Testing
             #"{"baseUrl":"$","apps":[{"icon":"{w}$"}]}"#,
             "http://127.0.0.1:9/$\n$\nhttp://127.0.0.1:9/$",
         ]))
-    func aManifestOfMarksTakesNoTime(text: String) async throws {
+    func aManifestWithManyMarksTakesLittleTime(text: String) async throws {
         try await withFixture { larder in
-            let marks = Self.marked(150_000)
+            let marks = Self.textWithMarks(150_000)
             let manifest = try larder.write(
                 text.replacingOccurrences(of: "$", with: marks).utf8, to: "apps.json")
             for command in ["plan", "prefetch"] {
@@ -76,7 +76,7 @@ import Testing
                         [command, manifest, "--cache", larder.cache, "--attempts", "1"],
                         timeout: 120)
                 }
-                #expect(finished.duration < Self.bound)
+                #expect(finished.duration < Self.timeLimit)
             }
         }
     }

@@ -2,9 +2,9 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// One manifest in all four formats: the same plan, the same objects and the same report.
+/// One manifest in four formats.
 @Suite struct FormatsTests {
-    @Test func allFormatsGiveTheSame() async throws {
+    @Test func allFormatsResultInTheSamePlanObjectsAndReport() async throws {
         try await withFixture { larder in
             larder.origin.onAny { request in
                 let number = Int(request.path.dropFirst()) ?? 0
@@ -60,12 +60,12 @@ import Testing
             }.sorted { $0.position < $1.position })
     }
 
-    /// The line that an element begins on is the one thing that the formats cannot share.
+    /// Removes line numbers, which differ between the formats.
     private static func withoutLine(_ text: String) -> String {
         text.replacing(#/line \d+: /#, with: "")
     }
 
-    /// 1,500 entries: some 970 URLs, duplicates, priorities of all kinds, and bad ones.
+    /// Returns 1,500 entries with about 970 URLs, duplicates, various priorities, and errors.
     private static func entries(_ origin: Origin) -> [ManifestEntry] {
         let priorities: [any Sendable] = ["veryHigh", "high", 17, "low", -3, "veryLow"]
         var random = Pseudorandom(seed: 1)

@@ -2,9 +2,9 @@ import LarderTestSupport
 import LarderTestTLS
 import Testing
 
-/// Faults that only HTTP/2 has.
+/// Failures that are specific to HTTP/2.
 @Suite struct HTTP2Tests {
-    @Test func connectionsThatGoAwayAreReplaced() async throws {
+    @Test func connectionsClosedWithGOAWAYAreReplaced() async throws {
         try await withFixture { larder in
             larder.origin.onAny { .ok(Icons.icon($0.path.hashValue & 0xFFFF)) }
             let front = try TLSFront(originPort: larder.origin.port)
@@ -19,11 +19,11 @@ import Testing
         }
     }
 
-    @Test func streamsThatAreResetAreTriedAgain() async throws {
+    @Test func requestsWithResetStreamsAreRetried() async throws {
         try await withFixture { larder in
             larder.origin.onAny { request in
                 let reply = Reply.ok(Icons.icon(request.path.hashValue & 0xFFFF))
-                // The front resets the stream of a response that is cut off.
+                // TLSFront resets the stream of a response that is cut off.
                 return request.attempt < 3 ? reply.cut(after: 10) : reply
             }
             let front = try TLSFront(originPort: larder.origin.port)
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func aStreamThatIsAlwaysResetFailsAndTheOthersDoNot() async throws {
+    @Test func aStreamThatIsAlwaysResetFailsOnlyItsIcon() async throws {
         try await withFixture { larder in
             larder.origin.onAny { .ok(Icons.icon($0.path.hashValue & 0xFFFF)) }
             let front = try TLSFront(originPort: larder.origin.port)

@@ -3,7 +3,7 @@ import GRDB
 import LarderTestSupport
 import Testing
 
-/// Another program that holds SQLite's lock on the index, as `sqlite3` does in a transaction.
+/// Commands while another program, such as `sqlite3` in a transaction, locks the index.
 @Suite(.timeLimit(.minutes(30))) struct IndexLockTests {
     private struct Lock {
         private let database: DatabaseQueue
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    private func withFilled(_ body: (CLIFixture, [String]) async throws -> Void) async throws {
+    private func withFilledCache(_ body: (CLIFixture, [String]) async throws -> Void) async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
             #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
@@ -31,8 +31,8 @@ import Testing
     }
 
     @Test(arguments: ["IMMEDIATE", "EXCLUSIVE"])
-    func readersReadBesideIt(_ kind: String) async throws {
-        try await withFilled { larder, urls in
+    func readersDoNotWaitForALockOnTheIndex(_ kind: String) async throws {
+        try await withFilledCache { larder, urls in
             let lock = try Lock(larder, kind)
             for arguments in [
                 ["status"], ["list"], ["path", urls[0]], ["cat", urls[1]], ["pin"], ["verify"],
@@ -40,17 +40,17 @@ import Testing
                 ["snapshot", larder.directory.path("copy")],
             ] {
                 let start = ContinuousClock.now
-                let finished = try larder.binary.run(arguments + ["--cache", larder.cache])
+                let finished = try larder.run(arguments: arguments)
                 #expect(finished.status == 0, "\(arguments): \(finished)")
-                // Thirty seconds for each that notes a use.
+                // A command that waited to record the use of an icon would take 30 seconds.
                 #expect(ContinuousClock.now - start < .seconds(20), "\(arguments)")
             }
             try lock.release()
         }
     }
 
-    @Test func whoIsNotToWaitEndsWith75() async throws {
-        try await withFilled { larder, urls in
+    @Test func commandsThatMustNotWaitExitWith75() async throws {
+        try await withFilledCache { larder, urls in
             let lock = try Lock(larder)
             let other = try larder.manifest(
                 urls: [larder.origin.url("/other")], name: "other.json")
@@ -60,7 +60,7 @@ import Testing
                 ["prefetch", other, "--allow-private-network", "--no-wait"],
             ] {
                 let start = ContinuousClock.now
-                let finished = try larder.binary.run(arguments + ["--cache", larder.cache])
+                let finished = try larder.run(arguments: arguments)
                 #expect(finished.status == 75, "\(arguments): \(finished)")
                 #expect(ContinuousClock.now - start < .seconds(25), "\(arguments)")
             }
@@ -69,10 +69,9 @@ import Testing
         }
     }
 
-    /// For longer than the half minute that was once all anybody waited.
     @Test(arguments: [["evict", "--max-count", "0"], ["pin", "http://a.example/"]])
-    func whoWaitsSaysSo(_ arguments: [String]) async throws {
-        try await withFilled { larder, _ in
+    func aCommandThatWaitsForTheIndexSaysSo(_ arguments: [String]) async throws {
+        try await withFilledCache { larder, _ in
             let lock = try Lock(larder)
             let errors = try ErrorPipe(at: larder.directory.path("errors"))
             let process = try errors.start(larder.binary, arguments + ["--cache", larder.cache])
@@ -84,8 +83,8 @@ import Testing
         }
     }
 
-    @Test func anInterruptEndsTheWaiting() async throws {
-        try await withFilled { larder, _ in
+    @Test func anInterruptEndsTheWaitForTheIndex() async throws {
+        try await withFilledCache { larder, _ in
             let lock = try Lock(larder)
             let errors = try ErrorPipe(at: larder.directory.path("errors"))
             let process = try errors.start(

@@ -2,15 +2,15 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// The first interrupt finishes what is in flight and reports; the second leaves at once.
+/// Interrupts of `prefetch`. The first one finishes transfers in flight, the second exits at once.
 @Suite(.timeLimit(.minutes(30))) struct InterruptTests {
     @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 143)] as [(Int32, Int32)])
-    func theFirstFinishesWhatIsInFlight(_ signal: Int32, _ status: Int32) async throws {
+    func theFirstInterruptFinishesTransfersInFlight(_ signal: Int32, _ status: Int32) async throws {
         try await withFixture { larder in
             let origin = larder.origin
             let gate = try Gate()
             let urls = (0..<300).map { origin.url("/\($0)") }
-            // Six are in flight at the signal; all the others would take some seconds.
+            // Six requests are in flight at the signal. The others would take several seconds.
             origin.onAny { request in
                 let number = Int(request.path.dropFirst()) ?? 0
                 return number < 6
@@ -27,7 +27,7 @@ import Testing
             #expect(run.summary.interrupted)
             #expect(run.summary.error == nil)
             #expect(run.finished.standardError.contains("transfers in flight have 2 s to finish"))
-            #expect(origin.count() < 100, "it went on")
+            #expect(origin.count() < 100, "the prefetch did not stop")
             #expect(run.summary.fetched >= 6)
             #expect(run.summary.failed == 0, "\(run.finished)")
             #expect(run.summary.unfinished == 300 - run.summary.fetched)
@@ -45,15 +45,15 @@ import Testing
         }
     }
 
-    /// A manifest that comes slowly, or has much that is no entry, is given up in the middle.
+    /// The rest of the manifest does not arrive, and its beginning has no complete entry.
     @Test(arguments: ["", "<plist><array><!-- ", "<plist><array><dict><key>", "[ ", "[\""])
-    func theFirstEndsTheReadingOfAManifest(beginning: String) async throws {
+    func anInterruptEndsTheReadingOfAManifest(beginning: String) async throws {
         try await withFixture { larder in
             let pipe = larder.directory.path("pipe")
             #expect(mkfifo(pipe, 0o600) == 0)
             let report = larder.directory.path("report.jsonl")
             let process = try larder.startPrefetch(pipe, report: report)
-            // Returns once larder reads the other end.
+            // Returns when larder opens the pipe for reading.
             let descriptor = try await onThreadOfItsOwn { open(pipe, O_WRONLY | O_CLOEXEC) }
             defer { close(descriptor) }
             #expect(write(descriptor, beginning, beginning.utf8.count) == beginning.utf8.count)
@@ -64,8 +64,8 @@ import Testing
         }
     }
 
-    /// nohup(1): whoever started it wants it to outlive the terminal.
-    @Test func aHangupThatIsIgnoredIsIgnored() async throws {
+    /// nohup(1) ignores SIGHUP so that the command outlives the terminal.
+    @Test func anIgnoredHangupSignalStaysIgnored() async throws {
         try await withFixture { larder in
             let gate = try Gate()
             larder.origin.on("/a", Icons.reply(1).heldBy(gate))
@@ -84,9 +84,9 @@ import Testing
         }
     }
 
-    /// Large drawings are checked one after the other, for seconds in all: those that have come and
-    /// wait for it kept an interrupted run going for minutes.
-    @Test(.isLong) func whatWaitsToBeCheckedIsUnfinished() async throws {
+    /// Large drawings are validated one at a time, for several seconds in total. Bodies that waited
+    /// for validation once kept an interrupted prefetch running for minutes.
+    @Test(.isLong) func bodiesThatWaitForValidationAreUnfinished() async throws {
         try await withFixture { larder in
             let drawing = Reply.ok("<svg>" + String(repeating: "<a/>", count: 3_900_000) + "</svg>")
             larder.origin.onAny { _ in drawing }
@@ -103,8 +103,7 @@ import Testing
         }
     }
 
-    /// What does not finish in a moment is given up.
-    @Test func whatDoesNotFinishIsUnfinished() async throws {
+    @Test func transfersThatDoNotFinishInTimeAreUnfinished() async throws {
         try await withFixture { larder in
             let gate = try Gate()
             larder.origin.onAny { _ in Icons.reply(1).heldBy(gate) }
@@ -122,8 +121,7 @@ import Testing
         }
     }
 
-    /// Whoever waits for another attempt does not keep the run.
-    @Test func whatWaitsForAnotherAttemptIsUnfinished() async throws {
+    @Test func anInterruptDoesNotWaitForRetries() async throws {
         try await withFixture { larder in
             larder.origin.on("/a", .status(503))
             let report = larder.directory.path("report.jsonl")
@@ -138,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func theSecondLeavesAtOnce() async throws {
+    @Test func theSecondInterruptExitsAtOnce() async throws {
         try await withFixture { larder in
             let gate = try Gate()
             let urls = larder.origin.serveIcons(3)
@@ -156,7 +154,7 @@ import Testing
             process.kill(SIGINT)
             let finished = try process.wait()
             #expect(finished.status == 130)
-            // It did not stay to report.
+            // It exited without a report.
             #expect(finished.standardOutput.isEmpty, "\(finished)")
             #expect(try larder.verify() == 0)
             #expect(try larder.status().objects == 3)

@@ -2,9 +2,9 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Manifests at URLs, which the cache keeps.
+/// Manifests that are fetched from URLs and stored in the cache.
 @Suite struct KeptManifestTests {
-    /// Serves a manifest with an ETag that is the digest of its text.
+    /// Serves a manifest whose ETag is the digest of its text.
     private func serve(_ text: String, at path: String, of origin: Origin) {
         let tag = "\"\(ReferenceSHA256.hex(Array(text.utf8)))\""
         origin.on(path) { request in
@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    /// Icons that need not be asked for again.
+    /// Serves icons that stay fresh for an hour.
     private func serveFresh(_ count: Int, of origin: Origin) {
         for number in 0..<count {
             origin.on(
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func anUnchangedOneCostsAConditionalRequest() async throws {
+    @Test func anUnchangedManifestCostsAConditionalRequest() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             serveFresh(2, of: origin)
@@ -29,7 +29,7 @@ import Testing
             let url = origin.url("/lists/apps.json")
             #expect(try larder.prefetch(url).outcomes == ["fetched", "fetched"])
             #expect(try larder.status().resources == 3)
-            // Twice: what the 304 did not repeat must not be lost.
+            // Twice, because header fields that the 304 does not repeat must not be lost.
             for attempt in 2...3 {
                 let run = try larder.prefetch(url)
                 #expect(run.outcomes == ["cached", "cached"], "\(run.finished)")
@@ -42,12 +42,12 @@ import Testing
         }
     }
 
-    @Test func aChangedOneIsRead() async throws {
+    @Test func aChangedManifestIsFetchedEvenIfTheCachedOneIsFresh() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             serveFresh(3, of: origin)
             let url = origin.url("/lists/apps.json")
-            // Fresh or not: whoever names a URL means what is there now.
+            // The cached manifest is fresh, but larder still checks for a newer one.
             origin.on(
                 "/lists/apps.json",
                 .ok(#"[{"icon": "0"}]"#).header("Cache-Control", "max-age=3600"))
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func offlineTheCachedOneIsTaken() async throws {
+    @Test func offlinePrefetchesUseTheCachedManifest() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             serveFresh(1, of: origin)
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func otherCommandsReadTheCachedOne() async throws {
+    @Test func otherCommandsReadTheCachedManifest() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             serveFresh(2, of: origin)
@@ -91,7 +91,7 @@ import Testing
                 ["plan", url], ["verify", "--manifest", url],
                 ["evict", "--max-count", "0", "--keep", url], ["evict", "--only", url],
             ] {
-                let run = try larder.binary.run(command + ["--cache", larder.cache])
+                let run = try larder.run(arguments: command)
                 #expect(run.status == 66, "\(command): \(run)")
             }
             _ = try larder.prefetch(url)
@@ -99,7 +99,7 @@ import Testing
             let plan = try larder.run("plan", url)
             #expect(plan.standardOutput.contains("cached  0  \(origin.url("/lists/0"))"), "\(plan)")
             #expect(try larder.run("verify", "--manifest", url).status == 0)
-            // The manifest is kept with its icons, and nothing else is.
+            // Only the manifest and its icons are kept.
             #expect(try larder.run("evict", "--only", url).status == 0)
             #expect(try larder.status().resources == 3)
             let full = try larder.run("evict", "--max-count", "0", "--keep", url)
@@ -109,11 +109,11 @@ import Testing
         }
     }
 
-    @Test func encodedAndPackedOnesAreRead() async throws {
+    @Test func compressedAndBinaryManifestsAreRead() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             serveFresh(1, of: origin)
-            // [{"icon": "0"}] through gzip.
+            // [{"icon": "0"}] compressed with gzip.
             let packed = try #require(
                 Data(base64Encoded: "H4sIAAAAAAACA4uuVspMzs9TslJQMlCqjQUA7jIPdg8AAAA="))
             origin.on("/lists/packed", .ok(packed, type: "application/gzip"))
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func behindARedirectItIsAskedAboutWhereItIs() async throws {
+    @Test func aRedirectedManifestIsRevalidatedAtItsFinalURL() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             serveFresh(1, of: origin)
@@ -147,8 +147,8 @@ import Testing
         }
     }
 
-    /// A portal's page in its place is none, and leaves the last one.
-    @Test func whatIsNoManifestReplacesNone() async throws {
+    /// For example the page of a captive portal.
+    @Test func aResponseThatIsNotAManifestKeepsTheCachedOne() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             serveFresh(1, of: origin)
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func whatMayNotBeStoredIsNot() async throws {
+    @Test func aManifestWithNoStoreIsNotStored() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             serveFresh(1, of: origin)
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func credentialsReachNoFile() async throws {
+    @Test func credentialsInURLsAndManifestsReachNoFile() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             serveFresh(1, of: origin)
@@ -184,8 +184,7 @@ import Testing
             let address = "127.0.0.1:\(origin.port)/lists"
             origin.on("/lists/more.json", .ok(#"[{"icon": "http://me:s3cret@\#(address)/0"}]"#))
             origin.on("/lists/ftp.json", .ok(#"[{"icon": "ftp://me:s3cret@\#(address)/0"}]"#))
-            // Not the first icon, not a usable entry, and not an icon, but what icons are relative
-            // to.
+            // Secrets in a second icon, in an unusable entry, and in the base URL of the icons.
             let secret = "http://me:s3cret@\(address)"
             origin.on(
                 "/lists/second.json", .ok(#"[{"icons": [{"src": "0"}, {"src": "\#(secret)/0"}]}]"#))
@@ -211,7 +210,7 @@ import Testing
         }
     }
 
-    @Test func aDamagedOneIsFetchedAgainAndNeverRead() async throws {
+    @Test func aDamagedManifestIsFetchedAgainAndNeverRead() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             serveFresh(2, of: origin)
@@ -222,7 +221,7 @@ import Testing
             #expect(try larder.run("prefetch", url, "--offline").status == 66)
             #expect(try larder.prefetch(url).outcomes == ["cached"])
             #expect(origin.requests.last?.header("If-None-Match") == nil)
-            // It is verified and mended like any other object.
+            // Manifests are verified and repaired like other objects.
             #expect(try larder.run("verify").status == 2)
             let repair = try larder.run("verify", "--repair", "--allow-private-network")
             #expect(repair.status == 0, "\(repair)")
@@ -230,7 +229,7 @@ import Testing
         }
     }
 
-    @Test func pinningItsURLPinsItself() async throws {
+    @Test func pinningTheURLOfAManifestPinsTheManifest() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             serveFresh(2, of: origin)

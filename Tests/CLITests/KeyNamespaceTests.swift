@@ -2,17 +2,17 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// A manifest's `key` is anything its writer likes, also another's URL: it must not answer for
-/// that.
+/// Keys that are equal to URLs. A manifest can use any text as a key, including a URL of another
+/// origin. An icon with such a key must not be used for the URL.
 @Suite struct KeyNamespaceTests {
-    /// A cache that has another origin's icon under a key that is the victim's URL.
+    /// A cache with an icon of another origin, whose key is the URL of the victim's icon.
     private struct Poisoned {
         let larder: CLIFixture
         let other: Origin
         let victim: String
-        /// A manifest that names the victim by its URL.
+        /// A manifest with the victim's URL.
         let honest: String
-        /// The one that names it by a key.
+        /// A manifest that uses the victim's URL as the key of another icon.
         let hostile: String
         let icon = Icons.icon(1)
         let planted = Icons.icon(2)
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func aKeyAnswersForNoURL() async throws {
+    @Test func aKeyIsNotUsedForAnEqualURL() async throws {
         try await withPoisoned { it in
             let larder = it.larder
             for command in ["cat", "path"] {
@@ -57,8 +57,7 @@ import Testing
         }
     }
 
-    /// Nor is what the URL has used for an entry with that key.
-    @Test func aURLAnswersForNoKey() async throws {
+    @Test func aURLIsNotUsedForAnEqualKey() async throws {
         try await withPoisoned { it in
             _ = try it.larder.prefetch(it.honest)
             let renamed = try it.larder.manifest(
@@ -72,35 +71,37 @@ import Testing
     }
 
     @Test(arguments: ["--keep", "--only"])
-    func whatAURLKeepsIsNotWhatAKeyNames(_ option: String) async throws {
+    func keepingAURLDoesNotKeepAnEqualKey(_ option: String) async throws {
         try await withPoisoned { it in
             _ = try it.larder.prefetch(it.honest)
             let limit = option == "--keep" ? ["--max-count", "0"] : []
-            let eviction = try it.larder.binary.run(
-                ["evict", "--grace", "0", option, it.honest, "--cache", it.larder.cache] + limit)
+            let eviction = try it.larder.run(
+                arguments: ["evict", "--grace", "0", option, it.honest] + limit)
             #expect([0, 2].contains(eviction.status), "\(eviction)")
             #expect(try it.larder.cat(it.victim) == it.icon)
             #expect(try it.larder.cat("key:\(it.victim)") == nil)
         }
     }
 
-    @Test func pinsAreOfAURLOrOfAKey() async throws {
+    @Test func pinsDistinguishKeysFromURLs() async throws {
         try await withPoisoned { it in
             let larder = it.larder
             let key = "key:\(it.victim)"
             #expect(try larder.run("pin", it.victim).standardOutput == "pinned 1 (not cached)\n")
             _ = try larder.prefetch(it.honest)
             #expect(try larder.run("unpin", key).standardOutput == "unpinned 0\n")
-            #expect(try larder.run("evict", "--max-count", "0").status == 2, "the pinned one stays")
+            #expect(
+                try larder.run("evict", "--max-count", "0").status == 2, "the pinned icon stays")
             #expect(try larder.cat(it.victim) == it.icon)
             #expect(try larder.cat(key) == nil)
 
             _ = try larder.prefetch(it.hostile)
-            // A manifest pins what its prefetch has stored.
+            // Pinning a manifest pins its entries by their keys.
             #expect(try larder.run("pin", it.hostile).standardOutput == "pinned 1\n")
             #expect(try larder.run("pin").standardOutput == "\(it.victim)\n\(key)\n".sortedLines)
             #expect(try larder.run("unpin", it.victim).standardOutput == "unpinned 1\n")
-            #expect(try larder.run("evict", "--max-count", "0").status == 2, "the pinned one stays")
+            #expect(
+                try larder.run("evict", "--max-count", "0").status == 2, "the pinned icon stays")
             #expect(try larder.cat(key) == it.planted)
             #expect(try larder.cat(it.victim) == nil)
             #expect(try larder.run("unpin", key).standardOutput == "unpinned 1\n")
@@ -109,8 +110,8 @@ import Testing
         }
     }
 
-    /// A list's URL as a key made the planted bytes the list itself.
-    @Test func aKeyIsNoManifest() async throws {
+    /// If the key is the URL of a manifest, the planted bytes must not be read as that manifest.
+    @Test func aKeyIsNotUsedAsAManifest() async throws {
         try await withFixture { larder in
             let other = try Origin()
             let url = larder.origin.url("/list.json")
@@ -126,41 +127,36 @@ import Testing
                 ["plan", url], ["prefetch", url, "--offline"], ["verify", "--manifest", url],
                 ["evict", "--max-count", "0", "--keep", url], ["evict", "--only", url],
             ] {
-                let finished = try larder.binary.run(command + ["--cache", larder.cache])
+                let finished = try larder.run(arguments: command)
                 #expect(finished.status == 66, "\(finished)")
             }
             larder.origin.on("/list.json", .ok("[]"))
             _ = try larder.prefetch(url)
             let request = try #require(larder.origin.requests.last)
-            #expect(request.header("If-None-Match") == nil, "another's validator")
+            #expect(request.header("If-None-Match") == nil, "the validator of the planted object")
             #expect(try larder.run("plan", url).standardOutput.hasPrefix("0 entries"))
         }
     }
 
-    /// A key that is the name of bytes gave other bytes that name.
-    @Test func aKeyNamesNoBytes() async throws {
+    /// An icon whose key equals the name of an inline icon must not be used in its place.
+    @Test func aKeyIsNotUsedAsAnInlineIcon() async throws {
         try await withFixture { larder in
             let base64 = Data(Icons.png).base64EncodedString()
             let inline = try larder.manifest(
                 [["icon": "data:image/png;base64,\(base64)"]], name: "inline.json")
             let name = try #require(try larder.prefetch(inline).line(1).url)
-            let later = try withoutCache(larder)
+            try FileManager.default.removeItem(atPath: larder.cache)
             larder.origin.on("/E", Icons.reply(2))
             let hostile = try larder.manifest([["icon": larder.origin.url("/E"), "key": name]])
-            #expect(try later.prefetch(hostile).outcomes == ["fetched"])
-            #expect(try later.cat(name) == nil)
-            #expect(try later.prefetch(inline).outcomes == ["fetched"])
-            #expect(try later.cat(name) == Icons.png)
-            #expect(try later.cat("key:\(name)") == Icons.icon(2))
+            #expect(try larder.prefetch(hostile).outcomes == ["fetched"])
+            #expect(try larder.cat(name) == nil)
+            #expect(try larder.prefetch(inline).outcomes == ["fetched"])
+            #expect(try larder.cat(name) == Icons.png)
+            #expect(try larder.cat("key:\(name)") == Icons.icon(2))
         }
     }
 
-    private func withoutCache(_ larder: CLIFixture) throws -> CLIFixture {
-        try FileManager.default.removeItem(atPath: larder.cache)
-        return larder
-    }
-
-    @Test func aFailureOfAKeyIsNoneOfAURL() async throws {
+    @Test func aFailureOfAKeyIsNotRememberedForAnEqualURL() async throws {
         try await withFixture { larder in
             let other = try Origin()
             let urls = larder.origin.serveIcons(1)
@@ -174,8 +170,8 @@ import Testing
         }
     }
 
-    /// What goes out names the key as its manifest has it, or as `path` and `cat` take it.
-    @Test func outputsSayThatItIsAKey() async throws {
+    /// A list has the form that `path` and `cat` accept, a lock file the key of the manifest.
+    @Test func listsAndLockFilesDistinguishKeysFromURLs() async throws {
         try await withPoisoned { it in
             let list = try it.larder.run("list", "--json")
             let line = try #require(JSONValue.lines(list.standardOutputBytes).first)
@@ -189,8 +185,8 @@ import Testing
         }
     }
 
-    /// A repair fetched by key what it had dropped, and made another key of it.
-    @Test func aRepairKeepsTheNamespace() async throws {
+    /// A repair once stored the downloaded icon under a different key.
+    @Test func aRepairedIconKeepsItsKey() async throws {
         try await withPoisoned { it in
             let larder = it.larder
             let path = try larder.objectPath("key:\(it.victim)")
@@ -203,8 +199,7 @@ import Testing
         }
     }
 
-    /// Scripts that name a key which is no URL need not say that it is one.
-    @Test func aKeyThatIsNoURLNeedsNoPrefix() async throws {
+    @Test func aKeyThatIsNotAURLNeedsNoPrefix() async throws {
         try await withFixture { larder in
             let url = larder.origin.serveIcons(1)[0]
             _ = try larder.prefetch(try larder.manifest([["icon": url, "key": "logo"]]))

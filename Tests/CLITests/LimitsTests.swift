@@ -2,10 +2,12 @@ import LarderTestSupport
 import LarderTestTLS
 import Testing
 
-/// How much is under way at once, measured where it arrives.
+/// Limits on concurrent requests and on bandwidth, measured at the server.
 @Suite struct LimitsTests {
     @Test(arguments: [(4, 6, 4), (5, 3, 5), (16, 2, 4), (1, 6, 1), (16, 1, 2)])
-    func requestsInFlight(_ concurrent: Int, _ perHost: Int, _ expected: Int) async throws {
+    func requestsInFlightReachButDoNotExceedTheLimits(
+        _ concurrent: Int, _ perHost: Int, _ expected: Int
+    ) async throws {
         try await withFixture { larder in
             let origin = larder.origin
             let gate = try Gate()
@@ -15,7 +17,7 @@ import Testing
             let process = try larder.startPrefetch(
                 try larder.manifest(urls: urls), report: report,
                 options: ["--max-concurrent", "\(concurrent)", "--max-per-host", "\(perHost)"])
-            // Nothing is answered before as many have come as may; then everything is.
+            // The server responds only after the expected number of requests has arrived.
             try await origin.waitForRequests(expected)
             gate.open()
             let run = try PrefetchRun(process.wait(), report: report)
@@ -23,16 +25,18 @@ import Testing
             #expect(origin.mostConcurrentRequests == expected)
             for host in Self.hosts {
                 #expect(origin.mostConcurrentRequests(host: host) <= perHost)
-                // Idle ones stay open, but no more than were in use at once.
+                // Idle connections stay open, but no more than were in use at once.
                 #expect(
                     origin.mostConcurrentConnections(host: host) <= min(concurrent, perHost))
             }
         }
     }
 
-    /// Streams of one HTTP/2 connection count like connections.
+    /// Each stream of an HTTP/2 connection counts as a request in flight.
     @Test(arguments: [(16, 3, 3), (4, 6, 4)])
-    func streamsInFlight(_ concurrent: Int, _ perHost: Int, _ expected: Int) async throws {
+    func http2StreamsReachButDoNotExceedTheLimits(
+        _ concurrent: Int, _ perHost: Int, _ expected: Int
+    ) async throws {
         try await withFixture { larder in
             let origin = larder.origin
             let front = try TLSFront(originPort: origin.port)
@@ -55,8 +59,8 @@ import Testing
         }
     }
 
-    /// A host that does not answer, at the head of the manifest, holds up nobody else.
-    @Test func aSlowHostStarvesNoOther() async throws {
+    /// The slow host has the first 100 entries of the manifest.
+    @Test func aSlowHostDoesNotDelayOtherHosts() async throws {
         try await withFixture { larder in
             let gate = try Gate()
             let slow = try Origin()
@@ -75,8 +79,7 @@ import Testing
         }
     }
 
-    /// A thousand redirects to one host are no more than its limit allows, either.
-    @Test func redirectsCountForTheHostTheyLeadTo() async throws {
+    @Test func redirectsCountTowardTheLimitOfTheTargetHost() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             let target = try Origin()
@@ -92,8 +95,7 @@ import Testing
         }
     }
 
-    /// All transfers together, over any time.
-    @Test func bytesPerSecond() async throws {
+    @Test func limitRateAppliesToAllTransfersTogether() async throws {
         try await withFixture { larder in
             let body = [UInt8](repeating: 7, count: 150_000)
             larder.origin.onAny { _ in .ok(body) }

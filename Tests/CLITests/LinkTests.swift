@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// Links of the pages lead to files that are there, and to headings that their pages have.
+/// Links in the documentation, which must lead to existing files and headings.
 @Suite struct LinkTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../..").standardizedFileURL
 
-    /// Every page that is read beside the code.
+    /// The Markdown pages in these folders, as paths relative to the repository.
     private static let pages: [String] = {
         let folders = ["", "contrib", "docs", "Examples", "Fuzz", "manifests", "Packaging"]
         return folders.flatMap { folder in
@@ -17,11 +17,11 @@ import Testing
         }.sorted()
     }()
 
-    @Test func thereArePages() {
-        #expect(Self.pages.contains("README.md") && Self.pages.contains("docs/cache.md"))
+    @Test func theMarkdownPagesAreFound() {
+        #expect(Self.pages.contains("README.md") && Self.pages.contains("docs/cron.md"))
     }
 
-    @Test(arguments: pages) func everyLinkLeadsSomewhere(_ page: String) throws {
+    @Test(arguments: pages) func everyLinkHasAnExistingTarget(_ page: String) throws {
         let file = Self.root.appendingPathComponent(page)
         for target in try Page(file).links where !target.contains(":") {
             let parts = target.split(
@@ -29,18 +29,18 @@ import Testing
             let linked =
                 parts[0].isEmpty ? file : URL(fileURLWithPath: String(parts[0]), relativeTo: file)
             guard FileManager.default.fileExists(atPath: linked.standardizedFileURL.path) else {
-                Issue.record("\(page): \(target): there is no such file")
+                Issue.record("\(page): \(target): no such file")
                 continue
             }
             guard parts.count == 2 else { continue }
             #expect(
                 try Page(linked).anchors.contains(String(parts[1])),
-                "\(page): \(target): there is no such heading")
+                "\(page): \(target): no such heading")
         }
     }
 }
 
-/// What a page of Markdown links to, and what can be linked to in it.
+/// The links and anchors of a Markdown page.
 private struct Page {
     var links: [String] = []
     var anchors: Set<String> = []
@@ -58,7 +58,7 @@ private struct Page {
         }
     }
 
-    /// The name that GitHub gives to a heading.
+    /// Returns the anchor that GitHub gives to a heading.
     private static func anchor(of heading: Substring) -> String {
         String(
             heading.lowercased().unicodeScalars.compactMap { scalar -> Character? in

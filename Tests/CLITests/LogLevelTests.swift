@@ -1,9 +1,9 @@
 import LarderTestSupport
 import Testing
 
-/// `--log-level` writes messages to standard error, and nothing else changes.
+/// The option `--log-level`, which makes commands log to standard error.
 @Suite struct LogLevelTests {
-    @Test func messagesAreLinesOnStandardError() async throws {
+    @Test func logMessagesAreLinesOnStandardError() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(2))
             let run = try larder.run(
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func otherwiseThereAreNone() async throws {
+    @Test func messagesBelowTheLogLevelAreNotWritten() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(1))
             let run = try larder.run(
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func messagesSteerNoTerminal() async throws {
+    @Test func logMessagesHaveNoTerminalEscapes() async throws {
         try await withFixture { larder in
             let cache = larder.directory.path("c\u{1B}[2J")
             let run = try larder.binary.run(["evict", "--cache", cache, "--log-level", "trace"])

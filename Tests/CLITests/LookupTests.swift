@@ -3,7 +3,7 @@ import GRDB
 import LarderTestSupport
 import Testing
 
-/// `list`, `path`, `cat` and `status` on full, empty and absent caches.
+/// The commands `list`, `path`, `cat` and `status` with filled, empty and absent caches.
 @Suite struct LookupTests {
     @Test func anAbsentCacheReadsAsEmptyAndStaysAbsent() async throws {
         try await withFixture { larder in
@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func anEmptyDirectoryReadsAsEmptyAndStaysSo() async throws {
+    @Test func anEmptyDirectoryReadsAsEmptyAndStaysEmpty() async throws {
         try await withFixture { larder in
             try FileManager.default.createDirectory(
                 atPath: larder.cache, withIntermediateDirectories: false)
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func listNamesEveryURL() async throws {
+    @Test func listPrintsEveryURL() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
             _ = try larder.prefetch(try larder.manifest(urls: urls))
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func pathNamesAFileWithTheBytes() async throws {
+    @Test func pathPrintsTheFileOfTheObject() async throws {
         try await withFixture { larder in
             let url = larder.origin.serveIcons(1)[0]
             _ = try larder.prefetch(try larder.manifest(url))
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func anySpellingOfAURLFindsIt() async throws {
+    @Test func anySpellingOfAURLFindsItsIcon() async throws {
         try await withFixture { larder in
             larder.origin.on("/icons/a.svg", Icons.reply(1))
             _ = try larder.prefetch(try larder.manifest(larder.origin.url("/icons/a.svg")))
@@ -73,7 +73,8 @@ import Testing
 
     private static let paths = ["/a|b[1]", "/%7euser/caf%c3%a9", "/q?x={y}'"]
 
-    /// Prefetches ``paths``, and gives the index the keys of Larder 0.2: those of libcurl.
+    /// Prefetches ``paths``, and changes the index to that of Larder 0.2, whose keys were URLs in
+    /// the spelling of libcurl.
     private func fillLikeAnEarlierVersion(_ larder: CLIFixture) throws -> String {
         let icon = Icons.reply(1).header("Cache-Control", "max-age=3600")
         larder.origin.onAny { _ in icon }
@@ -98,7 +99,7 @@ import Testing
         return manifest
     }
 
-    @Test func whatAnEarlierVersionStoredIsFoundAndNotFetchedAgain() async throws {
+    @Test func iconsStoredByAnEarlierVersionAreNotFetchedAgain() async throws {
         try await withFixture { larder in
             let manifest = try fillLikeAnEarlierVersion(larder)
             let keys = try larder.run("list", "--json").standardOutput
@@ -111,8 +112,8 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: Mount.isPossible, "mounting takes root on Linux"))
-    func whatAnEarlierVersionStoredIsFoundOnAReadOnlyMedium() async throws {
+    @Test(.enabled(if: Mount.isPossible, "mounting requires root on Linux"))
+    func iconsStoredByAnEarlierVersionAreFoundOnAReadOnlyMedium() async throws {
         try await withFixture { larder in
             let manifest = try fillLikeAnEarlierVersion(larder)
             let medium = try Mount.readOnly(larder.cache, at: larder.directory.path("medium"))
@@ -132,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func statusCounts() async throws {
+    @Test func statusCountsObjectsAndResources() async throws {
         try await withFixture { larder in
             larder.origin.on("/a", Icons.reply(1).header("Cache-Control", "max-age=0"))
             larder.origin.on("/b", Icons.reply(1))
@@ -152,10 +153,8 @@ import Testing
 
     enum Damage: CaseIterable { case flip, truncate, extend, remove, link }
 
-    /// A corrupt object is never served.
-    @Test(arguments: Damage.allCases) func catPrintsNothingOfADamagedObject(
-        _ damage: Damage
-    ) async throws {
+    @Test(arguments: Damage.allCases)
+    func catPrintsNothingOfADamagedObject(_ damage: Damage) async throws {
         try await withFixture { larder in
             let url = larder.origin.serveIcons(1)[0]
             let manifest = try larder.manifest(url)
@@ -182,11 +181,10 @@ import Testing
         }
     }
 
-    /// Whoever reads no more ends a long list, and nobody complains.
-    @Test func aListThatIsCutOffEndsQuietly() async throws {
+    @Test func aClosedPipeEndsAListQuietly() async throws {
         try await withFixture { larder in
             larder.origin.onAny { _ in Icons.reply(1) }
-            // More than a pipe holds (64 KiB).
+            // More than the capacity of a pipe (64 KiB).
             let tail = String(repeating: "x", count: 200)
             let urls = (0..<500).map { larder.origin.url("/\($0)/\(tail)") }
             #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
@@ -201,7 +199,7 @@ import Testing
     }
 
     #if os(Linux)
-        /// Output that is lost is no success, however long it is: C's buffer drops more than 4 KB.
+        /// After a failed write, C's buffer discards more than 4 KB, so the loss could go unnoticed.
         @Test(
             arguments: share(of: [
                 "list", "list --json", "status", "status --json", "status --format prometheus",
@@ -210,7 +208,7 @@ import Testing
                 "unpin URL", "evict", "evict --json", "evict --dry-run --max-count 0", "reindex",
                 "reindex --json",
             ]))
-        func aFullOutputIsAFailure(_ command: String) async throws {
+        func aFailedWriteOfOutputExitsWith74(_ command: String) async throws {
             try await withFixture { larder in
                 let urls = larder.origin.serveIcons(150)
                 let manifest = try larder.manifest(urls: urls)
@@ -219,13 +217,12 @@ import Testing
                 let words = command.split(separator: " ").map {
                     ["MANIFEST": manifest, "URL": urls[0]][$0] ?? String($0)
                 }
-                try expectFailure(larder, words + ["--cache", larder.cache])
+                try expectWriteFailure(larder, words + ["--cache", larder.cache])
             }
         }
 
-        /// Nor is it forgotten where the command fails for another reason.
         @Test(arguments: ["verify", "verify --json", "verify --repair", "snapshot SNAPSHOT"])
-        func aFullOutputIsAFailureBesideADamagedIcon(_ command: String) async throws {
+        func aFailedWriteOfOutputOutranksADamagedIcon(_ command: String) async throws {
             try await withFixture { larder in
                 let url = larder.origin.serveIcons(1)[0]
                 _ = try larder.prefetch(try larder.manifest(url))
@@ -233,7 +230,7 @@ import Testing
                 let words = command.split(separator: " ").map {
                     $0 == "SNAPSHOT" ? larder.directory.path("snapshot") : String($0)
                 }
-                try expectFailure(larder, words + ["--cache", larder.cache])
+                try expectWriteFailure(larder, words + ["--cache", larder.cache])
             }
         }
 
@@ -241,13 +238,13 @@ import Testing
             "--version", "help", "--help", "prefetch --help-all", "evict --help",
             "--generate-completion-script bash", "--experimental-dump-help",
         ])
-        func aFullOutputOfHelpIsAFailure(_ command: String) async throws {
+        func aFailedWriteOfHelpExitsWith74(_ command: String) async throws {
             try await withFixture { larder in
-                try expectFailure(larder, command.split(separator: " ").map(String.init))
+                try expectWriteFailure(larder, command.split(separator: " ").map(String.init))
             }
         }
 
-        private func expectFailure(_ larder: CLIFixture, _ arguments: [String]) throws {
+        private func expectWriteFailure(_ larder: CLIFixture, _ arguments: [String]) throws {
             for (output, reason) in [
                 ("/dev/full", "No space left on device"), ("&-", "Bad file descriptor"),
             ] {

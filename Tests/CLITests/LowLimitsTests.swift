@@ -3,8 +3,8 @@ import LarderTestSupport
 import Testing
 
 #if os(Linux)
-    /// Commands in a process that may have few threads, descriptors or little address space: each
-    /// ends, and either does all that it says or names the limit.
+    /// Commands with few threads, few descriptors or little address space. Each one must end, and
+    /// either succeed completely or name the limit.
     @Suite struct LowLimitsTests {
         private static let commands = [
             "evict --max-count 20", "verify", "reindex", "snapshot SNAPSHOT",
@@ -23,6 +23,7 @@ import Testing
             }
         }
 
+        /// Starts a command under a limit.
         /// - Parameter limit: Shell code that sets the limit.
         private func start(
             _ larder: CLIFixture, _ command: String, _ manifest: String, limit: String
@@ -44,7 +45,7 @@ import Testing
             try start(larder, command, manifest, limit: limit).wait()
         }
 
-        private func expectTruth(
+        private func expectSuccessOrNamedLimit(
             _ finished: Finished, _ larder: CLIFixture, _ command: String, naming limit: String
         ) throws {
             #expect(finished.status == 0 || finished.status == 1, "\(command): \(finished)")
@@ -53,7 +54,7 @@ import Testing
             }
             let verify = try larder.run("verify", "--json")
             #expect(verify.status == 0, "\(command): \(verify)")
-            // No file without a row either.
+            // Every file has a row.
             #expect(verify.standardOutput.contains(#""orphaned":0"#), "\(command): \(verify)")
             for name in ["snapshot", "export"] {
                 try? FileManager.default.removeItem(atPath: larder.directory.path(name))
@@ -61,45 +62,46 @@ import Testing
         }
 
         @Test(arguments: [12, 20, 28, 40, 64, 128])
-        func descriptors(_ count: Int) async throws {
+        func commandsEndWithFewDescriptors(_ count: Int) async throws {
             try await withCache { larder, manifest in
                 for command in share(of: Self.commands) {
                     let finished = try run(larder, command, manifest, limit: "ulimit -n \(count)")
-                    try expectTruth(finished, larder, command, naming: "ulimit -n")
+                    try expectSuccessOrNamedLimit(finished, larder, command, naming: "ulimit -n")
                 }
             }
         }
 
-        /// In KiB; the least in which the binary can be loaded is below the first.
+        /// The sizes are in KiB. The smallest one suffices to load the binary.
         @Test(arguments: [400_000, 600_000, 1_000_000])
-        func addressSpace(_ size: Int) async throws {
+        func commandsEndWithLittleAddressSpace(_ size: Int) async throws {
             try await withCache { larder, manifest in
                 for command in share(of: Self.commands) {
                     let finished = try run(larder, command, manifest, limit: "ulimit -v \(size)")
-                    try expectTruth(finished, larder, command, naming: "ulimit -v")
+                    try expectSuccessOrNamedLimit(finished, larder, command, naming: "ulimit -v")
                 }
             }
         }
 
         @Test(
-            .enabled("a control group with a limit of its own takes root") { PIDLimit.isPossible },
+            .enabled("creating a control group requires root") { PIDLimit.isPossible },
             .timeLimit(.minutes(5)), arguments: [2, 4, 6, 9, 13, 40])
-        func threads(_ count: Int) async throws {
+        func commandsEndWithFewThreads(_ count: Int) async throws {
             let limit = try PIDLimit(count)
             defer { limit.remove() }
             try await withCache { larder, manifest in
                 for command in share(of: Self.commands) {
                     let finished = try run(larder, command, manifest, limit: limit.script)
-                    try expectTruth(finished, larder, command, naming: "pids.max")
+                    try expectSuccessOrNamedLimit(finished, larder, command, naming: "pids.max")
                 }
             }
         }
 
-        /// Threads that transfer wait for each other. (Icons that a manifest has in it need none.)
+        /// The threads of transfers wait for each other. The icons of the other tests are in the
+        /// manifest and need no transfers.
         @Test(
-            .enabled("a control group with a limit of its own takes root") { PIDLimit.isPossible },
+            .enabled("creating a control group requires root") { PIDLimit.isPossible },
             arguments: [7, 8, 9, 12, 40])
-        func threadsOfTransfers(_ count: Int) async throws {
+        func aPrefetchEndsWithFewThreads(_ count: Int) async throws {
             let limit = try PIDLimit(count)
             defer { limit.remove() }
             try await withFixture { larder in
@@ -118,11 +120,11 @@ import Testing
             }
         }
 
-        /// With the lower limit, no further thread can be started when the signal arrives.
+        /// With the lower limit, no thread can be started when the signal arrives.
         @Test(
-            .enabled("a control group with a limit of its own takes root") { PIDLimit.isPossible },
+            .enabled("creating a control group requires root") { PIDLimit.isPossible },
             arguments: ["verify", "reindex", "snapshot SNAPSHOT"], [6, 8])
-        func aSignalEndsThem(_ command: String, _ count: Int) async throws {
+        func aSignalEndsCommandsWithFewThreads(_ command: String, _ count: Int) async throws {
             let limit = try PIDLimit(count)
             defer { limit.remove() }
             try await withCache { larder, manifest in
@@ -140,7 +142,7 @@ import Testing
         }
     }
 
-    /// A control group (version 1) in which there may be few threads.
+    /// A control group (version 1) that limits the number of threads.
     private struct PIDLimit {
         private static let root = "/sys/fs/cgroup/pids"
         private let path: String
@@ -152,7 +154,7 @@ import Testing
             try Data("\(count)".utf8).write(to: URL(fileURLWithPath: "\(path)/pids.max"))
         }
 
-        /// Has the shell enter it.
+        /// Shell code that moves the shell into the group.
         var script: String { "echo $$ > \(path)/cgroup.procs" }
 
         func remove() { rmdir(path) }
