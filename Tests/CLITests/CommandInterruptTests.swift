@@ -129,7 +129,6 @@ import Testing
             #expect(
                 refetches.map { $0["error"]?.object?["code"] }
                     == [.string("cancelled"), .string("cancelled")])
-            // The next prefetch downloads both icons.
             gate.open()
             #expect(try larder.prefetch(manifest).summary.fetched == 2)
             #expect(try larder.verify() == 0)

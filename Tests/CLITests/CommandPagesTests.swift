@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The commands and options in the documentation, compared with those of the program.
+/// The commands and options in the documentation, compared with the program.
 @Suite struct CommandPagesTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

@@ -169,7 +169,7 @@ import Testing
                 """
             let file = try larder.write(text.utf8, to: place == .home ? ".netrc" : "netrc")
             origin.on("/a", Icons.reply(1))
-            // A redirect to another origin gets no credentials, not even those of `default`.
+            // A redirect to another origin gets no credentials, although `default` has some.
             origin.on("/b", .redirect(to: origin.url("/c")))
             origin.on("/c", Icons.reply(2))
             let (option, environment) =

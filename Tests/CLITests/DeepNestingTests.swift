@@ -15,7 +15,7 @@ import Testing
         try await expectOneFailure { ManifestFiles.deepBinary($0) }
     }
 
-    /// libxml2 has its own depth limit, so the rest of the manifest cannot be read.
+    /// libxml2 stops at its own depth limit, so the rest of the manifest cannot be read.
     @Test func anXMLPlistWithADeeplyNestedEntryIsRefused() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)

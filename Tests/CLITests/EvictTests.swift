@@ -39,7 +39,6 @@ import Testing
             let counts = try larder.status()
             #expect((counts.objects, counts.bytes, counts.temporaries) == (3, size(1, 2, 3), 0))
             #expect(try larder.verify() == 0)
-            // Only the evicted icon is downloaded again.
             larder.origin.resetLog()
             _ = try larder.prefetch(try larder.manifest(urls: urls))
             #expect(larder.origin.requests.map(\.path) == ["/0"])
@@ -119,7 +118,6 @@ import Testing
             let finished = try larder.run("evict", "--max-count", "2", "--keep", a, "--keep", b)
             #expect(finished.status == 0, "\(finished)")
             #expect(try cached(larder) == [urls[0], urls[2]])
-            // The kept icons alone exceed the limit.
             let more = try larder.run("evict", "--max-count", "1", "--keep", a, "--keep", b, "-q")
             #expect(more.status == 2 && more.standardOutput.isEmpty, "\(more)")
             #expect(

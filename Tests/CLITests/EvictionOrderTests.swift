@@ -117,7 +117,7 @@ import Testing
             let shortage = try Shortage(larder)
             let openings = try #require(try shortage.evict(0).log).count
             let directories = Set(shortage.files(larder.cache).map { $0.prefix(2) }).count
-            // The last calls are those of the removal.
+            // The removal makes the last calls.
             let (finished, remaining, _) = try shortage.evict(
                 openings - directories + 5, isLasting: true)
             #expect(finished.status == 1, "\(finished)")

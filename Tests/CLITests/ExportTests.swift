@@ -167,7 +167,7 @@ import Testing
             let inside = try larder.run("export", larder.cache + "/seed", "--layout", "nuke")
             #expect(inside.status == 1)
             #expect(inside.standardError.contains("is inside the cache"), "\(inside)")
-            // The directory has another layout.
+            // The directory has the layout of Nuke.
             #expect(try larder.run("export", seed, "--layout", "nuke").status == 0)
             let other = try larder.run("import", seed, "--layout", "coil", "--manifest", manifest)
             #expect(other.status == 66, "\(other)")

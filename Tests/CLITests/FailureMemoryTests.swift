@@ -113,13 +113,11 @@ import Testing
         #expect(finished.status == 64, "\(finished)")
     }
 
-    /// The allowance counts failed entries only.
     @Test func theFailureAllowanceDoesNotCoverCacheErrors() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(larder.origin.url("/a"))
             _ = try larder.prefetch(try larder.manifest([], name: "none.json"))
             larder.origin.on("/a", Icons.reply(1))
-            // A file in place of the directory.
             let objects = "\(larder.cache)/objects"
             try? FileManager.default.removeItem(atPath: objects)
             try Data().write(to: URL(fileURLWithPath: objects))

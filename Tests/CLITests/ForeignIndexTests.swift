@@ -194,14 +194,14 @@ import Testing
     }
 
     /// The log that a newer version leaves next to its index.
-    enum LeftLog: CaseIterable {
+    enum LogState: CaseIterable {
         case none, empty
         /// The log of a killed process. Only the log shows the newer version.
         case full
     }
 
-    @Test(arguments: share(of: LeftLog.allCases))
-    func anIndexOfANewerVersionIsNotChanged(_ log: LeftLog) async throws {
+    @Test(arguments: share(of: LogState.allCases))
+    func anIndexOfANewerVersionIsNotChanged(_ log: LogState) async throws {
         try await withFixture { larder in
             let path = larder.cache + "/index.sqlite"
             var before: [[UInt8]: FilePrint] = [:]

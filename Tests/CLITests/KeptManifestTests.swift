@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    /// For example the page of a captive portal.
+    /// A captive portal, for example, responds with its own page.
     @Test func aResponseThatIsNotAManifestKeepsTheCachedOne() async throws {
         try await withFixture { larder in
             let origin = larder.origin
@@ -221,7 +221,6 @@ import Testing
             #expect(try larder.run("prefetch", url, "--offline").status == 66)
             #expect(try larder.prefetch(url).outcomes == ["cached"])
             #expect(origin.requests.last?.header("If-None-Match") == nil)
-            // Manifests are verified and repaired like other objects.
             #expect(try larder.run("verify").status == 2)
             let repair = try larder.run("verify", "--repair", "--allow-private-network")
             #expect(repair.status == 0, "\(repair)")

@@ -199,7 +199,8 @@ import Testing
     }
 
     #if os(Linux)
-        /// After a failed write, C's buffer discards more than 4 KB, so the loss could go unnoticed.
+        /// C's buffer discards output of more than 4 KB after a failed write, so the loss could go
+        /// unnoticed.
         @Test(
             arguments: share(of: [
                 "list", "list --json", "status", "status --json", "status --format prometheus",
