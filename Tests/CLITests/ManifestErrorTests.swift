@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Files that are no manifests: nothing is asked for, and the message says which file and why.
+/// Invalid manifests. The command makes no request, and its message names the file and the reason.
 @Suite struct ManifestErrorTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -36,10 +36,10 @@ import Testing
             "an HTML page", "<!DOCTYPE html><html></html>",
             "the file is an HTML page, not a manifest"),
         Case("plain text", "Calculator\nNotes\n", "the file is not a property list, JSON"),
-        Case("a dictionary of no known shape", #"{"things": []}"#, "use --entries and --icon-key"),
+        Case("a dictionary of unknown shape", #"{"things": []}"#, "use --entries and --icon-key"),
     ]
 
-    @Test(arguments: cases) func isRefused(_ broken: Case) async throws {
+    @Test(arguments: cases) func prefetchRefusesAnInvalidManifest(_ broken: Case) async throws {
         try await withFixture { larder in
             let good = try larder.manifest(larder.origin.serveIcons(1)[0])
             let path = try larder.write(broken.bytes, to: "broken")
@@ -50,12 +50,12 @@ import Testing
             #expect(finished.standardOutput.isEmpty)
             // All manifests are read before the first request.
             #expect(larder.origin.connectionsOpened == 0)
-            // Five entities of ten references each, nested, would take minutes and gigabytes.
+            // Expanding the nested entities of a "billion laughs" would take minutes and gigabytes.
             #expect(finished.duration < .seconds(20))
         }
     }
 
-    @Test(arguments: cases) func isRefusedByPlan(_ broken: Case) async throws {
+    @Test(arguments: cases) func planRefusesAnInvalidManifest(_ broken: Case) async throws {
         try await withFixture { larder in
             let path = try larder.write(broken.bytes, to: "broken")
             let finished = try larder.run("plan", path)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func standardInputIsNamedByADash() async throws {
+    @Test func errorsNameStandardInputAsADash() async throws {
         try await withFixture { larder in
             let finished = try larder.run("prefetch", "-", standardInput: Data("nonsense".utf8))
             #expect(finished.status == 65)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["prefetch", "plan"]) func aMissingFileHasAStatusOfItsOwn(
+    @Test(arguments: ["prefetch", "plan"]) func aMissingManifestExitsWith66(
         _ command: String
     ) async throws {
         try await withFixture { larder in
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func aDirectoryIsAMissingInput() async throws {
+    @Test func aDirectoryInsteadOfAManifestExitsWith66() async throws {
         try await withFixture { larder in
             let finished = try larder.run("prefetch", larder.directory.path)
             #expect(finished.status == 66, "\(finished)")

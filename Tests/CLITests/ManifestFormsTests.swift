@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Manifests of other shapes than the plain one, by the command line.
+/// Manifests in other forms than the plain one, read through the command line.
 @Suite struct ManifestFormsTests {
     @Test func everyIconOfAnEntryIsFetched() async throws {
         try await withFixture { larder in
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func placesAreNamed() async throws {
+    @Test func optionsSelectEntriesNamesAndIcons() async throws {
         try await withFixture { larder in
             let url = larder.origin.serveIcons(1)[0]
             let manifest = try larder.write(
@@ -45,35 +45,36 @@ import Testing
         }
     }
 
-    /// A mistyped `--integrity-key` switched the check of digests off without a word.
+    /// A mistyped `--integrity-key` would otherwise disable digest checks silently.
     @Test(arguments: ["--name-key", "--priority-key", "--integrity-key"])
-    func aPlaceWhereNoEntryHasAnythingIsTold(_ option: String) async throws {
+    func aKeyOptionThatMatchesNoEntryIsReported(_ option: String) async throws {
         try await withFixture { larder in
             let url = larder.origin.serveIcons(1)[0]
             let manifest = try larder.write(
                 #"[{"icon":"\#(url)"},{"icon":"\#(url)","x":"7"}]"#.utf8, to: "apps.json")
             let told = "larder: \(manifest): no entry has a value at the \(option) path\n"
             for command in [["plan", manifest], larder.prefetchArguments([manifest], report: "-")] {
-                let vain = try larder.binary.run(
+                let unmatched = try larder.binary.run(
                     command + ["--cache", larder.cache, option, "y", "--icon-key", "icon"])
-                #expect(vain.standardError.contains(told), "\(vain)")
-                let found = try larder.binary.run(
+                #expect(unmatched.standardError.contains(told), "\(unmatched)")
+                let matched = try larder.binary.run(
                     command + ["--cache", larder.cache, option, "x", "--icon-key", "icon"])
-                #expect(!found.standardError.contains("no entry"), "\(found)")
+                #expect(!matched.standardError.contains("no entry"), "\(matched)")
             }
-            // What would be called proven was never compared.
-            let proof = try larder.run("verify", "--manifest", manifest, option, "y")
-            #expect((proof.status == 65) == (option == "--integrity-key"), "\(proof)")
-            #expect((proof.standardError == told) == (option == "--integrity-key"), "\(proof)")
+            // Without digests `verify` has nothing to compare, so it refuses the manifest.
+            let verified = try larder.run("verify", "--manifest", manifest, option, "y")
+            #expect((verified.status == 65) == (option == "--integrity-key"), "\(verified)")
+            #expect(
+                (verified.standardError == told) == (option == "--integrity-key"), "\(verified)")
         }
     }
 
-    /// A shape that is known by its names, not by an icon.
+    /// The shapes are recognised by the names of their members.
     @Test(arguments: [
         #"{"resultCount":1,"results":[{"trackName":"A"}]}"#,
         #"{"items":[{"assets":[{"kind":"software-package","url":"https://a.example/a.ipa"}]}]}"#,
     ])
-    func aKnownShapeWithoutAnyIconIsNoManifest(_ text: String) async throws {
+    func aKnownShapeWithoutIconsIsRefused(_ text: String) async throws {
         try await withFixture { larder in
             let manifest = try larder.write(text.utf8, to: "bare")
             let refused = try larder.run("plan", manifest)
@@ -82,8 +83,8 @@ import Testing
         }
     }
 
-    /// What would fetch, prove, pin or keep nothing does not begin.
-    @Test func entriesOfWhichNoneHasAnIconAreNoManifest() async throws {
+    /// Otherwise `evict --keep`, for example, would keep nothing.
+    @Test func aManifestWithoutAnyIconIsRefused() async throws {
         try await withFixture { larder in
             let url = larder.origin.serveIcons(1)[0]
             let manifest = try larder.write(
@@ -117,8 +118,8 @@ import Testing
         }
     }
 
-    /// Icons of a second list are counted, and named by `--explain`.
-    @Test func whatIsNotReadIsTold() async throws {
+    /// The plan counts the icons of a second list, and `--explain` shows their path.
+    @Test func iconsThatAreNotReadAreReported() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
             let manifest = try larder.write(
@@ -140,7 +141,7 @@ import Testing
                 let summary = try JSONValue.lines(run.finished.standardOutputBytes)
                 #expect(summary.first?["unread"]?.integer == 2, "\(run.finished)")
             }
-            // Each worker reads the whole manifest, and one counts.
+            // Every worker reads the whole manifest, but only the first one counts unread icons.
             let counts = try (0..<3).map { shard in
                 let part = try larder.run(
                     "plan", manifest, "--shard", "\(shard)/3", "--json", "--quiet")
@@ -150,11 +151,11 @@ import Testing
         }
     }
 
-    /// A list that was printed by another program names the same icons: none of them goes.
+    /// The same JSON objects, printed by different programs, protect the same icons.
     @Test(arguments: [
         ("{", ":", "}{"), ("{\n  ", ": ", "\n}\n{\n  "), ("\u{1E}{", ":", "}\n\u{1E}{"),
     ])
-    func whatAListKeepsDoesNotDependOnWhiteSpace(
+    func evictionReadsConcatenatedJSONWithAnyWhiteSpace(
         _ begin: String, _ colon: String, _ between: String
     ) async throws {
         try await withFixture { larder in
@@ -172,7 +173,7 @@ import Testing
                     #expect(try larder.cat(url) == Icons.icon(number))
                 }
             }
-            // Two documents behind each other are refused, and nothing goes.
+            // Two concatenated arrays are refused, and nothing is evicted.
             let documents = try larder.write(
                 "[{\"icon\":\"\(urls[0])\"}]\n[{\"icon\":\"\(urls[1])\"}]".utf8, to: "documents")
             let refused = try larder.binary.run(
@@ -182,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func aBaseURLIsExplained() async throws {
+    @Test func explainShowsTheBaseURLWithoutSecrets() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest("a b.png")
             let base = ["--base-url", "http://me:secret@h.example/icons/?token=1"]
@@ -194,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func dataIsStoredWithoutTheNetwork() async throws {
+    @Test func dataURLsAreStoredWithoutRequests() async throws {
         try await withFixture { larder in
             let base64 = Data(Icons.png).base64EncodedString()
             let manifest = try larder.manifest([
@@ -219,16 +220,16 @@ import Testing
         }
     }
 
-    @Test func otherSchemesAreCounted() async throws {
+    @Test func unsupportedIconsAreCountedByScheme() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(
                 urls: ["ftp://a.example/1", "ftp://a.example/2", "ipfs://Qm1"])
             let run = try larder.prefetch(manifest)
             #expect(run.status == 2)
             #expect(run.summary.failures == ["unsupported-scheme": 3])
-            let complaints = run.finished.standardError.split(separator: "\n")
-            #expect(complaints.count == 2, "\(run.finished)")
-            #expect(complaints.first?.contains("entry 1 App 1: unsupported-scheme") == true)
+            let messages = run.finished.standardError.split(separator: "\n")
+            #expect(messages.count == 2, "\(run.finished)")
+            #expect(messages.first?.contains("entry 1 App 1: unsupported-scheme") == true)
             let plan = try larder.run("plan", manifest)
             #expect(plan.standardOutput.split(separator: "\n").count == 5, "\(plan)")
             #expect(
@@ -236,7 +237,7 @@ import Testing
                     "    unsupported-scheme 'ftp': 2\n    unsupported-scheme 'ipfs': 1\n"
                 ),
                 "\(plan)")
-            // Where lines are named, too.
+            // Messages that name a line are merged, too.
             let lines = try larder.write(
                 Array("{\"icon\":\"ftp://a.example/1\"}\n{\"icon\":\"ftp://a.example/2\"}\n".utf8),
                 to: "lines.jsonl")

@@ -2,22 +2,22 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// A small file that is a large manifest.
+/// Limits on the size and the memory use of manifests.
 @Suite struct ManifestLimitTests {
-    /// Every command that reads a manifest.
+    /// Commands that read a manifest.
     private static let commands = [
         ["plan"], ["prefetch", "--offline"], ["verify", "--manifest"],
         ["evict", "--dry-run", "--keep"], ["evict", "--dry-run", "--only"], ["pin"], ["unpin"],
     ]
 
-    private func packed(_ text: String, in larder: CLIFixture) throws -> String {
+    private func gzipped(_ text: String, in larder: CLIFixture) throws -> String {
         let path = try larder.write(text.utf8, to: "apps.json")
         let gzip = try RunningProcess("/usr/bin/env", ["gzip", "-9nf", path]).wait()
         #expect(gzip.status == 0, "\(gzip)")
         return path + ".gz"
     }
 
-    /// Runs the commands, or the tests' share of them.
+    /// Runs the commands, or only `LARDER_TEST_SHARE` of them.
     private func run(
         _ manifest: String, _ options: String..., on larder: CLIFixture
     ) throws -> [Finished] {
@@ -26,13 +26,13 @@ import Testing
         }
     }
 
-    /// Five million, out of 10 kB of gzip, were 1.5 GB of report.
-    @Test func entriesAreBounded() async throws {
+    /// Without the limit, 10 kB of gzip with five million entries produced a report of 1.5 GB.
+    @Test func theNumberOfEntriesIsLimited() async throws {
         try await withFixture { larder in
-            // The cache is there, so that all else is as usual.
+            // Some of the commands need an existing cache.
             _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
             let entries = Array(repeating: #"{"icon":"http://h/"}"#, count: 1001)
-            let manifest = try packed("[\(entries.joined(separator: ","))]", in: larder)
+            let manifest = try gzipped("[\(entries.joined(separator: ","))]", in: larder)
             for finished in try run(manifest, "--max-entries", "1000", on: larder) {
                 #expect(finished.status == 65, "\(finished)")
                 #expect(
@@ -47,8 +47,8 @@ import Testing
         }
     }
 
-    /// Each icon is a line of the report.
-    @Test func iconsCountAsEntries() async throws {
+    /// Every icon adds a line to the report.
+    @Test func everyIconCountsTowardsTheEntryLimit() async throws {
         try await withFixture { larder in
             let icons = (0..<10).map { #"{"src":"http://h/\#($0)"}"# }.joined(separator: ",")
             let entry = #"{"name":"a","icons":[\#(icons)]}"#
@@ -58,26 +58,26 @@ import Testing
         }
     }
 
-    @Test func unpackedBytesAreBounded() async throws {
+    @Test func theUnpackedSizeIsLimited() async throws {
         try await withFixture { larder in
             _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
-            let manifest = try packed("[\(String(repeating: " ", count: 5000))]", in: larder)
+            let manifest = try gzipped("[\(String(repeating: " ", count: 5000))]", in: larder)
             for finished in try run(manifest, "--max-manifest-size", "5001", on: larder) {
                 #expect(finished.status == 65, "\(finished)")
                 #expect(finished.standardError.contains("use --max-manifest-size to allow more"))
             }
-            // Nothing would be kept of an empty one.
+            // Only `plan`, because `evict --only` refuses a manifest without icons.
             #expect(try larder.run("plan", manifest, "--max-manifest-size", "5002").status == 0)
         }
     }
 
-    /// A thousand times its length, of which the first megabytes are nobody's business.
-    @Test func theUnpackingRatioIsBounded() async throws {
+    /// Spaces compress to about a thousandth. The ratio is not limited below 16 MiB.
+    @Test func theUnpackingRatioIsLimited() async throws {
         try await withFixture { larder in
             _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
-            let small = try packed("[\(String(repeating: " ", count: 10 << 20))]", in: larder)
+            let small = try gzipped("[\(String(repeating: " ", count: 10 << 20))]", in: larder)
             #expect(try larder.run("plan", small).status == 0)
-            let large = try packed("[\(String(repeating: " ", count: 20 << 20))]", in: larder)
+            let large = try gzipped("[\(String(repeating: " ", count: 20 << 20))]", in: larder)
             for finished in try run(large, on: larder) {
                 #expect(finished.status == 65, "\(finished)")
                 #expect(
@@ -90,8 +90,8 @@ import Testing
         }
     }
 
-    /// libxml2 kept each of them to the end: 800 MB of these.
-    @Test(.isLong) func commentsAndInstructionsTakeNoMemory() async throws {
+    /// By itself libxml2 keeps each of them until the end, which took 800 MB here.
+    @Test(.isLong) func xmlCommentsAndInstructionsTakeNoMemory() async throws {
         try await withFixture { larder in
             let noise = String(repeating: "<!--c--><?p d?>", count: 500_000)
             let manifest = try larder.write(
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: ["<!-- %@ -->", "<?a %@?>"])
-    func commentsAndInstructionsHaveALimit(form: String) async throws {
+    func xmlCommentsAndInstructionsHaveASizeLimit(form: String) async throws {
         try await withFixture { larder in
             let text = String(repeating: "an instruction or a comment ", count: 40)
             let piece = form.replacing("%@", with: text)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    /// libxml2 kept about 60 of them: 200 MB of these. Each entry fails alone.
+    /// By itself libxml2 keeps about 60 of them, which took 200 MB here. Only their entries fail.
     @Test(.isLong) func longTextsTakeNoMemory() async throws {
         try await withFixture { larder in
             let url = larder.origin.serveIcons(1)[0]

@@ -4,8 +4,7 @@ import Testing
 
 @testable import LarderManifest
 
-/// The table of `docs/manifests.md` is the code's own: the shapes in their order, and where each
-/// has its entries, names and icons.
+/// The table of shapes in `docs/manifests.md`, compared with `ManifestShape.table`.
 @Suite struct ManifestPageTests {
     private let table: OutputDocument.Table
 
@@ -13,7 +12,7 @@ import Testing
         table = try OutputDocument("manifests").table("Shapes that are recognised", "shape")
     }
 
-    /// The page's row of a shape: several that differ in one place share one.
+    /// Returns the row of a shape on the page. Variants of a shape share a row.
     private func row(_ shape: ManifestShape) -> String {
         if shape.name.hasPrefix("list with ") {
             return table.words.first { $0.hasPrefix("list with …") } ?? shape.name
@@ -25,13 +24,13 @@ import Testing
         ManifestShape.table.filter { self.row($0) == row }
     }
 
-    @Test func everyShapeIsOnThePageInItsOrder() {
+    @Test func thePageListsEveryShapeInOrder() {
         var rows: [String] = []
         for shape in ManifestShape.table where rows.last != row(shape) { rows.append(row(shape)) }
         #expect(table.words == rows)
     }
 
-    @Test func entries() throws {
+    @Test func thePageShowsWhereEachShapeHasItsEntries() throws {
         for row in table.words {
             let text = try #require(table.cell(row, "entries"))
             let spans = table.code(row, "entries")
@@ -54,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func names() throws {
+    @Test func thePageShowsWhereEachShapeHasItsNames() throws {
         for row in table.words {
             for shape in shapes(row) {
                 #expect(table.code(row, "name") == shape.names.map { "\($0)" }, "\(row)")
@@ -62,16 +61,16 @@ import Testing
         }
     }
 
-    @Test func icons() throws {
+    @Test func thePageShowsWhereEachShapeHasItsIcons() throws {
         for row in table.words {
-            // What begins with a slash is a part of a URL, and a digest or a size no icon.
+            // A span that begins with a slash is part of a URL. Digests and sizes are not icons.
             let spans = table.code(row, "icons")
                 .filter { !$0.hasPrefix("/") && !["sha256", "size"].contains($0) }
             #expect(spans == shapes(row).flatMap { $0.icons.map { "\($0.path)" } }, "\(row)")
         }
     }
 
-    @Test func formats() throws {
+    @Test func theOutputPageListsEveryManifestFormat() throws {
         let document = try OutputDocument()
         let formats = try document.table("Lines of plan --explain --json")
         #expect(formats.code("format", "meaning") == ManifestFormat.allCases.map(\.rawValue))

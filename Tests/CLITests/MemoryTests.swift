@@ -2,12 +2,12 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Usage rises to a plateau, and stays there however long the manifest is.
+/// The peak memory of commands for manifests of different lengths.
 @Suite struct MemoryTests {
     private enum Run: CaseIterable { case plan, cold, warm, exporting, importing }
 
     @Test(.isLong, .timeLimit(.minutes(20)))
-    func aHundredThousandEntriesNeedHardlyMoreThanTenThousand() async throws {
+    func memoryDoesNotGrowWithTheNumberOfEntries() async throws {
         let small = try await peaks(of: 10_000)
         let large = try await peaks(of: 100_000)
         for run in Run.allCases {
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    /// The peak of each run, in bytes.
+    /// Returns the peak memory of each run in bytes.
     private func peaks(of count: Int) async throws -> [Run: Int] {
         var peaks: [Run: Int] = [:]
         try await withFixture { larder in

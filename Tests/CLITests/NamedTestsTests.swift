@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// Pages name the tests that show what they say: those are there.
+/// The tests that documentation pages name as evidence.
 @Suite struct NamedTestsTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// The text of every file of tests, by its suite's name.
+    /// Returns the source text of the test suites by suite name.
     private func suites() throws -> [String: String] {
         let tests = Self.root.appendingPathComponent("Tests")
         let files = FileManager.default.enumerator(at: tests, includingPropertiesForKeys: nil)
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: ["docs/security.md", "docs/promises.md"])
-    func everyTestThatAPageNamesIsThere(_ path: String) throws {
+    func everyTestNamedOnAPageExists(_ path: String) throws {
         let page = try String(
             contentsOf: Self.root.appendingPathComponent(path), encoding: .utf8)
         let suites = try suites()
@@ -36,7 +36,7 @@ import Testing
         #expect(named > 20)
     }
 
-    @Test func thePromisesSayWhichTestsTheShortFormLeavesOut() throws {
+    @Test func thePromisesPageListsTheTestsThatTheShortFormSkips() throws {
         let page = try String(
             contentsOf: Self.root.appendingPathComponent("docs/promises.md"), encoding: .utf8)
         for (suite, text) in try suites() where page.contains("`\(suite)") {

@@ -3,7 +3,7 @@ import GRDB
 import LarderTestSupport
 import Testing
 
-/// Sizes and durations read alike in every option.
+/// The syntax of sizes, rates and durations in options.
 @Suite struct NumberTests {
     private func withObject(_ body: (CLIFixture, DatabaseQueue) throws -> Void) async throws {
         try await withFixture { larder in
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    /// Whether the only object would go.
+    /// Whether the limit would evict the only object.
     private func isEvicted(_ larder: CLIFixture, _ option: String, _ value: String) throws -> Bool {
         let finished = try larder.run("evict", "--dry-run", "--json", option, value)
         let report = try JSONValue.lines(finished.standardOutputBytes).last
@@ -66,7 +66,6 @@ import Testing
         }
     }
 
-    /// Every option of that kind takes what any other takes.
     @Test(arguments: [
         ("evict", "--max-size", "size"), ("evict", "--min-free", "size"),
         ("evict", "--max-age", "time"), ("evict", "--grace", "time"), ("evict", "--wait", "time"),
@@ -76,7 +75,9 @@ import Testing
         ("plan", "--retry-max-time", "time"), ("plan", "--failure-ttl", "time"),
         ("plan", "--rate-per-host", "number/s"), ("verify", "--max-duration", "time"),
     ])
-    func everyOptionTakesThem(_ command: String, _ option: String, _ kind: String) throws {
+    func everyOptionReadsNumbersAndUnitsTheSameWay(
+        _ command: String, _ option: String, _ kind: String
+    ) throws {
         let (valid, invalid): ([String], [String]) =
             switch kind {
             case "size": (["5000", "5.5kB", "9223372036854775807"], ["5 kB", "5.5", "5Mb"])
@@ -102,7 +103,7 @@ import Testing
         ("--max-size", ["k", "5kBs", "5.kB", "5,5k", "5iB", "5P", "0x5k", "-5k", "9999999999G"]),
         ("--max-age", ["s", "5y", "30m1h", "1h1h", "5.s", "5 m", "1h-5m", "9999999999999999999"]),
     ])
-    func nonsenseIsRefused(_ option: String, _ values: [String]) throws {
+    func malformedSizesAndDurationsAreRefused(_ option: String, _ values: [String]) throws {
         for value in values {
             let finished = try LarderBinary().run(["evict", "\(option)=\(value)"])
             #expect(finished.status == 64, "\(value): \(finished)")

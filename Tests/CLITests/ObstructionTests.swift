@@ -2,8 +2,8 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// What is in the place of an object, or of a directory of objects, and keeps them out: it fails
-/// those entries and nothing else, and a repair moves it away.
+/// Files, links and directories in place of an object or of a directory of objects. Only the
+/// affected entries fail, and a repair moves the obstruction away.
 @Suite struct ObstructionTests {
     private func withFilledCache(_ body: (CLIFixture, String, [String]) throws -> Void) async throws
     {
@@ -15,8 +15,8 @@ import Testing
         }
     }
 
-    /// A prefetch fails what has no place, and stores the rest.
-    private func expectFailures(
+    /// Expects a prefetch to fail `count` entries because of `subject` and to store all others.
+    private func expectObstructedEntries(
         _ subject: String, of count: Int, in larder: CLIFixture, _ manifest: String
     ) throws {
         let run = try larder.prefetch(manifest)
@@ -41,7 +41,9 @@ import Testing
         #expect(try larder.run("verify").standardOutput.hasSuffix("\nclean\n"))
     }
 
-    @Test(arguments: [false, true]) func aDirectoryInAnObjectsPlace(_ hasRow: Bool) async throws {
+    @Test(arguments: [false, true]) func aDirectoryInPlaceOfAnObjectIsRepaired(_ hasRow: Bool)
+        async throws
+    {
         try await withFilledCache { larder, manifest, urls in
             let path = try larder.objectPath(urls[2])
             try FileManager.default.removeItem(atPath: path)
@@ -49,9 +51,9 @@ import Testing
                 atPath: path + "/more", withIntermediateDirectories: true)
             if !hasRow { #expect(try larder.run("reindex").status == 2) }
             let subject = String(path.dropFirst(larder.cache.count + 1))
-            try expectFailures(subject, of: 1, in: larder, manifest)
+            try expectObstructedEntries(subject, of: 1, in: larder, manifest)
             if hasRow { return try expectRepaired(larder, manifest) }
-            // No row names it any more, but the URL of its object is kept.
+            // No row names the path any more, but the URL of its object is still known.
             let repair = try larder.run("verify", "--repair", "--allow-private-network")
             #expect(repair.standardOutput.contains("foreign: \(subject): "), "\(repair)")
             #expect(repair.status == 0, "\(repair)")
@@ -61,11 +63,11 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func somethingInADirectorysPlace(_ isLink: Bool) async throws {
+    func aFileOrLinkInPlaceOfADirectoryIsRepaired(_ isLink: Bool) async throws {
         try await withFilledCache { larder, manifest, urls in
             let paths = try urls.map { try larder.objectPath($0) }
             let fanOut = String(paths[1].dropLast(65))
-            let gone = paths.count { $0.hasPrefix(fanOut + "/") }
+            let affected = paths.count { $0.hasPrefix(fanOut + "/") }
             let aside = larder.directory.path("aside")
             try FileManager.default.moveItem(atPath: fanOut, toPath: aside)
             if isLink {
@@ -75,11 +77,11 @@ import Testing
                 try Data("mine".utf8).write(to: URL(fileURLWithPath: fanOut))
             }
             let subject = String(fanOut.dropFirst(larder.cache.count + 1))
-            try expectFailures(subject, of: gone, in: larder, manifest)
+            try expectObstructedEntries(subject, of: affected, in: larder, manifest)
             let verify = try larder.run("verify")
             #expect(verify.status == 2)
             #expect(verify.standardOutput.contains("obstructed: \(subject): "), "\(verify)")
-            // Another damage is mended in the same run.
+            // The same repair also restores an object with other damage.
             if let other = paths.first(where: { !$0.hasPrefix(fanOut + "/") }) {
                 try larder.overwrite(other, with: [1])
             }
@@ -88,8 +90,8 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: Nobody.isPossible, "it takes setpriv, or not being root"))
-    func aDirectoryThatMayNotBeEntered() async throws {
+    @Test(.enabled(if: Nobody.isPossible, "needs setpriv, or a user other than root"))
+    func everyCommandReportsAnUnreadableDirectory() async throws {
         try await withFilledCache { larder, manifest, urls in
             let fanOut = String(try larder.objectPath(urls[1]).dropLast(65))
             let subject = String(fanOut.dropFirst(larder.cache.count + 1))
@@ -119,7 +121,7 @@ import Testing
             #expect(copy.status == 2)
             #expect(copy.standardError.contains("1 unreadable, not copied"), "\(copy)")
             let evict = try run("evict", "--max-count", "0", "--grace", "0")
-            // It goes on, and says what it could not remove.
+            // It evicts all objects and names the directory whose files it could not remove.
             #expect(evict.status == 1, "\(evict)")
             #expect(evict.standardError.contains(subject), "\(evict)")
             #expect(evict.standardOutput.contains("0 objects, 0 B left"), "\(evict)")

@@ -2,9 +2,9 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// `prefetch --offline`: the cache alone answers.
+/// `prefetch --offline`, which uses only the cache.
 @Suite struct OfflineTests {
-    @Test func whatIsCachedIsTakenHoweverStale() async throws {
+    @Test func offlineUsesCachedIconsEvenIfStale() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             origin.on("/fresh", Icons.reply(1).header("Cache-Control", "max-age=3600"))
@@ -15,16 +15,16 @@ import Testing
             let manifest = try larder.manifest(
                 origin.url("/fresh"), origin.url("/stale"), origin.url("/variant"))
             _ = try larder.prefetch(manifest)
-            let (asked, opened) = (origin.count(), origin.connectionsOpened)
+            let (requests, connections) = (origin.count(), origin.connectionsOpened)
             let run = try larder.prefetch(manifest, options: ["--offline", "--header", "X-Key: b"])
             #expect(run.status == 0, "\(run.finished)")
             #expect(run.outcomes == ["cached", "cached", "cached"])
             #expect(try run.line(2).digest == "sha256:" + ReferenceSHA256.hex(Icons.icon(2)))
-            #expect(origin.count() == asked && origin.connectionsOpened == opened)
+            #expect(origin.count() == requests && origin.connectionsOpened == connections)
         }
     }
 
-    @Test func whatIsMissingFailsAndIsNotRememberedAsFailed() async throws {
+    @Test func missingIconsFailOfflineButAreNotRememberedAsFailed() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             let urls = origin.serveIcons(2)
@@ -47,8 +47,7 @@ import Testing
         }
     }
 
-    /// What is cached under another digest is not what the entry wants.
-    @Test func whatIsDemandedMustBeThere() async throws {
+    @Test func aCachedIconWithAnotherDigestFailsOffline() async throws {
         try await withFixture { larder in
             let url = larder.origin.serveIcons(1)[0]
             _ = try larder.prefetch(try larder.manifest(url))
@@ -61,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func whatTheManifestHoldsIsStored() async throws {
+    @Test func dataURLsAreStoredOffline() async throws {
         try await withFixture { larder in
             let icon = Data(Icons.icon(1)).base64EncodedString()
             let manifest = try larder.manifest("data:image/png;base64,\(icon)")
@@ -72,9 +71,8 @@ import Testing
         }
     }
 
-    /// A 404 that is remembered is one of an earlier run, and the answer is still that nobody was
-    /// asked.
-    @Test func whatIsGoneIsMissing() async throws {
+    /// The 404 belongs to an earlier run, and the offline run makes no request.
+    @Test func aRemembered404IsReportedAsOffline() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(larder.origin.url("/gone"))
             #expect(try larder.prefetch(manifest).summary.failures == ["http-404": 1])

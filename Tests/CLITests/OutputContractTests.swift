@@ -4,7 +4,7 @@ import LarderCache
 import LarderTestSupport
 import Testing
 
-/// `docs/output.md` against real output, in both directions.
+/// `docs/output.md`, compared with real output in both directions.
 @Suite struct OutputContractTests {
     private let document: OutputDocument
 
@@ -12,12 +12,12 @@ import Testing
 
     // MARK: Keys
 
-    /// The same of a run whose disk has failed, which takes a disk.
+    /// Adds the error of a failed disk, which these tests cannot cause.
     private static func stopped(_ report: [String: JSONValue]) -> [String: JSONValue] {
         report.merging(["error": .object(["code": .string("storage")])]) { $1 }
     }
 
-    @Test func prefetch() async throws {
+    @Test func prefetchOutputIsDocumented() async throws {
         try await withFixture { larder in
             let (manifest, report) = (try mixed(larder), larder.directory.path("report.jsonl"))
             var summaries: [[String: JSONValue]] = []
@@ -29,10 +29,10 @@ import Testing
                 lines += try JSONValue.lines(Data(contentsOf: URL(fileURLWithPath: report)))
             }
             try prefetch(manifest)
-            // With a remote that nobody answers for.
-            let nowhere = ["--remote", "s3://none", "--remote-endpoint", "http://127.0.0.1:9"]
-            try prefetch(manifest, options: nowhere + ["--remote-unsigned"])
-            // A file where the objects were: the cache cannot go on.
+            // With a remote that does not answer.
+            let remote = ["--remote", "s3://none", "--remote-endpoint", "http://127.0.0.1:9"]
+            try prefetch(manifest, options: remote + ["--remote-unsigned"])
+            // A file in place of the objects directory makes the cache unusable.
             let url = larder.origin.url("/unlucky")
             let objects = "\(larder.cache)/objects/sha256"
             larder.origin.on("/unlucky") { _ in
@@ -59,18 +59,18 @@ import Testing
                 #expect((line["error"] != .null) == ["failed", "skipped"].contains(outcome))
             }
             let outcomes = Set(lines.compactMap { $0["outcome"]?.string })
-            // `RemoteOutputTests` has the two that take a remote.
+            // `RemoteOutputTests` covers the two outcomes that need a remote.
             #expect(
                 outcomes.union(["pulled", "shared"])
                     == Set(try document.table("Outcomes", "outcome").words))
         }
     }
 
-    @Test func plan() async throws {
+    @Test func planOutputIsDocumented() async throws {
         try await withFixture { larder in
             let manifest = try mixed(larder)
             _ = try larder.prefetch(manifest)
-            // Not there before: missing.
+            // Never prefetched, so it is missing.
             let more = try larder.manifest(larder.origin.url("/more"), name: "more.json")
             var lines = try JSONValue.lines(
                 larder.run("plan", manifest, more, "--json").standardOutputBytes)
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func status() async throws {
+    @Test func statusOutputIsDocumented() async throws {
         try await withFixture { larder in
             let empty = try larder.run("status", "--json").standardOutputBytes
             _ = try larder.prefetch(try mixed(larder))
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func verify() async throws {
+    @Test func verifyOutputIsDocumented() async throws {
         try await withFixture { larder in
             func verify(_ options: String...) throws -> [String: JSONValue] {
                 let finished = try larder.binary.run(
@@ -147,7 +147,7 @@ import Testing
             let words = try document.table("verify --json", "kind").words
             let kinds = VerifyReport.Finding.Kind.allCases
             #expect(words == kinds.map(\.rawValue))
-            // "The first six" are the ones that the page calls so.
+            // The page calls "the first six kinds" corruption.
             #expect(kinds.map(\.isCorruption) == kinds.indices.map { $0 < 6 })
             #expect(
                 try document.table("Findings", "repair").words
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func evict() async throws {
+    @Test func evictOutputIsDocumented() async throws {
         try await withFixture { larder in
             _ = try larder.prefetch(try mixed(larder))
             let manifest = try larder.manifest(larder.origin.url("/png"), name: "keep.json")
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func list() async throws {
+    @Test func listOutputIsDocumented() async throws {
         try await withFixture { larder in
             _ = try larder.prefetch(try mixed(larder), options: ["--any-content"])
             let lines = try JSONValue.lines(larder.run("list", "--json").standardOutputBytes)
@@ -207,7 +207,7 @@ import Testing
         }
     }
 
-    @Test func snapshot() async throws {
+    @Test func snapshotOutputIsDocumented() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(2)
             #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
@@ -221,7 +221,7 @@ import Testing
         }
     }
 
-    @Test func reindex() async throws {
+    @Test func reindexOutputIsDocumented() async throws {
         try await withFixture { larder in
             _ = try larder.prefetch(try larder.manifest(urls: larder.origin.serveIcons(2)))
             let sound = try larder.run("reindex", "--json")
@@ -240,8 +240,8 @@ import Testing
 
     // MARK: -
 
-    /// Writes a manifest with every outcome that one can have without an interrupt, but for
-    /// `cached` and `revalidated`, which come with its second prefetch.
+    /// Writes a manifest with every outcome that needs neither an interrupt nor a remote. The
+    /// outcomes `cached` and `revalidated` need a second prefetch.
     private func mixed(_ larder: CLIFixture) throws -> String {
         let origin = larder.origin
         origin.on("/png", .ok(Icons.png, type: "image/png"))

@@ -2,9 +2,9 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Who may change the files that commands write, and whose links lead to them.
+/// The permissions of files that commands write, and the links that commands follow.
 @Suite struct OutputRightsTests {
-    /// What writes a file, by the file's name.
+    /// The names of output files. Each name selects the command in `write`.
     private static let outputs = [
         "lock.json", "report.jsonl", "larder.prom", "Seed.swift", "missing.json", "access.jsonl",
     ]
@@ -14,7 +14,7 @@ import Testing
         return lstat(path, &status) == 0 ? status.st_mode & 0o7777 : nil
     }
 
-    /// Runs the command that writes a file, with a umask.
+    /// Runs the command that writes this file, and returns its exit status.
     private func write(_ path: String, in larder: CLIFixture, umask: String) throws -> Int32 {
         let manifest = larder.directory.path("apps.json")
         let network = ["--allow-private-network", "--quiet"]
@@ -39,7 +39,7 @@ import Testing
         return try serve(process)
     }
 
-    /// Asks a server for an icon that it does not have, and ends it.
+    /// Requests an icon that the server does not have, and terminates the server.
     private func serve(_ process: RunningProcess) throws -> Int32 {
         _ = process.waitForOutput { output, _ in output.contains("\n") }
         let line = process.standardOutputSoFar.split(separator: "\n").first ?? ""
@@ -68,14 +68,14 @@ import Testing
             let new: mode_t = isPrivate ? 0o600 : name == "access.jsonl" ? 0o640 : 0o644
             for (old, umask, expected) in [
                 (nil, "000", new), (0o666, "000", new),
-                // Whoever made the old one for few has the new one for as few.
+                // A replacement does not grant more than the old file.
                 (0o600, "022", 0o600), (0o644, "077", 0o600), (0o755, "022", new & 0o644),
                 (0o4755, "022", new & 0o644), (0o666, "027", new & 0o640),
             ] as [(mode_t?, String, mode_t)] {
                 if let old { #expect(chmod(path, old) == 0) }
                 let status = try write(path, in: larder, umask: umask)
                 #expect(status == 0)
-                // A log is added to: its rights are its owner's affair.
+                // An existing log is appended to and keeps its permissions.
                 if name != "access.jsonl" || old == nil { #expect(permissions(path) == expected) }
             }
         }
@@ -84,34 +84,34 @@ import Testing
     @Test(.enabled(if: geteuid() == 0, "only root can give files away"), arguments: outputs)
     func noFileIsWrittenThroughAnotherUsersLink(_ name: String) async throws {
         try await withFilledCache { larder in
-            let goal = larder.directory.path("goal")
-            #expect(mkdir(goal, 0o755) == 0)
-            _ = try larder.write("precious".utf8, to: "goal/\(name)")
-            // The directory, and the file itself.
-            for (link, path) in [("way", "way/\(name)"), (name, name)] {
-                let target = link == "way" ? goal : "\(goal)/\(name)"
+            let destination = larder.directory.path("destination")
+            #expect(mkdir(destination, 0o755) == 0)
+            _ = try larder.write("precious".utf8, to: "destination/\(name)")
+            // A link to the directory, and a link to the file.
+            for (link, path) in [("linked", "linked/\(name)"), (name, name)] {
+                let target = link == "linked" ? destination : "\(destination)/\(name)"
                 #expect(symlink(target, larder.directory.path(link)) == 0)
                 #expect(lchown(larder.directory.path(link), 65534, 65534) == 0)
                 let status = try write(larder.directory.path(path), in: larder, umask: "022")
                 #expect(status == 1, "\(path)")
-                #expect(try FileManager.default.contentsOfDirectory(atPath: goal) == [name])
-                let text = try String(contentsOfFile: "\(goal)/\(name)", encoding: .utf8)
+                #expect(try FileManager.default.contentsOfDirectory(atPath: destination) == [name])
+                let text = try String(contentsOfFile: "\(destination)/\(name)", encoding: .utf8)
                 #expect(text == "precious")
             }
         }
     }
 
-    /// Another link of the user's own is a way to put a report elsewhere.
-    @Test func theUsersOwnLinkIsFollowed() async throws {
+    /// Users may redirect a report with such a link.
+    @Test func aLinkOfTheSameUserIsFollowed() async throws {
         try await withFilledCache { larder in
-            #expect(mkdir(larder.directory.path("goal"), 0o755) == 0)
-            #expect(symlink("goal", larder.directory.path("way")) == 0)
-            #expect(symlink("way/report.jsonl", larder.directory.path("report.jsonl")) == 0)
-            for path in ["report.jsonl", "way/lock.json"] {
+            #expect(mkdir(larder.directory.path("destination"), 0o755) == 0)
+            #expect(symlink("destination", larder.directory.path("linked")) == 0)
+            #expect(symlink("linked/report.jsonl", larder.directory.path("report.jsonl")) == 0)
+            for path in ["report.jsonl", "linked/lock.json"] {
                 #expect(try write(larder.directory.path(path), in: larder, umask: "022") == 0)
             }
             let files = try FileManager.default.contentsOfDirectory(
-                atPath: larder.directory.path("goal"))
+                atPath: larder.directory.path("destination"))
             #expect(files.sorted() == ["lock.json", "report.jsonl"])
         }
     }
@@ -125,13 +125,13 @@ import Testing
         .enabled(if: geteuid() == 0, "only root can give files away"), arguments: directories)
     func noDirectoryIsWrittenThroughAnotherUsersLink(_ command: [String]) async throws {
         try await withFilledCache { larder in
-            let goal = larder.directory.path("goal")
-            #expect(mkdir(goal, 0o755) == 0)
-            #expect(symlink(goal, larder.directory.path("way")) == 0)
-            #expect(lchown(larder.directory.path("way"), 65534, 65534) == 0)
+            let destination = larder.directory.path("destination")
+            #expect(mkdir(destination, 0o755) == 0)
+            #expect(symlink(destination, larder.directory.path("linked")) == 0)
+            #expect(lchown(larder.directory.path("linked"), 65534, 65534) == 0)
             let seed = larder.directory.path("seed")
             #expect(try larder.run("export", seed, "--layout", "nuke").status == 0)
-            for path in ["way", "way/deeper", "way/deeper/still"] {
+            for path in ["linked", "linked/deeper", "linked/deeper/still"] {
                 let place = larder.directory.path(path)
                 let manifest = larder.directory.path("apps.json")
                 let arguments: [String]
@@ -149,21 +149,21 @@ import Testing
                         [command[0], place] + command.dropFirst() + ["--cache", larder.cache]
                 }
                 let finished = try larder.binary.run(arguments)
-                let isTaken = command == ["snapshot"] && path == "way"
+                let isTaken = command == ["snapshot"] && path == "linked"
                 #expect(finished.status == 1 || command == ["reindex"], "\(finished)")
                 #expect(
                     finished.standardError.contains("is a link created by") || isTaken
                         || command == ["reindex"], "\(finished)")
-                #expect(try FileManager.default.contentsOfDirectory(atPath: goal).isEmpty)
+                #expect(try FileManager.default.contentsOfDirectory(atPath: destination).isEmpty)
             }
         }
     }
 
-    /// Root may use a directory of another user's, and leaves nothing that others can change.
+    /// The files belong to root, and other users cannot change them.
     @Test(
         .enabled(if: geteuid() == 0, "only root can give files away"),
         arguments: [["export", "--layout", "gallery"], ["snapshot"]])
-    func aDirectoryOfAnotherUserIsNoReasonToFail(_ command: [String]) async throws {
+    func rootMayWriteIntoAnotherUsersDirectory(_ command: [String]) async throws {
         try await withFilledCache { larder in
             let home = larder.directory.path("home")
             #expect(mkdir(home, 0o755) == 0 && chown(home, 65534, 65534) == 0)

@@ -2,9 +2,9 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Where text goes, and that text from outside never steers a terminal.
+/// Standard output and standard error of the commands, and foreign text in them.
 @Suite struct OutputTests {
-    @Test func quietPrintsNothingWhereAllIsWell() async throws {
+    @Test func quietPrintsNothingOnSuccess() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(3))
             for _ in 1...2 {
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func quietStillNamesFailures() async throws {
+    @Test func quietStillReportsFailures() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(larder.origin.url("/missing"))
             let finished = try larder.run(
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func theSummaryCountsEverything() async throws {
+    @Test func theSummaryCountsEveryOutcome() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(2)
             let manifest = try larder.manifest([
@@ -54,7 +54,6 @@ import Testing
         }
     }
 
-    /// A mask that a person cannot read around.
     @Test func credentialsAreMasked() async throws {
         try await withFixture { larder in
             larder.origin.on("/a") { request in
@@ -77,7 +76,7 @@ import Testing
                 #expect(!output.contains("secret"), "\(output)")
                 #expect(output.contains("***@127.0.0.1"), "\(output)")
             }
-            // The index has no credentials to be masked, and every spelling finds the resource.
+            // The index stores no credentials, so the URL finds the resource with or without them.
             let plain = larder.origin.url("/a")
             let list = try larder.run("list").standardOutput
             #expect(list.hasSuffix("\t\(plain)\n"), "\(list)")
@@ -125,7 +124,7 @@ import Testing
             }
             #expect(try larder.status().resources == 2)
             #expect(isHarmless(try String(contentsOfFile: report, encoding: .utf8)))
-            // A cache of such a name says where it is, and a file that it is none.
+            // The path of a cache, and of a file that is not a cache, is also escaped.
             for cache in [larder.directory.path("evil\u{1B}[32m"), manifest] {
                 let status = try larder.binary.run(["status", "--cache", cache])
                 #expect(isHarmless(status.standardOutput), "\(status)")
@@ -134,7 +133,7 @@ import Testing
         }
     }
 
-    /// Whether the text holds nothing that a terminal would obey but line ends and tabs.
+    /// Whether the only control and format characters in the text are line feeds and tabs.
     private func isHarmless(_ text: String) -> Bool {
         text.unicodeScalars.allSatisfy { scalar in
             switch scalar.properties.generalCategory {
@@ -145,8 +144,10 @@ import Testing
         }
     }
 
-    /// Swift's Foundation ends the process where it is asked for the directory of such a path.
-    @Test(arguments: ["b", "é"]) func aNameOfOneCharacterNamesAFile(_ name: String) async throws {
+    /// Foundation ends the process if it is asked for the parent directory of such a path.
+    @Test(arguments: ["b", "é"]) func anOutputFileMayHaveAOneCharacterName(_ name: String)
+        async throws
+    {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(1))
             for command in [

@@ -2,11 +2,11 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Runs that meet: `--exclusive`, `--no-wait`, `--wait`.
+/// Concurrent runs with `--exclusive`, `--no-wait` and `--wait`.
 @Suite(.timeLimit(.minutes(30))) struct OverlapTests {
     private static let exclusive = ["--exclusive", "nightly"]
 
-    /// A prefetch that holds the lock `nightly` until the gate opens, or it is killed.
+    /// Starts a prefetch that holds the lock `nightly` until the gate opens or it is killed.
     private func hold(_ larder: CLIFixture, _ gate: Gate) async throws -> RunningProcess {
         larder.origin.on("/a", Icons.reply(1).heldBy(gate))
         larder.origin.on("/b", Icons.reply(2))
@@ -17,7 +17,7 @@ import Testing
         return process
     }
 
-    /// Another prefetch of that name, known to wait.
+    /// Starts another prefetch with that lock, and returns once it waits.
     private func startWaiting(_ larder: CLIFixture) throws -> (RunningProcess, ErrorPipe) {
         let errors = try ErrorPipe(at: larder.directory.path("errors"))
         let manifest = try larder.manifest(larder.origin.url("/b"), name: "b.json")
@@ -29,7 +29,7 @@ import Testing
         return (process, errors)
     }
 
-    @Test func theSecondIsRefusedOrGivesUp() async throws {
+    @Test func aSecondRunIsRefusedOrTimesOut() async throws {
         try await withFixture { larder in
             let gate = try Gate()
             let first = try await hold(larder, gate)
@@ -50,7 +50,7 @@ import Testing
             let quiet = try larder.run("evict", "--exclusive", "nightly", "--wait", "2s", "-q")
             #expect(quiet.status == 75)
             #expect(quiet.standardError == "larder: \(larder.cache)/\(holder)")
-            // Another name, or none, is another matter.
+            // Runs with another lock, or without one, do not wait.
             #expect(try larder.run("verify", "--exclusive", "weekly", "--no-wait").status == 0)
             #expect(try larder.run("verify", "--no-wait").status == 0)
             gate.open()
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func theSecondGoesOnAfterTheFirst() async throws {
+    @Test func aWaitingRunStartsWhenTheFirstEnds() async throws {
         try await withFixture { larder in
             let gate = try Gate()
             let first = try await hold(larder, gate)
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func aKilledHolderReleasesIt() async throws {
+    @Test func aKilledRunReleasesItsLock() async throws {
         try await withFixture { larder in
             let gate = try Gate()
             let first = try await hold(larder, gate)
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
-    func anInterruptEndsWaitingAtOnce(_ signal: Int32, _ status: Int32) async throws {
+    func anInterruptEndsAWaitingRunAtOnce(_ signal: Int32, _ status: Int32) async throws {
         try await withFixture { larder in
             let gate = try Gate()
             let first = try await hold(larder, gate)
@@ -103,8 +103,8 @@ import Testing
         }
     }
 
-    /// Whoever rebuilds the index needs the cache for itself.
-    @Test func theCachesOwnLock() async throws {
+    /// A rebuild locks the root directory of the cache exclusively.
+    @Test func anIndexRebuildLocksOutOtherCommands() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(2))
             #expect(try larder.prefetch(manifest).status == 0)
@@ -118,10 +118,10 @@ import Testing
                     arguments + ["--no-wait", "--cache", larder.cache])
                 #expect(finished.status == 75, "\(arguments): \(finished)")
             }
-            // A wait of no time is none.
+            // `--wait 0` does not wait.
             let hasty = try larder.run("verify", "--wait", "0")
             #expect(hasty.status == 75, "\(hasty)")
-            // Who only looks does not wait.
+            // Commands that only read never wait.
             for arguments in [["status"], ["list"], ["pin"], ["plan", manifest]] {
                 let finished = try larder.binary.run(arguments + ["--cache", larder.cache])
                 #expect(finished.status == 75, "\(arguments): \(finished)")
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func reindexWaitsForWhoeverUsesTheCache() async throws {
+    @Test func reindexWaitsForARunningPrefetch() async throws {
         try await withFixture { larder in
             let gate = try Gate()
             let first = try await hold(larder, gate)
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func withoutACacheNothingIsMade() async throws {
+    @Test func lockOptionsDoNotCreateAMissingCache() async throws {
         try await withFixture { larder in
             for (arguments, status) in [(["verify"], 66), (["evict"], 0), (["unpin", "--all"], 0)] {
                 let finished = try larder.binary.run(
@@ -168,7 +168,7 @@ import Testing
             ["--exclusive", "a/b"], ["--exclusive", ".."], ["--exclusive", ""],
             ["--no-wait", "--wait", "1s"], ["--wait", "-1"], ["--wait", "soon"],
         ])
-    func wrongUsage(_ options: [String]) throws {
+    func invalidLockOptionsAreRefused(_ options: [String]) throws {
         #expect(
             try LarderBinary().run(["evict", "--cache", "/nonexistent"] + options).status == 64)
     }

@@ -2,9 +2,9 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// `plan`: what a prefetch would do, without the network and without a trace.
+/// `plan`, which shows the work of a prefetch without requests or changes to the cache.
 @Suite struct PlanTests {
-    @Test func itTouchesNothing() async throws {
+    @Test func planMakesNoRequestsAndCreatesNoCache() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(3))
             let finished = try larder.run("plan", manifest)
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func itComparesWithTheCache() async throws {
+    @Test func planComparesTheManifestWithTheCache() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(4)
             larder.origin.on("/1", Icons.reply(1).header("Cache-Control", "max-age=0"))
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func quietLeavesTheCounts() async throws {
+    @Test func quietPlanPrintsOnlyTheCounts() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(3))
             let finished = try larder.run("plan", manifest, "--quiet")

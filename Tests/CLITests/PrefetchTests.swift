@@ -3,9 +3,9 @@ import LarderPrefetch
 import LarderTestSupport
 import Testing
 
-/// What is asked for, what is not, and what is in the cache afterwards.
+/// `prefetch`: its requests, its report and the cache that it fills.
 @Suite struct PrefetchTests {
-    @Test func aSecondRunAsksForNothing() async throws {
+    @Test func aSecondRunMakesNoRequests() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(20)
             let manifest = try larder.manifest(urls: urls)
@@ -18,7 +18,7 @@ import Testing
             let second = try larder.prefetch(manifest)
             #expect(second.status == 0)
             #expect(second.summary.cached == 20)
-            // The report names the same objects, and says that nothing was asked.
+            // The report names the same objects, with no attempts.
             for line in first.lines {
                 let cached = try second.line(line.position)
                 #expect(cached.digest == line.digest && cached.bytes == line.bytes)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func whatItStoresIsWhatWasServed() async throws {
+    @Test func prefetchStoresTheServedBytes() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
             let run = try larder.prefetch(try larder.manifest(urls: urls))
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func twoHostsIconsOfOneNameAreTwoObjects() async throws {
+    @Test func iconsWithTheSameNameOnTwoHostsAreTwoObjects() async throws {
         try await withFixture { larder in
             let other = try Origin(replies: ["/icon.png": Icons.reply(2)])
             larder.origin.on("/icon.png", Icons.reply(1))
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func oneIconUnderTwoURLsIsOneObject() async throws {
+    @Test func theSameIconAtTwoURLsIsStoredOnce() async throws {
         try await withFixture { larder in
             larder.origin.on("/a", Icons.reply(1))
             larder.origin.on("/b", Icons.reply(1))
@@ -78,19 +78,19 @@ import Testing
         }
     }
 
-    @Test func oneURLInSeveralEntriesIsAskedForOnce() async throws {
+    @Test func aURLInSeveralEntriesIsRequestedOnce() async throws {
         try await withFixture { larder in
             let url = larder.origin.serveIcons(1)[0]
-            // Spelled differently, it is the same URL.
-            let shouting = url.replacingOccurrences(of: "http", with: "HTTP") + "#fragment"
-            let run = try larder.prefetch(try larder.manifest(url, shouting, url))
+            // The same URL in another spelling.
+            let respelled = url.replacingOccurrences(of: "http", with: "HTTP") + "#fragment"
+            let run = try larder.prefetch(try larder.manifest(url, respelled, url))
             #expect(run.outcomes == ["fetched", "coalesced", "coalesced"])
             #expect(Set(run.lines.map(\.digest)).count == 1)
             #expect(larder.origin.count() == 1)
         }
     }
 
-    @Test func aKeyIdentifiesWhatHasManyURLs() async throws {
+    @Test func aKeyIdentifiesAnIconWithManyURLs() async throws {
         try await withFixture { larder in
             larder.origin.on("/a", Icons.reply(1))
             let signed = { (number: Int) in larder.origin.url("/a?signature=\(number)") }
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func aFailureOfASharedURLIsEveryEntrys() async throws {
+    @Test func aFailedURLFailsEveryEntryThatNamesIt() async throws {
         try await withFixture { larder in
             let url = larder.origin.url("/missing")
             let run = try larder.prefetch(try larder.manifest(url, url))
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func severalManifestsAreOneRun() async throws {
+    @Test func severalManifestsShareOneRun() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
             let one = try larder.manifest(urls[0], urls[1], name: "one.json")
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func relativeIconsNeedABase() async throws {
+    @Test func relativeIconsNeedABaseURL() async throws {
         try await withFixture { larder in
             larder.origin.on("/icons/a.svg", Icons.reply(1))
             larder.origin.on("/b.svg", Icons.reply(2))
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func anEmptyManifestIsFine() async throws {
+    @Test func anEmptyManifestSucceeds() async throws {
         try await withFixture { larder in
             let run = try larder.prefetch(try larder.write("[]".utf8, to: "apps.json"))
             #expect(run.status == 0)
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    /// Deleting any of a cache costs downloads, never correctness.
+    /// Deleting part of a cache costs downloads, never correctness.
     @Test(arguments: ["index.sqlite", "objects", "tmp", "CACHEDIR.TAG"])
     func aPartlyDeletedCacheIsFilledAgain(_ part: String) async throws {
         try await withFixture { larder in
@@ -177,25 +177,25 @@ import Testing
         }
     }
 
-    /// A cache that is copied when nobody writes consists of its objects and one file.
-    @Test func itLeavesNoLogBesideTheIndex() async throws {
+    /// An idle cache can be copied as its objects and a single index file.
+    @Test func prefetchLeavesNoWriteAheadLog() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(3))
             for _ in 1...2 {
                 _ = try larder.prefetch(manifest)
                 let names = try FileManager.default.contentsOfDirectory(atPath: larder.cache)
-                #expect(Set(names).isSubset(of: Self.names), "\(names)")
+                #expect(Set(names).isSubset(of: Self.cacheFiles), "\(names)")
                 #expect(names.contains("index.sqlite"))
             }
         }
     }
 
-    private static let names: Set = [
+    private static let cacheFiles: Set = [
         "CACHEDIR.TAG", "index.sqlite", "index.snapshot.sqlite", "objects", "reserve", "runs",
         "tmp",
     ]
 
-    @Test func requestsSayWhoAsks() async throws {
+    @Test func requestsHaveAConfigurableUserAgent() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(2))
             _ = try larder.prefetch(manifest, options: ["--max-concurrent", "1"])

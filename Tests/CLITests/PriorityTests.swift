@@ -1,15 +1,16 @@
 import LarderTestSupport
 import Testing
 
-/// With one connection, requests reach the origin by priority, whatever the manifest's order.
+/// The order of requests by priority, observed with a single connection.
 @Suite struct PriorityTests {
-    /// As manifests write them, with their values.
+    /// Priorities as manifests write them, and their numeric values.
     private static let priorities: [(any Sendable, Int)] = [
         (1000, 1000), (9, 9), ("veryHigh", 8), ("high", 4), (1, 1), ("normal", 0), (-1, -1),
         ("low", -4), ("veryLow", -8), (-300, -300),
     ]
 
-    @Test(arguments: 1...4) func requestsComeByPriorityThenByPlace(_ seed: Int) async throws {
+    @Test(arguments: 1...4) func requestsAreOrderedByPriorityThenPosition(_ seed: Int) async throws
+    {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(60)
             var random = Pseudorandom(seed: seed)
@@ -17,7 +18,7 @@ import Testing
                 let (priority, value) = Self.priorities[random.next(below: Self.priorities.count)]
                 return (entry: ["icon": url, "priority": priority] as ManifestEntry, value: value)
             }
-            // `sorted` is stable: equals stay in the manifest's order.
+            // `sorted` is stable, so entries of equal priority keep the order of the manifest.
             let expected = entries.enumerated().sorted { $0.element.value > $1.element.value }
                 .map { "/\($0.offset)" }
             let run = try larder.prefetch(
@@ -28,8 +29,10 @@ import Testing
         }
     }
 
-    /// Among hosts, too; which host comes first among equals is nobody's business.
-    @Test(arguments: 1...4) func hostsShareOneOrder(_ seed: Int) async throws {
+    /// The order of hosts within a priority is unspecified.
+    @Test(arguments: 1...4) func requestsToSeveralHostsAreOrderedByPriority(_ seed: Int)
+        async throws
+    {
         try await withFixture { larder in
             let hosts = ["127.0.0.1", "localhost", "[::1]"].prefix(larder.origin.isOnIPv6 ? 3 : 2)
             larder.origin.onAny { Icons.reply(Int($0.path.dropFirst()) ?? 0) }
@@ -51,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func theHighestOfOneURLsPrioritiesCounts() async throws {
+    @Test func aURLHasTheHighestPriorityOfItsEntries() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
             let manifest = try larder.manifest([
@@ -63,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func planShowsTheSameOrder() async throws {
+    @Test func planListsIconsInPriorityOrder() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
             let manifest = try larder.manifest([

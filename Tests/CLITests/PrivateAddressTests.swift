@@ -2,10 +2,9 @@ import LarderTestSupport
 import LarderTestTLS
 import Testing
 
-/// No way in: whatever a manifest or a redirect says, nothing of this machine's own network is
-/// connected to.
+/// The refusal of private addresses in manifests, name resolution and redirects.
 @Suite struct PrivateAddressTests {
-    /// Every notation of this machine, and of some of its neighbours.
+    /// Notations of the loopback address and of other private addresses.
     static let hosts = [
         "127.0.0.1", "127.1", "127.0.1", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1",
         "017700000001", "127.0.0.1.", "１２７。0。0。1", "0", "0.0.0.0", "localhost", "LocalHost.",
@@ -15,9 +14,9 @@ import Testing
         "[fd00:ec2::254]", "100.100.100.200", "168.63.129.16",
     ]
 
-    /// Directly, and through a proxy that would reach it.
+    /// A proxy could reach the addresses.
     @Test(arguments: [false, true])
-    func literalAddressesAreRefused(behindAProxy: Bool) async throws {
+    func literalPrivateAddressesAreRefused(behindAProxy: Bool) async throws {
         try await withFixture { larder in
             larder.origin.onAny { _ in Icons.reply(1) }
             let proxy = try ForwardProxy()
@@ -25,7 +24,7 @@ import Testing
             let run = try larder.prefetchGuarded(
                 try larder.manifest(urls: urls), behindAProxy ? ["--proxy", proxy.url()] : [])
             #expect(run.status == 2)
-            // Addresses with a zone are not in any URL.
+            // A URL cannot contain an address with a zone.
             #expect(
                 run.summary.failures == ["address-refused": urls.count - 2, "unparsable-url": 2])
             for line in run.lines where line.error?.code == "address-refused" {
@@ -38,9 +37,9 @@ import Testing
         }
     }
 
-    /// With an address of nobody's beside it: that one is tried, and not the other.
+    /// 2d00::1 is not assigned. It may be tried, but the loopback address may not.
     @Test(arguments: ["127.0.0.1", "[::1],127.0.0.1", "127.0.0.1,[2d00::1]", "[2d00::1],127.0.0.1"])
-    func aNameThatResolvesToOne(_ addresses: String) async throws {
+    func aNameThatResolvesToAPrivateAddressIsRefused(_ addresses: String) async throws {
         try await withFixture { larder in
             let name = "rebinding.example"
             larder.origin.onAny { _ in Icons.reply(1) }
@@ -59,41 +58,42 @@ import Testing
         }
     }
 
-    /// The first hop is permitted by its name, the second is not.
+    /// Only the host that redirects is allowed by name.
     @Test(arguments: ["127.0.0.1", "[::1]", "2130706433", "localhost", "private.example"])
-    func aRedirectToOne(_ host: String) async throws {
+    func aRedirectToAPrivateAddressIsRefused(_ host: String) async throws {
         try await withFixture { larder in
-            let inside = try Origin()
-            inside.onAny { _ in Icons.reply(1) }
-            larder.origin.on("/a", .redirect(to: inside.url("/secret", host: host)))
+            let privateOrigin = try Origin()
+            privateOrigin.onAny { _ in Icons.reply(1) }
+            larder.origin.on("/a", .redirect(to: privateOrigin.url("/secret", host: host)))
             let run = try larder.prefetchGuarded(
                 try larder.manifest(larder.origin.url("/a", host: "public.example")),
                 [
                     "--resolve", "public.example:\(larder.origin.port):127.0.0.1",
-                    "--resolve", "private.example:\(inside.port):127.0.0.1",
+                    "--resolve", "private.example:\(privateOrigin.port):127.0.0.1",
                     "--allow-host", "public.example",
                 ])
             #expect(run.summary.failures == ["address-refused": 1], "\(run.finished)")
             #expect(larder.origin.count("/a") == 1)
-            #expect(inside.connectionsOpened == 0)
+            #expect(privateOrigin.connectionsOpened == 0)
         }
     }
 
     @Test(arguments: ["file", "gopher", "ftp", "FTP", "dict", "ldap", "data", "javascript"])
-    func aRedirectToAnotherScheme(_ scheme: String) async throws {
+    func aRedirectToAnotherSchemeIsRefused(_ scheme: String) async throws {
         try await withFixture { larder in
-            let inside = try Origin()
-            larder.origin.on("/a", .redirect(to: "\(scheme)://127.0.0.1:\(inside.port)/etc/passwd"))
+            let privateOrigin = try Origin()
+            larder.origin.on(
+                "/a", .redirect(to: "\(scheme)://127.0.0.1:\(privateOrigin.port)/etc/passwd"))
             let run = try larder.prefetchGuarded(
                 try larder.manifest(larder.origin.url("/a")), ["--allow-private-network"])
             let problem = run.lines[0].error
             #expect(problem?.code == "redirect-refused")
             #expect(problem?.message == "redirected to the scheme \(scheme.lowercased())")
-            #expect(inside.connectionsOpened == 0)
+            #expect(privateOrigin.connectionsOpened == 0)
         }
     }
 
-    @Test func aNamedHostIsOpenAndNoOther() async throws {
+    @Test func allowHostAllowsOnlyTheNamedHost() async throws {
         try await withFixture { larder in
             let urls = ["localhost", "127.0.0.1"].map { larder.origin.url("/a", host: $0) }
             larder.origin.on("/a", Icons.reply(1))
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    /// Https leads to http only where that is permitted.
+    /// Redirects from https to http need `--allow-downgrade`.
     @Test func aDowngradeIsRefused() async throws {
         try await withFixture { larder in
             let origin = larder.origin

@@ -3,7 +3,7 @@ import LarderCache
 import LarderTestSupport
 import Testing
 
-/// `status --format prometheus`, read strictly and compared with the page that names the metrics.
+/// `status --format prometheus`, parsed strictly and compared with the documented metrics.
 @Suite struct PrometheusTests {
     private func metrics(_ larder: CLIFixture) throws -> Exposition {
         let finished = try larder.run("status", "--format", "prometheus")
@@ -15,7 +15,7 @@ import Testing
         try OutputDocument().table("status --format prometheus", "metric").words
     }
 
-    @Test func everythingIsThere() async throws {
+    @Test func everyDocumentedMetricIsExported() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
             let manifest = try larder.manifest(urls: urls + [larder.origin.url("/missing")])
@@ -51,8 +51,8 @@ import Testing
         }
     }
 
-    /// A time that never was is not 0.
-    @Test func nothingIsThere() async throws {
+    /// A timestamp of 0 would mean 1970.
+    @Test func aMissingCacheHasZeroCountsAndNoTimestamps() async throws {
         try await withFixture { larder in
             let metrics = try metrics(larder)
             #expect(metrics.samples.allSatisfy { $0.value == 0 })
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func oddPathsAreEscaped() async throws {
+    @Test func theCachePathIsEscapedInLabels() async throws {
         try await withFixture { larder in
             let odd = larder.directory.path("a \"b\" \\c\nd")
             let finished = try larder.binary.run([
@@ -74,12 +74,12 @@ import Testing
 
     // MARK: --output
 
-    @Test func theFileIsReplacedAsAWhole() async throws {
+    @Test func theOutputFileIsReplacedAtomically() async throws {
         try await withFixture { larder in
             let file = larder.directory.path("metrics/larder.prom")
             mkdir(larder.directory.path("metrics"), 0o755)
             try Data("old".utf8).write(to: URL(fileURLWithPath: file))
-            // Who reads the old file goes on reading it.
+            // A process that has opened the old file still reads the old text.
             let reader = try #require(FileHandle(forReadingAtPath: file))
             let finished = try larder.run("status", "--format", "prometheus", "--output", file)
             #expect(finished.status == 0 && finished.standardOutput.isEmpty, "\(finished)")
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNoFileIsNotReplaced() async throws {
+    @Test func outputReplacesOnlyRegularFiles() async throws {
         try await withFixture { larder in
             let missing = larder.directory.path("missing/a")
             for path in ["/dev/null", larder.directory.path, missing, "/dev/full/a"] {
@@ -106,10 +106,9 @@ import Testing
         }
     }
 
-    /// The alert rules in docs/cache.md use documented metrics.
-    @Test func alertRules() throws {
+    @Test func theCronPageNamesOnlyExistingMetrics() throws {
         let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../docs/cache.md").standardizedFileURL
+            .appendingPathComponent("../../docs/cron.md").standardizedFileURL
         let words = try String(contentsOf: page, encoding: .utf8)
             .split { !($0.isLetter || $0.isNumber || $0 == "_") }
         let named = Set(words.filter { $0.hasPrefix("larder_") }.map(String.init))

@@ -2,13 +2,13 @@ import LarderTestSupport
 import LarderTestTLS
 import Testing
 
-/// Through a proxy, as the options and the environment have it.
+/// Transfers through a proxy that an option or the environment sets.
 @Suite struct ProxyTests {
     private let proxy: ForwardProxy
 
     init() throws { proxy = try ForwardProxy() }
 
-    /// Which of a name's and an address's URL went through the proxy.
+    /// Prefetches from three hosts and returns the hosts that were requested through the proxy.
     private func targets(
         _ options: [String], environment: [String: String] = [:]
     ) async throws -> [String] {
@@ -32,21 +32,21 @@ import Testing
 
     private static let all = ["127.0.0.1", "name.example", "www.name.example"]
 
-    @Test func anOptionNamesIt() async throws {
+    @Test func anOptionSetsTheProxy() async throws {
         #expect(try await targets(["--proxy", proxy.url()]) == Self.all)
     }
 
     @Test(arguments: ["http_proxy", "all_proxy", "ALL_PROXY"])
-    func aVariableNamesIt(_ variable: String) async throws {
+    func environmentVariablesSetTheProxy(_ variable: String) async throws {
         #expect(try await targets([], environment: [variable: proxy.url()]) == Self.all)
     }
 
     @Test(arguments: ["HTTP_PROXY", "https_proxy"])
-    func otherVariablesDoNot(_ variable: String) async throws {
+    func otherVariablesDoNotSetTheProxy(_ variable: String) async throws {
         #expect(try await targets([], environment: [variable: proxy.url()]) == [])
     }
 
-    @Test func anEmptyOptionIsNone() async throws {
+    @Test func anEmptyOptionDisablesTheProxy() async throws {
         #expect(try await targets(["--proxy", ""], environment: ["http_proxy": proxy.url()]) == [])
     }
 
@@ -54,18 +54,18 @@ import Testing
         ("name.example", ["127.0.0.1"]), ("127.0.0.0/8", ["name.example", "www.name.example"]),
         ("www.name.example", ["127.0.0.1", "name.example"]), ("*", []),
     ])
-    func exceptions(_ list: String, _ expected: [String]) async throws {
+    func theNoProxyVariableExemptsHosts(_ list: String, _ expected: [String]) async throws {
         let environment = ["http_proxy": proxy.url(), "no_proxy": list]
         #expect(try await targets([], environment: environment) == expected)
     }
 
-    @Test func anOptionNamesTheExceptions() async throws {
+    @Test func theNoProxyOptionOverridesTheVariable() async throws {
         let environment = ["http_proxy": proxy.url(), "NO_PROXY": "*"]
         let found = try await targets(["--no-proxy", "name.example"], environment: environment)
         #expect(found == ["127.0.0.1"])
     }
 
-    @Test func itsCredentialsAreForItAlone() async throws {
+    @Test func proxyCredentialsAreSentOnlyToTheProxy() async throws {
         try await withFixture { larder in
             larder.origin.on("/a", Icons.reply(1))
             let front = try TLSFront(originPort: larder.origin.port)
@@ -89,14 +89,13 @@ import Testing
         }
     }
 
-    /// It is named where it fails, and its password is not.
-    @Test func failures() async throws {
+    @Test func proxyFailuresNameTheProxyWithoutItsPassword() async throws {
         try await withFixture { larder in
             let refusing = try ForwardProxy(refusingWith: 407)
-            let nobody = "http://user:sEcReT@127.0.0.1:\(try Origin.refusedPort())"
+            let unreachable = "http://user:sEcReT@127.0.0.1:\(try Origin.refusedPort())"
             for (proxy, code) in [
                 (refusing.url(user: "user:sEcReT"), "proxy-refused"),
-                (nobody, "connection-refused"),
+                (unreachable, "connection-refused"),
             ] {
                 let run = try larder.prefetchGuarded(
                     try larder.manifest("https://name.example/a"), ["--proxy", proxy])

@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// `--quiet` for cron: nothing where nothing is wrong, and one line where something is.
+/// `--quiet`, for cron: no output on success, and one line on failure.
 @Suite struct QuietTests {
     private func prefetch(_ larder: CLIFixture, _ manifest: String, _ options: String...) throws
         -> Finished
@@ -21,7 +21,7 @@ import Testing
         #expect(finished.standardError == "larder: \(text)\n", sourceLocation: location)
     }
 
-    @Test func nothingIsWrong() async throws {
+    @Test func quietCommandsPrintNothingOnSuccess() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(3))
             for arguments in [
@@ -37,12 +37,12 @@ import Testing
         }
     }
 
-    @Test func failedEntries() async throws {
+    @Test func failedEntriesPrintOneLine() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(2)
             let missing = larder.origin.url("/missing")
             let manifest = try larder.manifest(urls: [urls[0], missing, urls[1], "ftp://a/"])
-            // What needs no request is settled first.
+            // Entries that need no request fail first.
             let first = "\(manifest): entry 4 App 4: unsupported-scheme: "
             let finished = try prefetch(larder, manifest)
             #expect(finished.status == 2)
@@ -63,8 +63,7 @@ import Testing
         }
     }
 
-    /// That an index was rebuilt is news, and belongs to the same line.
-    @Test func aRebuiltIndex() async throws {
+    @Test func aRebuiltIndexIsReportedOnTheSameLine() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(larder.origin.url("/a"))
             larder.origin.on("/a", Icons.reply(1))
@@ -79,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotWhole() async throws {
+    @Test func damagedObjectsPrintOneLine() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(4)
             #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
@@ -100,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func whatWasRepaired() async throws {
+    @Test func repairedObjectsPrintOneLine() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(2)
             #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
@@ -112,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func anInterruptedPrefetch() async throws {
+    @Test func anInterruptedPrefetchPrintsOneLine() async throws {
         try await withFixture { larder in
             let gate = try Gate()
             larder.origin.onAny { _ in Icons.reply(1).heldBy(gate) }
@@ -126,8 +125,8 @@ import Testing
         }
     }
 
-    /// Twice is the same line, whichever of them it was that ended it.
-    @Test func aRepairInterruptedTwice() async throws {
+    /// Either of the two signals may determine the exit status.
+    @Test func aRepairInterruptedTwicePrintsOneLine() async throws {
         try await withFixture { larder in
             let url = larder.origin.serveIcons(1)[0]
             #expect(try larder.prefetch(try larder.manifest(url)).status == 0)
@@ -149,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func whatStopsARun() async throws {
+    @Test func anUnreadableManifestPrintsOneLine() async throws {
         try await withFixture { larder in
             let manifest = try larder.write("no manifest".utf8, to: "apps.json")
             for arguments in [["prefetch", manifest], ["evict", "--keep", "/nonexistent"]] {

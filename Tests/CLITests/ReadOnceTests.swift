@@ -3,14 +3,14 @@
     import LarderTestSupport
     import Testing
 
-    /// Foreign directories, whose files have many names and many lines in a list. The number of bytes
-    /// that a command reads does not grow with them.
+    /// Imports and exports of directories where a file has many names and many lines in the list. The
+    /// number of bytes that a command reads does not grow with their number.
     @Suite struct ReadOnceTests {
         private static let size = 8 << 20
 
-        /// Runs a command, and returns the number of bytes that it has read from files of any kind.
+        /// Runs a command and returns the number of bytes that it reads from any file.
         private func bytesRead(_ larder: CLIFixture, _ arguments: [String]) throws -> Int {
-            // A shell's counts include those of the processes that it has waited for.
+            // The counts of a shell include its children that have ended.
             let finished = try RunningProcess(
                 "/bin/sh",
                 ["-c", #""$0" "$@" >/dev/null 2>&1; cat /proc/$$/io"#, larder.binary.path]
@@ -26,7 +26,7 @@
                 + #""digest":"sha256:\#(digest)","media_type":"image/png","width":1,"height":1}"#
         }
 
-        /// Makes a file of many names, and a list with these lines.
+        /// Creates a file with `count` names, and a list with these lines.
         private func makeFiles(
             _ count: Int, _ larder: CLIFixture, lines: [String]
         ) throws -> String {
@@ -42,7 +42,7 @@
             return icons
         }
 
-        @Test func anImportReadsAFileOnceForAllNamesAndLines() async throws {
+        @Test func anImportReadsAFileOnceForAllItsNamesAndLines() async throws {
             try await withFixture { larder in
                 let urls = (0..<3).map { "https://a.example/\($0).png" }
                 let lines = urls.flatMap { url in
@@ -55,7 +55,7 @@
             }
         }
 
-        @Test func anImportAdoptsAFileOfManyNamesOnce() async throws {
+        @Test func anImportAdoptsAFileWithManyNamesOnce() async throws {
             try await withFixture { larder in
                 let folder = "icons/com.github.kean.Nuke.DataCache"
                 try FileManager.default.createDirectory(
@@ -81,7 +81,7 @@
         }
 
         @Test(arguments: [[], ["--prune"]])
-        func anExportReadsAFileOnceForAllLines(_ options: [String]) async throws {
+        func anExportReadsAFileOnceForAllItsLines(_ options: [String]) async throws {
             try await withFixture { larder in
                 let manifest = try larder.manifest(urls: larder.origin.serveIcons(1))
                 #expect(try larder.prefetch(manifest).status == 0)
@@ -94,8 +94,8 @@
             }
         }
 
-        /// Of the names that the export itself would give.
-        @Test func anExportReadsAFileOnceForAllPlaces() async throws {
+        /// The first export creates the names, and the second one finds them.
+        @Test func anExportReadsAFileOnceForAllItsNames() async throws {
             try await withFixture { larder in
                 let image = IconPainter.largeBMP(seed: 1, bytes: Self.size)
                 let urls = (0..<10).map { number in
@@ -113,8 +113,7 @@
             }
         }
 
-        /// The list itself may be a sparse file.
-        @Test func aSparseListIsNotReadToItsEnd() async throws {
+        @Test func aSparseListIsNotReadToTheEnd() async throws {
             try await withFixture { larder in
                 let icons = try makeFiles(1, larder, lines: [])
                 #expect(truncate("\(icons)/index.json", 1 << 30) == 0)

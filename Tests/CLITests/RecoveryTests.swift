@@ -3,9 +3,9 @@ import GRDB
 import LarderTestSupport
 import Testing
 
-/// An index that is damaged or gone, as a user meets it.
+/// Recovery of a damaged or missing index through the command line.
 @Suite struct RecoveryTests {
-    @Test func aPrefetchRebuildsADamagedIndexAndAsksForNothing() async throws {
+    @Test func prefetchRebuildsADamagedIndexWithoutDownloads() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(5)
             let manifest = try larder.manifest(urls: urls)
@@ -22,13 +22,13 @@ import Testing
             #expect(run.finished.standardError.contains("index rebuilt: 5 objects, 5 URLs"))
             #expect(run.finished.standardError.contains("index.damaged-"))
             #expect(try larder.verify() == 0)
-            // Once is enough.
+            // The next run does not rebuild it again.
             #expect(try !larder.prefetch(manifest).finished.standardError.contains("rebuilt"))
         }
     }
 
-    /// Nothing shows it when the index is opened; the same run mends it and goes on.
-    @Test func damageThatOnlyThePlanMeetsCostsNoRun() async throws {
+    /// Opening the index does not read the damaged page.
+    @Test func damageFoundDuringPlanningIsRepairedInTheSameRun() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(5))
             #expect(try larder.prefetch(manifest).summary.fetched == 5)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func aLostIndexComesBack() async throws {
+    @Test func reindexRestoresAMissingIndex() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(5))
             #expect(try larder.prefetch(manifest).summary.fetched == 5)
@@ -67,8 +67,7 @@ import Testing
         }
     }
 
-    /// Neither a rebuild that somebody asks for nor that of a prefetch forgets URLs of damaged
-    /// objects: a repair without the manifest fetches them.
+    /// A repair without the manifest can then download these objects.
     @Test(arguments: [true, false]) func aRebuildKeepsURLsOfDamagedObjects(
         isByPrefetch: Bool
     ) async throws {
@@ -94,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func reindexingBesideARunningPrefetchIsRefused() async throws {
+    @Test func reindexIsRefusedDuringAPrefetch() async throws {
         try await withFixture { larder in
             let gate = try Gate()
             larder.origin.on("/a", Icons.reply(1).heldBy(gate))

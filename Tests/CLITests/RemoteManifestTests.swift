@@ -1,9 +1,9 @@
 import LarderTestSupport
 import Testing
 
-/// Manifests that are on the network themselves.
+/// Manifests at a URL.
 @Suite struct RemoteManifestTests {
-    @Test func relativeIconsAreWhereTheManifestIs() async throws {
+    @Test func relativeIconsResolveAgainstTheManifestURL() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             origin.on("/lists/apps.json", .ok(#"[{"icon": "a.svg"}, {"icon": "/b.svg"}]"#))
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func oneThatCannotBeHadIsAMissingInput() async throws {
+    @Test func aRemoteManifestThatIsMissingOrTooLongIsRefused() async throws {
         try await withFixture { larder in
             larder.origin.on("/long", .ok(String(repeating: " ", count: 2000)))
             let gone = try larder.run(
@@ -31,8 +31,7 @@ import Testing
         }
     }
 
-    /// What it names is held to the same rules as anybody's entries.
-    @Test func itsEntriesMayNotNameFilesOrPrivateAddresses() async throws {
+    @Test func aRemoteManifestMayNotNameFilesOrPrivateAddresses() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             origin.on(
@@ -51,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func credentialsInItsURLAreUsedAndNotShown() async throws {
+    @Test func credentialsInAManifestURLAreUsedButNotShown() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             origin.on("/apps.json") { request in
@@ -68,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func nothingIsSaidToWhereItIsRedirected() async throws {
+    @Test func aRedirectToAnotherHostGetsNoHeadersOrCredentials() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             origin.on("/apps.json", .redirect(to: origin.url("/other.json", host: "localhost")))

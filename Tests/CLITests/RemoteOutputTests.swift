@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// `docs/output.md` against what is printed of a remote.
+/// `docs/output.md`, compared with the output of commands that use a remote.
 @Suite(
     .timeLimit(.minutes(5)),
     .enabled(if: RcloneServer.missing == nil, "\(RcloneServer.missing ?? "")"))
@@ -11,7 +11,7 @@ struct RemoteOutputTests {
 
     init() throws { document = try OutputDocument() }
 
-    @Test func keysAndWords() async throws {
+    @Test func remoteOutputIsDocumented() async throws {
         let server = try await S3ServerKind.rclone.shared()
         let proxy = try MisbehavingProxy(to: server.endpoint)
         let bucket = try await server.makeBucket()
@@ -34,7 +34,7 @@ struct RemoteOutputTests {
 
             var runs = [try json(prefetch, in: "first")]
             proxy.misbehave { request, forward in
-                // Objects, not references.
+                // Damages objects, but not references.
                 request.method == "GET" && request.target.contains("/objects/")
                     ? forward(request).flipped(at: 3) : forward(request)
             }

@@ -2,30 +2,30 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// `remote push` of a whole cache reads a list that larder makes itself.
+/// `remote push` with invalid options or without a cache.
 @Suite struct RemotePushTests {
-    private static let nowhere = [
+    private static let remote = [
         "--remote", "s3://none", "--remote-endpoint", "http://127.0.0.1:9", "--remote-unsigned",
     ]
 
     @Test(arguments: [["--icon-key", "foo"], ["--entries", "a.b"], ["--max-entries", "1"]])
-    func optionsForManifestsNeedOne(_ options: [String]) async throws {
+    func manifestOptionsRequireAManifest(_ options: [String]) async throws {
         try await withFixture { larder in
-            let finished = try larder.run(arguments: ["remote", "push"] + options + Self.nowhere)
+            let finished = try larder.run(arguments: ["remote", "push"] + options + Self.remote)
             #expect(finished.status == 64)
             #expect(finished.standardError.contains("require --manifest"))
         }
     }
 
-    @Test func aCacheThatIsNotThereIsAMissingInput() async throws {
+    @Test func pushingAMissingCacheExitsWith66() async throws {
         try await withFixture { larder in
-            let finished = try larder.run(arguments: ["remote", "push"] + Self.nowhere)
+            let finished = try larder.run(arguments: ["remote", "push"] + Self.remote)
             #expect(finished.status == 66)
         }
     }
 
     @Test(arguments: ["127.0.0.1:9000", "ftp://h/", "http://u:p@h/", "http://h/?a"])
-    func anEndpointIsAnAbsoluteURL(_ endpoint: String) async throws {
+    func anInvalidEndpointIsRefused(_ endpoint: String) async throws {
         try await withFixture { larder in
             let finished = try larder.run(
                 "remote", "push", "--remote", "s3://none", "--remote-endpoint", endpoint,

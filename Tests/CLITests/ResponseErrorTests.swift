@@ -1,13 +1,13 @@
 import LarderTestSupport
 import Testing
 
-/// Responses that are no icons, between two that are: those are stored, and nothing else.
+/// Failed and invalid responses between two good ones. Only the two good icons are stored.
 @Suite struct ResponseErrorTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let reply: Reply
         let code: String
-        /// What the message says; nil where its words are libcurl's, and those of its version.
+        /// A part of the message, or nil if the text depends on the version of libcurl.
         let reason: String?
 
         init(_ name: String, _ reply: Reply, _ code: String, _ reason: String? = nil) {
@@ -31,29 +31,31 @@ import Testing
             "a body shorter than its Content-Length",
             .ok(Icons.png).announcing(length: Icons.png.count + 10), "body-truncated"),
         Case(
-            "a chunked body without its end", .ok(Icons.png).chunked([100]).cut(after: 100),
+            "a chunked body without an end", .ok(Icons.png).chunked([100]).cut(after: 100),
             "body-truncated"),
         Case(
-            "10 GB announced", .ok(Icons.png).announcing(length: 10_000_000_000), "too-large",
+            "a Content-Length of 10 GB", .ok(Icons.png).announcing(length: 10_000_000_000),
+            "too-large",
             "10000000000"),
         Case("a redirect loop", .redirect(to: "/bad"), "too-many-redirects", "10 redirects"),
         Case(
             "a redirect to file:", .redirect(to: "file:///etc/passwd"), "redirect-refused",
             "the scheme file"),
         Case(
-            "a redirect to nowhere", .status(302), "redirect-refused", "without a Location"),
+            "a redirect without a Location", .status(302), "redirect-refused", "without a Location"),
         Case("a missing file", .status(404), "http-404", "status 404"),
         Case("no content", .status(204), "http-204", "status 204"),
-        Case("a 304 that was not asked for", .notModified, "http-304", "status 304"),
+        Case("an unsolicited 304", .notModified, "http-304", "status 304"),
         Case("a server that is down", .status(503), "http-503", "status 503"),
-        Case("what is not HTTP", .raw("220 ftp.example ready\r\n"), "malformed-response"),
-        Case("a connection that is reset", .ok(Icons.png).reset(after: 100), "connection-lost"),
         Case(
-            "a huge head", .ok(Icons.png).hugeHeaders(count: 90, bytes: 1000),
+            "a response that is not HTTP", .raw("220 ftp.example ready\r\n"), "malformed-response"),
+        Case("a connection reset", .ok(Icons.png).reset(after: 100), "connection-lost"),
+        Case(
+            "a huge header", .ok(Icons.png).hugeHeaders(count: 90, bytes: 1000),
             "headers-too-large", "too long"),
     ]
 
-    @Test(arguments: cases) func oneFailsAndTheOthersGoOn(_ bad: Case) async throws {
+    @Test(arguments: cases) func aBadResponseFailsOnlyItsEntry(_ bad: Case) async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(2)
             let url = larder.origin.url("/bad")
@@ -81,8 +83,7 @@ import Testing
         }
     }
 
-    /// The first of redirects that come back is asked for no more than eleven times.
-    @Test func aRedirectLoopEnds() async throws {
+    @Test func aRedirectLoopEndsAfterTenRedirects() async throws {
         try await withFixture { larder in
             larder.origin.on("/a", .redirect(to: "/b", status: 301))
             larder.origin.on("/b", .redirect(to: "/a", status: 307))
@@ -94,18 +95,18 @@ import Testing
     @Test func redirectsAreFollowed() async throws {
         try await withFixture { larder in
             let url = larder.origin.url("/old")
-            let there = try Origin(replies: ["/new": Icons.reply(5)])
-            larder.origin.on("/old", .redirect(to: there.url("/new"), status: 308))
+            let target = try Origin(replies: ["/new": Icons.reply(5)])
+            larder.origin.on("/old", .redirect(to: target.url("/new"), status: 308))
             let run = try larder.prefetch(try larder.manifest(url))
             #expect(run.outcomes == ["fetched"])
             #expect(try run.line(1).attempts == 1)
             #expect(try larder.cat(url) == Icons.icon(5))
-            // It is known by the URL that the manifest names.
-            #expect(try larder.cat(there.url("/new")) == nil)
+            // The icon is stored under the URL in the manifest.
+            #expect(try larder.cat(target.url("/new")) == nil)
         }
     }
 
-    @Test func anyContentIsStoredWhereItIsAskedFor() async throws {
+    @Test func anyContentStoresABodyThatIsNotAnImage() async throws {
         try await withFixture { larder in
             let url = larder.origin.url("/page")
             let page = "<!DOCTYPE html><html></html>"
@@ -115,7 +116,7 @@ import Testing
             #expect(run.outcomes == ["fetched"])
             #expect(try run.line(1).mediaType == nil)
             #expect(try larder.cat(url) == Array(page.utf8))
-            // It is no icon for a run that wants icons.
+            // Without the option, the stored page is not accepted as an icon.
             #expect(try larder.prefetch(manifest).outcomes == ["failed"])
         }
     }

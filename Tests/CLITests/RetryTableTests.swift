@@ -4,10 +4,10 @@ import LarderTestSupport
 import LarderTestTLS
 import Testing
 
-/// Failures are retried as the tables in `docs/network.md` say.
+/// The retries in `docs/retries.md`, observed at an origin.
 @Suite struct RetryTableTests {
-    /// One failure of each kind that can be brought about, and how often it is tried.
-    @Test func observedTransfers() async throws {
+    /// Causes each failure that a test can cause, except timeouts.
+    @Test func failedTransfersAreRetriedAsDocumented() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             origin.on("/truncated", .ok(Icons.png).cut(after: 10))
@@ -15,11 +15,11 @@ import Testing
             origin.on("/head", .ok("").hugeHeaders(count: 100, bytes: 1000))
             origin.on("/garbage", .raw("SSH-2.0-OpenSSH_9.2\r\n"))
             origin.on("/lost", .ok(Icons.png).reset(after: 0))
-            // Whatever it is asked, it answers in plain HTTP.
+            // Answers a TLS handshake with plain HTTP.
             let plain = try EndlessServer().url.replacing("http:", with: "https:")
-            let hasty = try EndlessServer(leaving: 3).url.replacing("http:", with: "https:")
+            let closing = try EndlessServer(leaving: 3).url.replacing("http:", with: "https:")
             let distrusted = try TLSFront(originPort: origin.port, certificate: .selfSigned)
-            try observe(
+            try expectAttempts(
                 [
                     (.nameNotResolved, "http://larder.invalid/a", nil),
                     (.connectionRefused, "http://127.0.0.1:\(try Origin.refusedPort())/a", nil),
@@ -30,34 +30,34 @@ import Testing
                     (.headersTooLarge, origin.url("/head"), "/head"),
                     (.malformedResponse, origin.url("/garbage"), "/garbage"),
                     (.connectionLost, origin.url("/lost"), "/lost"),
-                    // In the middle of the handshake.
-                    (.connectionLost, hasty, nil),
+                    // The server closes the connection during the handshake.
+                    (.connectionLost, closing, nil),
                 ], by: larder, options: ["--max-object-size", "100kB"])
         }
     }
 
-    /// Apart from the others: on a starved machine their limits would end those first.
-    @Test func observedTimeouts() async throws {
+    /// In a separate test, because on a busy machine the short limits would end other transfers.
+    @Test func timeoutsAreRetriedAsDocumented() async throws {
         try await withFixture { larder in
             let hole = try BlackHole()
-            try observe(
+            try expectAttempts(
                 [(.connectTimeout, "http://127.0.0.1:\(hole.port)/a", nil)],
                 by: larder, options: ["--connect-timeout", "1s"])
             let origin = larder.origin
             origin.on("/stalled", .ok(Icons.png).stalling(after: 10))
-            try observe(
+            try expectAttempts(
                 [(.stalled, origin.url("/stalled"), "/stalled")],
                 by: larder, options: ["--stall-timeout", "1s"])
-            // Never silent for long, and never at an end.
+            // Sends without a pause, but too slowly to finish in time.
             origin.on(
                 "/timeout", .ok([UInt8](repeating: 0, count: 50_000)).trickled(50, every: 0.01))
-            try observe(
+            try expectAttempts(
                 [(.timeout, origin.url("/timeout"), "/timeout")],
                 by: larder, options: ["--timeout", "3s"])
         }
     }
 
-    private func observe(
+    private func expectAttempts(
         _ cases: [(code: TransferError.Code, url: String, path: String?)],
         by larder: CLIFixture, options: [String]
     ) throws {
