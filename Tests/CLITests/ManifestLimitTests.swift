@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    /// By itself libxml2 keeps each of them until the end, which took 800 MB here.
+    /// By itself libxml2 keeps them all until the end of the file, 800 MB here.
     @Test(.isLong) func xmlCommentsAndInstructionsTakeNoMemory() async throws {
         try await withFixture { larder in
             let noise = String(repeating: "<!--c--><?p d?>", count: 500_000)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    /// By itself libxml2 keeps about 60 of them, which took 200 MB here. Only their entries fail.
+    /// By itself libxml2 keeps about 60 long texts, 200 MB here. Only the entries with them fail.
     @Test(.isLong) func longTextsTakeNoMemory() async throws {
         try await withFixture { larder in
             let url = larder.origin.serveIcons(1)[0]

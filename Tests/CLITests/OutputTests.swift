@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    /// Foundation ends the process if it is asked for the parent directory of such a path.
+    /// Foundation crashes when asked for the parent directory of such a path.
     @Test(arguments: ["b", "é"]) func anOutputFileMayHaveAOneCharacterName(_ name: String)
         async throws
     {

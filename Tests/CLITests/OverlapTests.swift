@@ -119,8 +119,8 @@ import Testing
                 #expect(finished.status == 75, "\(arguments): \(finished)")
             }
             // `--wait 0` does not wait.
-            let hasty = try larder.run("verify", "--wait", "0")
-            #expect(hasty.status == 75, "\(hasty)")
+            let immediate = try larder.run("verify", "--wait", "0")
+            #expect(immediate.status == 75, "\(immediate)")
             // Commands that only read never wait.
             for arguments in [["status"], ["list"], ["pin"], ["plan", manifest]] {
                 let finished = try larder.binary.run(arguments + ["--cache", larder.cache])

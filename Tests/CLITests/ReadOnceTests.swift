@@ -3,8 +3,8 @@
     import LarderTestSupport
     import Testing
 
-    /// Imports and exports of directories where a file has many names and many lines in the list. The
-    /// number of bytes that a command reads does not grow with their number.
+    /// Imports and exports of directories in which a file has many names, and many lines in the
+    /// list. A command reads the file only once.
     @Suite struct ReadOnceTests {
         private static let size = 8 << 20
 

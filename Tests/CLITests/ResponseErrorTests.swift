@@ -42,7 +42,8 @@ import Testing
             "a redirect to file:", .redirect(to: "file:///etc/passwd"), "redirect-refused",
             "the scheme file"),
         Case(
-            "a redirect without a Location", .status(302), "redirect-refused", "without a Location"),
+            "a redirect without a Location", .status(302), "redirect-refused",
+            "without a Location"),
         Case("a missing file", .status(404), "http-404", "status 404"),
         Case("no content", .status(204), "http-204", "status 204"),
         Case("an unsolicited 304", .notModified, "http-304", "status 304"),

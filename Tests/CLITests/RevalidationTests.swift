@@ -1,7 +1,7 @@
 import LarderTestSupport
 import Testing
 
-/// Stale entries: their origin is asked whether they changed.
+/// Conditional requests for stale entries.
 @Suite struct RevalidationTests {
     @Test func anUnchangedEntryIsRevalidated() async throws {
         try await withFixture { larder in
@@ -15,7 +15,7 @@ import Testing
             }
             let manifest = try larder.manifest(url)
             _ = try larder.prefetch(manifest)
-            // Twice: what the 304 did not repeat must not be lost.
+            // Twice, because a 304 without validators must not erase the stored ones.
             for attempt in 2...3 {
                 #expect(try larder.run("plan", manifest).standardOutput.hasPrefix("stale "))
                 let run = try larder.prefetch(manifest)
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func a304ThatSaysSoMakesItFreshAgain() async throws {
+    @Test func a304WithAMaxAgeMakesAnEntryFreshAgain() async throws {
         try await withFixture { larder in
             larder.origin.on("/a") { request in
                 request.header("If-None-Match") == nil
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func theUserSaysWhatIsAskedFor() async throws {
+    @Test func theRevalidateOptionSelectsTheEntriesToCheck() async throws {
         try await withFixture { larder in
             larder.origin.on("/a") { request in
                 (request.header("If-None-Match") == nil ? Icons.reply(1) : .notModified)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func whatMayNotBeStoredIsNotUnlessTold() async throws {
+    @Test func noStoreIsRespectedWithoutTheStoreAnywayOption() async throws {
         try await withFixture { larder in
             let url = larder.origin.url("/a")
             larder.origin.on("/a", Icons.reply(1).header("Cache-Control", "no-store"))
@@ -104,8 +104,7 @@ import Testing
         }
     }
 
-    /// An answer that fails leaves what was there.
-    @Test func aFailedRevalidationLosesNothing() async throws {
+    @Test func aFailedRevalidationKeepsTheStoredIcon() async throws {
         try await withFixture { larder in
             let url = larder.origin.url("/a")
             larder.origin.on("/a", Icons.reply(1).header("Cache-Control", "max-age=0"))

@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// The record that each run leaves, and who leaves none.
+/// The records in `runs/`, and the runs that leave no record.
 @Suite struct RunRecordTests {
     private struct Run: Decodable, Equatable {
         let command: String
@@ -27,7 +27,7 @@ import Testing
         try Data(contentsOf: URL(fileURLWithPath: "\(larder.cache)/runs/\(command).json"))
     }
 
-    @Test func everyCommandLeavesOne() async throws {
+    @Test func everyCommandLeavesARunRecord() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
             let manifest = try larder.manifest(urls: urls + [larder.origin.url("/missing")])
@@ -46,7 +46,7 @@ import Testing
                     "prefetch": 2, "verify": 2, "evict": 0, "reindex": 0,
                 ])
             for run in runs.values {
-                // Whole seconds in the file.
+                // The file stores whole seconds.
                 #expect(run.started >= before - 1 && run.ended >= run.started)
                 #expect(run.ended <= Date().timeIntervalSince1970 && run.seconds < 60)
             }
@@ -56,7 +56,7 @@ import Testing
             #expect(verify["objects"] == 3 && verify["whole"] == 2 && verify["damaged"] == 1)
             #expect(try #require(runs["evict"]).counts["evicted_objects"] == 2)
             #expect(try #require(runs["reindex"]).counts["objects"] == 1)
-            // It is no foreign file, and leaves nothing behind.
+            // A record is not a foreign file, and writing it leaves no temporary file.
             #expect(try larder.verify() == 0)
             #expect(try larder.temporaries().isEmpty)
             let text = try larder.run("status").standardOutput
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func whoDidNotRunLeavesNone() async throws {
+    @Test func commandsThatDidNotRunLeaveNoRecord() async throws {
         try await withFixture { larder in
             for (command, status) in [("verify", 66), ("evict", 0)] {
                 #expect(try larder.run(command).status == status)
@@ -86,7 +86,7 @@ import Testing
             close(root)
             #expect(try record("prefetch", larder) == before)
             #expect(try runs(larder).keys.sorted() == ["prefetch"])
-            // A directory that is no cache does not become one.
+            // A directory that is not a cache does not become one.
             let other = larder.directory.path("other")
             mkdir(other, 0o755)
             #expect(try larder.binary.run(["verify", "--cache", other]).status == 0)
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func stoppedAndInterruptedRunsLeaveOne() async throws {
+    @Test func failedAndInterruptedRunsLeaveARecord() async throws {
         try await withFixture { larder in
             let broken = try larder.write("no manifest".utf8, to: "broken.json")
             #expect(try larder.run("prefetch", broken).status == 65)
@@ -114,8 +114,7 @@ import Testing
         }
     }
 
-    /// It is told to nobody, and changes no status.
-    @Test func recordsThatCannotBeWrittenOrRead() async throws {
+    @Test func unreadableAndUnwritableRecordsAreIgnored() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(2))
             #expect(try larder.prefetch(manifest).status == 0)

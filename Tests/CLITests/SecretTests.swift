@@ -2,13 +2,12 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// A secret leaves no trace: not in the cache directory, the report or an output, however a run
-/// ends.
+/// Secrets in URLs and header fields, which no report or output may reveal. Credentials must not be
+/// in the cache directory, either.
 @Suite struct SecretTests {
     private let search = SecretSearch("sEcReT", "ToKeNvAlUe")
 
-    /// That the search finds what it is to find.
-    @Test func theSearchFinds() {
+    @Test func theSearchFindsPlainAndBase64Secrets() {
         for text in [
             "xsEcReTx", "\u{0}sEcReT", "dXNlcjpzRWNSZVQ=",
             Data("a:sEcReT".utf8).base64EncodedString(),
@@ -22,12 +21,12 @@ import Testing
 
     private static let options = ["--header", "X-Token: ToKeNvAlUe"]
 
-    /// The URL with a password, and what may be done to it.
+    /// Adds a user name and a password to a URL.
     private static func secret(_ url: String) -> String {
         url.replacing("//", with: "//user:sEcReT@")
     }
 
-    @Test func ofSuccessAndFailure() async throws {
+    @Test func successfulAndFailedTransfersRevealNoSecrets() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             origin.onAny { request in
@@ -73,7 +72,7 @@ import Testing
             }
             try search.expectNothing(inFilesBeneath: larder.cache)
 
-            // What was stored under its URL or key is found, with and without the password.
+            // Icons are found under their URL or key, with and without the password.
             for (path, space) in [("/a", ""), ("/keyed", "key:")] {
                 let url = origin.url(path)
                 #expect(try larder.cat(space + url) == Icons.icon(1))
@@ -84,10 +83,10 @@ import Testing
         }
     }
 
-    /// What a query's names call a secret is shown nowhere, and nothing of the query where the URL
-    /// is signed or rotates, as one with a key of its own is. It is sent, and kept in the index
-    /// alone.
-    @Test func ofQueries() async throws {
+    /// Query values whose names say that they are secret are masked. If an entry has a `key`, its
+    /// whole query is masked, because such URLs are signed or rotate. The real values are sent, and
+    /// only the index stores them.
+    @Test func secretsInQueriesAreNotRevealed() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             origin.onAny { request in
@@ -134,7 +133,7 @@ import Testing
                 #expect(finished.status != 64, "\(finished)")
                 search.expectNothing(in: finished)
             }
-            // What cannot be fetched again is named.
+            // A failed repair names the URL with its secret masked.
             for option in ["--json", "--quiet"] {
                 _ = try larder.prefetch(manifest, options: ["--attempts", "1", "--force"])
                 try larder.overwrite(try larder.objectPath(named), with: [0])
@@ -148,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func ofAListThatIsNoManifest() async throws {
+    @Test func aRefusedListRevealsNoSecrets() async throws {
         try await withFixture { larder in
             let list = try larder.write("Icon: http://user:sEcReT@h/a.png\n".utf8, to: "list")
             let finished = try larder.run("prefetch", list)
@@ -158,8 +157,8 @@ import Testing
         }
     }
 
-    /// The plan is in `tmp/` still; and what it holds can be used by the run that made it alone.
-    @Test func ofAKilledRun() async throws {
+    /// The run leaves its plan in `tmp/`. The credentials in it are sealed with a key of that run.
+    @Test func aKilledRunRevealsNoSecrets() async throws {
         try await withFixture { larder in
             let gate = try Gate()
             larder.origin.onAny { request in
@@ -187,8 +186,8 @@ import Testing
         }
     }
 
-    /// The first credentials that are named count, and only for their own URL.
-    @Test func oneResourceIsAskedForOnce() async throws {
+    /// Credentials are used only for the URL that contains them.
+    @Test func aResourceIsRequestedOnceWithTheFirstCredentials() async throws {
         try await withFixture { larder in
             let (origin, other) = (larder.origin, try Origin())
             for origin in [origin, other] { origin.onAny { _ in Icons.reply(1) } }

@@ -2,11 +2,11 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Several workers, each with its shard of the same manifest.
+/// Several workers that each prefetch a shard of the same manifest.
 @Suite(.timeLimit(.minutes(30))) struct ShardTests {
     private static let hot = "cdn.example.com"
 
-    /// Every name leads to the loopback origin.
+    /// Returns options that connect every host name to the loopback origin.
     private func options(_ larder: CLIFixture) -> [String] {
         ["--connect-to", "::127.0.0.1:\(larder.origin.port)"]
     }
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    private func fleet(
+    private func runWorkers(
         _ larder: CLIFixture, _ manifest: String, of count: Int, _ options: [String] = []
     ) throws -> [PrefetchRun] {
         try start(larder, manifest, (0..<count).map { "\($0)/\(count)" }, options).map {
@@ -31,8 +31,8 @@ import Testing
         }
     }
 
-    /// Three workers fetch each icon once, and five then find all of them.
-    @Test func aFleetFetchesEveryIconOnce() async throws {
+    /// Five other workers then find every icon in the cache.
+    @Test func workersFetchEveryIconOnce() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             origin.onAny { request in
@@ -46,7 +46,7 @@ import Testing
             let manifest = try larder.manifest(
                 urls.map { ["icon": $0] } + [["name": "None"], ["icon": "file:///"]])
             let options = ["--split-host", "\(Self.hot)=6"]
-            let three = try fleet(larder, manifest, of: 3, options)
+            let three = try runWorkers(larder, manifest, of: 3, options)
             #expect(three.map(\.status).sorted() == [0, 0, 2], "\(three.map(\.finished))")
             #expect(three.map(\.summary.fetched).reduce(0, +) == 120)
             #expect(three.map(\.summary.entries).reduce(0, +) == 122)
@@ -54,9 +54,9 @@ import Testing
             #expect(three.allSatisfy { $0.summary.fetched > 10 })
             #expect(three.map(\.summary.skipped) == [1, 0, 0])
             #expect(three.map(\.summary.failed) == [1, 0, 0])
-            let asked = origin.requests.map { "http://\($0.host)\($0.target)" }
-            #expect(asked.sorted() == urls.sorted())
-            // Each host but one is asked by one worker.
+            let requested = origin.requests.map { "http://\($0.host)\($0.target)" }
+            #expect(requested.sorted() == urls.sorted())
+            // Only one worker makes requests to each of the other hosts.
             for host in 0..<20 {
                 let workers = three.filter { run in
                     run.lines.contains { $0.url?.contains("//h\(host).example/") ?? false }
@@ -64,14 +64,14 @@ import Testing
                 #expect(workers.count == 1)
             }
             origin.resetLog()
-            let five = try fleet(larder, manifest, of: 5, options)
+            let five = try runWorkers(larder, manifest, of: 5, options)
             #expect(five.map(\.summary.cached).reduce(0, +) == 120)
             #expect(origin.count() == 0)
             #expect(try larder.verify() == 0)
         }
     }
 
-    /// What one run may have under way at a host is what all workers have together.
+    /// All workers together keep to the limit of a single run.
     @Test func workersShareTheLimitOfASplitHost() async throws {
         try await withFixture { larder in
             let origin = larder.origin
@@ -87,7 +87,7 @@ import Testing
             let workers = try start(
                 larder, manifest, ["0/3", "1/3", "2/3"],
                 ["--split-host", "\(Self.hot)=6", "--max-per-host", "7"])
-            // The others' turn comes when no more may be asked of the split host.
+            // The other hosts get requests once the split host has no free slot.
             try await origin.waitForRequests(6 + others.count)
             #expect(origin.requests.count { $0.host == Self.hot } == 6)
             gate.open()
@@ -99,14 +99,14 @@ import Testing
         }
     }
 
-    /// A redirect leads a worker that has no piece of the host there all the same.
-    @Test func aRedirectIsFollowedToASplitHost() async throws {
+    /// Workers that own no part of the split host follow such a redirect, too.
+    @Test func aRedirectToASplitHostIsFollowed() async throws {
         try await withFixture { larder in
             larder.origin.onAny { request in
                 request.host == Self.hot
                     ? Icons.reply(1) : .redirect(to: "http://\(Self.hot)/elsewhere")
             }
-            // The part 71 is worker 7's of 8; cdn.example.com has the parts 208 and 209.
+            // example.com is part 71, owned by worker 7 of 8. cdn.example.com is parts 208 and 209.
             let manifest = try larder.manifest("http://example.com/1")
             let run = try larder.prefetch(
                 manifest,
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func theSummaryTellsWhatIsLeftToOthers() async throws {
+    @Test func theSummaryCountsIconsOfOtherShards() async throws {
         try await withFixture { larder in
             larder.origin.onAny { _ in Icons.reply(1) }
             let manifest = try larder.manifest(
@@ -135,8 +135,8 @@ import Testing
         }
     }
 
-    /// Also by a worker that owns none of the icons of a host that is there.
-    @Test func aSplitHostWithoutAnIconIsTold() async throws {
+    /// Worker 7 owns no icon of cdn.example.com, but must not report that host.
+    @Test func everyWorkerReportsASplitHostWithoutIcons() async throws {
         try await withFixture { larder in
             larder.origin.onAny { _ in Icons.reply(1) }
             let manifest = try larder.manifest("http://cdn.example.com./1", "http://example.com/1")
@@ -163,7 +163,7 @@ import Testing
 
     // MARK: Schedulers
 
-    private static let none = [
+    private static let noScheduler = [
         "JOB_COMPLETION_INDEX": "", "SLURM_ARRAY_TASK_ID": "", "PARALLEL_SEQ": "",
     ]
 
@@ -183,7 +183,7 @@ import Testing
         let manifest = try larder.manifest(urls: (0..<40).map { "https://h\($0).example/" })
         return try larder.run(
             arguments: ["plan", manifest, "--json"] + (shard.map { ["--shard", $0] } ?? []),
-            environment: Self.none.merging(environment) { $1 })
+            environment: Self.noScheduler.merging(environment) { $1 })
     }
 
     @Test(arguments: [
@@ -196,7 +196,7 @@ import Testing
         ("auto/3", ["PARALLEL_SEQ": "1"], "0/3"), ("auto/3", ["PARALLEL_SEQ": "3"], "2/3"),
         ("1/3", ["PARALLEL_SEQ": "1", "JOB_COMPLETION_INDEX": "x"], "1/3"),
     ])
-    func aSchedulerNamesTheShard(
+    func theVariablesOfASchedulerSelectTheShard(
         _ shard: String, _ environment: [String: String], _ expected: String
     ) async throws {
         try await withFixture { larder in
@@ -207,11 +207,10 @@ import Testing
         }
     }
 
-    /// A variable alone shards nothing.
-    @Test func nobodyIsAWorkerUnasked() async throws {
+    @Test func theVariablesOfASchedulerAreIgnoredWithoutTheOption() async throws {
         try await withFixture { larder in
             let whole = try plan(larder, nil)
-            for variable in Self.none.keys {
+            for variable in Self.noScheduler.keys {
                 let run = try plan(larder, nil, [variable: "1"])
                 #expect(run.standardOutput == whole.standardOutput)
             }
@@ -242,14 +241,14 @@ import Testing
             "SLURM_ARRAY_TASK_COUNT must be a whole number from 0"
         ),
         ("auto", ["SLURM_ARRAY_TASK_ID": "x5"], "SLURM_ARRAY_TASK_ID must be a whole number"),
-        // One task of five, submitted again, would be taken for the first.
+        // If one task of five is submitted again, it looks like the first task of one.
         ("auto/5", slurm(3, from: 3, to: 3, step: 0, count: 1), "has 1 task."),
         // --array=0,1,5
         ("auto", slurm(1, from: 0, to: 5, step: 1, count: 3), "without gaps"),
         ("auto", slurm(4, from: 1, to: 7, step: 2, count: 4), "without gaps"),
         ("auto", slurm(1, from: 0, to: 299, step: 1, count: 300), "at most 256"),
     ])
-    func whatNamesNoShardIsWrongUsage(
+    func invalidVariablesOfASchedulerAreWrongUsage(
         _ shard: String, _ environment: [String: String], _ hint: String
     ) async throws {
         try await withFixture { larder in

@@ -1,9 +1,9 @@
 import LarderTestSupport
 import Testing
 
-/// `--max-object-size`, enforced while receiving.
+/// `--max-object-size`, which is enforced while a body arrives.
 @Suite struct SizeLimitTests {
-    @Test func theLimitItselfIsAllowed() async throws {
+    @Test func anObjectOfExactlyTheLimitIsAllowed() async throws {
         try await withFixture { larder in
             let bytes = [UInt8](repeating: 7, count: 100_000)
             larder.origin.on("/whole", .ok(bytes))
@@ -18,8 +18,8 @@ import Testing
         }
     }
 
-    /// What counts is what it takes decoded: 5 MB come as 40 kB.
-    @Test func aCompressedBodyIsBoundedAfterDecoding() async throws {
+    /// 5 MB are sent as 40 kB.
+    @Test func theLimitAppliesToTheDecodedSize() async throws {
         try await withFixture { larder in
             let bomb = Reply.deflated([UInt8](repeating: 0, count: 5_000_000))
             #expect(bomb.bodyLength < 100_000)
@@ -33,8 +33,8 @@ import Testing
         }
     }
 
-    /// The default of 16 MiB, and a body that announces nothing and never ends.
-    @Test func aBodyThatNeverEndsIsCutOff() async throws {
+    /// The limit is the default of 16 MiB, and the response has no Content-Length.
+    @Test func anEndlessBodyIsCutOff() async throws {
         try await withFixture { larder in
             let endless = try EndlessServer()
             let urls = larder.origin.serveIcons(1)
@@ -45,7 +45,7 @@ import Testing
             #expect(try run.line(1).attempts == 1)
             let sent = endless.waitForEnd()
             #expect(sent > 15 << 20)
-            // Beyond the limit lies what both ends' sockets may hold.
+            // The sockets of both ends may hold bytes beyond the limit.
             #expect(sent < 64 << 20)
             #expect(run.summary.receivedBytes <= 17 << 20)
             #expect(try larder.status().objects == 1)

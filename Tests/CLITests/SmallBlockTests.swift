@@ -2,11 +2,11 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Disks whose blocks are smaller than a page of memory: SQLite maps a file of which only a part
-/// has room.
+/// Disks with blocks smaller than a memory page. If the disk is nearly full, a page that SQLite maps
+/// may have space for only some of its blocks.
 @Suite struct SmallBlockTests {
-    @Test(.enabled(if: LoopDisk.isPossible(.ext4), "loop devices take root on Linux"))
-    func aNearlyFullDiskOfSmallBlocksEndsNothingWithASignal() async throws {
+    @Test(.enabled(if: LoopDisk.isPossible(.ext4), "loop devices need root on Linux"))
+    func aNearlyFullDiskOfSmallBlocksCrashesNoCommand() async throws {
         try await withFixture { larder in
             let disk = try LoopDisk(.ext4, at: larder.directory.path("disk"), blockSize: 1024)
             defer { withExtendedLifetime(disk) {} }
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// Takes all room of a file system but so many bytes.
+    /// Fills a file system except for `free` bytes.
     private func fill(_ path: String, leaving free: Int) throws {
         let filler = open(path + "/filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
         try #require(filler >= 0, "\(errno)")

@@ -2,9 +2,9 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// `snapshot`, and caches that can only be read.
+/// `snapshot`, and its copies on read-only media.
 @Suite struct SnapshotTests {
-    @Test func theCopyIsReportedAndServes() async throws {
+    @Test func aSnapshotIsReportedAndServesIcons() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(4)
             #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
@@ -23,31 +23,32 @@ import Testing
         }
     }
 
-    /// Nobody's since its process is gone; what is like it by its name alone stays.
-    @Test func whatAKilledSnapshotLeftIsRemovedByTheNext() async throws {
+    /// Directories that a process has locked, or that only have a similar name, stay.
+    @Test func aSnapshotRemovesTheRemainsOfAKilledOne() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(4)
             #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
-            func place(_ name: String) throws -> String {
+            func makeDirectory(_ name: String) throws -> String {
                 let path = larder.directory.path(name)
                 try FileManager.default.createDirectory(
                     atPath: path + "/objects", withIntermediateDirectories: true)
                 return path
             }
-            let left = try place(".copy.1a2b3c.partial")
-            let busy = try place(".copy.9z9z.partial")
-            let others = try [".copy.1-2.partial", ".other.1a.partial", ".copy.1a.part"].map(place)
-            let root = open(busy, O_RDONLY | O_CLOEXEC)
+            let remains = try makeDirectory(".copy.1a2b3c.partial")
+            let locked = try makeDirectory(".copy.9z9z.partial")
+            let others = try [".copy.1-2.partial", ".other.1a.partial", ".copy.1a.part"].map(
+                makeDirectory)
+            let root = open(locked, O_RDONLY | O_CLOEXEC)
             #expect(flock(root, LOCK_SH) == 0)
             #expect(try larder.run("snapshot", larder.directory.path("copy")).status == 0)
-            #expect(!FileManager.default.fileExists(atPath: left))
-            for path in others + [busy] { #expect(FileManager.default.fileExists(atPath: path)) }
+            #expect(!FileManager.default.fileExists(atPath: remains))
+            for path in others + [locked] { #expect(FileManager.default.fileExists(atPath: path)) }
             close(root)
         }
     }
 
     #if os(Linux)
-        /// One of its objects takes seconds to be read: the signal comes before its end.
+        /// An object takes seconds to read, so the signal arrives before the snapshot ends.
         @Test(
             arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 143)] as [(Int32, Int32)])
         func anInterruptedSnapshotLeavesNothing(_ signal: Int32, _ status: Int32) async throws {
@@ -64,8 +65,8 @@ import Testing
                     "snapshot", folder + "/copy", "--cache", larder.cache,
                 ])
                 access.wait()
-                let begun = try FileManager.default.contentsOfDirectory(atPath: folder)
-                #expect(begun.count == 1 && begun != ["copy"], "\(begun)")
+                let partial = try FileManager.default.contentsOfDirectory(atPath: folder)
+                #expect(partial.count == 1 && partial != ["copy"], "\(partial)")
                 process.kill(signal)
                 let finished = try process.wait()
                 #expect(finished.status == status, "\(finished)")
@@ -77,7 +78,7 @@ import Testing
         }
     #endif
 
-    @Test func damageMakesTheStatusTwo() async throws {
+    @Test func aSnapshotOfADamagedCacheExitsWith2() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(4)
             #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
@@ -91,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func aDirectoryOfOtherThingsIsNotCopied() async throws {
+    @Test func aDirectoryThatIsNotACacheIsNotCopied() async throws {
         try await withFixture { larder in
             try FileManager.default.createDirectory(
                 atPath: larder.cache, withIntermediateDirectories: false)
@@ -104,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func aCacheThatIsNotThereIsNotCopied() async throws {
+    @Test func aMissingCacheIsNotCopied() async throws {
         try await withFixture { larder in
             let copy = larder.directory.path("copy")
             let snapshot = try larder.run("snapshot", copy)
@@ -114,13 +115,13 @@ import Testing
     }
 
     @Test(.enabled(if: Mount.isPossible, "cannot mount here"))
-    func theCopyServesFromAReadOnlyMedium() async throws {
+    func aSnapshotServesFromAReadOnlyMedium() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(4)
             #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
             let copy = larder.directory.path("copy")
             #expect(try larder.run("snapshot", copy).status == 0)
-            // Another user's, as on an image that was built elsewhere.
+            // Owned by another user, like an image that was built elsewhere.
             #expect(chown(copy, 65534, 65534) == 0)
             let medium = try Mount.readOnly(copy, at: larder.directory.path("medium"))
             defer { medium.remove() }
@@ -135,7 +136,7 @@ import Testing
                 #expect(finished.status == 0, "\(finished)")
             }
             #expect(try run("path", urls[0]).standardOutput.hasPrefix(medium.path))
-            // A copy of a copy.
+            // A snapshot of the snapshot.
             let second = try run("snapshot", larder.directory.path("second"))
             #expect(second.status == 0, "\(second)")
             for arguments in [["evict", "--max-size", "0"], ["reindex"], ["pin", urls[0]]] {

@@ -2,9 +2,9 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// A standard error that takes nothing costs its messages and nothing else.
+/// Runs whose standard error is closed, full or has no reader. Only the messages are lost.
 @Suite struct StandardErrorTests {
-    /// Runs a prefetch that has much to complain of, with its standard error as the shell has it.
+    /// Runs a prefetch with 40 failures and this redirection of the shell.
     private func prefetch(_ larder: CLIFixture, _ redirection: String) throws -> Finished {
         let urls =
             larder.origin.serveIcons(3) + (0..<40).map { larder.origin.url("/missing/\($0)") }
@@ -24,22 +24,21 @@ import Testing
     #endif
 
     @Test(arguments: redirections)
-    func aRunGoesOn(_ redirection: String) async throws {
+    func aRunCompletesWithoutAUsableStandardError(_ redirection: String) async throws {
         try await withFixture { larder in
             let run = try PrefetchRun(
                 prefetch(larder, redirection), report: larder.directory.path("report.jsonl"))
             #expect(run.status == 2, "\(run.finished)")
             #expect(run.summary.fetched == 3 && run.summary.failed == 40)
-            // No message was written into a file that had got its number.
+            // No message was written to a file that reused the closed descriptor.
             #expect(try larder.verify() == 0)
             #expect(try larder.status().objects == 3)
         }
     }
 
     #if os(Linux)
-        /// The next file to be opened would get its number, and messages would be written into
-        /// that.
-        @Test func noFileGetsAClosedOnesPlace() async throws {
+        /// Otherwise the next file would get the descriptor, and messages would be written to it.
+        @Test func closedStandardStreamsAreReopened() async throws {
             try await withFixture { larder in
                 let gate = try Gate()
                 larder.origin.on("/a", Icons.reply(1).heldBy(gate))
@@ -61,8 +60,8 @@ import Testing
         }
     #endif
 
-    /// As behind `2> >(head -1)`.
-    @Test func aReaderThatHasLeftEndsNothing() async throws {
+    /// The same happens with `2> >(head -1)`.
+    @Test func aRunSurvivesALostReaderOfStandardError() async throws {
         try await withFixture { larder in
             let pipe = larder.directory.path("pipe")
             #expect(mkfifo(pipe, 0o600) == 0)
@@ -78,7 +77,7 @@ import Testing
                 environment: ProcessInfo.processInfo.environment.merging(["PIPE": pipe]) { $1 })
             try await larder.origin.waitForRequests(1)
             close(reader)
-            // It has a word to say about this.
+            // The interrupt causes another message.
             process.kill(SIGINT)
             gate.open()
             let run = try PrefetchRun(process.wait(), report: report)

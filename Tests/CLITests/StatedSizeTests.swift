@@ -3,23 +3,23 @@ import GRDB
 import LarderTestSupport
 import Testing
 
-/// An object of another size than the index states: its digest says whether it is right.
+/// Objects whose size differs from the index. Their digest decides whether they are intact.
 @Suite(.timeLimit(.minutes(10))) struct StatedSizeTests {
     private static let statedSizes: [Int64] = [1, 100_000, 1 << 40]
 
-    /// Changes the sizes that an index states.
-    private func state(_ size: Int64, in cache: String) throws {
+    /// Sets the size of every object in an index.
+    private func setSizes(to size: Int64, in cache: String) throws {
         try DatabaseQueue(path: "\(cache)/index.sqlite").write {
             try $0.execute(sql: "UPDATE objects SET size = ?", arguments: [size])
         }
     }
 
     @Test(arguments: statedSizes)
-    func aWholeObjectIsReadWhateverItsRowStates(_ size: Int64) async throws {
+    func anIntactObjectIsReadDespiteAWrongSizeInTheIndex(_ size: Int64) async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
             #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
-            try state(size, in: larder.cache)
+            try setSizes(to: size, in: larder.cache)
             #expect(try larder.cat(urls[1]) == Icons.icon(1))
             #expect(try larder.run("path", urls[1]).status == 0)
             for layout in ["files", "nuke", "glide", "gallery"] {
@@ -36,7 +36,7 @@ import Testing
                 #expect(reply.status == 200 && Array(reply.body) == Icons.icon(1))
             }
             try serve.stop()
-            // The copy's index is right.
+            // The index of the snapshot has the right sizes.
             let copy = larder.directory.path("copy")
             #expect(try larder.run("snapshot", copy).status == 0)
             #expect(try larder.binary.run(["verify", "--cache", copy]).status == 0)
@@ -51,13 +51,13 @@ import Testing
     }
 
     @Test(.needsRclone, arguments: statedSizes)
-    func aWholeObjectIsShared(_ size: Int64) async throws {
+    func anIntactObjectIsSharedDespiteAWrongSizeInTheIndex(_ size: Int64) async throws {
         try await withRemote { remote in
             let manifest = try remote.manifest(3)
             let fetched = try remote.larder.binary.run(
                 ["prefetch", manifest, "--cache", remote.cache("one")] + remote.connections)
             #expect(fetched.status == 0, "\(fetched)")
-            try state(size, in: remote.cache("one"))
+            try setSizes(to: size, in: remote.cache("one"))
             let pushed = try await remote.run(["push", "--manifest", manifest], on: "one")
             #expect(pushed.status == 0, "\(pushed)")
             try await remote.expectSoundRemote(objects: 3, references: 3)
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func aDamagedObjectIsFoundByItsSizeAlone() async throws {
+    @Test func aDamagedObjectIsFoundByItsSize() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
             #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)

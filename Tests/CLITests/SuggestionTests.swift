@@ -2,9 +2,9 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// A manifest of no known shape is looked into, and what is found can be pasted into a shell.
+/// Suggested options for manifests of unknown shape. Users can paste them into a shell.
 @Suite struct SuggestionTests {
-    /// A manifest, and what is said of it.
+    /// A manifest and the suggestion for it.
     struct Case: Sendable, CustomTestStringConvertible {
         let text: String
         let suggestion: String
@@ -19,44 +19,44 @@ import Testing
 
     private static let url = "http://a.example/~.png"
 
-    /// So many of the same, each with its number for `~`.
-    private static func some(_ count: Int, _ text: String, between: String = ",") -> String {
+    /// Repeats a text, and replaces `~` with the number of each copy.
+    private static func repeated(_ count: Int, _ text: String, between: String = ",") -> String {
         (0..<count).map { text.replacing("~", with: "\($0)") }.joined(separator: between)
     }
 
-    /// A list with so many entries of the same members.
+    /// Returns a JSON array of `count` entries with these members.
     private static func list(_ count: Int, _ members: String) -> String {
-        "[" + some(count, "{\(members)}") + "]"
+        "[" + repeated(count, "{\(members)}") + "]"
     }
 
     static let cases: [Case] = {
         let icon = #""bild": "\#(url)""#
         let titled = #""title": "A~", "icon_url": "\#(url)", "site": "http://b.example/""#
         var cases = [
-            // Maps by id: in a member, in maps, and the root.
+            // Dictionaries by identifier: in a member, nested, and as the root.
             Case(
-                #"{"v": 1, "feed": {"# + some(430, #""com.a~": {\#(titled)}"#) + "}}",
+                #"{"v": 1, "feed": {"# + repeated(430, #""com.a~": {\#(titled)}"#) + "}}",
                 "430 icons found with"
                     + " --entries 'feed.*' --icon-key icon_url --name-key title"),
             Case(
-                #"{"a": {"b": {"# + some(3, #""a~": {\#(icon)}"#) + "}}}",
+                #"{"a": {"b": {"# + repeated(3, #""a~": {\#(icon)}"#) + "}}}",
                 "3 icons found with --entries 'a.b.*' --icon-key bild"),
             Case(
-                "{" + some(40, #""a~": {"label": "A", \#(icon)}"#) + #", "version": 3}"#,
+                "{" + repeated(40, #""a~": {"label": "A", \#(icon)}"#) + #", "version": 3}"#,
                 "40 icons found with --icon-key bild --name-key label"),
         ]
-        // Arrays in arrays, and in a map.
+        // Arrays in an array.
         let spaced = #""label": "A~", "image href": "\#(url)""#
         cases.append(
             Case(
                 #"{"pages": ["# + list(5, spaced) + "," + list(2, spaced) + "]}",
                 "7 icons found with"
                     + #" --entries 'pages[*][*]' --icon-key '["image href"]' --name-key label"#))
-        // Icons before screenshots, however many these are and whatever they are called.
+        // Icons come before screenshots, regardless of their number and names.
         cases += [
             Case(
                 #"{"item": {"title": "A", "app": {"icon": "http://a.example/a.png"}, "screenshots": ["#
-                    + some(9, #"{"image": "\#(url)"}"#) + "]}}",
+                    + repeated(9, #"{"image": "\#(url)"}"#) + "]}}",
                 "1 icon found with"
                     + " --entries item.app --icon-key icon;"
                     + " 9 with --entries item.screenshots --icon-key image"),
@@ -77,7 +77,7 @@ import Testing
                 #"{"the 'list' | $(id)": {"a.b": "# + list(7, quoted) + "}}",
                 #"7 icons found with --entries '["the '\''list'\'' | $(id)"]["a.b"]'"#
                     + #" --icon-key '["pic.`url`"]' --name-key '["\"App\" Name"]'"#))
-        // Icons deeper in an entry, and screenshots.
+        // Nested icons, and screenshots.
         let deep =
             #""appName": "A~", "developerName": "B", "art": [{"w": 1, "url": "\#(url)"}],"#
             + #""screenshots": ["\#(url)?1", "\#(url)?2"]"#
@@ -86,13 +86,13 @@ import Testing
                 list(20, deep),
                 "20 icons found with --icon-key 'art[*].url' --name-key appName;"
                     + " 20 with --icon-key 'screenshots[*]' --name-key appName"))
-        // JSON Lines, nothing but URLs, and a single entry.
+        // JSON Lines, a list of URLs, and a single entry.
         cases += [
             Case(
-                some(20, #"{"title": "A~", "bild": {"klein": "\#(url)"}}"#, between: "\n"),
+                repeated(20, #"{"title": "A~", "bild": {"klein": "\#(url)"}}"#, between: "\n"),
                 "20 icons found with --icon-key bild.klein --name-key title"),
             Case(
-                #"{"shots": ["# + some(9, #""\#(url)""#) + "]}",
+                #"{"shots": ["# + repeated(9, #""\#(url)""#) + "]}",
                 "9 icons found with --entries shots --icon-key @"),
             Case(
                 #"{"app": {"inner": {"title": "A", "pic": "http://a.example/a.png"}}}"#,
@@ -103,7 +103,7 @@ import Testing
             "<dict><key>title</key><string>A~</string><key>Bild</key><string>\(url)</string></dict>"
         cases.append(
             Case(
-                "<plist><dict><key>Programme</key><array>" + some(15, plist, between: "")
+                "<plist><dict><key>Programme</key><array>" + repeated(15, plist, between: "")
                     + "</array></dict></plist>",
                 "15 icons found with"
                     + " --entries Programme --icon-key Bild --name-key title"))
@@ -111,20 +111,20 @@ import Testing
     }()
 
     @Test(arguments: cases)
-    func whatIsSuggestedReadsTheManifest(_ given: Case) async throws {
+    func suggestedOptionsReadTheManifest(_ given: Case) async throws {
         let (text, suggestion) = (given.text, given.suggestion)
         try await withFixture { larder in
             let manifest = try larder.write(text.utf8, to: "feed")
             let refused = try larder.run("plan", manifest, "--explain")
             #expect(refused.status == 65, "\(refused)")
             #expect(refused.standardError.contains("; \(suggestion)\n"), "\(refused)")
-            // Also of what is read once.
+            // Standard input can be read only once.
             let piped = try larder.run("plan", "-", standardInput: Data(text.utf8))
             #expect(piped.standardError.contains("; \(suggestion)\n"), "\(piped)")
 
             for found in suggestion.split(separator: "; ") {
-                let (count, options) = try count(and: found)
-                let plan = try shell(larder, "plan feed --json \(options)")
+                let (count, options) = try countAndOptions(of: found)
+                let plan = try runInShell(larder, "plan feed --json \(options)")
                 let counts = try #require(
                     try JSONValue.lines(plan.standardOutputBytes).last, "\(plan)")
                 #expect(plan.status == 0, "\(plan)")
@@ -134,31 +134,30 @@ import Testing
         }
     }
 
-    private func count(and found: Substring) throws -> (Int, Substring) {
+    private func countAndOptions(of found: Substring) throws -> (Int, Substring) {
         let count = try #require(Int(found.prefix { $0.isNumber }))
         let start = try #require(found.range(of: "--")).lowerBound
         return (count, found[start...])
     }
 
-    /// What a user does who pastes.
-    private func shell(_ larder: CLIFixture, _ line: String) throws -> Finished {
+    /// Runs `larder` with this text pasted into a shell.
+    private func runInShell(_ larder: CLIFixture, _ line: String) throws -> Finished {
         try RunningProcess(
             "/bin/sh", ["-c", "exec \"$0\" \(line) --cache cache", larder.binary.path],
             directory: larder.directory.path
         ).wait(timeout: 300)
     }
 
-    /// Where nothing looks like icons, nothing is suggested.
+    /// Paths that are too long or contain control characters are not suggested, either.
     @Test(arguments: [
         #"{"a": [{"name": "A", "home": "http://a.example/"}]}"#,
         #"{"rows": [["A", "http://a.example/1.png"], ["B", "http://a.example/2.png"]]}"#,
         #"{"types": {"image": ["image/png", "image/jpeg"]}}"#,
-        // What a terminal would take for a command, no path can name.
         #"{"li\u001b[2Jst": [{"pic": "http://a.example/1.png"}]}"#,
         #"{"li\nst": [{"pic": "http://a.example/1.png"}]}"#,
         "{\"\(String(repeating: "long", count: 100))\": [{\"pic\": \"http://a.example/1.png\"}]}",
     ])
-    func nothingIsSuggestedOnAGuess(_ text: String) async throws {
+    func nothingIsSuggestedWithoutLikelyIcons(_ text: String) async throws {
         try await withFixture { larder in
             let manifest = try larder.write(text.utf8, to: "feed")
             let refused = try larder.run("plan", manifest)
@@ -167,8 +166,7 @@ import Testing
         }
     }
 
-    /// However long a manifest is, no more than so many of its entries are tried each time.
-    @Test func ofALongManifestTheBeginningTells() async throws {
+    @Test func onlyTheBeginningOfALongManifestIsSearched() async throws {
         try await withFixture { larder in
             let icon = #"{"bild": "\#(Self.url)"}"#
             let none = String(repeating: "{},", count: 100_000)
@@ -180,8 +178,8 @@ import Testing
         }
     }
 
-    /// Also a list whose entries are known, but not their icons; and options that find nothing.
-    @Test func everyRefusalSuggests() async throws {
+    /// Also if the entries are known but not their icons, and if the options match nothing.
+    @Test func everyRefusedManifestGetsASuggestion() async throws {
         try await withFixture { larder in
             let listed = try larder.write(
                 Self.list(3, #""name": "A~", "bild": "\#(Self.url)""#).utf8, to: "list")
@@ -210,12 +208,11 @@ import Testing
         }
     }
 
-    /// Each says that its icons are relative.
-    @Test func everyRelativeSuggestionSaysSo() async throws {
+    @Test func everySuggestionOfRelativeIconsSaysSo() async throws {
         try await withFixture { larder in
             let entry = #"{"name": "A~", "pic": "i/~.png", "art": "a/~.png", "site": "b/~.png"}"#
             let list = try larder.write(
-                (#"{"rows": ["# + Self.some(3, entry) + "]}").utf8, to: "list")
+                (#"{"rows": ["# + Self.repeated(3, entry) + "]}").utf8, to: "list")
             let refused = try larder.run("plan", list)
             let parts = refused.standardError.split(separator: "; ").dropFirst()
             #expect(parts.count == 3, "\(refused)")
@@ -224,7 +221,7 @@ import Testing
         }
     }
 
-    /// An icon that cannot be used hides no other, and may be deeper itself.
+    /// The usable icon is another member, or nested in the unusable one.
     @Test(arguments: [
         (#"{"name": "A~", "icon": "fas fa-home", "logo": "~"}"#, "--icon-key logo"),
         (#"{"name": "A~", "icon": {"url": "~", "w": 1}}"#, "--icon-key icon.url"),
@@ -233,10 +230,10 @@ import Testing
         (#"{"name": "A~", "icon": 7, "pics": {"s": "~"}}"#, "--icon-key pics.s"),
         (#"{"name": "A~", "icon": "home", "logo": "i/~.png"}"#, "--icon-key logo"),
     ])
-    func whatCannotBeUsedIsLookedInto(_ entry: String, _ options: String) async throws {
+    func unusableIconsGetASuggestion(_ entry: String, _ options: String) async throws {
         try await withFixture { larder in
             let entry = entry.replacing("\"~", with: "\"\(Self.url)")
-            let list = try larder.write("[\(Self.some(3, entry))]".utf8, to: "feed")
+            let list = try larder.write("[\(Self.repeated(3, entry))]".utf8, to: "feed")
             let failed = try larder.run("plan", list, "--explain", "--json")
             #expect(failed.status == 2, "\(failed)")
             #expect(
@@ -247,13 +244,13 @@ import Testing
             #expect(
                 lines.dropLast().last?["suggestions"]?.array?.first
                     == .string("\(options) --name-key name"), "\(failed)")
-            let pasted = try shell(larder, "plan feed --base-url http://a.example/ \(options)")
+            let pasted = try runInShell(larder, "plan feed --base-url http://a.example/ \(options)")
             #expect(pasted.status == 0, "\(pasted)")
         }
     }
 
-    /// If only a base URL is missing, the icons' own errors say so.
-    @Test func relativeIconsNeedNoSuggestion() async throws {
+    /// If only a base URL is missing, the errors of the icons say so.
+    @Test func relativeIconsGetNoSuggestion() async throws {
         try await withFixture { larder in
             let texts = [
                 Self.list(3, #""name": "A~", "icon": "i/~.png""#),
@@ -266,9 +263,8 @@ import Testing
         }
     }
 
-    /// Lists of many shapes, each in each way of writing: what is suggested reads them.
     @Test(arguments: ["dense", "pretty", "lines", "sequence"])
-    func everySuggestionOfTheCorpusWorks(_ style: String) async throws {
+    func everySuggestionForTheCorpusWorks(_ style: String) async throws {
         try await withFixture { larder in
             for (number, document) in Self.corpus.enumerated() {
                 let lists = document as? [Any] ?? [document]
@@ -298,14 +294,14 @@ import Testing
                     let start = try #require(suggestion.range(of: "--")).lowerBound
                     let parts = suggestion[start...].components(separatedBy: " (relative")
                     let base = parts.count > 1 ? " --base-url http://b.example/" : ""
-                    let pasted = try shell(larder, "plan feed \(parts[0])\(base)")
+                    let pasted = try runInShell(larder, "plan feed \(parts[0])\(base)")
                     #expect(pasted.status == 0, "\(number) \(suggestion): \(pasted)")
                 }
             }
         }
     }
 
-    /// Lists in which icons are at many places.
+    /// Lists of different shapes. The icons are in various places.
     private static var corpus: [Any] {
         func entries(_ members: [String: Any], _ count: Int = 3) -> [[String: Any]] {
             (0..<count).map { number in

@@ -2,10 +2,10 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// What is counted without being looked at is what a report names.
+/// The counts of a summary, with and without a report.
 @Suite struct SummaryTests {
-    /// Without a report, icons that came to their bytes are counted only.
-    @Test func aReportChangesNoCount() async throws {
+    /// Without a report, successful icons are counted but not listed.
+    @Test func aReportDoesNotChangeTheCounts() async throws {
         let named = try await summaries(reporting: true)
         let counted = try await summaries(reporting: false)
         #expect(named == counted)
@@ -14,7 +14,7 @@ import Testing
         #expect(named[1]["cached"] == 2 && named[1]["revalidated"] == 1)
     }
 
-    /// A cold run's counts, and those of the next.
+    /// Returns the counts of a first and a second run.
     private func summaries(reporting: Bool) async throws -> [[String: Int]] {
         var summaries: [[String: Int]] = []
         try await withFixture { larder in

@@ -2,19 +2,24 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// What a run makes has its proper permissions, whatever its umask is.
+/// The permissions of files and directories that commands create under various umasks.
 @Suite struct UmaskTests {
+    private func run(
+        _ arguments: [String], umask: String, _ larder: CLIFixture
+    ) throws -> Finished {
+        try RunningProcess(
+            "/bin/sh",
+            ["-c", "umask \(umask); exec \"$0\" \"$@\"", larder.binary.path] + arguments
+                + ["--cache", larder.cache]
+        ).wait()
+    }
+
     @Test(arguments: ["000", "022", "077", "222", "777"])
     func objectsAreReadOnlyAndDirectoriesAreNot(_ umask: String) async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(3))
-            let arguments = [
-                "prefetch", manifest, "--allow-private-network", "--quiet", "--cache", larder.cache,
-            ]
-            let run = try RunningProcess(
-                "/bin/sh",
-                ["-c", "umask \(umask); exec \"$0\" \"$@\"", larder.binary.path] + arguments
-            ).wait()
+            let arguments = ["prefetch", manifest, "--allow-private-network", "--quiet"]
+            let run = try run(arguments, umask: umask, larder)
             #expect(run.status == 0, "\(run)")
             var objects = 0
             for case let name as String in FileManager.default.enumerator(atPath: larder.cache)! {
@@ -38,7 +43,7 @@ import Testing
 
     private static let umasks = ["000", "002", "027", "077", "777"]
 
-    /// The umask decides who may enter the root, and nothing else.
+    /// The umask affects only the permissions of the root directory.
     @Test(arguments: umasks) func modesDoNotDependOnTheUmask(_ umask: String) async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(3))
@@ -50,11 +55,7 @@ import Testing
                 ["export", gallery, "--layout", "gallery"],
                 ["snapshot", larder.directory.path("copy")], ["reindex"],
             ] {
-                let run = try RunningProcess(
-                    "/bin/sh",
-                    ["-c", "umask \(umask); exec \"$0\" \"$@\"", larder.binary.path] + arguments
-                        + ["--cache", larder.cache]
-                ).wait()
+                let run = try run(arguments, umask: umask, larder)
                 #expect(run.status == 0, "\(arguments): \(run)")
             }
             var seen: Set<String> = []

@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Wrong usage, and caches that cannot be used at all.
+/// Wrong usage, and paths of caches and output files that cannot be used.
 @Suite struct UsageTests {
     @Test(arguments: [
         ["prefetch"],
@@ -84,14 +84,13 @@ import Testing
         ["unpin", "a.json", "--all"],
         ["clean"],
     ])
-    func wrongUsageIs64(_ arguments: [String]) throws {
+    func wrongUsageExitsWith64(_ arguments: [String]) throws {
         let finished = try LarderBinary().run(arguments)
         #expect(finished.status == 64, "\(finished)")
         #expect(finished.standardError.contains("Error: "), "\(finished)")
         #expect(finished.standardOutput.isEmpty)
     }
 
-    /// A message says what would be right.
     @Test(arguments: [
         (["evict", "--max-size", "-1"], "500MB"), (["evict", "--max-age", "3y"], "30d"),
         (["evict", "--grace", "-1"], "30d"),
@@ -126,14 +125,14 @@ import Testing
         (["serve", "--log-level", "loud"], "warning"),
         (["verify", "--sample", "10"], "3/10"), (["verify", "--sample", "0%"], "5%"),
     ])
-    func aBadValueIsExplained(_ arguments: [String], _ hint: String) throws {
+    func anInvalidValueIsExplained(_ arguments: [String], _ hint: String) throws {
         let finished = try LarderBinary().run(arguments)
         #expect(finished.status == 64, "\(finished)")
         let complaint = finished.standardError.prefix { $0 != "\n" }
         #expect(complaint.hasPrefix("Error: ") && complaint.contains(hint), "\(finished)")
     }
 
-    /// The commands of a remote have names of their own, whatever else is wrong.
+    /// Other wrong arguments do not hide the suggestion.
     @Test(arguments: [
         (["push"], "remote push"), (["push", "--remote", "s3://b/p", "--quiet"], "remote push"),
         (["pull", "--manifest", "m", "--remote", "s3://b/p"], "remote pull"),
@@ -141,7 +140,9 @@ import Testing
         (["verify", "--remote", "s3://b/p", "--repair"], "remote verify"),
         (["evict", "--max-age", "3y", "--remote", "s3://b/p"], "remote evict"),
     ])
-    func earlierSpellingsNameTheCommand(_ arguments: [String], _ command: String) throws {
+    func formerNamesOfRemoteCommandsSuggestTheNewOnes(_ arguments: [String], _ command: String)
+        throws
+    {
         let finished = try LarderBinary().run(arguments)
         #expect(finished.status == 64 && finished.standardOutput.isEmpty, "\(finished)")
         let complaint = finished.standardError.prefix { $0 != "\n" }
@@ -149,7 +150,7 @@ import Testing
     }
 
     @Test(arguments: [[], ["help"]])
-    func theRehearsalIsAnotherProgram(_ before: [String]) throws {
+    func rehearseSuggestsTheSeparateProgram(_ before: [String]) throws {
         let finished = try LarderBinary().run(before + ["rehearse", "apps.json"])
         #expect(finished.status == 64)
         #expect(
@@ -179,7 +180,7 @@ import Testing
         }
     }
 
-    /// Whatever else is wrong, and whatever follows it.
+    /// Other wrong arguments do not hide the option, and its value is not shown.
     @Test(arguments: [
         (["prefetch", "m", "--remot", "s3://b/secret"], "'--remot'. Did you mean '--remote'?"),
         (["prefetch", "m", "--concurrent", "5"], "'--concurrent'"),
@@ -210,12 +211,11 @@ import Testing
         #expect(!finished.standardError.contains("secret"), "\(finished)")
     }
 
-    /// The value of an option, and what follows `--`, is none.
     @Test(arguments: [
         ["plan", "--cache", "cache", "--", "--nosuch"], ["pin", "--", "--nosuch"],
         ["evict", "--max-size", "--nosuch"],
     ])
-    func onlyOptionsAreUnknown(_ arguments: [String]) async throws {
+    func valuesAndArgumentsAfterADoubleDashAreNotOptions(_ arguments: [String]) async throws {
         try await withFixture { larder in
             let finished = try larder.binary.run(arguments, directory: larder.directory.path)
             #expect(finished.status != 0, "\(finished)")
@@ -227,7 +227,7 @@ import Testing
         ("pussh", ". Did you mean 'remote push'?"), ("plan", ". Did you mean 'plan'?"),
         ("help", ""),
     ])
-    func anUnknownCommandOfAGroupIsNamed(_ name: String, _ hint: String) throws {
+    func anUnknownSubcommandIsNamed(_ name: String, _ hint: String) throws {
         let finished = try LarderBinary().run(["remote", name, "--json"])
         #expect(finished.status == 64, "\(finished)")
         #expect(
@@ -236,7 +236,7 @@ import Testing
             "\(finished)")
     }
 
-    @Test func anUnknownCommandSteersNoTerminal() throws {
+    @Test func anUnknownCommandIsEscaped() throws {
         let finished = try LarderBinary().run(["\u{1B}[2Jlist"])
         #expect(finished.standardError.hasPrefix("Error: Unknown command '\\u{1B}[2Jlist'\n"))
     }
@@ -245,7 +245,7 @@ import Testing
         ("icons/", "it has no scheme"), ("ftp://example.com/", "it has the scheme 'ftp'"),
         ("http://", "no host"), ("http://me:secret@[::1/", ""),
     ])
-    func aBadBaseURLIsExplained(_ url: String, _ reason: String) throws {
+    func anInvalidBaseURLIsExplained(_ url: String, _ reason: String) throws {
         let finished = try LarderBinary().run(["prefetch", "apps.json", "--base-url", url])
         #expect(finished.status == 64)
         let complaint = finished.standardError.prefix { $0 != "\n" }
@@ -272,7 +272,7 @@ import Testing
         ["evict"],
         ["cat", "http://a/"],
     ])
-    func aFileIsNoCache(_ arguments: [String]) async throws {
+    func aFileInsteadOfACacheIsRefused(_ arguments: [String]) async throws {
         try await withFixture { larder in
             _ = try larder.manifest(larder.origin.url("/a"))
             let file = try larder.write("precious".utf8, to: "file")
@@ -286,7 +286,7 @@ import Testing
         }
     }
 
-    @Test func aReportThatCannotBeWrittenStopsTheRun() async throws {
+    @Test func anUnwritableReportStopsTheRun() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(larder.origin.url("/a"))
             let report = larder.directory.path("nowhere/report.jsonl")
@@ -297,9 +297,8 @@ import Testing
         }
     }
 
-    /// What cannot begin leaves the last report as it is.
     @Test(arguments: [("no manifest", Int32(65)), (nil, 66)])
-    func aRunThatCannotBeginLeavesTheLastReport(_ text: String?, _ status: Int32) async throws {
+    func aRunThatCannotStartKeepsTheLastReport(_ text: String?, _ status: Int32) async throws {
         try await withFixture { larder in
             if let text { _ = try larder.write(text.utf8, to: "apps.json") }
             let report = try larder.write("last night's".utf8, to: "report.jsonl")
@@ -307,14 +306,14 @@ import Testing
                 "prefetch", larder.directory.path("apps.json"), "--report", report)
             #expect(run.status == status, "\(run)")
             #expect(try String(contentsOfFile: report, encoding: .utf8) == "last night's")
-            // One that has nothing to say empties it.
+            // A run without entries empties the report.
             let none = try larder.manifest([], name: "none.json")
             #expect(try larder.run("prefetch", none, "--report", report).status == 0)
             #expect(try Data(contentsOf: URL(fileURLWithPath: report)).isEmpty)
         }
     }
 
-    @Test func nothingIsWrittenOverAManifestOrIntoTheCache() async throws {
+    @Test func outputFilesNeverReplaceManifestsOrCacheFiles() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(1))
             #expect(try larder.prefetch(manifest).status == 0)
@@ -340,7 +339,7 @@ import Testing
         }
     }
 
-    @Test func aDashIsStandardOutput() async throws {
+    @Test func aDashNamesStandardOutput() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(2))
             let run = try larder.run(

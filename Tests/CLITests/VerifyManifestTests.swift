@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// `verify --manifest`: can this go offline?
+/// `verify --manifest`, which checks that a manifest can be used offline.
 @Suite struct VerifyManifestTests {
     private struct Report: Decodable {
         struct Finding: Decodable {
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func whatIsAllThereIsClean() async throws {
+    @Test func aFullyCachedManifestIsClean() async throws {
         try await withFilledCache { larder, urls in
             let one = try larder.manifest([["icon": urls[0]], ["name": "None"]], name: "one.json")
             let two = try larder.manifest([["icon": urls[0]], ["icon": urls[1]]], name: "two.json")
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotCachedIsMissing() async throws {
+    @Test func entriesThatAreNotCachedAreMissing() async throws {
         try await withFilledCache { larder, urls in
             let absent = larder.origin.url("/absent")
             let manifest = try larder.manifest(
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func onlyWhatItNamesIsVerified() async throws {
+    @Test func onlyIconsOfTheManifestAreVerified() async throws {
         try await withFilledCache { larder, urls in
             let manifest = try larder.manifest(
                 [["icon": urls[0]], ["icon": urls[2]]], name: "m.json")
@@ -82,8 +82,8 @@ import Testing
         }
     }
 
-    /// Age is no matter, nor is how an entry failed since.
-    @Test func whatIsStaleIsThere() async throws {
+    /// A later failure does not make an entry missing, either.
+    @Test func staleEntriesAreNotMissing() async throws {
         try await withFixture { larder in
             larder.origin.on("/a", Icons.reply(1).header("Cache-Control", "no-cache"))
             let manifest = try larder.manifest(larder.origin.url("/a"))
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func inAnEmptyCacheEverythingIsMissing() async throws {
+    @Test func everyEntryIsMissingFromAnEmptyCache() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(larder.origin.url("/a"), larder.origin.url("/b"))
             #expect(try larder.run("verify", "--manifest", manifest).status == 66)
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func manifestsThatAreNoneEndAsElsewhere() async throws {
+    @Test func unreadableManifestsExitAsInOtherCommands() async throws {
         try await withFilledCache { larder, _ in
             let broken = try larder.write("no manifest".utf8, to: "broken")
             #expect(try larder.run("verify", "--manifest", broken).status == 65)

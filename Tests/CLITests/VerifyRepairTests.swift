@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// `verify --repair` against an origin whose icons are the same, others, or gone.
+/// `verify --repair` with icons that are unchanged, changed or gone at the origin.
 @Suite struct VerifyRepairTests {
     private struct Report: Decodable {
         struct Finding: Decodable, Equatable {
@@ -42,7 +42,7 @@ import Testing
         return bytes
     }
 
-    @Test func theSameBytesAreRestored() async throws {
+    @Test func repairRestoresTheSameBytes() async throws {
         try await withFilledCache { larder, urls in
             let bad = try damage(urls[0], larder)
             try FileManager.default.removeItem(atPath: larder.objectPath(urls[1]))
@@ -55,7 +55,7 @@ import Testing
             #expect(report.refetches.allSatisfy { $0.outcome == "fetched" })
             #expect(larder.origin.requests.count == 2)
 
-            // What was bad is kept, under its digest, for a person to look at.
+            // The damaged file is kept in quarantine, under the digest of its object.
             let quarantine = try #require(report.findings.compactMap(\.quarantine).first)
             let digest = ReferenceSHA256.hex(Icons.icon(0))
             #expect(quarantine.hasPrefix("quarantine/\(digest)-"))
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func otherBytesAreStoredAndSaidSo() async throws {
+    @Test func repairStoresChangedBytesAndReportsThem() async throws {
         try await withFilledCache { larder, urls in
             _ = try damage(urls[0], larder)
             larder.origin.on("/0", Icons.reply(70))
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func whatIsGoneIsKeptAsDamagedAndFetchedLater() async throws {
+    @Test func anIconThatCannotBeRepairedIsFetchedLater() async throws {
         try await withFilledCache { larder, urls in
             _ = try damage(urls[0], larder)
             larder.origin.on("/0", .status(404))
@@ -94,19 +94,19 @@ import Testing
             #expect(
                 finished.standardOutput.hasSuffix(
                     "\n1 object not recovered; the next repair or prefetch downloads it\n"))
-            // It is served no longer, and not forgotten.
+            // The icon is no longer served, but its URL is not forgotten.
             #expect(try larder.cat(urls[0]) == nil)
             #expect(try larder.run("list").standardOutput.contains(urls[0]) == false)
             #expect(try larder.verify() == 2)
             larder.origin.on("/0", Icons.reply(0))
-            // It does ask: what a repair met with is no reason not to.
+            // A failed repair does not keep a prefetch from requesting the icon.
             let run = try larder.prefetch(larder.directory.path("apps.json"))
             #expect(run.summary.fetched == 1 && run.summary.cached == 3)
         }
     }
 
-    /// Entries may share an object by key, and one of them may be gone.
-    @Test func everyURLOfAnObjectIsFetchedAgain() async throws {
+    /// Three entries share an object, and one of them is gone at the origin.
+    @Test func repairFetchesEveryURLOfAnObject() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             for path in ["/a", "/b", "/c"] { origin.on(path, Icons.reply(5)) }
@@ -128,7 +128,7 @@ import Testing
                     .init(url: "key:b", outcome: "fetched"),
                 ])
             #expect(try larder.cat("b") == Icons.icon(5))
-            // The object is back, and one of its URLs is not.
+            // The object is restored, but one of its URLs is not.
             #expect(try larder.verify() == 2)
             origin.on("/c", Icons.reply(6))
             let (second, next) = try repair(larder)
@@ -139,8 +139,8 @@ import Testing
         }
     }
 
-    /// What a run accepted beyond icons is accepted again.
-    @Test func bytesOfAnyContentAreRestored() async throws {
+    /// A repair accepts the content that `--any-content` accepted before.
+    @Test func repairRestoresObjectsThatAreNotImages() async throws {
         try await withFixture { larder in
             larder.origin.on("/text", Reply.ok("text").header("Cache-Control", "no-store"))
             larder.origin.on("/icon", Icons.reply(1))
@@ -150,7 +150,7 @@ import Testing
             #expect(run.summary.fetched == 2)
             _ = try damage(larder.origin.url("/text"), larder)
             _ = try damage(larder.origin.url("/icon"), larder)
-            // A page in an icon's place is still none.
+            // A page in place of an icon is still refused.
             larder.origin.on("/icon", .ok("<html>"))
             let (status, report) = try repair(larder)
             #expect(status == 2)
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func permissionsLinksAndPlacesAreMended() async throws {
+    @Test func repairFixesPermissionsLinksAndMisplacedObjects() async throws {
         try await withFilledCache { larder, urls in
             let paths = try urls.map { try larder.objectPath($0) }
             chmod(paths[0], 0o600)
@@ -187,7 +187,7 @@ import Testing
                     "mode restored", "link restored", "misplaced restored", "missing restored",
                     "foreign -",
                 ])
-            // The misplaced object was at hand: only the linked one was asked for.
+            // The misplaced object is moved back, so only the linked one is downloaded.
             #expect(report.refetches == [.init(url: urls[1], outcome: "fetched")])
             #expect(larder.origin.requests.count == 1)
             #expect(Array(try Data(contentsOf: URL(fileURLWithPath: outside))) == Icons.icon(1))
@@ -200,8 +200,7 @@ import Testing
         }
     }
 
-    /// What was repaired would not be what a lock file demands.
-    @Test func otherBytesThanTheManifestDemandsAreNoRepair() async throws {
+    @Test func repairRefusesBytesThatTheManifestDoesNotAllow() async throws {
         try await withFilledCache { larder, urls in
             let digest = ReferenceSHA256.hex(Icons.icon(0))
             let lock = try larder.manifest(
@@ -218,12 +217,12 @@ import Testing
                     + "\(urls[0]): integrity-mismatch; the next repair or prefetch downloads it\n")
             #expect(try larder.cat(urls[0]) == nil)
             #expect(try larder.cat(urls[1]) == Icons.icon(1))
-            // Once, as damaged, and not as an entry that was never cached.
+            // Reported once, as damaged, and not also as an entry that was never cached.
             let quiet = try larder.binary.run(arguments + ["--quiet"])
             #expect(quiet.status == 2)
             #expect(quiet.standardError.hasPrefix("larder: 1 missing, 1 whole; "), "\(quiet)")
             #expect(quiet.standardError.contains("was damaged"), "\(quiet)")
-            // The next repair still demands what the manifest does.
+            // The next repair still requires the digest in the manifest.
             #expect(try larder.binary.run(arguments + repair).status == 2)
             #expect(try larder.cat(urls[0]) == nil)
             larder.origin.on("/0", Icons.reply(0))
@@ -232,7 +231,7 @@ import Testing
         }
     }
 
-    @Test func aCleanCacheAsksForNothing() async throws {
+    @Test func repairOfACleanCacheMakesNoRequests() async throws {
         try await withFilledCache { larder, _ in
             let (status, report) = try repair(larder)
             #expect(status == 0 && report.clean && report.refetches.isEmpty)
@@ -241,15 +240,14 @@ import Testing
         }
     }
 
-    /// Without `--allow-private-network` the origin is out of reach, as it is for a prefetch.
-    @Test func theNetworksRulesAreAPrefetchs() async throws {
+    @Test func repairRefusesPrivateAddressesAsPrefetchDoes() async throws {
         try await withFilledCache { larder, urls in
             _ = try damage(urls[0], larder)
             let finished = try larder.run("verify", "--repair")
             #expect(finished.status == 2)
             #expect(finished.standardOutput.contains("address-refused"), "\(finished)")
             #expect(larder.origin.requests.isEmpty)
-            // What was refused is not forgotten.
+            // The refused URL is not forgotten.
             let (status, report) = try repair(larder)
             #expect(status == 0)
             #expect(report.findings.map(\.repair) == ["restored"])
@@ -259,8 +257,7 @@ import Testing
         }
     }
 
-    /// A manifest that names other icons than the damaged one has nothing to do with it.
-    @Test func damagedIconsOfOtherManifestsAreLeftAlone() async throws {
+    @Test func repairOfAManifestIgnoresOtherDamagedIcons() async throws {
         try await withFilledCache { larder, urls in
             _ = try damage(urls[0], larder)
             #expect(try larder.run("verify", "--repair").status == 2)
@@ -272,9 +269,9 @@ import Testing
         }
     }
 
-    /// Otherwise a URL that is gone for good would be found for ever.
+    /// Otherwise `verify` would always report a URL that is permanently gone.
     @Test(arguments: [["--max-age", "0s"], ["--only"]])
-    func anEvictionLetsDamagedIconsGo(_ options: [String]) async throws {
+    func evictionForgetsDamagedIcons(_ options: [String]) async throws {
         try await withFilledCache { larder, urls in
             _ = try damage(urls[0], larder)
             #expect(try larder.run("verify", "--repair").status == 2)
@@ -287,15 +284,15 @@ import Testing
         }
     }
 
-    /// Their objects would have stayed, too.
+    /// The same options would have protected the intact objects.
     @Test(arguments: ["--keep", "pin"])
-    func anEvictionSparesDamagedIconsThatAreToStay(_ way: String) async throws {
+    func evictionRemembersDamagedIconsThatAreProtected(_ protection: String) async throws {
         try await withFilledCache { larder, urls in
-            if way == "pin" { #expect(try larder.run("pin", urls[0]).status == 0) }
+            if protection == "pin" { #expect(try larder.run("pin", urls[0]).status == 0) }
             for url in urls[..<2] { _ = try damage(url, larder) }
             #expect(try larder.run("verify", "--repair").status == 2)
             let kept = try larder.manifest(urls[0], name: "kept.json")
-            let options = way == "--keep" ? ["--keep", kept] : []
+            let options = protection == "--keep" ? ["--keep", kept] : []
             #expect(try larder.run(arguments: ["evict", "--max-age", "0s"] + options).status == 0)
             let (status, report) = try repair(larder)
             #expect(status == 0)

@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// `verify` finds what is damaged, calls it by its name, and tells it from what is merely odd.
+/// `verify`: the kinds of findings, and which of them are damage.
 @Suite struct VerifyTests {
     struct Report: Decodable {
         struct Finding: Decodable, Equatable {
@@ -23,7 +23,7 @@ import Testing
         let findings: [Finding]
     }
 
-    @Test func aWholeCacheIsClean() async throws {
+    @Test func anIntactCacheIsClean() async throws {
         try await withFilledCache { larder, _ in
             let (status, report) = try verify(larder)
             #expect(status == 0)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func otherBytesAreCorrupt() async throws {
+    @Test func anObjectWithChangedBytesIsCorrupt() async throws {
         try await withFilledCache { larder, urls in
             let path = try larder.objectPath(urls[1])
             var bytes = Icons.icon(1)
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func aFileThatIsGoneIsMissing() async throws {
+    @Test func aDeletedObjectIsMissing() async throws {
         try await withFilledCache { larder, urls in
             let path = try larder.objectPath(urls[2])
             try FileManager.default.removeItem(atPath: path)
@@ -60,13 +60,13 @@ import Testing
             #expect(status == 2)
             #expect(report.missing == 1 && report.corrupt == 0 && report.whole == 2)
             #expect(report.findings.map(\.urls) == [[urls[2]]])
-            // It costs a download.
+            // The next prefetch downloads it again.
             #expect(try larder.prefetch(larder.directory.path("apps.json")).summary.fetched == 1)
             #expect(try larder.verify() == 0)
         }
     }
 
-    @Test func whatNoRowMentionsIsOrphaned() async throws {
+    @Test func anObjectWithoutARowIsOrphaned() async throws {
         try await withFilledCache { larder, _ in
             let bytes = Icons.icon(77)
             let hex = ReferenceSHA256.hex(bytes)
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotTheCachesOwnIsForeign() async throws {
+    @Test func anUnrelatedFileIsForeign() async throws {
         try await withFilledCache { larder, urls in
             let fanOut = URL(fileURLWithPath: try larder.objectPath(urls[0]))
                 .deletingLastPathComponent()
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func severalFindingsAreAllNamed() async throws {
+    @Test func everyFindingIsReported() async throws {
         try await withFilledCache { larder, urls in
             try larder.overwrite(try larder.objectPath(urls[0]), with: [1, 2, 3])
             try FileManager.default.removeItem(atPath: larder.objectPath(urls[1]))
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func aDamagedIndexIsToldFromACleanOne() async throws {
+    @Test func aDamagedIndexIsReported() async throws {
         try await withFilledCache { larder, _ in
             let index = larder.cache + "/index.sqlite"
             try Data(repeating: 0x5A, count: 32_768).write(to: URL(fileURLWithPath: index))
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func aMistypedPathIsNotClean() async throws {
+    @Test func aMissingCacheIsNotClean() async throws {
         try await withFixture { larder in
             let finished = try larder.run("verify")
             #expect(finished.status == 66, "\(finished)")
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(.enabled(if: Nobody.isPossible))
-    func whatMayNotBeReadIsNotCalledCorrupt() async throws {
+    func anUnreadableObjectIsNotReportedAsCorrupt() async throws {
         try await withFilledCache { larder, urls in
             let path = try larder.objectPath(urls[0])
             chmod(path, 0)

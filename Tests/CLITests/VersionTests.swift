@@ -3,18 +3,17 @@ import LarderPrefetch
 import LarderTestSupport
 import Testing
 
-/// `--version` says what this is, for a report of a bug.
+/// `--version`, which identifies the build in a bug report.
 @Suite struct VersionTests {
-    @Test func versionCommitAndLibcurl() throws {
+    @Test func versionNamesTheReleaseTheCommitAndLibcurl() throws {
         let finished = try LarderBinary().run(["--version"])
         #expect(finished.status == 0 && finished.standardError.isEmpty)
         let form = #/larder (\S+) \(([0-9a-f]{12}(-dirty)?|unknown commit), libcurl (\S+)\)\n/#
-        let said = try #require(finished.standardOutput.wholeMatch(of: form), "\(finished)")
-        #expect(said.output.1 == LarderVersion.current)
-        #expect(said.output.4.contains(/^[78]\.\d+\.\d/))
+        let match = try #require(finished.standardOutput.wholeMatch(of: form), "\(finished)")
+        #expect(match.output.1 == LarderVersion.current)
+        #expect(match.output.4.contains(/^[78]\.\d+\.\d/))
     }
 
-    /// A release is named in all of these.
     @Test(arguments: [
         ("CHANGELOG.md", "## \(LarderVersion.current)"),
         ("action.yml", "default: \(LarderVersion.current)"),
@@ -24,7 +23,7 @@ import Testing
         ("README.md", "larder-\(LarderVersion.current)-macos-arm64.tar.gz"),
         ("docs/ci.md", "/larder@v\(LarderVersion.current)"),
     ])
-    func theVersionIsIn(_ file: String, _ text: String) throws {
+    func theReleaseFilesNameTheCurrentVersion(_ file: String, _ text: String) throws {
         let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../\(file)").standardizedFileURL
         #expect(try String(contentsOf: page, encoding: .utf8).contains(text))

@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// `prefetch --write-lock`: a manifest that gives the same bytes or an error.
+/// `prefetch --write-lock`, which writes a manifest that gives the same bytes or an error.
 @Suite(.timeLimit(.minutes(30))) struct WriteLockTests {
     private func text(_ path: String) -> String? {
         FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
@@ -13,7 +13,7 @@ import Testing
         return try JSONDecoder().decode([[String: JSONValue]].self, from: lock)
     }
 
-    @Test func itsPrefetchGivesTheSameBytesOrAnError() async throws {
+    @Test func aLockFileGivesTheSameBytesOrAnError() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(2)
             let lock = larder.directory.path("lock.json")
@@ -38,8 +38,8 @@ import Testing
         }
     }
 
-    /// In the manifest's order, whatever was fetched when and how.
-    @Test func itIsTheSameHoweverItsIconsWereHad() async throws {
+    /// Entries have the order of the manifest, not that of the downloads.
+    @Test func fetchedAndCachedIconsGiveTheSameLockFile() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             let urls = origin.serveIcons(3)
@@ -62,7 +62,7 @@ import Testing
                 locks.append(text(lock))
             }
             #expect(Set(locks).count == 1, "\(locks)")
-            // A lock of a lock is the same, too.
+            // The lock file of a lock file is the same, too.
             let copy = larder.directory.path("copy.json")
             _ = try larder.prefetch(
                 larder.directory.path("0.json"), options: ["--write-lock", copy])
@@ -75,12 +75,12 @@ import Testing
                     })
             #expect(lock[1]["priority"] == .integer(7))
             #expect(lock[4]["key"] == .string("third"))
-            #expect(locks[0]?.split(separator: "\n").count == 7, "an icon is a line")
+            #expect(locks[0]?.split(separator: "\n").count == 7, "one line for each icon")
         }
     }
 
     @Test(arguments: [[], ["--max-failures", "1"], ["--max-failures", "1", "--quiet"]])
-    func whereAnIconFailedTheOldOneStays(_ options: [String]) async throws {
+    func aFailedIconKeepsTheOldLockFile(_ options: [String]) async throws {
         try await withFixture { larder in
             let lock = try larder.write("old".utf8, to: "lock.json")
             let manifest = try larder.manifest(
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func whatAManifestHoldsOrSaysComesBackAsItWas() async throws {
+    @Test func theLockFileKeepsNamesKeysAndDataURLs() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             let name = "a\u{1B}[2J\"\\\u{202E}é\u{E0041}\n"
@@ -124,8 +124,9 @@ import Testing
         }
     }
 
-    /// An app asks for a URL as its manifest spells it, so what a lock exports has the same names.
-    @Test func spellingsStayAsTheManifestHasThem() async throws {
+    /// Apps request a URL as their manifest spells it. An export with the lock file must therefore
+    /// have the same file names.
+    @Test func theLockFileKeepsTheSpellingOfURLs() async throws {
         try await withFixture { larder in
             let origin = larder.origin
             origin.onAny { _ in Icons.reply(1) }
@@ -133,7 +134,7 @@ import Testing
             let urls = [
                 "http://\(port)/a b.png", "HTTP://\(port)/c/../d.png", "http://\(port)",
                 "http://\(port)/é.png", "http://\(port)/{w}/x.png", "http://\(port)/y.png#z",
-                // Equal, and two names.
+                // Equivalent URLs with different names in an export.
                 "http://\(port)/%7eq.png", "http://\(port)/~q.png", "http://\(port)/%7Eq.png",
             ]
             let manifest = try larder.manifest(
@@ -159,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func severalIconsAreSeveralEntries() async throws {
+    @Test func anEntryWithSeveralIconsBecomesSeveralEntries() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(2)
             let manifest = try larder.write(
@@ -171,7 +172,7 @@ import Testing
         }
     }
 
-    @Test func standardOutputHasNothingElse() async throws {
+    @Test func standardOutputContainsOnlyTheLockFile() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(larder.origin.serveIcons(1)[0])
             let run = try larder.run(
@@ -186,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func itIsWrittenOverNothingElse() async throws {
+    @Test func theLockFileReplacesNoManifestOrCacheFile() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(larder.origin.serveIcons(1)[0])
             _ = try larder.prefetch(manifest)
@@ -197,17 +198,16 @@ import Testing
                 (manifest, 64), (larder.cache + "/lock.json", 64), (directory, 1),
                 (larder.directory.path("none/lock.json"), 1),
             ] as [(String, Int32)] {
-                let asked = larder.origin.count()
+                let requests = larder.origin.count()
                 let run = try larder.run(
                     "prefetch", manifest, "--allow-private-network", "--write-lock", path)
                 #expect(run.status == status, "\(path): \(run)")
-                #expect(larder.origin.count() == asked)
+                #expect(larder.origin.count() == requests)
             }
         }
     }
 
-    /// Who may read it stays so.
-    @Test func itsModeIsThatOfTheOldOne() async throws {
+    @Test func aReplacedLockFileKeepsItsPermissions() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(larder.origin.serveIcons(1)[0])
             let lock = try larder.write("old".utf8, to: "lock.json")
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func anInterruptedRunLeavesTheOldOne() async throws {
+    @Test func anInterruptedRunKeepsTheOldLockFile() async throws {
         try await withFixture { larder in
             let gate = try Gate()
             larder.origin.onAny { _ in Icons.reply(1).heldBy(gate) }
