@@ -41,9 +41,8 @@ import Testing
         #expect(try larder.run("verify").standardOutput.hasSuffix("\nclean\n"))
     }
 
-    @Test(arguments: [false, true]) func aDirectoryInPlaceOfAnObjectIsRepaired(_ hasRow: Bool)
-        async throws
-    {
+    @Test(arguments: [false, true])
+    func aDirectoryInPlaceOfAnObjectIsRepaired(_ hasRow: Bool) async throws {
         try await withFilledCache { larder, manifest, urls in
             let path = try larder.objectPath(urls[2])
             try FileManager.default.removeItem(atPath: path)

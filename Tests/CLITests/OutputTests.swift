@@ -145,9 +145,8 @@ import Testing
     }
 
     /// Foundation crashes when asked for the parent directory of such a path.
-    @Test(arguments: ["b", "é"]) func anOutputFileMayHaveAOneCharacterName(_ name: String)
-        async throws
-    {
+    @Test(arguments: ["b", "é"])
+    func anOutputFileMayHaveAOneCharacterName(_ name: String) async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(1))
             for command in [

@@ -9,8 +9,8 @@ import Testing
         ("low", -4), ("veryLow", -8), (-300, -300),
     ]
 
-    @Test(arguments: 1...4) func requestsAreOrderedByPriorityThenPosition(_ seed: Int) async throws
-    {
+    @Test(arguments: 1...4)
+    func requestsAreOrderedByPriorityThenPosition(_ seed: Int) async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(60)
             var random = Pseudorandom(seed: seed)
@@ -30,9 +30,8 @@ import Testing
     }
 
     /// The order of hosts within a priority is unspecified.
-    @Test(arguments: 1...4) func requestsToSeveralHostsAreOrderedByPriority(_ seed: Int)
-        async throws
-    {
+    @Test(arguments: 1...4)
+    func requestsToSeveralHostsAreOrderedByPriority(_ seed: Int) async throws {
         try await withFixture { larder in
             let hosts = ["127.0.0.1", "localhost", "[::1]"].prefix(larder.origin.isOnIPv6 ? 3 : 2)
             larder.origin.onAny { Icons.reply(Int($0.path.dropFirst()) ?? 0) }

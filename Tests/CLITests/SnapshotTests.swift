@@ -28,16 +28,15 @@ import Testing
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(4)
             #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
-            func makeDirectory(_ name: String) throws -> String {
+            func make(_ name: String) throws -> String {
                 let path = larder.directory.path(name)
                 try FileManager.default.createDirectory(
                     atPath: path + "/objects", withIntermediateDirectories: true)
                 return path
             }
-            let remains = try makeDirectory(".copy.1a2b3c.partial")
-            let locked = try makeDirectory(".copy.9z9z.partial")
-            let others = try [".copy.1-2.partial", ".other.1a.partial", ".copy.1a.part"].map(
-                makeDirectory)
+            let remains = try make(".copy.1a2b3c.partial")
+            let locked = try make(".copy.9z9z.partial")
+            let others = try [".copy.1-2.partial", ".other.1a.partial", ".copy.1a.part"].map(make)
             let root = open(locked, O_RDONLY | O_CLOEXEC)
             #expect(flock(root, LOCK_SH) == 0)
             #expect(try larder.run("snapshot", larder.directory.path("copy")).status == 0)

@@ -140,9 +140,9 @@ import Testing
         (["verify", "--remote", "s3://b/p", "--repair"], "remote verify"),
         (["evict", "--max-age", "3y", "--remote", "s3://b/p"], "remote evict"),
     ])
-    func formerNamesOfRemoteCommandsSuggestTheNewOnes(_ arguments: [String], _ command: String)
-        throws
-    {
+    func formerNamesOfRemoteCommandsSuggestTheNewOnes(
+        _ arguments: [String], _ command: String
+    ) throws {
         let finished = try LarderBinary().run(arguments)
         #expect(finished.status == 64 && finished.standardOutput.isEmpty, "\(finished)")
         let complaint = finished.standardError.prefix { $0 != "\n" }
