@@ -28,7 +28,7 @@ import Testing
 
     private typealias Row = (key: String, cells: [Cell])
 
-    @Test(arguments: ["output", "retries", "architecture"])
+    @Test(arguments: ["output", "network", "architecture"])
     func tablesInTheDocumentationMatchTheCode(page: String) throws {
         let file = Self.root.appendingPathComponent("docs/\(page).md")
         let text = try String(contentsOf: file, encoding: .utf8)

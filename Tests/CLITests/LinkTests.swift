@@ -18,7 +18,7 @@ import Testing
     }()
 
     @Test func theMarkdownPagesAreFound() {
-        #expect(Self.pages.contains("README.md") && Self.pages.contains("docs/cron.md"))
+        #expect(Self.pages.contains("README.md") && Self.pages.contains("docs/cache.md"))
     }
 
     @Test(arguments: pages) func everyLinkHasAnExistingTarget(_ page: String) throws {

@@ -108,7 +108,7 @@ import Testing
 
     @Test func theCronPageNamesOnlyExistingMetrics() throws {
         let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../docs/cron.md").standardizedFileURL
+            .appendingPathComponent("../../docs/cache.md").standardizedFileURL
         let words = try String(contentsOf: page, encoding: .utf8)
             .split { !($0.isLetter || $0.isNumber || $0 == "_") }
         let named = Set(words.filter { $0.hasPrefix("larder_") }.map(String.init))

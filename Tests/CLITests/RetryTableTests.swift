@@ -4,7 +4,7 @@ import LarderTestSupport
 import LarderTestTLS
 import Testing
 
-/// The retries in `docs/retries.md`, observed at an origin.
+/// The retries in `docs/network.md`, observed at an origin.
 @Suite struct RetryTableTests {
     /// Causes each failure that a test can cause, except timeouts.
     @Test func failedTransfersAreRetriedAsDocumented() async throws {
