@@ -23,8 +23,8 @@ import Testing
             let reports = try JSONValue.lines(finished.standardOutputBytes)
             try document.compare(reports, with: "export --json")
             let failures = reports.flatMap { $0["failures"]?.array ?? [] }.compactMap(\.object)
-            try document.compare(failures, with: "Failures of an export")
-            let reasons = try document.table("Reasons of an export", "reason")
+            try document.compare(failures, with: "Failed exports and imports")
+            let reasons = try document.table("Export reasons", "reason")
             #expect(reasons.words == ExportCode.allCases.map(\.rawValue))
             for code in ExportCode.allCases {
                 let kind = reasons.cell(code.rawValue, "skipped or failed")
@@ -60,8 +60,8 @@ import Testing
             let reports = try JSONValue.lines(finished.standardOutputBytes)
             try document.compare(reports, with: "import --json")
             let failures = reports.flatMap { $0["failures"]?.array ?? [] }.compactMap(\.object)
-            try document.compare(failures, with: "Failures of an import")
-            let reasons = try document.table("Reasons of an import", "reason")
+            try document.compare(failures, with: "Failed exports and imports")
+            let reasons = try document.table("Import reasons", "reason")
             #expect(reasons.words == ImportCode.allCases.map(\.rawValue))
             for code in ImportCode.allCases {
                 let kind = reasons.cell(code.rawValue, "skipped or failed")

@@ -263,10 +263,7 @@ import Testing
     }
 
     private func documentedCodes() throws -> Set<String> {
-        let headings = [
-            "Codes of entries that cannot be used", "Codes of transfers that failed",
-            "Codes of bodies that are refused",
-        ]
+        let headings = ["Entry codes", "Transfer codes", "Body codes"]
         let words = try headings.flatMap { try document.table($0, "code").words }
         return Set(words + (100...599).map { "http-\($0)" })
     }

@@ -1,8 +1,9 @@
 import Testing
 
 extension OutputDocument {
-    /// Every key of every object is in the table, and every one of the table in every object; the
-    /// types are the table's; a value is null somewhere exactly where the table says so.
+    /// Compares objects with a table of keys. Each object has exactly the keys of the table, and its
+    /// values have the types of the table. A key is null in some object if and only if its type ends
+    /// with a question mark.
     ///
     /// - Parameter column: the first column's heading.
     func compare(
@@ -10,21 +11,23 @@ extension OutputDocument {
         _ location: SourceLocation = #_sourceLocation
     ) throws {
         let table = try self.table(heading, column)
-        #expect(table.columns == [column, "type", "unit", "null", "meaning"])
+        #expect(table.columns == [column, "type", "meaning"])
         #expect(!objects.isEmpty, sourceLocation: location)
         for object in objects {
             #expect(Set(object.keys) == Set(table.words), sourceLocation: location)
         }
         for key in table.words {
             let values = objects.compactMap { $0[key] }
-            let type = table.cell(key, "type") ?? ""
+            let documented = table.cell(key, "type") ?? ""
+            let isOptional = documented.hasSuffix("?")
+            let type = isOptional ? String(documented.dropLast()) : documented
             #expect(
                 values.allSatisfy { $0 == .null || $0.isOf(type) },
                 "\(key) is no \(type): \(values)", sourceLocation: location)
             #expect(
                 values.contains { $0 != .null }, "\(key) is always null", sourceLocation: location)
             #expect(
-                values.contains(.null) == (table.cell(key, "null") != "never"),
+                values.contains(.null) == isOptional,
                 "\(key): null is not as documented", sourceLocation: location)
         }
     }

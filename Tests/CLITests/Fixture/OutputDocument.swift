@@ -3,7 +3,8 @@ import Testing
 
 /// The tables of a page of `docs`.
 struct OutputDocument {
-    /// A table: its column heads, and its rows by their first cell, in order.
+    /// A table: its column heads, and its rows by their first cell, in order. A row whose first cell
+    /// lists several names (`a`, `b`) counts as one row for each name.
     struct Table {
         let columns: [String]
         let rows: [(first: String, cells: [String])]
@@ -44,7 +45,9 @@ struct OutputDocument {
             }
             if let head = lines.first?.map(Self.text) {
                 // Behind the head comes the line that makes it one.
-                let source = Array(lines.dropFirst(2))
+                let source: [[Substring]] = lines.dropFirst(2).flatMap { cells in
+                    cells[0].split(separator: "`, `").map { name in [name] + cells.dropFirst() }
+                }
                 let rows = source.map { $0.map(Self.text) }.map { (first: $0[0], cells: $0) }
                 tables[heading, default: [:]][head[0]] = Table(
                     columns: head, rows: rows, source: source)
