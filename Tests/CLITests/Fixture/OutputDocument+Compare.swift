@@ -2,8 +2,8 @@ import Testing
 
 extension OutputDocument {
     /// Compares objects with a table of keys. Each object has exactly the keys of the table, and its
-    /// values have the types of the table. A key is null in some object if and only if its type ends
-    /// with a question mark.
+    /// values have the types of the table, which are integer by default. A key is null in some object
+    /// if and only if its type ends with a question mark.
     ///
     /// - Parameter column: the first column's heading.
     func compare(
@@ -11,14 +11,14 @@ extension OutputDocument {
         _ location: SourceLocation = #_sourceLocation
     ) throws {
         let table = try self.table(heading, column)
-        #expect(table.columns == [column, "type", "meaning"])
+        #expect(table.columns == [column, "meaning"])
         #expect(!objects.isEmpty, sourceLocation: location)
         for object in objects {
             #expect(Set(object.keys) == Set(table.words), sourceLocation: location)
         }
         for key in table.words {
             let values = objects.compactMap { $0[key] }
-            let documented = table.cell(key, "type") ?? ""
+            let documented = table.notes[key] ?? "integer"
             let isOptional = documented.hasSuffix("?")
             let type = isOptional ? String(documented.dropLast()) : documented
             #expect(

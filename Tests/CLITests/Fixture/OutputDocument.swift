@@ -8,6 +8,9 @@ struct OutputDocument {
     struct Table {
         let columns: [String]
         let rows: [(first: String, cells: [String])]
+        /// The word in parentheses at the start of the last cell, by the row's name: a type, or
+        /// `skipped`. If a row has several names, there is one word for all of them or one for each.
+        let notes: [String: String]
         /// The cells as the page has them.
         fileprivate let source: [[Substring]]
 
@@ -45,12 +48,21 @@ struct OutputDocument {
             }
             if let head = lines.first?.map(Self.text) {
                 // Behind the head comes the line that makes it one.
-                let source: [[Substring]] = lines.dropFirst(2).flatMap { cells in
-                    cells[0].split(separator: "`, `").map { name in [name] + cells.dropFirst() }
+                var source: [[Substring]] = []
+                var notes: [String: String] = [:]
+                for cells in lines.dropFirst(2) {
+                    let note = cells.last?.firstMatch(of: /^ \(([a-z?, ]+)\)/)?.output.1
+                    let words = note?.split(separator: ", ") ?? []
+                    for (index, name) in cells[0].split(separator: "`, `").enumerated() {
+                        source.append([name] + cells.dropFirst())
+                        if let last = words.indices.last {
+                            notes[Self.text(name)] = String(words[min(index, last)])
+                        }
+                    }
                 }
                 let rows = source.map { $0.map(Self.text) }.map { (first: $0[0], cells: $0) }
                 tables[heading, default: [:]][head[0]] = Table(
-                    columns: head, rows: rows, source: source)
+                    columns: head, rows: rows, notes: notes, source: source)
                 lines = []
             }
             if line.hasPrefix("#") {
