@@ -304,7 +304,7 @@ import Testing
             policy.isDryRun = true
             var evictor = Evictor(
                 directory: directory, index: index, policy: policy, onVictim: { _ in },
-                onProgress: { _ in })
+                onProgress: { _ in }, report: EvictionReport(isDryRun: true))
             #expect(try evictor.run().total.count == 1)
         }
     }
