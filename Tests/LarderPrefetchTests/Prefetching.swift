@@ -2,7 +2,7 @@ import LarderManifest
 import LarderPrefetch
 import LarderTestSupport
 
-/// Runs a prefetch of a JSON manifest to its end, over the loopback interface.
+/// Prefetches a JSON manifest over the loopback interface. Returns the report and all results.
 func prefetch(
     _ manifest: String, into cache: String,
     configure: (inout PrefetchConfiguration) -> Void = { _ in }
@@ -13,7 +13,7 @@ func prefetch(
     return try await collect(Prefetcher(configuration), manifest)
 }
 
-/// Runs a prefetcher to its end.
+/// Runs a prefetcher. Returns the report and all results.
 func collect(
     _ prefetcher: Prefetcher, _ manifest: String
 ) async throws -> (report: Report, results: [EntryResult]) {
@@ -34,10 +34,10 @@ func collect(
     throw EndedWithoutReport()
 }
 
-/// A sequence of events that lacked its last.
+/// The event sequence ended without a report.
 struct EndedWithoutReport: Error {}
 
-/// A JSON manifest of these icon URLs.
+/// Returns a JSON manifest with these icon URLs.
 func manifest(_ urls: some Sequence<String>) -> String {
     "[" + urls.map { #"{"icon": "\#($0)"}"# }.joined(separator: ",") + "]"
 }

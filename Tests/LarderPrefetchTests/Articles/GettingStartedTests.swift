@@ -19,13 +19,20 @@ func fill(_ cache: String, from manifest: String) async throws -> Bool {
     return false
 }
 
-/// The article's code, compiled above.
+func fillCache(at cache: String, from manifest: String) async throws {
+    let prefetcher = Prefetcher(PrefetchConfiguration(cache: cache))
+    for try await event in prefetcher.prefetch([.file(manifest)]) {
+        if case .finished(let report) = event { print("fetched", report.count(.fetched)) }
+    }
+}
+
+/// The Swift code of the GettingStarted article and the README, compiled above.
 @Suite struct GettingStartedTests {
-    @Test func itsCodeIsCompiled() throws {
+    @Test func theCodeOfTheArticleAndTheReadmeIsCompiled() throws {
         #expect(try Article.codeIs("Sources/LarderPrefetch/LarderPrefetch.docc/GettingStarted.md"))
     }
 
-    @Test func itsCodeWorks() async throws {
+    @Test func theArticleCodeReportsWhetherAllIconsWereFetched() async throws {
         try await withTemporaryDirectory { directory in
             let manifest = directory.path("apps.json")
             let gif = "R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="

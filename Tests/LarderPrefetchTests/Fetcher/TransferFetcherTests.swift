@@ -16,7 +16,7 @@ import Testing
         IconRequest(url: try #require(URL(string: text)))
     }
 
-    @Test func anIconComesWithWhatItsServerSays() async throws {
+    @Test func anIconHasTheMediaTypeAndFreshnessFieldsOfItsResponse() async throws {
         let origin = try Origin()
         let bytes = IconPainter.png(seed: 1)
         origin.on("/a", Reply.ok(bytes).header("ETag", "\"1\"").header("X-Other", "2"))
@@ -27,7 +27,7 @@ import Testing
         #expect(icon.responseURL == nil)
     }
 
-    @Test func redirectsAreFollowed() async throws {
+    @Test func aFetcherFollowsUpToTenRedirects() async throws {
         let origin = try Origin()
         let bytes = IconPainter.png(seed: 1)
         origin.on("/a", .status(302).header("Location", "b"))
@@ -45,7 +45,7 @@ import Testing
         ("/404", "status 404"), ("/patience", "status 503"), ("/page", "an HTML page"),
         ("/cut", "PNG ends"), ("/long", "limit is 4096"),
     ])
-    func whatIsNotAWholeIconFails(_ path: String, _ message: String) async throws {
+    func aFetchOfAnIncompleteOrUnsuitableBodyFails(_ path: String, _ message: String) async throws {
         let origin = try Origin()
         let bytes = IconPainter.png(seed: 1)
         origin.on("/404", .status(404))
@@ -63,11 +63,11 @@ import Testing
     }
 
     @Test(arguments: ["ftp://a.example/x", "http://", "data:,x", "/x"])
-    func whatIsNoHTTPURLFails(_ text: String) async throws {
+    func aFetchOfANonHTTPURLFails(_ text: String) async throws {
         await #expect(throws: IconFailure.self) { try await fetcher().fetch(request(text)) }
     }
 
-    @Test func aCancelledTaskEndsItsTransfer() async throws {
+    @Test func aCancelledTaskCancelsItsTransfer() async throws {
         let origin = try Origin()
         let gate = try Gate()
         origin.on("/a", Reply.ok(IconPainter.png(seed: 1)).heldBy(gate))
@@ -80,7 +80,7 @@ import Testing
             try await origin.waitForRequests(1)
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
-            // And one that was cancelled before.
+            // A task that was cancelled before its fetch started.
             let other = Task { () async throws -> FetchedIcon in
                 while !Task.isCancelled { await Task.yield() }
                 return try await fetcher.fetch(request)
@@ -92,7 +92,7 @@ import Testing
         gate.open()
     }
 
-    @Test func aLoaderFetchesAndStores() async throws {
+    @Test func aLoaderFetchesAndStoresEachIconOnce() async throws {
         let origin = try Origin()
         origin.onAny { request in
             .ok(IconPainter.png(seed: request.target.hashValue))
@@ -112,7 +112,7 @@ import Testing
             }
             #expect(origin.count() == 100)
             await loader.cache.flush()
-            // And a prefetch finds them cached.
+            // A later prefetch finds the icons in the cache.
             let (report, _) = try await prefetch(
                 manifest(urls.map(\.absoluteString)), into: directory.path("cache"))
             #expect(report.count(.cached) == 100 && origin.count() == 100)

@@ -4,8 +4,8 @@ import Testing
 @testable import LarderCache
 @testable import LarderHTTP
 
-/// What the fuzzer begins with and what it has found, read to the end. `Scripts/fuzz` looks for
-/// more.
+/// The seeds of the fuzz targets for response heads and Vary, including inputs from past findings.
+/// `Scripts/fuzz` searches for more.
 @Suite(.timeLimit(.minutes(1))) struct HeadSeedTests {
     private static let seeds = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().appendingPathComponent("../../../Fuzz/Seeds")
@@ -19,16 +19,16 @@ import Testing
         Array(try Data(contentsOf: Self.seeds.appendingPathComponent("\(target)/\(name)")))
     }
 
-    @Test(arguments: ["headers", "vary", "index"]) func thereAreSeeds(target: String) {
+    @Test(arguments: ["headers", "vary", "index"]) func theFuzzTargetHasSeeds(target: String) {
         #expect(!Self.names(of: target).isEmpty)
     }
 
-    /// In each of a head's lines, and all that is made of them.
-    @Test(arguments: names(of: "headers")) func head(name: String) throws {
+    /// Parses a seed as a response head and derives validators and freshness from it.
+    @Test(arguments: names(of: "headers")) func headSeedsAreParsed(name: String) throws {
         var parser = ResponseHeadParser(maximumBytes: 64 << 10, maximumFields: 256)
         var head: ResponseHead?
         for line in try bytes("headers", name).split(separator: 0x0A) {
-            // A seed may be refused, too; what follows needs the head before that.
+            // Lines of a seed may be invalid. The checks below use the last complete head.
             head = (try? (line + [0x0A]).withUnsafeBytes { try parser.add($0) }) ?? head
         }
         let found = try #require(head)
@@ -37,7 +37,7 @@ import Testing
         #expect(Freshness.expiry(of: fields, receivedAt: Date()).timeIntervalSince1970.isFinite)
     }
 
-    @Test(arguments: names(of: "vary")) func vary(name: String) throws {
+    @Test(arguments: names(of: "vary")) func varySeedsAreParsed(name: String) throws {
         let lines = try bytes("vary", name).split(separator: 0x0A)
         let vary = Vary(String(decoding: lines[0], as: UTF8.self))
         #expect(Vary(vary.names.joined(separator: ",")).names == vary.names)

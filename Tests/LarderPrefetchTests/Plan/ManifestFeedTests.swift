@@ -4,7 +4,7 @@ import Testing
 @testable import LarderManifest
 @testable import LarderPrefetch
 
-/// Reading beside whoever takes what is read.
+/// Reading manifests on a thread while a consumer takes the items.
 @Suite(.timeLimit(.minutes(30))) struct ManifestFeedTests {
     private func feed(_ manifests: [String]) -> ManifestFeed {
         ManifestFeed(
@@ -22,8 +22,8 @@ import Testing
         while case let messages = try feed.next(), !messages.isEmpty { messages.forEach(body) }
     }
 
-    /// Longer than a batch, and than all batches that may wait.
-    @Test func manifestsComeInTheirOrder() throws {
+    /// 3,000 items are more than the channel holds.
+    @Test func itemsArriveInTheOrderOfTheManifests() throws {
         let feed = feed([lines(3_000), "[]", lines(7)])
         var positions: [[Int]] = [[], [], []]
         var ends = 0
@@ -42,12 +42,12 @@ import Testing
         #expect(try feed.next().isEmpty)
     }
 
-    /// What may wait is counted in bytes, whatever part of an entry they are in.
+    /// The limit of a batch is in bytes and counts names, keys, icon URLs and inline icons.
     @Test(arguments: [
         ("icon", "http://a.example/", 8_000, 33), ("key", "", 8_000, 33),
         ("icon", "data:,", 300_000, 1),
     ])
-    func longEntriesMakeShortBatches(
+    func longEntriesMakeSmallBatches(
         _ member: String, _ beginning: String, _ size: Int, _ batch: Int
     ) throws {
         let long = beginning + String(repeating: "x", count: size - beginning.utf8.count)
@@ -62,7 +62,7 @@ import Testing
         #expect(batches == [batch, batch, batch])
     }
 
-    @Test func anErrorComesAfterWhatWasReadBefore() throws {
+    @Test func itemsReadBeforeAnErrorAreDelivered() throws {
         let feed = feed([lines(7), "not a manifest", lines(7)])
         var items = 0
         var ends = 0
@@ -78,7 +78,7 @@ import Testing
         #expect(items == 7 && ends == 1)
     }
 
-    @Test func closingEndsTheReading() throws {
+    @Test func closingAFeedStopsReading() throws {
         let feed = feed([lines(20_000)])
         _ = try feed.next()
         feed.close()

@@ -2,9 +2,9 @@ import Testing
 
 @testable import LarderPrefetch
 
-/// What is still to be fetched, in bits.
+/// The bit sets of fetches that a run has not finished.
 @Suite struct PendingFetchesTests {
-    @Test func fetchesComeInTheOrderOfTheirNumbersUntilTheyAreDone() {
+    @Test func pendingFetchesAreReturnedInNumberOrder() {
         var pending = PendingFetches(upTo: 200, areInOrder: true)
         let numbers: [Int64] = [1, 2, 63, 64, 65, 127, 128, 200]
         for number in numbers.reversed() { pending.insert(number) }
@@ -22,7 +22,7 @@ import Testing
         #expect(pending.count == 0 && pending.next(after: 0, limit: 1) == [])
     }
 
-    @Test func staleOnesHaveARowIfItIsKnown() {
+    @Test func staleFetchesKeepTheirKnownRow() {
         var pending = PendingFetches(upTo: 3, areInOrder: false)
         for number in Int64(1)...3 { pending.insert(number) }
         pending.markStale(2, row: 7)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LarderPrefetch
 
-/// Entries that name the same resource are one fetch.
+/// Entries that name the same resource share one fetch.
 @Suite struct PlanFoldingTests {
     private func plan(_ lines: [String]) throws -> (PlanSummary, [PlannedEntry]) {
         var entries: [PlannedEntry] = []
@@ -13,8 +13,8 @@ import Testing
         return (summary, entries)
     }
 
-    /// To Swift they are equal; to an index they are two.
-    @Test func keysThatOnlyLookAlikeAreTwo() throws {
+    /// Swift compares these strings as equal, but SQLite compares their bytes.
+    @Test func keysInDifferentNormalizationFormsAreDifferentResources() throws {
         let (summary, entries) = try plan([
             #"{"name":"composed","icon":"http://a.example/1","key":"caf\u00e9"}"#,
             #"{"name":"decomposed","icon":"http://a.example/2","key":"cafe\u0301"}"#,
@@ -23,8 +23,8 @@ import Testing
         #expect(entries.allSatisfy { !$0.isDuplicate })
     }
 
-    /// More than one page of them.
-    @Test func manyEntriesOfOneResourceFollowTheFirst() throws {
+    /// More entries than one page of the plan holds.
+    @Test func manyEntriesOfOneResourceShareOneFetch() throws {
         let lines = (0..<1_300).map { #"{"name":"\#($0)","icon":"http://a.example/same"}"# }
         let (summary, entries) = try plan(lines)
         #expect(summary.urls == 1 && summary.missing == 1 && summary.icons == 1_300)
@@ -32,8 +32,8 @@ import Testing
         #expect(entries.count { $0.isDuplicate } == 1_299)
     }
 
-    /// A later one raises the priority of all.
-    @Test func theHighestPriorityCounts() throws {
+    /// A later entry can raise the priority of the shared fetch.
+    @Test func aSharedFetchHasTheHighestPriorityOfItsEntries() throws {
         let (_, entries) = try plan([
             #"{"name":"1","icon":"http://a.example/1"}"#,
             #"{"name":"2","icon":"http://a.example/2","priority":"low"}"#,

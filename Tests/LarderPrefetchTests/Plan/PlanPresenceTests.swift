@@ -5,13 +5,14 @@ import Testing
 
 @testable import LarderPrefetch
 
-/// What a plan finds in the tree of a cache.
+/// Planning against the files of a cache.
 @Suite struct PlanPresenceTests {
-    /// Pages are looked for while the next is read; none may be mistaken for another.
-    @Test func goneObjectsAreMissedOnWhicheverPageTheyAre() async throws {
+    /// The planner checks one page for files while it reads the next. It must not confuse the
+    /// pages.
+    @Test func deletedObjectsAreMissingOnEveryPage() async throws {
         try await withTemporaryDirectory { directory in
             let count = 4 * PlanClassification.pageLimit + 10
-            // A few bytes for each, which need no origin.
+            // Inline icons need no origin.
             let urls = (0..<count).map { "data:text/plain,\($0)" }
             let path = directory.path("cache")
             let stored = try await prefetch(manifest(urls), into: path) {

@@ -7,7 +7,7 @@ import Testing
 @testable import LarderPrefetch
 
 @Suite struct PlannerTests {
-    @Test func foldsDuplicatesAndOrdersByPriorityThenManifestOrder() throws {
+    @Test func aPlanFoldsDuplicatesAndOrdersByPriorityThenPosition() throws {
         let entries = try plan(
             #"""
             [{"name": "a", "icon": "http://h/a"},
@@ -23,7 +23,7 @@ import Testing
         #expect(entries.map(\.priority) == [8, 8, 4, 0, 0])
     }
 
-    @Test func countsWhatThereIsToDo() throws {
+    @Test func aPlanCountsItsWork() throws {
         let summary = try plan(
             #"""
             [{"name": "a", "icon": "http://h/a"}, {"name": "a", "icon": "http://h/a"},
@@ -43,7 +43,7 @@ import Testing
         #expect(summary == expected)
     }
 
-    @Test func aKeyStandsForTheURLOfARotatingAddress() throws {
+    @Test func entriesWithTheSameKeyAndDifferentURLsShareOneFetch() throws {
         let entries = try plan(
             #"[{"name": "a", "icon": "http://h/a?signature=1", "key": "icon-a"}]"#,
             #"[{"name": "a", "icon": "http://h/a?signature=2", "key": "icon-a"}]"#
@@ -51,7 +51,7 @@ import Testing
         #expect(entries.map(\.isDuplicate) == [false, true])
     }
 
-    @Test func oneManifestHasOneURLForAKey() throws {
+    @Test func aKeyWithTwoURLsInOneManifestIsAConflict() throws {
         let (summary, entries) = try plan(
             #"""
             [{"icon": "http://h/a?1", "key": "a"}, {"icon": "http://h/a?1", "key": "a"},
@@ -69,7 +69,7 @@ import Testing
         #expect((summary.urls, summary.failed, summary.icons) == (2, 3, 7))
     }
 
-    @Test func equalURLsOfAManifestAreNoContradiction() throws {
+    @Test func differentSpellingsOfAURLDoNotConflict() throws {
         let (summary, entries) = try plan(
             #"""
             [{"icon": "http://h/%7ea|"}, {"icon": "http://h/~a%7c"}, {"icon": "HTTP://H:80/~%61|"},
@@ -79,13 +79,13 @@ import Testing
         #expect(entries.map(\.isDuplicate) == [false, true, true, false, true])
     }
 
-    @Test func masksCredentialsInURLs() throws {
+    @Test func aPlanMasksCredentialsInURLs() throws {
         let entries = try plan(#"[{"name": "a", "icon": "http://user:secret@h/a"}]"#).entries
         let url = try #require(entries.first?.url)
         #expect(!url.contains("secret") && url.hasSuffix("@h/a"))
     }
 
-    @Test func namesTheEntryAndTheReasonOfABadOne() throws {
+    @Test func aPlanReportsThePositionAndReasonOfABadEntry() throws {
         let entries = try plan(
             #"[{"name": "ok", "icon": "http://h/a"}, {"name": "bad", "icon": 7}]"#
         ).entries
@@ -94,7 +94,7 @@ import Testing
         #expect(bad.failure?.code == "icon-not-a-string")
     }
 
-    @Test func comparesWithTheCache() async throws {
+    @Test func aPlanDistinguishesCachedStaleAndMissingIcons() async throws {
         let origin = try Origin()
         origin.on("/fresh", .ok(IconPainter.png(seed: 1)).header("Cache-Control", "max-age=3600"))
         origin.on("/stale", .ok(IconPainter.png(seed: 2)).header("Cache-Control", "max-age=0"))
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func cachedBytesThatAnEntryRefusesAreMissing() async throws {
+    @Test func cachedBytesThatDoNotMatchAnEntryAreMissing() async throws {
         let origin = try Origin()
         origin.on("/a", .ok(IconPainter.png(seed: 1)).header("Cache-Control", "max-age=3600"))
         try await withTemporaryDirectory { directory in

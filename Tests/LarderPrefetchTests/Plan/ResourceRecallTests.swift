@@ -5,12 +5,12 @@ import Testing
 
 @testable import LarderPrefetch
 
-/// What a plan finds in an index that has more, and less, than is wanted.
+/// Lookups in an index that has other rows between the wanted ones and lacks some of them.
 @Suite struct ResourceRecallTests {
     private static let known = Set(stride(from: 10, to: 400, by: 3))
 
-    @Test func whatIsThereIsFoundWhateverIsBetween() async throws {
-        // Their order is that of the numbers.
+    @Test func everyKnownKeyIsFoundAmongOtherRows() async throws {
+        // These keys sort like their numbers.
         try await withCache(keys: { String(format: "k%04d", $0) }) { cached in
             var generator = Pseudorandom(seed: 4)
             let wanted: [[Int]] =
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// Keys that others begin with, beyond ASCII, and with a NUL.
+    /// Some keys are prefixes of others. Their characters have one to four bytes.
     @Test func keysAreComparedAsBytes() async throws {
         let letters = ["a", "é", "e\u{301}", "😀", "\u{80}", "\u{ffff}"]
         func key(_ number: Int) -> String {
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func aDamagedKeyCostsNoOther() async throws {
+    @Test func aDamagedKeyDoesNotHideOtherKeys() async throws {
         try await withCache(keys: { String(format: "k%04d", $0) }) { cached in
             let found = try cached(Array(0..<420))
             #expect(found == Self.known)
@@ -69,10 +69,12 @@ import Testing
 
     // MARK: -
 
+    /// Fills a cache with the known keys and checks which of some numbers are cached.
+    ///
     /// - Parameters:
-    ///   - body: takes what tells the cached ones of some numbers.
-    ///   - damage: takes the index's path.
-    ///   - after: the same as `body`, of the damaged cache.
+    ///   - body: Receives a lookup in the intact cache.
+    ///   - damage: Receives the path of the index.
+    ///   - after: Receives a lookup in the damaged cache.
     private func withCache(
         keys: @escaping (Int) -> String, body: (([Int]) throws -> Set<Int>) throws -> Void,
         damage: (String) throws -> Void = { _ in },
@@ -80,7 +82,7 @@ import Testing
     ) async throws {
         try await withTemporaryDirectory { directory in
             let path = directory.path("cache")
-            // A few bytes for each, which need no origin.
+            // Inline icons need no origin.
             func manifest(_ numbers: some Sequence<Int>) -> String {
                 let entries = numbers.map {
                     #"{"name":"\#($0)","key":"\#(keys($0))","icon":"data:text/plain,\#($0)"}"#

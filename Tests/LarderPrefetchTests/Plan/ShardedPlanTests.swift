@@ -5,7 +5,7 @@ import Testing
 @testable import LarderManifest
 @testable import LarderPrefetch
 
-/// What each worker of a fleet plans, of the same manifest.
+/// Plans of the same manifest by the workers of a fleet.
 @Suite struct ShardedPlanTests {
     private static let apps = """
         [{"name": "several", "icons": [{"src": "http://a.example/1"}, {"src": "https://b.example/2"},
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 5, 256])
-    func theShardsAddUpToTheWhole(_ count: Int) throws {
+    func allShardsTogetherCoverThePlan(_ count: Int) throws {
         let split = try #require(HostSplit(host: "cdn.example.com", pieces: 3))
         let whole = try plan(nil)
         #expect(whole.summary.otherShards == 0 && whole.rows.count == whole.summary.icons)
@@ -58,9 +58,9 @@ import Testing
         }
     }
 
-    /// Worker 0 of 2 has the even parts: not those of a.example (85), b.example (211) and
-    /// d.example (9), but that of cdn.example.com (208).
-    @Test func onlyOwnIconsArePlanned() throws {
+    /// Worker 0 of 2 has the even parts. cdn.example.com has part 208. a.example (85), b.example
+    /// (211) and d.example (9) belong to worker 1.
+    @Test func aShardPlansOnlyItsOwnIcons() throws {
         let own = try plan(Shard(0, of: 2)).rows
         #expect(own.filter { $0.contains("cdn.example.com") }.count == 3)
         #expect(!own.contains { $0.contains("//a.") || $0.contains("//b.") || $0.contains("//d.") })
@@ -71,14 +71,14 @@ import Testing
         #expect(!others.contains { $0.hasSuffix("-") })
     }
 
-    /// A lock of some of the icons would be taken for one of all.
+    /// A partial lock could be mistaken for a complete one.
     @Test(arguments: [(1, true), (2, false)])
-    func aLockNeedsAllIcons(_ count: Int, _ isLocked: Bool) async throws {
+    func onlyAnUnshardedRunWritesALock(_ count: Int, _ isLocked: Bool) async throws {
         let origin = try Origin()
         origin.onAny { _ in .ok(IconPainter.png(seed: 1)) }
         try await withTemporaryDirectory { directory in
             let urls = [origin.url("/1"), origin.url("/1", host: "localhost")]
-            // The parts 160 and 99.
+            // These hosts have the parts 160 and 99.
             let (report, _) = try await prefetch(manifest(urls), into: directory.path("cache")) {
                 $0.shard = Shard(0, of: count)
                 $0.onLocked = { _ in }

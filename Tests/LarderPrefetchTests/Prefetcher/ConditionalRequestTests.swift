@@ -3,12 +3,12 @@ import LarderPrefetch
 import LarderTestSupport
 import Testing
 
-/// What is asked of an origin that was asked before, and what its answers lead to.
+/// Revalidation of stored responses.
 @Suite(.timeLimit(.minutes(30))) struct ConditionalRequestTests {
     private static let icon = IconPainter.png(seed: 1)
     private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
 
-    /// Prefetches the path `/a` some times over; the outcomes of its only entry, and the requests.
+    /// Prefetches `/a` the given number of times and returns the outcomes.
     private func outcomes(
         _ times: Int, of origin: Origin, into cache: String,
         configure: (inout PrefetchConfiguration) -> Void = { _ in }
@@ -37,7 +37,7 @@ import Testing
         ([("Last-Modified", "0")], nil, nil),
         ([], nil, nil),
     ])
-    func carriesEveryValidatorThatIsOne(
+    func aRevalidationSendsEveryValidValidator(
         _ fields: [(String, String)], _ etag: String?, _ date: String?
     ) async throws {
         let origin = try Origin()
@@ -58,8 +58,8 @@ import Testing
         }
     }
 
-    /// A key's validators are those of the URL that it had.
-    @Test func aKeysNewURLIsAskedUnconditionally() async throws {
+    /// The stored validators belong to the previous URL of the key.
+    @Test func aNewURLOfAKeyIsRequestedUnconditionally() async throws {
         let origin = try Origin()
         for path in ["/a", "/b"] {
             origin.on(
@@ -78,9 +78,9 @@ import Testing
 
     // MARK: The 304
 
-    /// What a 304 says replaces what is stored, and the rest stays (RFC 9111, section 3.2).
+    /// Fields of a 304 replace the stored ones. Other stored fields stay (RFC 9111, section 3.2).
     @Test(arguments: [
-        // The stored fields, those of the 304, and what comes of a third run.
+        // The stored fields, the fields of the 304, and whether the third run finds the icon fresh.
         ([("Cache-Control", "max-age=0")], [("Cache-Control", "max-age=3600")], true),
         ([("Cache-Control", "max-age=0")], [], false),
         ([("Cache-Control", "max-age=0")], [("Expires", "Tue, 19 Jan 2038 14:14:08 GMT")], false),
@@ -94,7 +94,7 @@ import Testing
         ([("Cache-Control", "no-cache")], [("Cache-Control", "max-age=3600")], true),
         ([("Cache-Control", "max-age=0")], [("Cache-Control", "max-age=3600, no-store")], false),
     ])
-    func updatesTheStoredFields(
+    func a304UpdatesTheStoredFields(
         _ stored: [(String, String)], _ answer: [(String, String)], _ isFresh: Bool
     ) async throws {
         let origin = try Origin()
@@ -114,8 +114,8 @@ import Testing
         }
     }
 
-    /// It vouches for the bytes; of the response itself nothing may be kept.
-    @Test func thatMayNotBeStoredLeavesTheFieldsAsTheyWere() async throws {
+    /// Such a 304 confirms the bytes, but none of its fields may be stored.
+    @Test func aNoStore304KeepsTheStoredFields() async throws {
         let origin = try Origin()
         origin.on("/a") { request in
             request.header("If-None-Match") == nil
@@ -135,9 +135,9 @@ import Testing
         }
     }
 
-    /// Another version that has not changed says nothing of the one that is cached (section 4.3.4).
+    /// A 304 for another version does not confirm the cached one (RFC 9111, section 4.3.4).
     @Test(arguments: ["\"2\"", "W/\"2\""])
-    func ofAnotherVersionIsAskedAgainWithoutConditions(_ etag: String) async throws {
+    func a304WithAnotherETagIsRetriedUnconditionally(_ etag: String) async throws {
         let origin = try Origin()
         let new = IconPainter.png(seed: 2)
         origin.on("/a") { request in
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func ofAnotherVersionIsAFailureWithTheLastAttempt() async throws {
+    @Test func a304WithAnotherETagFailsOnTheLastAttempt() async throws {
         let origin = try Origin()
         origin.on("/a") { request in
             request.header("If-None-Match") == nil
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test func thatNobodyAskedForIsAFailure() async throws {
+    @Test func a304ToAnUnconditionalRequestIsAFailure() async throws {
         let origin = try Origin()
         origin.on("/a") { $0.attempt == 1 ? .ok(Self.icon).header("Expires", "0") : .notModified }
         try await withTemporaryDirectory { directory in
@@ -190,7 +190,7 @@ import Testing
 
     // MARK: --revalidate
 
-    @Test func alwaysAsksForWhatIsFreshToo() async throws {
+    @Test func revalidatingAlwaysRequestsFreshIconsToo() async throws {
         let origin = try Origin()
         origin.on("/a") { request in
             request.header("If-None-Match") == nil
@@ -204,7 +204,7 @@ import Testing
                 $0.policy.revalidation = .always
             }
             #expect(always == [.revalidated, .revalidated])
-            // Caches on the way must ask, too; none of them is told to forget.
+            // `max-age=0` makes intermediate caches revalidate. They may keep their copies.
             #expect(
                 origin.requests.map { $0.header("Cache-Control") }
                     == [nil, "max-age=0", "max-age=0"])
@@ -220,7 +220,7 @@ import Testing
         ("max-age=0, must-revalidate", .never, .cached), ("no-cache", .never, .cached),
         ("max-age=0", .never, .cached),
     ])
-    func directivesAndTheUsersWord(
+    func revalidationDependsOnThePolicyAndTheDirectives(
         _ directives: String, _ revalidation: Revalidation, _ outcome: EntryResult.Outcome
     ) async throws {
         let origin = try Origin()
@@ -234,11 +234,10 @@ import Testing
         }
     }
 
-    // MARK: What is stored
+    // MARK: Storable responses
 
-    /// Explicit freshness makes no icon of a failure.
     @Test(arguments: [204, 299, 400, 403, 404, 405, 410, 414, 499, 501, 505])
-    func noOtherStatusIsStored(_ status: Int) async throws {
+    func otherStatusesAreNotStoredEvenWithMaxAge(_ status: Int) async throws {
         let origin = try Origin()
         origin.on(
             "/a", .ok(Self.icon).status(status).header("Cache-Control", "max-age=3600"))
@@ -253,7 +252,7 @@ import Testing
         }
     }
 
-    @Test func aResponseOfSecondHandIsStored() async throws {
+    @Test func aTransformedResponseIsStored() async throws {
         let origin = try Origin()
         origin.on("/a", .ok(Self.icon).status(203).header("Cache-Control", "max-age=3600"))
         try await withTemporaryDirectory { directory in
@@ -263,9 +262,9 @@ import Testing
         }
     }
 
-    /// An interim response is none: neither cached, nor its fields taken for the final one's.
+    /// An interim response is not cached, and its fields do not apply to the final response.
     @Test(arguments: [102, 103])
-    func interimResponsesArePassedOver(_ status: Int) async throws {
+    func interimResponsesAreIgnored(_ status: Int) async throws {
         let origin = try Origin()
         let head = """
             HTTP/1.1 \(status) Interim\r\nETag: "interim"\r\nCache-Control: no-store\r\n\r\n\
@@ -281,7 +280,7 @@ import Testing
         }
     }
 
-    @Test func aCookieDoesNotMatter() async throws {
+    @Test func aResponseWithACookieIsStored() async throws {
         let origin = try Origin()
         origin.on(
             "/a",
@@ -293,7 +292,7 @@ import Testing
         }
     }
 
-    @Test func theQueryIsAPartOfTheURL() async throws {
+    @Test func urlsWithDifferentQueriesAreDifferentResources() async throws {
         let origin = try Origin()
         origin.on("/a?1", .ok(Self.icon).header("Cache-Control", "max-age=3600"))
         origin.on("/a?2", .ok(IconPainter.png(seed: 2)).header("Cache-Control", "max-age=3600"))
@@ -308,9 +307,9 @@ import Testing
         }
     }
 
-    /// A server in trouble makes nothing fresh, whatever it allowed before.
+    /// `stale-if-error` and `stale-while-revalidate` do not hide the failure.
     @Test(arguments: [Reply.status(503), .ok(icon).reset(after: 0)])
-    func aFailingServerLeavesWhatIsThere(_ reply: Reply) async throws {
+    func aFailedRevalidationKeepsTheStoredResponse(_ reply: Reply) async throws {
         let origin = try Origin()
         origin.on(
             "/a",

@@ -4,10 +4,10 @@ import LarderCache
 import LarderTestSupport
 import Testing
 
-/// Damage that opening the index does not show.
+/// Damage that is not detected when the index is opened.
 @Suite(.timeLimit(.minutes(30))) struct DamagedIndexTests {
     @Test(arguments: ["objects", "resources"])
-    func whatARunComesUponWhileItPlansItMends(table: String) async throws {
+    func damageFoundDuringPlanningIsRepaired(table: String) async throws {
         let origin = try Origin()
         origin.onAny { .ok(IconPainter.png(seed: $0.target.hashValue)) }
         try await withTemporaryDirectory { directory in
@@ -15,7 +15,7 @@ import Testing
             let text = manifest((0..<20).map { origin.url("/\($0)") })
             #expect(try await prefetch(text, into: cache).report.count(.fetched) == 20)
 
-            // The first page of the table, and no other.
+            // Overwrites only the root page of the table.
             let path = cache + "/index.sqlite"
             let database = try DatabaseQueue(path: path)
             let page = try await database.read { db in

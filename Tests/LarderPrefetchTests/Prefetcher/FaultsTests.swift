@@ -4,12 +4,12 @@ import LarderPrefetch
 import LarderTestSupport
 import Testing
 
-/// Whole runs against origins that fail at random.
+/// Complete runs against origins that fail at random.
 @Suite(.timeLimit(.minutes(30))) struct FaultsTests {
     @Test(.enabled(if: testShare == 1, "Scripts/test --all runs it"))
-    func thirteenThousandEntriesArriveWhereThreeOfTenResponsesFail() async throws {
+    func thirteenThousandEntriesAreFetchedThoughThirtyPercentOfResponsesFail() async throws {
         let origin = try Origin()
-        // Four failures in a row at most: five attempts get over all of them.
+        // At most four failures in a row, so five attempts are enough.
         let faulty = FaultyOrigin(
             seed: 1, percent: 30, faults: FaultyOrigin.Fault.transient, recoversAt: 5)
         origin.onAny { faulty.reply(to: $0) }
@@ -25,7 +25,7 @@ import Testing
             }
             #expect(report.count(.fetched) == 13_000, "\(report.failures)")
             #expect(results.map(\.attempts).max() == 5)
-            // Three of ten asked again, of which three of ten …: 1 + 0.3 + 0.09 + 0.027 + 0.0081.
+            // The expected number of requests per entry is 1 + 0.3 + 0.09 + 0.027 + 0.0081.
             #expect((18_000...19_000).contains(origin.count()))
             let cache = try Cache.open(at: directory.path("cache"))
             #expect(try cache.status().totals.objects == 13_000)
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: 1...share(of: 20))
-    func noRunHangsWhateverGoesWrong(seed: Int) async throws {
+    func everyRunEndsWhateverTheOriginDoes(seed: Int) async throws {
         let origin = try Origin()
         let faulty = FaultyOrigin(seed: seed, percent: 60, faults: FaultyOrigin.Fault.allCases)
         origin.onAny { faulty.reply(to: $0) }
@@ -50,8 +50,8 @@ import Testing
         configuration.retry.overloadBase = .milliseconds(20)
         configuration.retry.maximumTime = .seconds(20)
         configuration.policy.failureLifetime = .zero
-        // Every request takes its longest, after a second of patience each time; times ten, for a
-        // machine that does other things as well.
+        // The longest duration of every request and one second of Retry-After, times ten for a busy
+        // machine.
         let bound = Duration.seconds((3 + 1) * 10 * attempts * (entries / perHost + 1))
 
         try await withTemporaryDirectory { [configuration] directory in
@@ -73,8 +73,8 @@ import Testing
             }
             cache.close()
 
-            // The next day is a good one, and nobody holds the past against anybody. Nothing may
-            // look like a stall on a machine that does other things as well.
+            // The next run has a healthy origin. Its timeouts are long, so that a busy machine does
+            // not cause a stall.
             configuration.transfer.stallTimeout = .seconds(60)
             configuration.transfer.totalTimeout = .seconds(60)
             origin.onAny { .ok(FaultyOrigin.icon($0.path)) }
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    /// The run's end, or a failure once it has taken too long; the run is cancelled then.
+    /// Runs the prefetcher to its end. After `bound`, records an issue and cancels the run.
     private func ended(
         _ prefetcher: Prefetcher, _ manifest: String, within bound: Duration
     ) async throws -> (report: Report, results: [EntryResult]) {

@@ -1,29 +1,28 @@
 import LarderTestSupport
 
-/// What an origin of bad days answers: drawn from a seed, so that a run that went wrong can be run
-/// again.
+/// The replies of an unreliable origin. They depend on a seed, so that a failed run can be
+/// repeated.
 struct FaultyOrigin: Sendable {
     let seed: Int
-    /// How many of a hundred responses are faulty.
+    /// The percentage of faulty responses.
     let percent: Int
     let faults: [Fault]
-    /// From this attempt at a path on, nothing is faulty. Default: never.
+    /// The number of the first attempt at a path that always succeeds. Default: none.
     var recoversAt = Int.max
 
-    /// Ways to fail.
     enum Fault: CaseIterable {
         case internalError, overloaded, tooMany, gatewayTimeout, requestTimeout, patience, notFound
         case cut, reset, resetAtOnce, stall, trickle, delay, garbage, wrongLength, hugeHead, endless
         case redirectLoop, redirectAway, notAnImage, emptyBody, damaged
 
-        /// Those that a further attempt gets over, quickly.
+        /// Faults that a retry overcomes quickly.
         static let transient: [Fault] = [
             .internalError, .overloaded, .tooMany, .gatewayTimeout, .requestTimeout, .cut, .reset,
             .resetAtOnce, .wrongLength,
         ]
     }
 
-    /// The icon at a path: another one at every path.
+    /// Returns the icon at a path. Each path has a different icon.
     static func icon(_ path: String) -> [UInt8] {
         Array(
             """

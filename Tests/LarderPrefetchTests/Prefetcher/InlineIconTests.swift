@@ -6,7 +6,7 @@ import LarderPrefetch
 import LarderTestSupport
 import Testing
 
-/// Icons that a manifest itself holds, as `data:` URLs.
+/// Icons embedded in a manifest as `data:` URLs.
 @Suite(.timeLimit(.minutes(30))) struct InlineIconTests {
     private let icons = (1...3).map { IconPainter.png(seed: $0) }
 
@@ -15,8 +15,8 @@ import Testing
         return #"{"icon":"\#(url)"\#(key.map { #","key":"\#($0)""# } ?? "")}"#
     }
 
-    /// Its key was cached and fresh, and nobody looked at the bytes.
-    @Test func anotherIconUnderTheKeyReplacesTheCached() async throws {
+    /// The cached icon is fresh, but its bytes differ.
+    @Test func anotherInlineIconReplacesTheCachedIconOfItsKey() async throws {
         try await withTemporaryDirectory { directory in
             let path = directory.path("cache")
             for icon in [icons[0], icons[1]] {
@@ -32,8 +32,8 @@ import Testing
         }
     }
 
-    /// As a cache from elsewhere may have it: the name of these bytes, and other bytes.
-    @Test func theNameOfOtherBytesIsNotBelieved() async throws {
+    /// A foreign cache may store other bytes under the key of an inline icon.
+    @Test func anInlineKeyWithOtherBytesIsIgnored() async throws {
         try await withTemporaryDirectory { directory in
             let path = directory.path("cache")
             let manifest = "[\(entry(icons[0]))]"
@@ -67,8 +67,8 @@ import Testing
             #expect(report.count(.missing) == 1 && !report.isClean && !report.isSound)
             let (again, _) = try await prefetch(manifest, into: path)
             #expect(again.count(.fetched) == 1)
-            let mended = try #require(try Cache.open(at: path).resource(name))
-            #expect(try cache.bytes(of: mended.object) == icons[0])
+            let replaced = try #require(try Cache.open(at: path).resource(name))
+            #expect(try cache.bytes(of: replaced.object) == icons[0])
         }
     }
 
@@ -78,7 +78,7 @@ import Testing
         return try store.stage(body, digest: try body.finish(), attributes: ObjectAttributes())
     }
 
-    @Test func twoIconsOfOneKeyAreNotTakenForEachOther() async throws {
+    @Test func twoInlineIconsWithOneKeyAreAConflict() async throws {
         try await withTemporaryDirectory { directory in
             let entries = icons.prefix(2).map { entry($0, key: "logo") }.joined(separator: ",")
             let (report, _) = try await prefetch("[\(entries)]", into: directory.path("cache"))
@@ -86,8 +86,7 @@ import Testing
         }
     }
 
-    /// It ended the run.
-    @Test func oneThatIsObstructedStopsNoOther() async throws {
+    @Test func anObstructedInlineIconDoesNotStopOtherIcons() async throws {
         let origin = try Origin()
         origin.on("/a", .ok(icons[2]))
         try await withTemporaryDirectory { directory in

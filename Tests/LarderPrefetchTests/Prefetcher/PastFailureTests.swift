@@ -5,7 +5,7 @@ import LarderPrefetch
 import LarderTestSupport
 import Testing
 
-/// What the index remembers of failures, and what runs make of it.
+/// Failures recorded in the index, and their effect on later runs.
 @Suite(.timeLimit(.minutes(30))) struct PastFailureTests {
     private static let icon = IconPainter.png(seed: 1)
 
@@ -20,7 +20,7 @@ import Testing
         return (summary, entries)
     }
 
-    /// Records a failure as a run would have, some time ago.
+    /// Records a failure as a prefetch would have done `ago` seconds earlier.
     private func fail(
         _ key: String, url: String? = nil, _ status: Int, ago: TimeInterval, in path: String
     ) throws {
@@ -35,7 +35,7 @@ import Testing
         store.close()
     }
 
-    @Test func countsRunsInARowUntilOneSucceeds() async throws {
+    @Test func failedRunsAreCountedUntilOneSucceeds() async throws {
         let origin = try Origin()
         origin.on("/a", .status(403))
         try await withTemporaryDirectory { directory in
@@ -58,8 +58,7 @@ import Testing
         }
     }
 
-    /// Every kind of success forgets.
-    @Test func a304AndWhatIsNotStoredForgetIt() async throws {
+    @Test func a304AndANoStoreResponseClearTheRecordedFailure() async throws {
         let origin = try Origin()
         let replies: [@Sendable (Request) -> Reply] = [
             { _ in .ok(Self.icon).header("ETag", "\"1\"").header("Cache-Control", "no-cache") },
@@ -82,7 +81,8 @@ import Testing
         (Reply.ok("text"), "not-an-image", nil), (.status(500), "http-500", 500),
         (.ok(icon).reset(after: 0), "connection-lost", nil),
     ])
-    func remembersTheReason(_ reply: Reply, _ code: String, _ status: Int?) async throws {
+    func theReasonOfAFailureIsRecorded(_ reply: Reply, _ code: String, _ status: Int?) async throws
+    {
         let origin = try Origin()
         origin.on("/a", reply)
         try await withTemporaryDirectory { directory in
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func anInterruptedFetchDidNotFail() async throws {
+    @Test func anInterruptedFetchIsNotRecordedAsAFailure() async throws {
         let origin = try Origin()
         let gate = try Gate()
         origin.on("/a", .ok(Self.icon).heldBy(gate))
@@ -113,14 +113,13 @@ import Testing
         }
     }
 
-    // MARK: What is gone
+    // MARK: Gone icons
 
-    @Test(arguments: [404, 410]) func whatIsGoneIsNotAskedForAgain(_ status: Int) async throws {
+    @Test(arguments: [404, 410]) func goneIconsAreNotRequestedAgain(_ status: Int) async throws {
         let origin = try Origin()
         origin.on("/a", .status(status))
         try await withTemporaryDirectory { directory in
             let path = directory.path("cache")
-            // Two entries of one resource, and one of another.
             origin.on("/b", .ok(Self.icon))
             let text = manifest([origin.url("/a"), origin.url("/b"), origin.url("/a")])
             let first = try await prefetch(text, into: path).report
@@ -131,7 +130,7 @@ import Testing
             let failed = results.filter { $0.outcome == .failed }
             #expect(failed.map(\.attempts) == [0, 0])
             #expect(failed.allSatisfy { $0.failure?.message.contains("--force") == true })
-            // What was not asked for did not fail again.
+            // Entries without a request do not increase the number of failures.
             let (summary, entries) = try plan(text, path)
             #expect(entries.compactMap(\.lastFailure?.count) == [1, 1])
             #expect(entries.map(\.statusWord).sorted() == ["cached", "failed", "failed"])
@@ -142,7 +141,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [403, 500, 503, 400]) func whatMayComeBackIsAskedFor(_ status: Int) throws {
+    @Test(arguments: [403, 500, 503, 400]) func otherFailedIconsAreRequestedAgain(_ status: Int)
+        throws
+    {
         try withTemporaryDirectory { directory in
             try fail("http://h/a", status, ago: 60, in: directory.path)
             let summary = try plan(manifest(["http://h/a"]), directory.path).summary
@@ -153,10 +154,12 @@ import Testing
     @Test(arguments: [
         (3500.0, Duration.seconds(3600), 1), (3700, .seconds(3600), 0), (60, .zero, 0),
         (3700, .seconds(7200), 1),
-        // A clock that ran ahead.
+        // The failure has a later time than now, for example because the clock was wrong.
         (-600, .seconds(3600), 0),
     ])
-    func isForgottenInTime(_ ago: Double, _ lifetime: Duration, _ remembered: Int) throws {
+    func aGoneIconIsRequestedAfterTheFailureLifetime(
+        _ ago: Double, _ lifetime: Duration, _ remembered: Int
+    ) throws {
         try withTemporaryDirectory { directory in
             try fail("http://h/a", 404, ago: ago, in: directory.path)
             let summary = try plan(manifest(["http://h/a"]), directory.path) {
@@ -166,8 +169,7 @@ import Testing
         }
     }
 
-    /// The key's old address is gone; its new one may not be.
-    @Test func anotherURLOfAKeyIsAskedFor() throws {
+    @Test func aNewURLForTheKeyOfAGoneIconIsRequested() throws {
         try withTemporaryDirectory { directory in
             try fail(
                 ResourceKey.named("icon"), url: "http://h/old", 404, ago: 60, in: directory.path)
@@ -178,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func whatIsCachedAndFreshIsNotGone() async throws {
+    @Test func aFreshIconIsUsedDespiteARecordedFailure() async throws {
         let origin = try Origin()
         origin.on("/a") { request in
             request.attempt == 1
@@ -193,14 +195,14 @@ import Testing
             }
             #expect(always.report.failures == ["http-404": 1])
             #expect(try await prefetch(text, into: path).report.count(.cached) == 1)
-            // Stale, it is: there are bytes, and they are old.
+            // For a stale icon, the recorded failure applies.
             #expect(try plan(text, path) { $0.revalidation = .always }.summary.remembered == 1)
         }
     }
 
-    // MARK: Only what failed before
+    // MARK: Only entries that failed before
 
-    @Test func fetchesOnlyWhatFailedBefore() async throws {
+    @Test func retriesOnlyFailedFetchesOnlyEntriesThatFailedBefore() async throws {
         let origin = try Origin()
         for path in ["/cached", "/stale"] {
             origin.on(
@@ -243,7 +245,7 @@ import Testing
         }
     }
 
-    @Test func withoutACacheNothingFailedBefore() throws {
+    @Test func retriesOnlyFailedSkipsAllEntriesWithoutACache() throws {
         var policy = PlanPolicy()
         policy.retriesOnlyFailed = true
         let text = Array(manifest(["http://h/a"]).utf8)

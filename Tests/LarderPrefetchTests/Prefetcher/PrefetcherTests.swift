@@ -8,7 +8,7 @@ import LarderTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(30))) struct PrefetcherTests {
-    @Test func storesWhatTheOriginServes() async throws {
+    @Test func aPrefetchStoresTheIconsOfTheOrigin() async throws {
         let origin = try Origin()
         let icons = (0..<20).map { IconPainter.png(seed: $0) }
         for (number, icon) in icons.enumerated() { origin.on("/\(number).png", .ok(icon)) }
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func reportsEveryEntryOnceAndAgreesWithItself() async throws {
+    @Test func everyEntryIsReportedOnceAndCountedInTheReport() async throws {
         let origin = try Origin()
         origin.on("/a", .ok(IconPainter.png(seed: 1)))
         origin.on("/page", .ok("<!DOCTYPE html><title>no icon</title>", type: "image/png"))
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func entriesOfOneURLThatDemandDifferentBytes() async throws {
+    @Test func entriesOfOneURLAreCheckedAgainstTheirOwnSizes() async throws {
         let origin = try Origin()
         let icon = IconPainter.png(seed: 1)
         origin.on("/a", .ok(icon))
@@ -84,11 +84,11 @@ import Testing
         }
     }
 
-    @Test func aStaleEntryCostsAConditionalRequestAndKeepsItsValidator() async throws {
+    @Test func aStaleEntryIsRevalidatedAndKeepsItsValidator() async throws {
         let origin = try Origin()
         let icon = IconPainter.png(seed: 1)
         origin.on("/a") { request in
-            // The 304 does not repeat the ETag: it must not get lost.
+            // The 304 omits the ETag, so the stored one must be kept.
             request.header("If-None-Match") == #""v1""#
                 ? .notModified.header("Cache-Control", "max-age=0")
                 : .ok(icon).header("ETag", #""v1""#).header("Cache-Control", "max-age=0")
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func aRedirectedEntryIsAskedAboutWhereItsValidatorCameFrom() async throws {
+    @Test func aValidatorIsSentToTheRedirectTargetItCameFrom() async throws {
         let origin = try Origin()
         origin.on("/a", .redirect(to: "/b"))
         origin.on("/b") { request in
@@ -120,10 +120,10 @@ import Testing
             #expect(try await prefetch(text, into: cache).report.count(.fetched) == 1)
             let (report, _) = try await prefetch(text, into: cache)
             #expect(report.count(.revalidated) == 1 && report.receivedBytes == 0)
-            // The one that redirects has not said anything that it could be asked about.
+            // The redirecting URL has no validator.
             let conditions = origin.requests.map { $0.header("If-None-Match") }
             #expect(conditions == [nil, nil, nil, #""v1""#])
-            // Where it leads elsewhere now, the validator is worth nothing.
+            // The validator does not apply to another target of the redirect.
             origin.on("/a", .redirect(to: "/c"))
             origin.on("/c") { request in
                 request.header("If-None-Match") != nil
@@ -133,14 +133,15 @@ import Testing
         }
     }
 
-    /// However long the target may be used, its redirect may lead elsewhere by now.
+    /// The target stays fresh for long, but the redirect may change earlier.
     @Test(
         arguments: [
             (302, nil, 2), (307, nil, 2), (302, "max-age=600", 0), (302, "no-store", 2),
             (301, nil, 0),
             (308, "no-cache", 2),
         ] as [(Int, String?, Int)])
-    func aRedirectIsAsFreshAsItSays(_ status: Int, _ directive: String?, _ asked: Int) async throws
+    func anEntryIsFreshOnlyAsLongAsItsRedirect(_ status: Int, _ directive: String?, _ asked: Int)
+        async throws
     {
         let origin = try Origin()
         let redirect = Reply.redirect(to: "/b", status: status)
@@ -166,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func whatIsEvictedAtTheEndIsReportedOnce() async throws {
+    @Test func anEntryEvictedDuringTheRunIsReportedOnce() async throws {
         let origin = try Origin()
         let gate = try Gate()
         origin.on("/a") { request in
@@ -183,7 +184,7 @@ import Testing
             let text = manifest(["/a", "/b"].map { origin.url($0) })
             async let finished = prefetch(text, into: cache) { $0.retry.attempts = 1 }
             try await origin.waitForRequests(2)
-            // Between the answer and the commit of what it vouches for.
+            // Deletes the object after its 304 has arrived and before the result is committed.
             let index = try DatabaseQueue(path: cache + "/index.sqlite")
             try await index.write { try $0.execute(sql: "DELETE FROM objects") }
             gate.open()
@@ -194,11 +195,11 @@ import Testing
         }
     }
 
-    @Test func aValidatorIsOnlyShownToTheURLItCameFrom() async throws {
+    @Test func aValidatorIsSentOnlyToTheURLItCameFrom() async throws {
         let origin = try Origin()
         let old = IconPainter.png(seed: 1)
         let new = IconPainter.png(seed: 2)
-        // Two resources that share a validator, as dates and short ETags do.
+        // Two resources with equal validators, which is common for dates and short ETags.
         for (path, icon) in [("/old", old), ("/new", new)] {
             origin.on(path) { request in
                 request.header("If-None-Match") != nil
@@ -241,7 +242,7 @@ import Testing
         }
     }
 
-    @Test func aLargeBodyGoesThroughAFile() async throws {
+    @Test func aBodyLargerThanTheMemoryBufferIsStored() async throws {
         let origin = try Origin()
         let icon = IconPainter.largeBMP(seed: 1, bytes: 3_000_000)
         origin.on("/large", .ok(icon))
@@ -255,7 +256,7 @@ import Testing
         }
     }
 
-    @Test func whatWasAcceptedAsAnyContentIsNoIconForARunThatWantsIcons() async throws {
+    @Test func aStoredNonImageFailsInARunThatRequiresImages() async throws {
         let origin = try Origin()
         origin.on("/a", .ok("just text").header("Cache-Control", "max-age=3600"))
         try await withTemporaryDirectory { directory in
@@ -269,7 +270,7 @@ import Testing
         }
     }
 
-    @Test func cancellingLetsWhatIsInFlightFinishAndReportsTheRest() async throws {
+    @Test func aCancelledRunFinishesFetchesInFlightAndReportsTheRest() async throws {
         let origin = try Origin()
         let gate = try Gate()
         for number in 0..<10 {
@@ -289,15 +290,16 @@ import Testing
             let (report, results) = try await finished
             #expect(report.isInterrupted)
             #expect(results.count == 10)
-            // Two were at the origin; the queue may have taken its bounded lead, and no more.
+            // Two requests had reached the origin. The queue may have started two more.
             #expect((2...4).contains(report.count(.fetched)))
             #expect(report.count(.fetched) + report.count(.unfinished) == 10)
             #expect(try Cache.open(at: directory.path("cache")).verify().isClean)
         }
     }
 
-    /// What was turned away while the queue had not heard of the cancellation counted as failed.
-    @Test func whatACancellationMeetsAtItsBeginningIsUnfinished() async throws {
+    /// Regression: requests refused before the queue noticed the cancellation were reported as
+    /// failed.
+    @Test func requestsRefusedByACancellationAreUnfinished() async throws {
         let origin = try Origin()
         let icon = IconPainter.png(seed: 1)
         let text = manifest((0..<400).map { origin.url("/\($0)") })
@@ -308,7 +310,7 @@ import Testing
                 configuration.maximumConcurrent = 32
                 configuration.maximumPerHost = 32
                 let prefetcher = Prefetcher(configuration)
-                // Called in the midst of everything, by the thread that answers.
+                // The origin's thread cancels the run while other fetches are in flight.
                 origin.onAny { request in
                     if request.path == "/\(round * 5)" { prefetcher.cancel() }
                     return .ok(icon)
@@ -319,7 +321,7 @@ import Testing
         }
     }
 
-    @Test func lettingGoOfTheEventsEndsTheRun() async throws {
+    @Test func droppingTheEventSequenceEndsTheRun() async throws {
         let origin = try Origin()
         let gate = try Gate()
         origin.on("/a", .ok(IconPainter.png(seed: 1)).heldBy(gate))
@@ -332,7 +334,7 @@ import Testing
             for try await event in events {
                 if case .planned = event { break }
             }
-            // A second run over the same cache is not in the way of the abandoned one.
+            // The abandoned run does not block another run with the same cache.
             gate.open()
             let (report, _) = try await prefetch(
                 manifest([origin.url("/a")]), into: directory.path("cache"))
@@ -340,7 +342,7 @@ import Testing
         }
     }
 
-    @Test func aManifestThatIsNoneThrows() async throws {
+    @Test func anUnreadableManifestThrows() async throws {
         try await withTemporaryDirectory { directory in
             _ = await #expect(throws: ManifestError.self) {
                 try await prefetch("no manifest", into: directory.path("cache"))

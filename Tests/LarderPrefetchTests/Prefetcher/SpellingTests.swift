@@ -2,7 +2,7 @@ import LarderCache
 import LarderTestSupport
 import Testing
 
-/// Icons are found by the text that the manifest has for them, as an app looks them up.
+/// Lookups of icons by the text in the manifest, as an app does them.
 @Suite struct SpellingTests {
     private func withOrigin(
         _ body: (_ origin: Origin, _ cache: String) async throws -> Void
@@ -30,8 +30,8 @@ import Testing
         return texts
     }
 
-    /// Equal URLs are one resource. It is fetched as the first entry spells it.
-    @Test func equalURLsAreFetchedOnce() async throws {
+    /// The first spelling is the one that is requested.
+    @Test func differentSpellingsOfAURLAreFetchedOnce() async throws {
         try await withOrigin { origin, cache in
             let paths = ["/a%7e|b?'", "/a~%7Cb?%27", "/x/../%61~%7cb?'"]
             let urls = paths.map { origin.url($0) }
@@ -39,15 +39,14 @@ import Testing
             #expect(report.count(.fetched) + report.count(.coalesced) == 3)
             #expect(origin.requests.map(\.target) == ["/a%7e%7Cb?%27"])
             for url in urls { #expect(try find(url, in: cache) == origin.url("/a~%7Cb?%27")) }
-            // It is shown as it is fetched, with a query that is no secret.
+            // Results show the requested URL. Its query has no secrets.
             #expect(results.first?.url == origin.url("/a%7e%7Cb?%27"))
             let (again, _) = try await prefetch(manifest(urls.reversed()), into: cache)
             #expect(again.count(.fetched) == 0 && origin.requests.count == 1)
         }
     }
 
-    /// The server's, in whatever encoding.
-    @Test func bytesOfARedirectAreKept() async throws {
+    @Test func nonASCIIBytesOfALocationArePercentEncoded() async throws {
         try await withOrigin { origin, cache in
             let head = Array("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /caf".utf8)
             origin.on("/start", .raw(head + [0xE9] + Array("|.png\r\n\r\n".utf8)))
@@ -57,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func whatAManifestSpellsOtherwiseIsFound() async throws {
+    @Test func anIconIsFoundByItsKeyAndByTheSpellingInTheManifest() async throws {
         try await withOrigin { origin, cache in
             let url = origin.url("/a%7Eb?x")
             let spelling = url.replacing("http://", with: "HTTP://") + "#icon"
@@ -68,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func whatIsCachedGetsTheNextManifestsSpelling() async throws {
+    @Test func theSpellingOfALaterManifestIsRecordedForACachedIcon() async throws {
         try await withOrigin { origin, cache in
             let url = origin.url("/a")
             _ = try await prefetch(manifest([url]), into: cache)
@@ -80,8 +79,8 @@ import Testing
         }
     }
 
-    /// What a manifest's key names came from any URL: it must not be found as another's icon.
-    @Test func anIconWithAKeyIsNotFoundByAURL() async throws {
+    /// The icon of a key can come from any URL, so a lookup by URL must not find it.
+    @Test func anIconWithAKeyIsNotFoundByItsURL() async throws {
         try await withOrigin { origin, cache in
             for url in [origin.url("/mine"), origin.url("/yours") + "#b"] {
                 _ = try await prefetch(#"[{"icon": "\#(url)", "key": "logo"}]"#, into: cache)
@@ -91,8 +90,7 @@ import Testing
         }
     }
 
-    /// Neither credentials nor what says only a part of the URL are recorded.
-    @Test func whatSaysTooMuchOrTooLittleIsNotRecorded() async throws {
+    @Test func aURLWithCredentialsIsNotRecorded() async throws {
         try await withOrigin { origin, cache in
             let url = origin.url("/a")
             let secret = url.replacing("http://", with: "http://user:secret@")
@@ -104,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func whatFailsHasNoSpelling() async throws {
+    @Test func noSpellingIsRecordedForAFailedIcon() async throws {
         try await withOrigin { origin, cache in
             origin.onAny { _ in .status(404) }
             let url = origin.url("/a") + "#b"

@@ -3,14 +3,14 @@ import LarderPrefetch
 import LarderTestSupport
 import Testing
 
-/// What its origin forbids to store.
+/// Responses with `no-store`.
 @Suite(.timeLimit(.minutes(30))) struct UnstoredTests {
     private static let icon = IconPainter.png(seed: 1)
 
     @Test(arguments: [
         "no-store", "nO-StOrE", "no-store, max-age=3600", "max-age=3600, no-store, immutable",
     ])
-    func isFetchedAndReportedAndNotKept(_ directives: String) async throws {
+    func aNoStoreResponseIsReportedButNotStored(_ directives: String) async throws {
         let origin = try Origin()
         origin.on(
             "/a",
@@ -33,8 +33,8 @@ import Testing
         }
     }
 
-    /// Larger than what is held in memory: its file must go.
-    @Test func aLargeBodyLeavesNothing() async throws {
+    /// The body exceeds the memory buffer, so it is written to a file first.
+    @Test func aLargeNoStoreBodyLeavesNoFiles() async throws {
         let origin = try Origin()
         let icon = IconPainter.largeBMP(seed: 1, bytes: 780_000)
         origin.on("/a", .ok(icon).header("Cache-Control", "no-store"))
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func isCheckedAllTheSame() async throws {
+    @Test func aNoStoreResponseIsStillValidated() async throws {
         let origin = try Origin()
         origin.on("/a", .ok(Self.icon).header("Cache-Control", "no-store"))
         origin.on("/page", .ok("<!DOCTYPE html>").header("Cache-Control", "no-store"))
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: ["no-store", "no-store, max-age=0"])
-    func anOlderResponseStays(_ directives: String) async throws {
+    func aNoStoreResponseDoesNotReplaceAStoredOne(_ directives: String) async throws {
         let origin = try Origin()
         origin.on("/a") { request in
             request.attempt == 1
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func isStoredAnywayAndAlwaysStale() async throws {
+    @Test func storesUnstorableStoresNoStoreResponsesAsStale() async throws {
         let origin = try Origin()
         origin.on("/a") { request in
             (request.header("If-None-Match") == nil ? Reply.ok(Self.icon) : .notModified)
@@ -103,8 +103,9 @@ import Testing
         }
     }
 
-    /// `must-understand` speaks to caches that do not know the status.
-    @Test func isStoredWhereItIsUnderstood() async throws {
+    /// `must-understand` overrides `no-store` in caches that know the status (RFC 9111, section
+    /// 5.2.2.3).
+    @Test func mustUnderstandOverridesNoStore() async throws {
         let origin = try Origin()
         origin.on(
             "/a",

@@ -8,9 +8,9 @@ import Testing
 @testable import LarderManifest
 @testable import LarderPrefetch
 
-/// What is found fresh is used, without a request.
+/// The time of last use, which fresh hits update without a request.
 @Suite(.timeLimit(.minutes(30))) struct UseTests {
-    @Test func freshHitIsUsed() async throws {
+    @Test func aFreshHitUpdatesTheTimeOfLastUse() async throws {
         try await withTemporaryDirectory { directory in
             let origin = try Origin()
             let icon = IconPainter.svg(seed: 1, size: 16)
@@ -37,8 +37,8 @@ import Testing
         }
     }
 
-    /// Or an eviction by age would take what only runs without a network read.
-    @Test func aManifestThatIsReadOfflineIsUsed() async throws {
+    /// Otherwise an eviction by age would remove a manifest that is only read offline.
+    @Test func readingAManifestOfflineUpdatesItsTimeOfLastUse() async throws {
         try await withTemporaryDirectory { directory in
             let origin = try Origin(replies: ["/apps.json": .ok(#"[{"icon": "a"}]"#)])
             let url = origin.url("/apps.json")
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func allOfMoreThanAStepAreUsed() async throws {
+    @Test func usesAreUpdatedInSteps() async throws {
         try await withTemporaryDirectory { directory in
             let urls = (0...2 * ObjectUse.stepLimit).map { "data:text/plain,\($0)" }
             let path = directory.path("cache")
@@ -75,8 +75,8 @@ import Testing
         }
     }
 
-    /// In the index's order, whatever the manifest's and the keys' are, and no more at a time than
-    /// others are to wait for.
+    /// Expects uses in the order of the index, whatever the order of the manifest and the keys. The
+    /// steps are limited, so that other writers do not wait long.
     private func expectUses(of urls: [String], in path: String) throws {
         let plan = try Plan(
             of: [.bytes(Array(manifest(urls).utf8), name: "apps.json")],
@@ -92,7 +92,8 @@ import Testing
         try plan.releaseIndex()
     }
 
-    /// Confirms resources as an origin would have at `instant`, for a day.
+    /// Sets the times of receipt and last use of resources to `instant`. The resources stay fresh
+    /// for a day.
     private func age(_ urls: [String], in path: String, to instant: Date) throws {
         let cache = try Cache.open(at: path)
         let store = try cache.store()
@@ -110,7 +111,7 @@ import Testing
         store.flush()
         store.close()
         cache.close()
-        // No deposit moves a use back.
+        // A deposit does not move the time of last use back.
         try DatabaseQueue(path: "\(path)/index.sqlite").writeWithoutTransaction {
             try $0.execute(
                 sql: "UPDATE objects SET used_at = ?", arguments: [instant.timeIntervalSince1970])

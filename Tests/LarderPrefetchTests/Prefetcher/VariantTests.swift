@@ -4,11 +4,11 @@ import LarderPrefetch
 import LarderTestSupport
 import Testing
 
-/// Responses that the request's header fields select.
+/// Responses selected by request header fields (Vary).
 @Suite(.timeLimit(.minutes(30))) struct VariantTests {
     private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
 
-    /// An origin with an icon for each User-Agent, all of the same date.
+    /// Returns an origin with a different icon for each User-Agent. All have the same date.
     private func origin(vary: [String], etag: String? = nil) throws -> Origin {
         let origin = try Origin()
         origin.on("/a") { request in
@@ -24,7 +24,7 @@ import Testing
         return origin
     }
 
-    /// What comes of one run for each of some User-Agents.
+    /// Returns the outcomes of one run per User-Agent.
     private func outcomes(
         _ origin: Origin, _ cache: String, agents: String...,
         revalidation: Revalidation = .stale
@@ -49,7 +49,7 @@ import Testing
         ["User-Agent"], ["user-agent"], ["Foo, User-Agent"], ["Accept", "User-Agent"],
         ["Accept-Encoding, User-Agent"],
     ])
-    func anotherVariantIsAskedFor(_ vary: [String]) async throws {
+    func anotherVariantIsRequested(_ vary: [String]) async throws {
         let origin = try origin(vary: vary)
         try await withTemporaryDirectory { directory in
             let cache = directory.path("cache")
@@ -57,15 +57,16 @@ import Testing
                 origin, cache, agents: "one", "one", "other", "other")
             #expect(outcomes == [.fetched, .cached, .fetched, .cached])
             #expect(try bytes(origin, cache) == IconPainter.png(seed: 5))
-            // The old one's date would have called it unchanged.
+            // The date of the stored variant is not sent, because it would match the other variant,
+            // too.
             let last = try #require(origin.requests.last)
             #expect(last.header("If-None-Match") == "\"one\"")
             #expect(last.header("If-Modified-Since") == nil)
         }
     }
 
-    /// Its ETag says that the bytes are the same after all.
-    @Test func a304VouchesForAnotherVariant() async throws {
+    /// Both variants have the same ETag, so they have the same bytes.
+    @Test func a304WithAMatchingETagConfirmsAnotherVariant() async throws {
         let origin = try origin(vary: ["User-Agent"], etag: "\"all\"")
         try await withTemporaryDirectory { directory in
             let cache = directory.path("cache")
@@ -75,9 +76,9 @@ import Testing
         }
     }
 
-    /// Coded differently, decoded the same; and what is never sent is always the same.
+    /// Codings are removed before storing. Header fields that are never sent cannot differ.
     @Test(arguments: [[], ["Accept-Encoding"], ["Accept"], ["Foo, Cookie"]])
-    func whatDoesNotDifferSelectsNothing(_ vary: [String]) async throws {
+    func aVaryOnUnchangedFieldsSelectsNoOtherVariant(_ vary: [String]) async throws {
         let origin = try origin(vary: vary)
         try await withTemporaryDirectory { directory in
             let cache = directory.path("cache")
@@ -87,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: [["*"], ["Accept, *"], ["Accept", "*"], [", *"]])
-    func whatAnythingSelectsIsAlwaysAskedFor(_ vary: [String]) async throws {
+    func aVaryStarResponseIsAlwaysRevalidated(_ vary: [String]) async throws {
         let origin = try origin(vary: vary)
         try await withTemporaryDirectory { directory in
             let cache = directory.path("cache")
@@ -97,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func theUsersWordStandsAboveIt() async throws {
+    @Test func revalidatingNeverOverridesVary() async throws {
         let origin = try origin(vary: ["*, User-Agent"])
         try await withTemporaryDirectory { directory in
             let cache = directory.path("cache")
@@ -108,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func aPlanComparesWhatWouldBeSent() async throws {
+    @Test func aPlanComparesTheFieldsThatWouldBeSent() async throws {
         let origin = try origin(vary: ["User-Agent"])
         try await withTemporaryDirectory { directory in
             let path = directory.path("cache")
@@ -123,8 +124,8 @@ import Testing
         }
     }
 
-    /// A header field's value may be a credential.
-    @Test func noValueIsWrittenDown() async throws {
+    /// A header field can hold a credential.
+    @Test func valuesOfSelectingFieldsAreNotStored() async throws {
         let origin = try origin(vary: ["User-Agent"], etag: "\"all\"")
         try await withTemporaryDirectory { directory in
             let cache = directory.path("cache")

@@ -4,7 +4,7 @@ import LarderTestSupport
 import LarderTestTLS
 import Testing
 
-/// Hosts that are connected to while every slot is taken.
+/// Connections opened ahead of their requests, while every slot is taken.
 @Suite(.timeLimit(.minutes(10))) struct ConnectionsAheadTests {
     let origin: Origin
     let gate: Gate
@@ -19,14 +19,14 @@ import Testing
         }
     }
 
-    /// One slot, and a request that has it until the gate is opened.
+    /// Prefetches with one slot. The request for `/held` keeps it until the gate opens.
     private func fetch(_ urls: [String], ahead: Int) async throws {
         try await withTemporaryDirectory { directory in
             let finished = try await prefetch(manifest(urls), into: directory.path("cache")) {
                 $0.maximumConcurrent = 1
                 $0.transfer.maximumConnectionsAhead = ahead
                 $0.transfer.certificateAuthorities = TestCertificates.authorityPath
-                // Should no connection ever open the gate.
+                // Ends the test if no connection opens the gate.
                 $0.transfer.totalTimeout = .seconds(120)
                 $0.retry.attempts = 1
             }
@@ -40,13 +40,13 @@ import Testing
         (1...count).map { origin.url("/\($0)", host: "h\($0).localhost") }
     }
 
-    @Test func theirRequestsWaitForASlotAndUseThatConnection() async throws {
+    @Test func requestsWaitForASlotAndUseTheirOpenConnection() async throws {
         origin.onConnection { [gate] in if $0 == 6 { gate.open() } }
         try await fetch([origin.url("/held")] + others(5), ahead: 16)
         #expect(origin.connectionsOpened == 6)
     }
 
-    @Test func soItIsOverTLS() async throws {
+    @Test func requestsOverTLSWaitForASlotAndUseTheirOpenConnection() async throws {
         let front = try TLSFront(originPort: origin.port)
         defer { front.stop() }
         front.onConnection { [gate] in if $0 == 2 { gate.open() } }
@@ -55,16 +55,16 @@ import Testing
         #expect(front.protocols == ["h2", "h2"])
     }
 
-    @Test func noMoreAreMadeThanAllowed() async throws {
+    @Test func connectionsAheadOfRequestsAreLimited() async throws {
         origin.onConnection { [gate] number in
-            // The second connection that is made ahead.
+            // The second connection that is opened ahead of its request.
             if number == 3 { gate.open() }
         }
         try await fetch([origin.url("/held")] + others(9), ahead: 2)
         #expect(origin.connectionsOpened == 10)
     }
 
-    /// A proxy's connections serve all hosts, also one that the host of another opened.
+    /// A connection to a proxy serves all hosts, including those it was not opened for.
     @Test(arguments: [1, 4]) func hostsBehindAProxyShareItsConnections(slots: Int) async throws {
         let proxies = try ProxySelection(proxy: origin.url(""), noProxy: "", environment: [:])
         gate.open()
@@ -79,9 +79,8 @@ import Testing
         }
     }
 
-    /// They connect beside each other, too, once the first has failed.
-    @Test(arguments: [1, 2]) func hostsThatCannotBeReachedTakeNoSlot(ahead: Int) async throws {
-        let nobodies = try (0..<4).map { _ in try BlackHole() }
+    @Test(arguments: [1, 2]) func unreachableHostsTakeNoSlot(ahead: Int) async throws {
+        let blackHoles = try (0..<4).map { _ in try BlackHole() }
         try await withTemporaryDirectory { directory in
             var configuration = PrefetchConfiguration(cache: directory.path("cache"))
             configuration.transfer.addressPolicy = .allowAll
@@ -89,7 +88,7 @@ import Testing
             configuration.transfer.maximumConnectionsAhead = ahead
             configuration.transfer.connectTimeout = .seconds(600)
             configuration.grace = .zero
-            let urls = [origin.url("/1")] + nobodies.map { $0.url("/") } + [origin.url("/2")]
+            let urls = [origin.url("/1")] + blackHoles.map { $0.url("/") } + [origin.url("/2")]
             let prefetcher = Prefetcher(configuration)
             async let finished = collect(prefetcher, manifest(urls))
             try await origin.waitForRequests(2)

@@ -3,7 +3,7 @@ import LarderTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(30))) struct FetchQueueTests {
-    @Test func asksForHighPrioritiesFirstWhateverTheManifestOrder() async throws {
+    @Test func highPrioritiesAreRequestedFirst() async throws {
         let origin = try Origin()
         origin.onAny { request in .ok(IconPainter.png(seed: request.path.hashValue)) }
         try await withTemporaryDirectory { directory in
@@ -14,7 +14,7 @@ import Testing
             _ = try await prefetch(
                 "[" + entries.joined(separator: ",") + "]", into: directory.path("cache")
             ) { $0.maximumConcurrent = 1 }
-            // Stable: manifest order among equals.
+            // Manifest order for equal priorities.
             let expected = priorities.enumerated()
                 .sorted { ($1.element, $0.offset) < ($0.element, $1.offset) }
                 .map { "/\($0.offset)" }
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func keepsToTheLimitsOfTheRunAndOfEachHost() async throws {
+    @Test func theRequestLimitsOfTheRunAndOfEachHostAreKept() async throws {
         let origin = try Origin()
         let gate = try Gate()
         origin.onAny { request in
@@ -36,12 +36,12 @@ import Testing
                 $0.maximumConcurrent = 7
                 $0.maximumPerHost = 4
             }
-            // The replies are held until as many requests as may be are there.
+            // Replies are held until the maximum number of requests has arrived.
             try await origin.waitForRequests(7)
             gate.open()
             #expect(try await finished.report.count(.fetched) == 40)
             #expect(origin.mostConcurrentRequests == 7)
-            // Idle ones stay open.
+            // Idle connections stay open.
             #expect(origin.mostConcurrentConnections <= 8)
             for host in ["127.0.0.1", "localhost"] {
                 #expect((3...4).contains(origin.mostConcurrentRequests(host: host)))
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func aConnectionIsKeptForEachOfManyHosts() async throws {
+    @Test func oneConnectionIsKeptForEachHost() async throws {
         let origin = try Origin()
         origin.onAny { request in .ok(IconPainter.png(seed: request.target.hashValue)) }
         try await withTemporaryDirectory { directory in
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func aHostWithMostOfTheIconsHoldsUpNobody() async throws {
+    @Test func aHostWithMostIconsDoesNotDelayOtherHosts() async throws {
         let origin = try Origin()
         origin.onAny { request in .ok(IconPainter.png(seed: request.target.hashValue)) }
         try await withTemporaryDirectory { directory in
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func aHostThatDoesNotAnswerHoldsUpNobody() async throws {
+    @Test func aSilentHostDoesNotDelayOtherHosts() async throws {
         let origin = try Origin()
         let gate = try Gate()
         origin.onAny { request in
@@ -87,7 +87,7 @@ import Testing
             return request.path.hasPrefix("/slow") ? reply.heldBy(gate) : reply
         }
         try await withTemporaryDirectory { directory in
-            // The slow host leads the manifest with more entries than the window holds.
+            // The slow host comes first and has more entries than the queue holds.
             let slow = (0..<50).map { origin.url("/slow\($0)") }
             let fast = (0..<50).map { origin.url("/fast\($0)", host: "localhost") }
             async let finished = prefetch(manifest(slow + fast), into: directory.path("cache")) {
@@ -95,7 +95,7 @@ import Testing
                 $0.maximumPerHost = 2
                 $0.transfer.stallTimeout = .seconds(600)
             }
-            // All of the fast host's, while two of the slow one's are held.
+            // All requests to the fast host arrive while two to the slow host are held.
             try await origin.waitForRequests(52)
             #expect(origin.requests.count { $0.path.hasPrefix("/slow") } == 2)
             gate.open()
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: [2, 4, 6])
-    func aHostThatCouldTakeEveryPlaceLeavesOne(concurrent: Int) async throws {
+    func aSilentHostLeavesASlotForOtherHosts(concurrent: Int) async throws {
         let origin = try Origin()
         let gate = try Gate()
         origin.onAny { request in
@@ -119,7 +119,7 @@ import Testing
                 $0.maximumPerHost = 100
                 $0.transfer.stallTimeout = .seconds(600)
             }
-            // All of the fast host's, while the slow one's are held.
+            // All requests to the fast host arrive while those to the slow host are held.
             try await origin.waitForRequests(50 + concurrent - 1)
             #expect(origin.requests.count { $0.path.hasPrefix("/fast") } == 50)
             gate.open()
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func aRedirectedLowPriorityWaitsForTheTargetsHighOnes() async throws {
+    @Test func aRedirectedFetchKeepsItsLowPriorityAtTheTarget() async throws {
         let origin = try Origin()
         origin.onAny { request in
             request.path.hasPrefix("/from")
@@ -153,12 +153,12 @@ import Testing
         }
     }
 
-    @Test func hostsThatDoNotAnswerComeAfterThoseThatMay() async throws {
+    @Test func refusingHostsComeAfterServingHosts() async throws {
         let origin = try Origin()
         origin.onAny { .ok(IconPainter.png(seed: $0.target.hashValue)) }
         let refusing = try Origin.refusedPort()
         try await withTemporaryDirectory { directory in
-            // Twenty origins that refuse, with several URLs each, ahead of one that serves.
+            // Twenty origins that refuse connections, with ten URLs each, precede one that serves.
             let dead = (2..<22).flatMap { host in
                 (0..<10).map { "http://127.0.0.\(host):\(refusing)/\($0)" }
             }
@@ -174,12 +174,13 @@ import Testing
                 guard case .entry(let result) = event, result.outcome == .failed else { continue }
                 if origin.count() < 10 { failedBeforeTheLast += 1 }
             }
-            // Each had its turn, a few had theirs ahead in the window, and the rest came last.
+            // Each refusing origin was tried, and the queue held some of their fetches. The rest
+            // came last.
             #expect(failedBeforeTheLast < 60)
         }
     }
 
-    @Test func triesAgainWhereAFailureMayPass() async throws {
+    @Test func onlyTemporaryFailuresAreRetried() async throws {
         let origin = try Origin()
         origin.on("/busy") { request in
             request.attempt < 3 ? .status(502) : .ok(IconPainter.png(seed: 1))
@@ -203,7 +204,7 @@ import Testing
         }
     }
 
-    @Test func followsRedirectsToTheirEndAndLoopsToTheirs() async throws {
+    @Test func redirectsAreFollowedAndLoopsAreStopped() async throws {
         let origin = try Origin()
         origin.on("/start", .redirect(to: "/middle", status: 301))
         origin.on("/middle", .redirect(to: origin.url("/end", host: "localhost"), status: 307))
@@ -217,13 +218,13 @@ import Testing
             #expect(report.count(.fetched) == 1)
             #expect(report.failures == ["too-many-redirects": 1, "redirect-refused": 1])
             #expect(origin.count("/loop") == 11)
-            // The resource is known by the URL that the manifest names.
+            // The resource keeps the URL in the manifest.
             let fetched = try #require(results.first { $0.outcome == .fetched })
             #expect(fetched.url == origin.url("/start"))
         }
     }
 
-    @Test func redirectsKeepToTheLimitOfTheHostTheyLeadTo() async throws {
+    @Test func redirectedRequestsKeepTheLimitOfTheTargetHost() async throws {
         let origin = try Origin()
         let gate = try Gate()
         origin.onAny { request in
@@ -237,7 +238,7 @@ import Testing
             async let finished = prefetch(manifest(urls), into: directory.path("cache")) {
                 $0.maximumPerHost = 2
             }
-            // All have been sent on before the first of the targets answers.
+            // All requests are redirected before the first reply from a target.
             try await origin.waitForRequests(14)
             gate.open()
             #expect(try await finished.report.count(.fetched) == 12)

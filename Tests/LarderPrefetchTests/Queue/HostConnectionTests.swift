@@ -6,9 +6,9 @@ import Testing
 @testable import LarderManifest
 @testable import LarderPrefetch
 
-/// Which fetches connect first, and which slots are kept for them.
+/// The order in which hosts are connected to, and the slots reserved for them.
 @Suite struct HostConnectionTests {
-    /// A schedule over a manifest, and the connections that libcurl would have.
+    /// A schedule of a manifest, with simulated connections.
     private final class Run {
         var schedule: HostSchedule
         private let open: Open
@@ -41,7 +41,6 @@ import Testing
             let next: HostSchedule.Next
             var fetch: Attempt { next.fetch }
             var name: String { (next.onlyConnects ? "connect " : "") + number }
-            /// The number of the entry.
             private var number: String {
                 String(fetch.planned.url.split(separator: "/").last ?? "")
             }
@@ -96,7 +95,8 @@ import Testing
             try run.connected(first[0])
             let second = try run.take()
             #expect(second.map(\.name) == ["0", "connect 2"])
-            // No slot, but its connection waits: there is no room to make another.
+            // The slot is taken. The unused connection counts towards the limit, so no other host
+            // connects.
             try run.connected(first[1])
             #expect(try run.take().isEmpty)
             try run.answered(second[0])
@@ -104,12 +104,12 @@ import Testing
         }
     }
 
-    @Test func whatConnectsKeepsASlotFreeOfLowerPriorities() throws {
+    @Test func aConnectingFetchReservesASlotFromLowerPriorities() throws {
         try withRun("abcd", priorities: [8], slots: 2, connections: 4) { run in
             let first = try run.take()
             #expect(first.count == 4)
             try run.connected(first[1])
-            // The other slot is the first one's, which still connects, and no equal's.
+            // The other slot is reserved for entry 0, which is still connecting.
             try run.connected(first[2])
             let taken = try run.take()
             #expect(taken.map(\.name) == ["1"], "\(taken.map(\.name)) \(first.map(\.name))")
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func othersWaitForAHostsFirstConnection() throws {
+    @Test func fetchesWaitForTheFirstConnectionToTheirHost() throws {
         try withRun("aaaaa", slots: 3, connections: 2) { run in
             let first = try run.take()
             #expect(first.map(\.name) == ["connect 0"])
@@ -127,8 +127,8 @@ import Testing
         }
     }
 
-    /// Else each would wait for the time-out of the one before.
-    @Test func ofAHostThatDoesNotAnswerSeveralConnectAtOnce() throws {
+    /// Otherwise each attempt would wait for the timeout of the previous one.
+    @Test func fetchesToAnUnreachableHostConnectConcurrently() throws {
         try withRun("aaaa", slots: 3, connections: 2) { run in
             let first = try run.take()
             #expect(first.count == 1 && first.allSatisfy(\.next.sharesConnection))
@@ -136,13 +136,13 @@ import Testing
             let next = try run.take()
             #expect(next.map(\.name) == ["connect 1", "connect 2"])
             #expect(next.allSatisfy { !$0.next.sharesConnection })
-            // One of them gets a connection.
+            // Only one of the two attempts gets a connection.
             try run.connected(next[1])
             #expect(try run.take().map(\.name) == ["2", "connect 3"])
         }
     }
 
-    @Test func aConnectionThatWasClosedIsNotCountedOn() throws {
+    @Test func aClosedConnectionIsOpenedAgain() throws {
         try withRun("aab", slots: 1, connections: 1) { run in
             let first = try run.take()
             try run.connected(first[0])
@@ -151,8 +151,8 @@ import Testing
         }
     }
 
-    /// They never get a connection.
-    @Test func hostsThatDoNotAnswerLeaveTheSlotsToOthers() throws {
+    /// Only host o gets a connection.
+    @Test func unreachableHostsLeaveTheSlotToOtherHosts() throws {
         try withRun("ozyxooo", slots: 1, connections: 2) { run in
             let first = try run.take()
             #expect(first.map(\.name) == ["connect 0", "connect 1"])
@@ -168,36 +168,35 @@ import Testing
         }
     }
 
-    /// Nothing is lost, nothing is requested twice, no limit is exceeded.
     @Test(arguments: 0..<20, [0, 3])
-    func everythingIsRequestedOnce(_ seed: Int, connections: Int) throws {
+    func everyFetchIsRequestedOnceWithinTheLimits(_ seed: Int, connections: Int) throws {
         var random = Pseudorandom(seed: seed)
         let hosts = String((0..<200).map { _ in "abcdef".randomElement(using: &random) ?? "a" })
         let priorities = (0..<200).map { _ in Int.random(in: -2...2, using: &random) }
         try withRun(
             hosts, priorities: priorities, slots: 5, connections: connections, perHost: 2
         ) { run in
-            var underWay: [Run.Started] = []
+            var inFlight: [Run.Started] = []
             var requested: Set<String> = []
             while true {
                 for started in try run.take() {
-                    underWay.append(started)
+                    inFlight.append(started)
                     guard !started.next.onlyConnects else { continue }
                     #expect(requested.insert(started.name).inserted)
                 }
-                let connecting = underWay.filter(\.next.onlyConnects)
+                let connecting = inFlight.filter(\.next.onlyConnects)
                 #expect(connecting.count <= connections)
-                #expect(underWay.count - connecting.count <= 5)
-                let perHost = Dictionary(grouping: underWay, by: \.origin).mapValues(\.count)
+                #expect(inFlight.count - connecting.count <= 5)
+                let perHost = Dictionary(grouping: inFlight, by: \.origin).mapValues(\.count)
                 #expect(perHost.values.allSatisfy { $0 <= 2 })
-                guard !underWay.isEmpty else { break }
-                let place = Int.random(in: underWay.indices, using: &random)
-                let ended = underWay.remove(at: place)
+                guard !inFlight.isEmpty else { break }
+                let place = Int.random(in: inFlight.indices, using: &random)
+                let ended = inFlight.remove(at: place)
                 if !ended.next.onlyConnects {
                     if Bool.random(using: &random) { run.close(ended) }
                     try run.answered(ended)
                 } else if Int.random(in: 0..<4, using: &random) == 0 {
-                    // Tried again at once.
+                    // A retry without delay.
                     try run.failed(ended)
                     try run.schedule.put(back: ended.fetch)
                 } else {

@@ -5,10 +5,10 @@ import LarderTestSupport
 import Synchronization
 import Testing
 
-/// Origins that ask to be left alone, or are not there, beside others.
+/// Origins that ask to wait or are unavailable, together with origins that serve.
 @Suite(.timeLimit(.minutes(30))) struct HostHoldTests {
     @Test(arguments: [false, true])
-    func nothingIsAskedBeforeTheTimeThatRetryAfterNames(asDate: Bool) async throws {
+    func noRequestIsSentBeforeTheTimeOfRetryAfter(asDate: Bool) async throws {
         let origin = try Origin()
         let patience = Duration.seconds(2)
         let firstAsked = Mutex<ContinuousClock.Instant?>(nil)
@@ -20,7 +20,7 @@ import Testing
             guard request.arrival - first < patience else {
                 return .ok(IconPainter.png(seed: request.target.hashValue))
             }
-            // A date has whole seconds only: one more, so that it is not before its time.
+            // Dates have whole seconds, so a second of margin is added.
             let date = HTTPDate.string(from: Date(timeIntervalSinceNow: 3))
             return .status(429).header("Retry-After", asDate ? date : "2")
         }
@@ -29,14 +29,14 @@ import Testing
             let (report, _) = try await prefetch(manifest(urls), into: directory.path("cache"))
             #expect(report.count(.fetched) == 60)
             let arrivals = origin.requests.map(\.arrival)
-            // Those that were on their way when the first answer came, and no other.
+            // Only requests that were in flight at the first response arrived early.
             let early = arrivals.filter { $0 - arrivals[0] < patience }
             #expect((1...6).contains(early.count))
             #expect(arrivals.count == 60 + early.count)
         }
     }
 
-    @Test func aHostThatAsksForPatienceHoldsUpNobodyElse() async throws {
+    @Test func aHostThatAsksToWaitDoesNotDelayOtherHosts() async throws {
         let origin = try Origin()
         origin.onAny { request in
             request.host == "127.0.0.1"
@@ -44,7 +44,7 @@ import Testing
                 : .ok(IconPainter.png(seed: request.target.hashValue))
         }
         try await withTemporaryDirectory { directory in
-            // It leads the manifest, with more entries than all windows hold.
+            // This host comes first in the manifest.
             let urls = ["127.0.0.1", "localhost", "[::1]"].flatMap { host in
                 (0..<100).map { origin.url("/\($0)", host: host) }
             }
@@ -54,7 +54,7 @@ import Testing
             configuration.retry.maximumTime = .seconds(100_000)
             let prefetcher = Prefetcher(configuration)
             async let finished = collect(prefetcher, manifest(urls))
-            // All of theirs, and of the leading one's what was on its way when it first answered.
+            // Waits for all requests to the other hosts.
             var seen = origin.requests
             while seen.count(where: { $0.host != "127.0.0.1" }) < 200 {
                 try await origin.waitForRequests(seen.count + 1)
@@ -68,8 +68,8 @@ import Testing
         }
     }
 
-    /// The next one waits in the queue when the first answer comes.
-    @Test func whatWaitsInTheQueueIsHeldBackToo() async throws {
+    /// The next fetch waits in the operation queue when the first response arrives.
+    @Test func fetchesInTheOperationQueueAreHeldToo() async throws {
         let origin = try Origin()
         origin.onAny { _ in .status(429).header("Retry-After", "3600") }
         try await withTemporaryDirectory { directory in
@@ -79,18 +79,18 @@ import Testing
             configuration.retry.maximumTime = .seconds(100_000)
             let prefetcher = Prefetcher(configuration)
             let text = manifest(["/a", "/b", "/c"].map { origin.url($0) })
-            var beats = 0
+            var ticks = 0
             for try await event in prefetcher.prefetch([.bytes(Array(text.utf8), name: "test")]) {
-                // A good while after the answer, by the run's own clock.
-                if case .progress = event, origin.count() > 0 { beats += 1 }
-                if beats == 5 { prefetcher.cancel() }
+                // Five progress events leave enough time for a wrong request.
+                if case .progress = event, origin.count() > 0 { ticks += 1 }
+                if ticks == 5 { prefetcher.cancel() }
             }
             #expect(origin.count() == 1)
         }
     }
 
-    /// Never long enough to be too long, and never of any use.
-    @Test func aHostThatAsksForALittleTimeAgainAndAgainIsGivenUp() async throws {
+    /// Each wait is short, but the host never serves.
+    @Test func aHostThatKeepsAskingForShortWaitsIsGivenUp() async throws {
         let origin = try Origin()
         origin.onAny { _ in .status(429).header("Retry-After", "1") }
         try await withTemporaryDirectory { directory in
@@ -104,12 +104,12 @@ import Testing
             #expect(report.count(.failed) == 100)
             #expect((report.failures["host-unavailable"] ?? 0) > 90)
             #expect(results.count { $0.attempts == 0 } > 90)
-            // Two seconds' worth, and not a hundred times five.
+            // Two seconds of requests, instead of five attempts for each of 100 icons.
             #expect(origin.count() < 10)
         }
     }
 
-    @Test func attemptsThatWaitFailWithTheirHost() async throws {
+    @Test func waitingRetriesFailWhenTheirHostIsGivenUp() async throws {
         let origin = try Origin()
         let (first, second) = (try Gate(), try Gate())
         origin.on("/first", Reply.status(429).header("Retry-After", "3000").heldBy(first))
@@ -120,25 +120,26 @@ import Testing
             configuration.retry.maximumTime = .seconds(5000)
             let text = manifest(["/first", "/second"].map { origin.url($0) })
             var report: Report?
-            var beats = 0
+            var ticks = 0
             let events = Prefetcher(configuration)
                 .prefetch([.bytes(Array(text.utf8), name: "test")])
             for try await event in events {
                 if case .finished(let finished) = event { report = finished }
-                // Neither answer before both were asked for: the first would hold up the other.
+                // Both requests must arrive before the first reply, which would hold back the other
+                // request.
                 guard case .progress = event, origin.count() == 2 else { continue }
                 first.open()
-                beats += 1
-                // A good while after the first answer, by the run's own clock.
-                if beats == 5 { second.open() }
+                ticks += 1
+                // Five progress events leave enough time to process the first response.
+                if ticks == 5 { second.open() }
             }
-            // Now, not in fifty minutes.
+            // The first fetch fails now, not after 50 minutes.
             #expect(report?.failures == ["host-unavailable": 2])
             #expect(origin.count() == 2)
         }
     }
 
-    @Test func aHostThatAsksForTooLongIsGivenUpAtOnce() async throws {
+    @Test func aHostThatAsksForATooLongWaitIsGivenUpImmediately() async throws {
         let origin = try Origin()
         origin.onAny { request in
             request.host == "localhost"
@@ -156,15 +157,15 @@ import Testing
             #expect(messages.count == 1)
             #expect(messages.first?.contains("24 h") == true)
             #expect(messages.first?.contains("--retry-max-time") == true)
-            // Those that were on their way, and no other.
+            // Only requests that were in flight at the first response.
             #expect(origin.mostConcurrentRequests(host: "localhost") <= 6)
             #expect(origin.requests.count { $0.host == "localhost" } <= 12)
             #expect(results.count { $0.attempts == 0 } >= 2988)
         }
     }
 
-    /// What waits is in memory: a host that fails for a million URLs must not fill it.
-    @Test func aHostThatFailsForEverythingIsNotAskedForEverything() async throws {
+    /// Waiting retries are in memory, so a host that fails for all URLs must not fill it.
+    @Test func aHostThatFailsEveryRequestIsNotSentAllRequests() async throws {
         let origin = try Origin()
         origin.onAny { request in
             request.host == "localhost"
@@ -175,29 +176,29 @@ import Testing
             let text = manifest(failing + (0..<50).map { origin.url("/\($0)") })
             var configuration = PrefetchConfiguration(cache: directory.path("cache"))
             configuration.transfer.addressPolicy = .allowAll
-            // Whatever is drawn, hardly any attempt is made again while this test lasts.
+            // The delay is random, and almost certainly longer than this test.
             configuration.retry.overloadBase = .seconds(100_000)
             configuration.retry.cap = .seconds(100_000)
             configuration.retry.maximumTime = .seconds(1_000_000)
             let prefetcher = Prefetcher(configuration)
-            var beats = 0
+            var ticks = 0
             var fetched = 0
             for try await event in prefetcher.prefetch([.bytes(Array(text.utf8), name: "test")]) {
                 switch event {
                 case .entry(let result) where result.outcome == .fetched: fetched += 1
-                // Icons are reported when they are durable, which may be after these requests.
-                case .progress where origin.count() >= 1024 + 50 && fetched >= 50: beats += 1
+                // Results are reported once they are durable, which may be after these requests.
+                case .progress where origin.count() >= 1024 + 50 && fetched >= 50: ticks += 1
                 default: continue
                 }
-                if beats == 5 { prefetcher.cancel() }
+                if ticks == 5 { prefetcher.cancel() }
             }
             #expect(fetched == 50)
-            // And those that were on their way when the last of them failed.
+            // The limit of waiting retries, and the requests in flight when it was reached.
             #expect(origin.requests.count { $0.host == "localhost" } < 1024 + 50)
         }
     }
 
-    @Test func aHostThatNeverAnswersIsGivenUpInTime() async throws {
+    @Test func anUnreachableHostIsGivenUpAfterTheRetryTime() async throws {
         let origin = try Origin()
         origin.onAny { .ok(IconPainter.png(seed: $0.target.hashValue)) }
         let refusing = try Origin.refusedPort()
@@ -215,7 +216,7 @@ import Testing
         }
     }
 
-    @Test func requestsToOneHostKeepToTheRate() async throws {
+    @Test func requestsToAHostKeepItsRate() async throws {
         let origin = try Origin()
         origin.onAny { .ok(IconPainter.png(seed: $0.target.hashValue)) }
         try await withTemporaryDirectory { directory in
@@ -230,7 +231,8 @@ import Testing
             #expect(report.count(.fetched) == 24)
             for host in ["127.0.0.1", "localhost"] {
                 let arrivals = origin.requests.filter { $0.host == host }.map(\.arrival)
-                // Eleven intervals of 50 ms, whenever the first was noticed.
+                // Eleven intervals of 50 ms after the start of the run, because arrivals may be
+                // noticed late.
                 #expect(try #require(arrivals.max()) - start >= .milliseconds(11 * 50))
             }
         }

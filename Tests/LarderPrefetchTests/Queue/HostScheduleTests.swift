@@ -6,9 +6,9 @@ import Testing
 @testable import LarderManifest
 @testable import LarderPrefetch
 
-/// Which fetch is next, without anybody who is asked.
+/// The order of fetches, without any requests.
 @Suite(.timeLimit(.minutes(30))) struct HostScheduleTests {
-    /// A schedule over a manifest whose entries name hosts and priorities.
+    /// Calls `body` with the schedule of a manifest that has these hosts and priorities.
     private func withSchedule(
         of entries: [(host: Int, priority: Int)], slots: Int = 1, connections: Int = 0,
         perHost: Int = 1, interval: Duration? = nil, shard: Shard? = nil,
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// Takes everything out, one request at a time, each of which is answered.
+    /// Takes all fetches, one at a time. Each is answered.
     private func order(of entries: [(host: Int, priority: Int)], readAhead: Int) throws -> [String]
     {
         var order: [String] = []
@@ -52,10 +52,9 @@ import Testing
         return order
     }
 
-    /// Requests of 48 that were taken out, and room for fewer connections than
-    /// there are hosts: the one used longest ago is closed. Round and round, each request would
-    /// make one.
-    @Test func hostsWhoseConnectionIsOpenGoBeforeThoseWhoNeedOne() throws {
+    /// There are 300 hosts, and room for 256 connections, of which the least recently used is
+    /// closed. In round-robin order, each request would open a connection.
+    @Test func hostsWithAnOpenConnectionComeFirst() throws {
         let (hosts, each, room) = (300, 60, 256)
         let entries = (0..<hosts * each).map { (host: $0 % hosts, priority: 0) }
         var open: [String] = []
@@ -73,25 +72,25 @@ import Testing
         let isOpen = { (origin: String) in open.contains(origin) }
         try withoutActuallyEscaping(isOpen) { isOpen in
             try withSchedule(of: entries, slots: 48, perHost: 6, isConnected: isOpen) { schedule in
-                var underWay: [HostSchedule.Next] = []
+                var inFlight: [HostSchedule.Next] = []
                 while let next = try schedule.next() {
-                    underWay.append(next)
-                    // What waits longest is asked for now.
-                    guard underWay.count == 48 else { continue }
-                    let ended = underWay.removeFirst()
+                    inFlight.append(next)
+                    // The oldest fetch sends its request now.
+                    guard inFlight.count == 48 else { continue }
+                    let ended = inFlight.removeFirst()
                     try use(ended)
                     try schedule.note(.answered, of: ended.cursor)
                     try schedule.ended(ended.cursor)
                 }
             }
         }
-        // The last ones that were taken out are not asked for here.
+        // The last fetches do not send their requests here.
         #expect((hosts...hosts * 3 / 2).contains(made), "\(made)")
     }
 
-    /// Hosts that may start nothing else at once, by a limit of one or by a rate.
+    /// A limit of one, or a rate, keeps the host from starting another request.
     @Test(arguments: [nil, Duration.milliseconds(1)])
-    func theLastRequestOfAHostIsKnownAsThat(interval: Duration?) throws {
+    func theLastRequestOfAHostIsMarked(interval: Duration?) throws {
         let entries = (0..<20).map { (host: $0 % 10, priority: 0) }
         try withSchedule(of: entries, slots: 4, interval: interval) { schedule in
             var last: [Bool] = []
@@ -105,8 +104,8 @@ import Testing
         }
     }
 
-    /// Its share of what is left would be nearly all places.
-    @Test func aHostWithMostOfTheIconsHasHalfOfThePlaces() throws {
+    /// Its share of the remaining icons would be nearly all slots.
+    @Test func aHostWithMostIconsGetsHalfOfTheSlots() throws {
         let few = (1...8).flatMap { host in (0..<20).map { _ in (host: host, priority: 0) } }
         let many = (0..<1_000).map { _ in (host: 0, priority: 0) }
         try withSchedule(of: few + many, slots: 16, perHost: 16) { schedule in
@@ -123,9 +122,9 @@ import Testing
         }
     }
 
-    /// An icon each: with every request one of them is done with, at once or when a rate allows.
+    /// Each host has one icon, so it is finished after its request.
     @Test(arguments: [nil, Duration.milliseconds(1)])
-    func hostsThatAreDoneWithAreForgotten(interval: Duration?) throws {
+    func cursorsOfFinishedHostsAreRemoved(interval: Duration?) throws {
         let entries = (0..<2_000).map { (host: $0, priority: 0) }
         try withSchedule(of: entries, interval: interval, readAhead: 64) { schedule in
             var (taken, most) = (0, 0)
@@ -140,8 +139,8 @@ import Testing
         }
     }
 
-    /// They wait in memory until the slow one has taken them.
-    @Test func aQuickHostThatRedirectsToASlowOneWaitsForIt() throws {
+    /// Redirected fetches wait in memory until the slow host takes them.
+    @Test func aFastHostThatRedirectsToASlowHostWaitsForIt() throws {
         let entries = (0..<3_000).map { _ in (host: 0, priority: 0) }
         try withSchedule(of: entries, slots: 48, perHost: 6) { schedule in
             var slow: [Int] = []
@@ -173,15 +172,15 @@ import Testing
         }
     }
 
-    @Test func whatIsOutOfDateDoesNotPileUp() throws {
+    @Test func outdatedEntriesOfTheScheduleDoNotAccumulate() throws {
         let entries = (0..<30_000).map { (host: $0 % 300, priority: 0) }
         try withSchedule(of: entries, slots: 48, perHost: 18, readAhead: 256) { schedule in
-            var underWay: [Int] = []
+            var inFlight: [Int] = []
             var most = 0
             while let next = try schedule.next() {
-                underWay.append(next.cursor)
-                guard underWay.count >= 48 else { continue }
-                let cursor = underWay.removeFirst()
+                inFlight.append(next.cursor)
+                guard inFlight.count >= 48 else { continue }
+                let cursor = inFlight.removeFirst()
                 try schedule.note(.answered, of: cursor)
                 try schedule.ended(cursor)
                 most = max(most, schedule.ready.count)
@@ -190,8 +189,8 @@ import Testing
         }
     }
 
-    @Test func theOrderDoesNotDependOnHowMuchIsReadAhead() throws {
-        // Round and round, with more hosts than are read ahead, several turns each and some
+    @Test func theOrderDoesNotDependOnTheReadAhead() throws {
+        // Round robin over more hosts than are read ahead, with several turns each and two
         // priorities.
         let entries = (0..<2_000).map { (host: $0 % 50, priority: $0 % 7 == 0 ? 3 : 0) }
         let order = try order(of: entries, readAhead: 10_000)
@@ -199,7 +198,7 @@ import Testing
         #expect(try self.order(of: entries, readAhead: 8) == order)
     }
 
-    @Test func hostsHaveTheirFirstTurnInTheOrderOfWhatTheyHaveFirst() throws {
+    @Test func hostsGetTheirFirstTurnInTheOrderOfTheirFirstIcons() throws {
         let entries = [(3, 0), (1, 0), (2, 5), (1, 9), (0, 0), (3, 5)].map {
             (host: $0.0, priority: $0.1)
         }

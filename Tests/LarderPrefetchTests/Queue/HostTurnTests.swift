@@ -3,7 +3,7 @@ import LarderPrefetch
 import LarderTestSupport
 import Testing
 
-/// In which order many hosts are asked, seen at the origin.
+/// The order of requests to many hosts, as seen by the origin.
 @Suite(.timeLimit(.minutes(30))) struct HostTurnTests {
     private func fetch(
         _ urls: [String], from origin: Origin,
@@ -18,17 +18,17 @@ import Testing
         return origin.requests
     }
 
-    @Test func aHostThatIsConnectedToHasATurnOfSomeRequests() async throws {
+    @Test func aConnectedHostGetsATurnOfSeveralRequests() async throws {
         let origin = try Origin()
-        // Round and round over all hosts, as a manifest by name has them.
+        // Round robin over all hosts, as in a manifest sorted by name.
         let urls = (0..<200).map { origin.url("/\($0)", host: "h\($0 % 10).localhost") }
         let requests = try await fetch(urls, from: origin) {
             $0.maximumConcurrent = 1
-            // Or the others' requests would overtake one whose host takes its time to connect.
+            // Otherwise requests overtake those to a host that is slow to connect.
             $0.transfer.maximumConnectionsAhead = 0
         }
         #expect(Set(requests.prefix(40).map(\.host)).count <= 6)
-        // And nobody has a second turn before all have had their first.
+        // No host gets a second turn before all hosts have had their first.
         for host in 0..<10 {
             let own = requests.indices.filter { requests[$0].host == requests[0].host }
             let first = requests.firstIndex { $0.host.hasPrefix("h\(host).") }
@@ -36,32 +36,32 @@ import Testing
         }
     }
 
-    @Test func aHostWithMostOfTheIconsIsNotLeftForTheEnd() async throws {
+    @Test func aHostWithHalfOfTheIconsIsNotLeftForTheEnd() async throws {
         let origin = try Origin()
         let many = (0..<100).map { origin.url("/\($0)", host: "h0.localhost") }
         let few = (0..<100).map { origin.url("/\($0)", host: "h\(1 + $0 / 2).localhost") }
         let requests = try await fetch(many + few, from: origin) { $0.maximumConcurrent = 4 }
-        // It is asked for its half from the beginning.
+        // The other hosts last until the end, because this host gets half of the requests.
         let last = requests.lastIndex { !$0.host.hasPrefix("h0.") }
         #expect(try #require(last) > 150)
     }
 
-    /// Round and round over more hosts than connections stay open: a request each would take a
-    /// connection each.
-    @Test func moreHostsThanConnectionsTakeTurnsOfManyRequests() async throws {
+    /// Round robin over more hosts than connections stay open. Turns of one request would need a
+    /// connection for each request.
+    @Test func moreHostsThanConnectionsGetTurnsOfManyRequests() async throws {
         let origin = try Origin()
         let urls = (0..<800).map { origin.url("/\($0)", host: "h\($0 % 20).localhost") }
         _ = try await fetch(urls, from: origin) {
             $0.maximumConcurrent = 2
             $0.transfer.maximumIdleConnections = 8
         }
-        // Three turns for each host.
+        // About three turns for each host.
         #expect((20...100).contains(origin.connectionsOpened), "\(origin.connectionsOpened)")
     }
 
-    /// Also if a host may be asked for nothing else at once.
+    /// With a rate, the host cannot start another request at once.
     @Test(arguments: [nil, 1000.0])
-    func aHostsConnectionIsClosedWithItsLastRequest(rate: Double?) async throws {
+    func theConnectionToAHostIsClosedAfterItsLastRequest(rate: Double?) async throws {
         let origin = try Origin()
         let urls = (0..<100).map { origin.url("/\($0)", host: "h\($0 / 2).localhost") }
         _ = try await fetch(urls, from: origin) {
@@ -73,13 +73,12 @@ import Testing
         #expect(origin.mostConcurrentConnections <= 25)
     }
 
-    /// As it did for the lowest priority that there is, by overflow, once there was another attempt
-    /// to put beside.
-    @Test func otherAttemptsAtTheLowestPriorityDoNotEndTheProgram() async throws {
+    /// Regression: comparing a retry at the lowest priority with another one overflowed.
+    @Test func retriesAtTheLowestPriorityDoNotOverflow() async throws {
         let origin = try Origin()
         origin.onAny { request in
             let icon = Reply.ok(IconPainter.png(seed: request.target.hashValue))
-            // The other attempts are all due before the host has room for them.
+            // All retries are due before the host has room for them.
             if request.target.hasPrefix("/slow") {
                 return icon.trickled(icon.bodyLength / 10, every: 0.02)
             }
@@ -100,9 +99,9 @@ import Testing
         }
     }
 
-    @Test func aHostThatARedirectLedToHasItsOwnIconsFetched() async throws {
+    @Test func iconsOfAHostThatIsAlsoARedirectTargetAreFetched() async throws {
         let origin = try Origin()
-        // Each of a host that comes later in the manifest.
+        // Each target comes later in the manifest, or is missing from it.
         origin.onAny { request in
             request.target.hasPrefix("/to/")
                 ? .redirect(
@@ -122,7 +121,7 @@ import Testing
         #expect(origin.count("/away") == 40)
     }
 
-    @Test func prioritiesAreAllThatAnIntegerCanBe() async throws {
+    @Test func prioritiesCanBeAnyInteger() async throws {
         let origin = try Origin()
         origin.onAny { .ok(IconPainter.png(seed: $0.target.hashValue)) }
         let priorities = [Int.min, 0, .max, .min, .max, -1]
@@ -138,11 +137,11 @@ import Testing
         #expect(origin.requests.map(\.target) == ["/2", "/4", "/1", "/5", "/0", "/3"])
     }
 
-    /// 600 icons of 30 hosts, some of which have many and most a few, each answered after 20 ms.
-    @Test func noHostEverHasMoreThanItsLimit() async throws {
+    /// 600 icons of 30 hosts. Each reply takes 20 ms.
+    @Test func noHostExceedsItsRequestLimit() async throws {
         let origin = try Origin()
         let urls = (0..<600).map { number in
-            // As often as 1, 1/2, 1/3…
+            // The frequency of the hosts is 1, 1/2, 1/3, and so on.
             let share = Double(number * 7 % 600) / 600 * log(30.5)
             return origin.url("/\(number)", host: "h\(Int(exp(share) - 0.5)).localhost")
         }
@@ -161,8 +160,8 @@ import Testing
         #expect(origin.mostConcurrentRequests <= 16)
     }
 
-    /// Requests that wait for a connection would all be sent once it stands.
-    @Test func withARateAHostIsAskedOneThingUntilItHasAnswered() async throws {
+    /// Otherwise all requests that wait for a connection would be sent once it is open.
+    @Test func withARateAHostGetsOneRequestUntilItAnswers() async throws {
         let origin = try Origin()
         let gate = try Gate()
         origin.onAny { request in

@@ -6,7 +6,7 @@ import Testing
 @testable import LarderPrefetch
 
 @Suite(.timeLimit(.minutes(30))) struct StagingLanesTests {
-    /// Runs what waits for threads on one that is no task's.
+    /// Runs `body` on a new thread, because it waits for other threads and must not block a task.
     private func withoutBlockingTasks<Value: Sendable>(
         _ body: @escaping @Sendable () -> Value
     ) async -> Value {
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func everyPieceRunsOnce() async {
+    @Test func everyItemRunsOnce() async {
         let lanes = StagingLanes()
         let counts = Mutex([Int](repeating: 0, count: 10_000))
         let group = DispatchGroup()
@@ -33,9 +33,9 @@ import Testing
         #expect(counts.withLock { $0.allSatisfy { $0 == 1 } })
     }
 
-    /// Where files are slow to be made, pieces pile up behind the first, and another lane takes
-    /// them: all but the few for which none is woken.
-    @Test func aPieceThatTakesLongHoldsUpFew() async {
+    /// If files are slow to create, items wait behind the first. Another lane takes them, except
+    /// for the few for which no lane is woken.
+    @Test func aSlowItemDelaysFewOtherItems() async {
         let lanes = StagingLanes()
         let (begun, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let ran = DispatchSemaphore(value: 0)
@@ -46,17 +46,17 @@ import Testing
                 }
             ])
             begun.wait()
-            let pieces = 2 * StagingLanes.backlogPerLane
-            for _ in 0..<pieces { lanes.add([{ ran.signal() }]) }
-            // Would wait for ever if the blocked lane were the only one.
+            let itemCount = 2 * StagingLanes.backlogPerLane
+            for _ in 0..<itemCount { lanes.add([{ ran.signal() }]) }
+            // Would wait forever if the blocked lane were the only one.
             for _ in 0..<StagingLanes.backlogPerLane { ran.wait() }
             gate.signal()
-            for _ in StagingLanes.backlogPerLane..<pieces { ran.wait() }
+            for _ in StagingLanes.backlogPerLane..<itemCount { ran.wait() }
         }
     }
 
-    /// As many as one thread keeps up with.
-    @Test func aHandoverIsOneLanes() async {
+    /// One lane keeps up with this number of items.
+    @Test func itemsAddedTogetherRunInOneLane() async {
         let lanes = StagingLanes()
         let threads = Mutex<Set<String>>([])
         let group = DispatchGroup()
@@ -73,12 +73,12 @@ import Testing
         #expect(threads.withLock { $0.count } == 1)
     }
 
-    /// A body that takes long to check does not delay small ones, nor a large one those that are
-    /// merely long.
+    /// A body that takes long to check does not delay small ones. A large body does not delay
+    /// medium ones.
     @Test(
         arguments: [(65_537, [0, 65_536]), (1 << 20 + 1, [0, 65_537, 1 << 20])]
             as [(Int64, [Int64])])
-    func aLongPieceHoldsUpNone(bytes: Int64, others: [Int64]) async {
+    func aLongItemDelaysNoShorterItems(bytes: Int64, others: [Int64]) async {
         let lanes = StagingLanes()
         let gate = DispatchSemaphore(value: 0)
         let group = DispatchGroup()
@@ -88,14 +88,14 @@ import Testing
                 group.enter()
                 lanes.add({ group.leave() }, .init(bytes: other))
             }
-            // Would wait for ever if these were behind it.
+            // Would wait forever if these items were behind the long one.
             group.wait()
             gate.signal()
         }
     }
 
-    /// Each is in memory while it is checked.
-    @Test func twoLargePiecesNeverRunAtOnce() async {
+    /// Each large body is in memory while it is checked.
+    @Test func largeItemsNeverRunConcurrently() async {
         let lanes = StagingLanes()
         let running = Mutex((now: 0, most: 0))
         let group = DispatchGroup()
@@ -117,7 +117,7 @@ import Testing
         #expect(running.withLock { $0.most } == 1)
     }
 
-    @Test func whatHasRunIsLetGo() async {
+    @Test func finishedItemsAreReleased() async {
         final class Held: Sendable {}
         let lanes = StagingLanes()
         weak let first: Held? = await withoutBlockingTasks {
@@ -135,7 +135,7 @@ import Testing
             group.wait()
             return held
         }
-        // The last of them may still be on its way out.
+        // The lane may still be releasing its items.
         while first != nil { await Task.yield() }
     }
 }

@@ -5,11 +5,12 @@ import LarderPrefetch
 import LarderTestSupport
 import Testing
 
-/// Manifests that a run keeps in its cache, and what it asks about them.
+/// Manifests stored in the cache, and the conditional requests for them.
 @Suite(.timeLimit(.minutes(30))) struct ManifestCopiesTests {
     private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
 
-    /// The icons that a run over the manifest at `/apps.json` has found; they are not fetched.
+    /// Returns the icon URLs that a run finds in the manifest at `/apps.json`. The icons have no
+    /// replies.
     private func icons(
         _ origin: Origin, _ cache: String, agent: String = "one"
     ) async throws -> [String?] {
@@ -25,12 +26,12 @@ import Testing
         return icons
     }
 
-    /// What was asked about the manifest, request by request.
+    /// The values of a header field in the requests for the manifest.
     private func conditions(_ origin: Origin, _ name: String) -> [String?] {
         origin.requests.filter { $0.path == "/apps.json" }.map { $0.header(name) }
     }
 
-    @Test func a304ForAnotherVersionIsNotBelieved() async throws {
+    @Test func a304ForAnotherVersionOfAManifestIsIgnored() async throws {
         let origin = try Origin()
         origin.on("/apps.json") { request in
             request.header("If-None-Match") == nil
@@ -47,8 +48,8 @@ import Testing
         }
     }
 
-    /// Variants are often modified at the same time: only an ETag tells them apart.
-    @Test func anotherVariantIsNotAskedAboutByItsDate() async throws {
+    /// Variants often have the same modification date, so only an ETag distinguishes them.
+    @Test func aManifestOfAnotherVariantIsNotRevalidatedByDate() async throws {
         let origin = try Origin()
         origin.on("/apps.json") { request in
             .ok(#"[{"icon": "\#(request.header("User-Agent") ?? "")"}]"#)
@@ -66,8 +67,8 @@ import Testing
         }
     }
 
-    /// A 304 that may not be stored vouches for the bytes, and leaves what was known of them.
-    @Test func a304ThatMayNotBeStoredChangesNothing() async throws {
+    /// Such a 304 confirms the bytes, but its fields are not stored.
+    @Test func aNoStore304DoesNotChangeTheStoredManifest() async throws {
         let origin = try Origin()
         origin.on("/apps.json") { request in
             request.header("If-None-Match") == nil
@@ -86,12 +87,12 @@ import Testing
         }
     }
 
-    @Test func aSourceIsReadFromACacheAlone() async throws {
+    @Test func aCachedManifestIsReadWithoutTheNetwork() async throws {
         let origin = try Origin(replies: ["/apps.json": .ok(#"[{"icon": "a"}]"#)])
         try await withTemporaryDirectory { directory in
             let source = ManifestSource.url(try HTTPURL(origin.url("/apps.json")))
             _ = try await icons(origin, directory.path("cache"))
-            let asked = origin.count()
+            let requestCount = origin.count()
             let cache = try Cache.open(at: directory.path("cache"))
             let summary = try ManifestReader(source: source.cached { try cache.manifest($0)?.file })
                 .read { item in
@@ -103,7 +104,7 @@ import Testing
                 try ManifestReader(source: source.cached { _ in nil }).read { _ in }
             }
             #expect(error?.code == .missing)
-            #expect(origin.count() == asked)
+            #expect(origin.count() == requestCount)
         }
     }
 }

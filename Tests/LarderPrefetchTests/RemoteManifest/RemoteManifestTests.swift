@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func relativeIconsAreResolvedAgainstWhereRedirectsLed() throws {
+    @Test func relativeIconsAreResolvedAgainstTheRedirectTarget() throws {
         let origin = try Origin()
         origin.on("/start", .redirect(to: "/lists/apps.json"))
         origin.on("/lists/apps.json", .ok(#"[{"icon": "a.png"}, {"icon": "/b.png"}]"#))
@@ -44,7 +44,7 @@ import Testing
         #expect(try icons(manifest) == ["/lists/a.png", "/b.png"].map { origin.url($0) })
     }
 
-    @Test func whatMayPassIsTriedAgainAndWhatMayNotIsNot() throws {
+    @Test func onlyTemporaryFailuresOfADownloadAreRetried() throws {
         let origin = try Origin()
         origin.on("/busy") { request in
             request.attempt < 3
@@ -62,7 +62,7 @@ import Testing
         #expect(origin.count("/gone") == 1)
     }
 
-    @Test func whoAsksForMorePatienceThanThereIsIsNotAskedAgain() throws {
+    @Test func aRetryAfterBeyondTheMaximumTimeIsNotRetried() throws {
         let origin = try Origin()
         origin.on("/busy", .status(503).header("Retry-After", "3"))
         var manifest = try remote(origin.url("/busy"))
@@ -71,7 +71,7 @@ import Testing
         #expect(origin.count("/busy") == 1)
     }
 
-    @Test func aLongManifestIsCutShortAsSoonAsThatIsKnown() throws {
+    @Test func theDownloadOfATooLargeManifestEndsEarly() throws {
         let origin = try Origin()
         origin.on("/endless", .endless(Array("[{}, ".utf8)))
         origin.on("/announced", .ok(String(repeating: " ", count: 2000)))
@@ -83,8 +83,8 @@ import Testing
         }
     }
 
-    /// A few bytes that unpack to 10,000.
-    @Test func aPackedManifestIsAsLongAsItUnpacks() throws {
+    /// A few bytes that decompress to 10,000.
+    @Test func theSizeLimitAppliesToTheDecompressedManifest() throws {
         let packed = try #require(
             Data(
                 base64Encoded:
@@ -107,22 +107,22 @@ import Testing
     }
 
     @Test(arguments: ["file:///etc/passwd", "ftp://127.0.0.1/", "gopher://127.0.0.1:1/"])
-    func aRedirectElsewhereIsRefused(_ location: String) throws {
+    func aRedirectToAnotherSchemeIsRefused(_ location: String) throws {
         let origin = try Origin(replies: ["/a": .redirect(to: location)])
         #expect(error(try remote(origin.url("/a")))?.reason.contains("scheme") == true)
     }
 
-    /// A binary plist is read from its end: it must be a file that can be sought in.
-    @Test func aBinaryPlistIsReadFromThere() throws {
+    /// Binary plists are read from the end, so the download must be a seekable file.
+    @Test func aBinaryPlistIsReadFromAURL() throws {
         let plist = try PropertyListSerialization.data(
             fromPropertyList: [["icon": "a.png"]], format: .binary, options: 0)
         let origin = try Origin(replies: ["/apps.plist": .ok(plist)])
         #expect(try icons(remote(origin.url("/apps.plist"))) == [origin.url("/a.png")])
     }
 
-    /// A download that stalls, and a server that asks for minutes of patience.
+    /// A stalled download, and a server that asks to wait for five minutes.
     @Test(.timeLimit(.minutes(2)), arguments: [true, false])
-    func aDownloadEndsSoonAfterItIsCancelled(isStalled: Bool) async throws {
+    func aCancelledDownloadEndsPromptly(isStalled: Bool) async throws {
         let stalled = Reply.ok("[{").announcing(length: 100).stalling(after: 2)
         let busy = Reply.status(503).header("Retry-After", "300")
         let origin = try Origin(replies: ["/apps.json": isStalled ? stalled : busy])

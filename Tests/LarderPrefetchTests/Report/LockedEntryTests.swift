@@ -12,7 +12,7 @@ import Testing
         (-8, #""priority":"veryLow","#), (-4, #""priority":"low","#), (0, ""),
         (4, #""priority":"high","#), (8, #""priority":"veryHigh","#), (5, #""priority":5,"#),
     ])
-    func anEntryIsAPlainOne(_ priority: Int, _ written: String) throws {
+    func aLockedEntryIsAPlainManifestEntry(_ priority: Int, _ written: String) throws {
         let entry = LockedEntry(
             name: "", icon: "http://a.example/", key: nil, priority: priority,
             digest: try #require(digest), size: 3)
@@ -21,7 +21,7 @@ import Testing
                 + #""integrity":"sha256-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=","size":3}"#)
     }
 
-    @Test func whatSteersATerminalIsEscaped() throws {
+    @Test func controlCharactersInALockedEntryAreEscaped() throws {
         let entry = LockedEntry(
             name: "\u{9B}\"\\ é\u{E0041}", icon: "http://a.example/", key: "\u{7F}", priority: 0,
             digest: try #require(digest), size: 3)
@@ -29,8 +29,8 @@ import Testing
         #expect(entry.json.contains(#""key":"\u007f""#))
     }
 
-    /// One percent-encoded byte more would be longer in a lock than an entry may be.
-    @Test func largeDataThatALockCouldNotHoldFails() throws {
+    /// A larger icon would exceed the maximum size of an entry once a lock file has it in Base64.
+    @Test func inlineDataTooLargeForALockFails() throws {
         func items(_ icon: String) throws -> [ManifestItem] {
             var items: [ManifestItem] = []
             let text = #"[{"icon":"\#(icon)"}]"#
@@ -41,12 +41,12 @@ import Testing
         }
         let largest = String(repeating: "x", count: InlineEntry.maximumSize)
         guard case .failed(let error)? = try items("data:,\(largest)x").first?.result else {
-            Issue.record("it is taken")
+            Issue.record("the entry is accepted")
             return
         }
         #expect(error.code.rawValue == "too-large")
         guard case .inline(let entry)? = try items("data:,\(largest)").first?.result else {
-            Issue.record("it is refused")
+            Issue.record("the entry is refused")
             return
         }
         let icon = "data:image/svg+xml;base64," + Data(entry.bytes).base64EncodedString()

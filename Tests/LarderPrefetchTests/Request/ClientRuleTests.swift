@@ -5,7 +5,7 @@ import LarderPrefetch
 import LarderTestSupport
 import Testing
 
-/// What a prefetch makes of unusual answers.
+/// Prefetches from origins with unusual responses.
 @Suite(.timeLimit(.minutes(5))) struct ClientRuleTests {
     let origin: Origin
 
@@ -38,8 +38,8 @@ import Testing
 
     // MARK: Repeated requests
 
-    /// libcurl would repeat a request on a kept connection by itself.
-    @Test(arguments: [1, 2]) func aRequestWhoseConnectionIsLostIsAnAttempt(attempts: Int)
+    /// libcurl must not repeat a request on a reused connection by itself.
+    @Test(arguments: [1, 2]) func aRequestWithALostConnectionCountsAsAnAttempt(attempts: Int)
         async throws
     {
         origin.onAny { request in
@@ -55,9 +55,11 @@ import Testing
 
     // MARK: Retry-After
 
-    /// Dates of a server whose clock is wrong: it asks for two seconds, or for 100,000.
+    /// The server's clock is wrong. Its dates ask for a wait of two seconds, or of 100,000.
     @Test(arguments: [(-3600.0, 2.0, true), (3600, 2, true), (0, 100_000, false)])
-    func aDateToWaitForIsTheServers(clock: Double, delay: Double, isFetched: Bool) async throws {
+    func aRetryAfterDateIsRelativeToTheServersClock(clock: Double, delay: Double, isFetched: Bool)
+        async throws
+    {
         let sent = Date(timeIntervalSinceNow: clock)
         let until = HTTPDate.string(from: sent.addingTimeInterval(delay))
         origin.onAny { request in
@@ -75,8 +77,8 @@ import Testing
 
     // MARK: Cookies
 
-    /// Some servers set a cookie and redirect to the same URL until they get it.
-    @Test func aRedirectChainKeepsItsCookies() async throws {
+    /// Some servers set a cookie and redirect to the same URL until a request has the cookie.
+    @Test func aRedirectChainSendsItsCookies() async throws {
         origin.onAny { request in
             request.header("Cookie")?.contains("seen=1") == true
                 ? .ok(Self.icon)
@@ -84,14 +86,14 @@ import Testing
         }
         let results = try await fetch(["/a", "/b"])
         #expect(results.map(\.outcome) == [.fetched, .fetched])
-        // A chain has no cookies of another.
+        // A chain of redirects does not have the cookies of another chain.
         for path in ["/a", "/b"] {
             let requests = origin.requests.filter { $0.path == path }
             #expect(requests.map { $0.header("Cookie") } == [nil, "seen=1"])
         }
     }
 
-    @Test func cookiesStayAtTheirHostAndPath() async throws {
+    @Test func cookiesAreSentOnlyToTheirHostAndPath() async throws {
         let other = try Origin()
         other.onAny { _ in .ok(Self.icon) }
         origin.on(
@@ -107,7 +109,7 @@ import Testing
         #expect(requests.count == 4)
     }
 
-    @Test func aChainKeepsTheCookiesOfAllItsSteps() async throws {
+    @Test func aRedirectChainKeepsTheCookiesOfAllSteps() async throws {
         origin.on("/1", Reply.redirect(to: "/2").header("Set-Cookie", "a=1; Path=/"))
         origin.on("/2", Reply.redirect(to: "/3"))
         origin.on("/3", Reply.redirect(to: "/4").header("Set-Cookie", "b=2; Path=/"))
@@ -120,8 +122,8 @@ import Testing
         #expect(sent == [[], ["a=1"], ["a=1"], ["a=1", "b=2"], ["b=2"]])
     }
 
-    /// A request has one such field.
-    @Test func aUsersCookieGoesWithThoseOfTheChain() async throws {
+    /// A request has at most one Cookie field (RFC 6265, section 5.4).
+    @Test func aUsersCookieIsSentWithTheCookiesOfTheChain() async throws {
         origin.on("/1", Reply.redirect(to: "/2").header("Set-Cookie", "a=1; Path=/"))
         origin.on("/2", .ok(Self.icon))
         let rule = try HeaderRule("Cookie: s=1")
@@ -135,8 +137,7 @@ import Testing
 
     // MARK: Location
 
-    /// It is the same URL, again and again.
-    @Test func anEmptyLocationIsTheSameURLAndARedirect() async throws {
+    @Test func anEmptyLocationRedirectsToTheSameURL() async throws {
         origin.onAny { request in
             request.attempt < 3 ? Reply.redirect(to: "") : .ok(Self.icon)
         }
@@ -150,14 +151,14 @@ import Testing
     // MARK: Content-Encoding
 
     @Test(arguments: ["UTF-8", "zip", "aws-chunked", "binary", "br", "UTF-8, identity"])
-    func aWordThatIsNoCodingSpoilsNoImage(word: String) async throws {
+    func anImageWithAnUnknownContentCodingIsAccepted(word: String) async throws {
         origin.onAny { _ in Reply.ok(Self.icon).header("Content-Encoding", word) }
         #expect(try await fetch(["/a"]).map(\.outcome) == [.fetched])
     }
 
-    /// The bytes may be anything. The message names the word.
+    /// The body cannot be decoded, so it fails even if any content is accepted.
     @Test(arguments: [true, false])
-    func aWordThatIsNoCodingIsNamedUnlessItIsAnImage(acceptsAnyContent: Bool) async throws {
+    func anUnknownContentCodingOfOtherContentFails(acceptsAnyContent: Bool) async throws {
         origin.onAny { _ in Reply.ok("text").header("Content-Encoding", "br") }
         let results = try await fetch(["/a"]) { $0.acceptsAnyContent = acceptsAnyContent }
         let failure = try #require(results.first?.failure)
@@ -165,7 +166,7 @@ import Testing
         #expect(failure.message.contains("'br'"))
     }
 
-    @Test func bytesThatTheManifestNamesNeedNoKnownCoding() async throws {
+    @Test func anUnknownContentCodingIsAcceptedIfTheDigestMatches() async throws {
         origin.onAny { _ in Reply.ok("text").header("Content-Encoding", "br") }
         let digest = Digest(of: Array("text".utf8)).hex
         let text = #"[{"icon": "\#(origin.url("/a"))", "sha256": "\#(digest)"}]"#
@@ -179,7 +180,7 @@ import Testing
         Reply.ok(Self.icon).status(status).header("Content-Range", range)
     }
 
-    @Test func a206OfEverythingIsA200() async throws {
+    @Test func onlyA206WithAllBytesCountsAsA200() async throws {
         let count = Self.icon.count
         let ranges = [
             "bytes 0-\(count - 1)/\(count)", "bytes 0-\(count - 1)/\(count + 1)",
@@ -195,7 +196,7 @@ import Testing
 
     private static let large = IconPainter.largeBMP(seed: 1, bytes: 196_000)
 
-    /// Cuts the body, and answers the request for what follows with this.
+    /// Cuts the first body. Answers a range request with `answer`.
     private func cutAndAnswer(_ answer: @escaping @Sendable (_ first: Int) -> Reply) {
         origin.onAny { request in
             let whole = Reply.ok(Self.large).header("ETag", "\"1\"")
@@ -215,12 +216,12 @@ import Testing
             .header("Content-Range", "bytes \(first)-\(large.count - 1)/\(large.count)")
     }
 
-    /// Each is discarded, and the body is fetched from its start, which is no further attempt.
+    /// After a wrong response, the body is fetched from the start, within the same attempt.
     @Test(arguments: [
         "slice", "slice of no form", "slice without a range", "other range", "other tag",
         "all bytes", "all bytes in chunks", "a byte more", "403", "416",
     ])
-    func aWrongAnswerToAResumptionIsDiscarded(kind: String) async throws {
+    func aWrongResponseToARangeRequestIsDiscarded(kind: String) async throws {
         cutAndAnswer { first in
             let (slice, total) = (Self.large[first...], Self.large.count)
             let plain = Reply.ok(slice).header("ETag", "\"1\"")
@@ -245,8 +246,7 @@ import Testing
         #expect(origin.requests.map { $0.header("Range") != nil } == [false, true, false])
     }
 
-    /// The digest that the manifest names tells.
-    @Test func anotherRestIsDiscarded() async throws {
+    @Test func aResumedBodyWithTheWrongDigestIsDiscarded() async throws {
         cutAndAnswer { first in Self.rest(Self.large[first...].map { $0 ^ 1 }, from: first) }
         let digest = Digest(of: Self.large).hex
         let text = #"[{"icon": "\#(origin.url("/a"))", "sha256": "\#(digest)"}]"#

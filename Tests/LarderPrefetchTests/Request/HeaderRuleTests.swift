@@ -20,7 +20,9 @@ import Testing
             ("[::1]:80: Name: value", "[::1]:80", "Name", "value"),
             ("127.0.0.1: Name: value", "127.0.0.1", "Name", "value"),
         ] as [(String, String?, String, String)])
-    func parses(_ text: String, _ host: String?, _ name: String, _ value: String) throws {
+    func aHeaderRuleIsParsed(_ text: String, _ host: String?, _ name: String, _ value: String)
+        throws
+    {
         let rule = try HeaderRule(text)
         #expect(rule.host == host.flatMap(HostPattern.init))
         #expect(rule.name == name)
@@ -36,11 +38,11 @@ import Testing
         ("example.com: If-None-Match: secret", .reserved),
         ("intranet: Authorization: secret", .ambiguous),
     ])
-    func refuses(_ text: String, _ error: HeaderRule.ParseError) {
+    func anInvalidHeaderRuleIsRefused(_ text: String, _ error: HeaderRule.ParseError) {
         #expect(throws: error) { try HeaderRule(text) }
     }
 
-    @Test func reasonsQuoteNothing() {
+    @Test func everyParseErrorHasADescription() {
         for error in HeaderRule.ParseError.allCases {
             #expect(!error.description.isEmpty)
         }

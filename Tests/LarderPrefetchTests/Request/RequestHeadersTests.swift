@@ -14,13 +14,13 @@ import Testing
 
     private let defaults = ["Accept: image/*,*/*;q=0.8", "User-Agent: larder/test"]
 
-    @Test func areTheDefaults() throws {
+    @Test func requestsHaveTheDefaultHeaderFields() throws {
         #expect(try headers([]) == defaults)
         #expect(try headers(["b.example: X: 1"]) == defaults)
         #expect(try headers(["X: 1"], isRedirected: true) == defaults)
     }
 
-    @Test func rulesComeFirst() throws {
+    @Test func headerRulesPrecedeTheDefaults() throws {
         #expect(try headers(["X: 1", "X: 2"]) == ["X: 1", "X: 2"] + defaults)
         #expect(try headers(["accept: a"]) == ["accept: a", defaults[1]])
         #expect(try headers(["X: 1", "a.example: x: 2", "Y: 3"]) == ["x: 2", "Y: 3"] + defaults)

@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func tenRedirectsAreFollowed() throws {
+    @Test func atMostTenRedirectsAreFollowed() throws {
         var target = try target("https://a.example/0")
         for step in 1...10 {
             try target.follow("/\(step)", freshUntil: .distantFuture, allowsDowngrade: false)
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: ["http://a.example/1", "ftp://a.example/1", "https://", "data:,a"])
-    func whereARedirectMayNotLeadNothingGoes(_ location: String) throws {
+    func aRefusedRedirectDoesNotChangeTheTarget(_ location: String) throws {
         var target = try target("https://a.example/0")
         let error = #expect(throws: ResourceFailure.self) {
             try target.follow(location, freshUntil: .distantFuture, allowsDowngrade: false)
@@ -43,7 +43,7 @@ import Testing
         #expect(target.redirectsFreshUntil == nil)
     }
 
-    @Test func onlyItsOwnOriginGetsWhatIsMeantForIt() throws {
+    @Test func aTargetKnowsWhetherItIsAtItsOwnOrigin() throws {
         var target = try target("https://a.example/0")
         #expect(target.isAtOwnOrigin)
         for other in ["https://b.example/", "https://a.example:8443/", "http://a.example/"] {

@@ -5,12 +5,12 @@ import LarderPrefetch
 import LarderTestSupport
 import Testing
 
-/// Bodies that are interrupted, and how they come to their end.
+/// Interrupted bodies, and the requests that resume them.
 @Suite struct ResumptionTests {
-    /// 196 kB: three times of what is held in memory.
+    /// 196 kB, three times the memory limit of a body.
     private func icon(_ seed: Int) -> [UInt8] { IconPainter.largeBMP(seed: seed, bytes: 196_000) }
 
-    private let impatient: RetryPolicy = {
+    private let quickRetries: RetryPolicy = {
         var policy = RetryPolicy()
         policy.base = .milliseconds(1)
         return policy
@@ -35,11 +35,11 @@ import Testing
         try file.write(contentsOf: [byte ^ 1])
     }
 
-    @Test func bodiesThatAreCutAnywhereEndWholeAndTheSame() async throws {
+    @Test func bodiesCutAtAnyByteAreCompletedCorrectly() async throws {
         let origin = try Origin()
         var random = Pseudorandom(seed: 7)
         let cuts = (0..<50).map { _ in Int.random(in: 1..<196_000, using: &random) }
-        // Five of them for fifty URLs: painting takes longer than all the rest.
+        // Five icons for fifty URLs, because painting takes most of the time.
         let painted = (0..<5).map(icon)
         let icons = (0..<50).map { painted[$0 % 5] }
         origin.onAny { request in
@@ -52,15 +52,15 @@ import Testing
         try await withTemporaryDirectory { directory in
             let urls = icons.indices.map { origin.url("/\($0)") }
             let (report, _) = try await prefetch(manifest(urls), into: directory.path("cache")) {
-                $0.retry = impatient
+                $0.retry = quickRetries
             }
             #expect(report.count(.fetched) == 50)
             for (number, url) in urls.enumerated() {
                 #expect(try stored(url, in: directory.path("cache")) == icons[number])
                 #expect(origin.count("/\(number)") == 2)
             }
-            // Whether a range is asked for depends on what had arrived before a reset, but not on
-            // more.
+            // After a reset, the start of the range depends on the number of bytes that had
+            // arrived.
             let seconds = origin.requests.filter { $0.attempt == 2 }
             for request in seconds {
                 let cut = cuts[Int(request.path.dropFirst()) ?? 0]
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func oneBodyThatIsCutAgainAndAgain() async throws {
+    @Test func aBodyThatIsCutRepeatedlyIsResumedEachTime() async throws {
         let origin = try Origin()
         let icon = icon(1)
         origin.onAny { request in
@@ -90,7 +90,7 @@ import Testing
         try await withTemporaryDirectory { directory in
             let (report, _) = try await prefetch(
                 manifest([origin.url("/a")]), into: directory.path("cache")
-            ) { $0.retry = impatient }
+            ) { $0.retry = quickRetries }
             #expect(report.count(.fetched) == 1)
             #expect(try stored(origin.url("/a"), in: directory.path("cache")) == icon)
             #expect(
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func anotherRunGoesOnWhereOneEnded() async throws {
+    @Test func aLaterRunResumesAnInterruptedBody() async throws {
         let origin = try Origin()
         let icon = icon(2)
         origin.onAny { request in
@@ -113,7 +113,7 @@ import Testing
             let first = try await prefetch(text, into: cache) { $0.retry.attempts = 1 }
             #expect(first.report.failures == ["body-truncated": 1])
             let status = try Cache.open(at: cache).status()
-            // Never mistaken for an object, nor for a leftover.
+            // A partial body is neither an object nor a leftover file.
             #expect(status.totals.objects == 0)
             #expect(status.temporaries == 0)
             #expect(try Cache.open(at: cache).verify().findings.isEmpty)
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func whatIsCancelledIsGoneOnWithToo() async throws {
+    @Test func aLaterRunResumesTheBodyOfACancelledRun() async throws {
         let origin = try Origin()
         let icon = icon(3)
         origin.onAny { request in
@@ -152,9 +152,9 @@ import Testing
         }
     }
 
-    /// A server of good faith sends the whole, one of bad faith a part of something else.
+    /// A correct server sends the complete new body. A wrong server sends a part of it.
     @Test(arguments: [false, true])
-    func anotherVersionStartsAgain(ignoresIfRange: Bool) async throws {
+    func aNewVersionIsFetchedFromTheStart(ignoresIfRange: Bool) async throws {
         let origin = try Origin()
         let (old, new) = (icon(4), icon(5))
         origin.onAny { request in
@@ -165,7 +165,7 @@ import Testing
         try await withTemporaryDirectory { directory in
             let (report, _) = try await prefetch(
                 manifest([origin.url("/a")]), into: directory.path("cache")
-            ) { $0.retry = impatient }
+            ) { $0.retry = quickRetries }
             #expect(report.count(.fetched) == 1)
             #expect(try stored(origin.url("/a"), in: directory.path("cache")) == new)
             #expect(origin.requests[1].header("Range") == "bytes=100000-")
@@ -175,12 +175,12 @@ import Testing
         }
     }
 
-    /// Each one answers the request for the rest with something that is not it.
+    /// The response has the requested bytes, but a Content-Range that does not say so.
     @Test(arguments: [
         "bytes 99999-196661/196662", "bytes 100001-196661/196662", "bytes 100000-196661/999999",
         "bytes */196662", "items 100000-196661/196662", "bytes 100000-196661/*", "",
     ])
-    func whatIsNotTheRestStartsAgain(range: String) async throws {
+    func aMismatchedContentRangeRestartsTheBody(range: String) async throws {
         let origin = try Origin()
         let icon = icon(6)
         origin.onAny { request in
@@ -193,19 +193,19 @@ import Testing
         try await withTemporaryDirectory { directory in
             let (report, _) = try await prefetch(
                 manifest([origin.url("/a")]), into: directory.path("cache")
-            ) { $0.retry = impatient }
+            ) { $0.retry = quickRetries }
             #expect(report.count(.fetched) == 1)
             #expect(try stored(origin.url("/a"), in: directory.path("cache")) == icon)
             #expect(origin.requests.map { $0.header("Range") } == [nil, "bytes=100000-", nil])
         }
     }
 
-    /// Nothing tells the rest of these from the rest of something else.
+    /// Without these fields, the rest may be from another version.
     @Test(arguments: [
         ["ETag": "W/\"1\"", "Accept-Ranges": "bytes"], ["Accept-Ranges": "bytes"],
         ["ETag": "\"1\""], ["ETag": "\"1\"", "Accept-Ranges": "none"],
     ])
-    func withoutAStrongValidatorOrRangesItStartsAgain(_ fields: [String: String]) async throws {
+    func withoutAStrongValidatorOrRangesABodyRestarts(_ fields: [String: String]) async throws {
         let origin = try Origin()
         let icon = icon(7)
         origin.onAny { request in
@@ -216,13 +216,13 @@ import Testing
         try await withTemporaryDirectory { directory in
             _ = try await prefetch(
                 manifest([origin.url("/a")]), into: directory.path("cache")
-            ) { $0.retry = impatient }
+            ) { $0.retry = quickRetries }
             #expect(origin.requests.allSatisfy { $0.header("Range") == nil })
         }
     }
 
-    /// Offsets in what was decoded are not those in what was sent.
-    @Test func anEncodedBodyStartsAgain() async throws {
+    /// Offsets in the decoded body differ from offsets in the encoded one.
+    @Test func anInterruptedEncodedBodyRestarts() async throws {
         let origin = try Origin()
         let icon = icon(10)
         let encoded = Reply.deflated(icon)
@@ -233,7 +233,7 @@ import Testing
         try await withTemporaryDirectory { directory in
             let (report, _) = try await prefetch(
                 manifest([origin.url("/a")]), into: directory.path("cache")
-            ) { $0.retry = impatient }
+            ) { $0.retry = quickRetries }
             #expect(report.count(.fetched) == 1)
             #expect(report.receivedBytes > 65_536 + icon.count)
             #expect(try stored(origin.url("/a"), in: directory.path("cache")) == icon)
@@ -241,7 +241,7 @@ import Testing
         }
     }
 
-    @Test func whatMustNotBeStoredIsNotKeptInPartEither() async throws {
+    @Test func aPartialNoStoreBodyIsNotKept() async throws {
         let origin = try Origin()
         let icon = icon(11)
         origin.onAny { request in
@@ -261,8 +261,8 @@ import Testing
         }
     }
 
-    /// A server that answers If-Range need not repeat what it said (RFC 9110, section 15.3.7).
-    @Test func whatTheFirstPartSaidIsKept() async throws {
+    /// A response to If-Range may omit the other fields (RFC 9110, section 15.3.7).
+    @Test func aResumedBodyKeepsTheFieldsOfItsFirstResponse() async throws {
         let origin = try Origin()
         let icon = icon(12)
         let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
@@ -274,7 +274,7 @@ import Testing
         try await withTemporaryDirectory { directory in
             _ = try await prefetch(
                 manifest([origin.url("/a")]), into: directory.path("cache")
-            ) { $0.retry = impatient }
+            ) { $0.retry = quickRetries }
             #expect(origin.requests.last?.header("Range") == "bytes=100000-")
             let cache = try Cache.open(at: directory.path("cache"))
             let validators = try #require(try cache.resource(origin.url("/a"))).validators
@@ -283,7 +283,7 @@ import Testing
         }
     }
 
-    @Test func aWeekOldBeginningIsSweptByTheNextRun() async throws {
+    @Test func partialBodiesOlderThanAWeekAreRemoved() async throws {
         let origin = try Origin()
         let icon = icon(13)
         origin.onAny { Reply.ranged(icon, tag: "\"1\"", for: $0).cut(after: 100_000) }
@@ -301,7 +301,7 @@ import Testing
         }
     }
 
-    @Test func aDamagedBeginningIsNotGoneOnWith() async throws {
+    @Test func aDamagedPartialBodyIsNotResumed() async throws {
         let origin = try Origin()
         let icon = icon(8)
         origin.onAny { request in
@@ -312,7 +312,7 @@ import Testing
             let cache = directory.path("cache")
             let text = manifest([origin.url("/a")])
             _ = try await prefetch(text, into: cache) { $0.retry.attempts = 1 }
-            // What a power cut leaves: the right length, other bytes.
+            // After a power cut, a file can have the right length and wrong bytes.
             let partial = try #require(try partials(in: cache).first)
             try Self.flipByte(of: "\(cache)/tmp/partial/\(partial)", at: 50_000)
             #expect(try await prefetch(text, into: cache).report.count(.fetched) == 1)
@@ -321,7 +321,7 @@ import Testing
         }
     }
 
-    @Test func aBodyLongerThanAllowedIsNotGoneOnWith() async throws {
+    @Test func aPartialBodyOfATooLargeObjectFails() async throws {
         let origin = try Origin()
         let icon = icon(9)
         origin.onAny { request in

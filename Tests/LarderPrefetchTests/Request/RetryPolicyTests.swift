@@ -5,7 +5,7 @@ import Testing
 @testable import LarderPrefetch
 
 @Suite struct RetryPolicyTests {
-    @Test func theCeilingDoublesUpToTheCap() {
+    @Test func theDelayCeilingDoublesUpToTheCap() {
         let policy = RetryPolicy()
         let ordinary = (1...12).map { policy.ceiling(afterFailures: $0, isOverload: false) }
         #expect(
@@ -18,8 +18,8 @@ import Testing
         #expect(policy.ceiling(afterFailures: 1_000_000, isOverload: true) == .seconds(60))
     }
 
-    /// Full jitter: from nothing at all up to the ceiling, everything as often.
-    @Test func delaysAreSpreadEvenlyBelowTheCeiling() throws {
+    /// Full jitter: the delay is uniform between zero and the ceiling.
+    @Test func delaysAreUniformBelowTheCeiling() throws {
         var policy = RetryPolicy()
         policy.attempts = 100
         let now = ContinuousClock.now
@@ -36,14 +36,14 @@ import Testing
                 #expect(shares.allSatisfy { (0...1).contains($0) })
                 for tenth in 0..<10 {
                     let count = shares.count { Int(min($0, 0.999) * 10) == tenth }
-                    // Ten standard deviations.
+                    // Ten standard deviations around 1,000.
                     #expect((700...1300).contains(count))
                 }
             }
         }
     }
 
-    @Test func theLastAttemptIsTheLast() {
+    @Test func retriesEndWithTheAttemptsTheTimeOrAPermanentFailure() {
         var policy = RetryPolicy()
         policy.attempts = 2
         policy.maximumTime = .seconds(100)
@@ -64,9 +64,9 @@ import Testing
         #expect(next(passing, start: .seconds(101)) == .failure(passing.outOfTime))
     }
 
-    /// Every status that can end a response, as the code's own table has it and as an origin sees
-    /// it.
-    @Test func everyStatusIsTriedAgainAsTheTableSays() async throws {
+    /// Compares the table of retried statuses with the requests at an origin, for every final
+    /// status.
+    @Test func exactlyTheStatusesInTheTableAreRetried() async throws {
         let origin = try Origin()
         let statuses = Array(204...599).filter { $0 != 206 && !(300...308).contains($0) }
         origin.onAny { request in
@@ -91,7 +91,7 @@ import Testing
             for status in RetryPolicy.retriedStatuses {
                 let arrivals = origin.requests.filter { $0.path == "/\(status)" }.map(\.arrival)
                 for (failures, gap) in zip(1..., zip(arrivals, arrivals.dropFirst())) {
-                    // Full jitter has no lower bound; the upper one allows for a busy machine.
+                    // Full jitter has no lower bound. The upper bound allows for a busy machine.
                     let ceiling = policy.ceiling(
                         afterFailures: failures,
                         isOverload: RetryPolicy.overloadStatuses.contains(status))
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func noAttemptBeginsAfterTheMaximumTime() async throws {
+    @Test func noAttemptStartsAfterTheMaximumTime() async throws {
         let origin = try Origin()
         origin.onAny { _ in .status(503) }
         try await withTemporaryDirectory { directory in
@@ -109,7 +109,7 @@ import Testing
                 manifest([origin.url("/a")]), into: directory.path("cache")
             ) {
                 $0.retry.maximumTime = .milliseconds(1)
-                // Whatever is drawn but 1 in 100,000,000 is beyond it.
+                // The random delay is below the maximum time only once in 60,000 runs.
                 $0.retry.overloadBase = .seconds(60)
             }
             #expect(report.failures == ["http-503": 1])

@@ -17,31 +17,30 @@ import Testing
         try (0..<count).map { try #require(Shard($0, of: count, splits: splits)) }
     }
 
-    /// The workers that own a resource.
+    /// Returns the workers that own a resource.
     private func owners(
         of key: String, at host: String?, among count: Int, _ splits: [HostSplit] = []
     ) throws -> [Int] {
         try shards(count, splits).filter { $0.owns(host: host, key: key) }.map(\.index)
     }
 
-    // MARK: Who owns what
+    // MARK: Ownership
 
-    @Test func aWorkerOwnsThePartsThatLeaveItsNumber() throws {
+    @Test func aWorkerOwnsThePartsCongruentToItsIndex() throws {
         let shard = try #require(Shard(1, of: 3))
         let owned = (0...255).filter { shard.owns(Part(number: $0)) }
         #expect(owned == Array(stride(from: 1, through: 255, by: 3)))
-        // 208 and 100 leave 1, 71 leaves 2.
+        // 208 and 100 modulo 3 are 1, and 71 modulo 3 is 2.
         #expect(shard.owns(host: Self.cdn, key: "https://cdn.example.com/1.png"))
         #expect(shard.owns(host: nil, key: "key:app-1"))
         #expect(!shard.owns(host: "example.com", key: "https://example.com/1.png"))
     }
 
-    /// With 1 to 256 workers, split hosts or none.
     @Test(
         arguments: [
             [:], [Self.cdn: 2], [Self.cdn: 6, "a.example": 256], ["localhost": 255, Self.cdn: 3],
         ] as [[String: Int]])
-    func everyResourceHasOneOwner(_ pieces: [String: Int]) throws {
+    func everyResourceHasExactlyOneOwner(_ pieces: [String: Int]) throws {
         let splits = try pieces.map { try split($0.key, $0.value) }
         let resources: [(host: String?, key: String)] = [
             (Self.cdn, "https://cdn.example.com/1.png"),
@@ -58,17 +57,15 @@ import Testing
         }
     }
 
-    /// A host that is not split stays together, so that one worker alone asks it.
-    @Test func aHostIsOneWorkers() throws {
+    @Test func aHostThatIsNotSplitHasOneOwner() throws {
         let splits = [try split(Self.cdn, 4)]
         let keys = (0..<100).map { "https://example.com/\($0).png" }
         let all = try Set(keys.flatMap { try owners(of: $0, at: "example.com", among: 7, splits) })
         #expect(all == [71 % 7])
     }
 
-    /// Whatever the number of workers, a resource's part is the same: all that another number
-    /// changes is who looks after it.
-    @Test func theOwnerIsThePartModuloTheWorkers() throws {
+    /// The part of a resource does not depend on the number of workers.
+    @Test func theOwnerIsThePartModuloTheNumberOfWorkers() throws {
         for count in [1, 3, 5, 100, 256] {
             #expect(try owners(of: "x", at: Self.cdn, among: count) == [208 % count])
         }
@@ -76,7 +73,7 @@ import Testing
 
     // MARK: Split hosts
 
-    /// By the first four digits of `printf %s KEY | sha256sum`: 7626, 22755, 13783 and 55216 of
+    /// By the first two bytes of `printf %s KEY | sha256sum`: 7626, 22755, 13783 and 55216 of
     /// 65536.
     @Test(arguments: [
         ("https://cdn.example.com/1.png", [2: 0, 3: 0, 16: 1, 256: 29]),
@@ -88,16 +85,16 @@ import Testing
         for (pieces, piece) in expected {
             let split = try split(Self.cdn, pieces)
             #expect(split.piece(ofKey: key) == piece)
-            // The next parts after the host's own, round and round.
+            // Pieces take consecutive parts, starting at that of the host, modulo 256.
             #expect(Int(split.part(ofPiece: piece).number) == (208 + piece) % 256)
             #expect(
                 try owners(of: key, at: Self.cdn, among: 5, [split]) == [(208 + piece) % 256 % 5])
         }
     }
 
-    /// In the order of their digests, the keys of a host are those of piece 0, then of piece 1…
+    /// If the keys of a host are sorted by digest, their pieces ascend.
     @Test(arguments: [2, 3, 7, 255, 256])
-    func piecesAreRunsOfASortedList(_ pieces: Int) throws {
+    func piecesAreConsecutiveRangesOfDigests(_ pieces: Int) throws {
         let split = try split(Self.cdn, pieces)
         let keys = (0..<5000).map { "https://cdn.example.com/\($0).png" }
         let sorted = keys.map { (digest(of: $0), split.piece(ofKey: $0)) }
@@ -112,7 +109,7 @@ import Testing
     @Test(arguments: [
         "CDN.example.com", "cdn.example.com.", "b\u{FC}cher.example", "[0::1]", "::1", "10.1",
     ])
-    func aHostIsSplitHoweverItIsSpelled(_ host: String) throws {
+    func aSplitHostCanHaveAnySpelling(_ host: String) throws {
         let names = [
             "CDN.example.com": Self.cdn, "cdn.example.com.": Self.cdn,
             "b\u{FC}cher.example": "xn--bcher-kva.example", "[0::1]": "[::1]", "::1": "[::1]",
@@ -125,11 +122,11 @@ import Testing
         "", "cdn.example.com:443", "https://cdn.example.com", "cdn.example.com/icons", "a@b", "a b",
         "a..b", "*.example.com/", "a#b",
     ])
-    func whatIsNotAHostIsNotSplit(_ text: String) {
+    func textThatIsNotAHostIsNotSplit(_ text: String) {
         #expect(HostSplit(host: text, pieces: 2) == nil)
     }
 
-    @Test func numbersHaveLimits() throws {
+    @Test func theNumbersOfWorkersAndPiecesAreLimited() throws {
         #expect([-1, 0, 1, 257].allSatisfy { HostSplit(host: Self.cdn, pieces: $0) == nil })
         #expect([(0, 0), (-1, 3), (3, 3), (0, 257)].allSatisfy { Shard($0.0, of: $0.1) == nil })
         #expect(Shard(255, of: 256) != nil)
@@ -141,12 +138,12 @@ import Testing
 
     // MARK: Limits
 
-    /// All workers together never ask more of a split host than one would be allowed to.
-    @Test func sharesAddUpToNoMoreThanTheLimit() throws {
+    /// All workers together keep the limit of a split host.
+    @Test func sharesAddUpToAtMostTheLimit() throws {
         for pieces in [2, 3, 6, 20, 100, 256] {
             let splits = [try split(Self.cdn, pieces)]
             for count in [1, 2, 3, 5, 7, 8, 100, 255, 256] {
-                // Those that have none of it ask it only if a redirect leads there.
+                // Workers without a piece only follow redirects to the host.
                 let owners = try shards(count, splits).filter { shard in
                     (0..<pieces).contains { shard.owns(splits[0].part(ofPiece: $0)) }
                 }
@@ -162,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func aShareIsAsLargeAsWhatIsOwned() throws {
+    @Test func aShareIsProportionalToTheOwnedPieces() throws {
         // The pieces have the parts 208 to 213.
         let splits = [try split(Self.cdn, 6)]
         for shard in try shards(3, splits) {
@@ -177,14 +174,14 @@ import Testing
             ])
     }
 
-    @Test func othersHaveTheWholeLimit() throws {
+    @Test func aHostThatIsNotSplitHasNoShare() throws {
         let shard = try shards(3, [try split(Self.cdn, 6)])[0]
         #expect(shard.share(ofHost: "example.com") == nil)
     }
 
-    /// A redirect may lead a worker to a host of which it has nothing.
-    @Test func whoHasNoPieceMayStillFollowARedirect() throws {
-        // The parts 208 and 209.
+    /// A redirect can lead a worker to a host of which it owns no piece.
+    @Test func aWorkerWithoutAPieceHasAShareForRedirects() throws {
+        // The pieces have the parts 208 and 209.
         let shard = try shards(4, [try split(Self.cdn, 2)])[2]
         #expect(shard.share(ofHost: Self.cdn)?.requests(of: 6) == 3)
     }
