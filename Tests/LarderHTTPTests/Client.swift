@@ -3,9 +3,9 @@ import LarderHTTP
 import Synchronization
 import Testing
 
-/// A loop that may fetch from the loopback, and the recorders of what it was asked.
+/// Runs `body` with a client that may connect to loopback addresses.
 ///
-/// Runs `body`, shuts the loop down and then insists that every transfer has ended exactly once.
+/// Then shuts the loop down and expects that every transfer has ended exactly once.
 func withClient(
     _ configure: (inout TransferConfiguration) -> Void = { _ in },
     _ body: (Client) async throws -> Void,
@@ -61,7 +61,7 @@ final class Client: Sendable {
 }
 
 extension TransferConfiguration {
-    /// The defaults, but for the loopback, where the tests' origins are.
+    /// The default configuration, except that it allows the loopback addresses of test origins.
     static var allowingAll: TransferConfiguration {
         var configuration = TransferConfiguration()
         configuration.addressPolicy = .allowAll

@@ -35,7 +35,7 @@ import Testing
         #expect(!log.lines.joined().contains("s3cret"), "\(log.lines)")
     }
 
-    @Test func anAttemptOfTheRemoteIsLogged() async throws {
+    @Test func retriesOfRemoteRequestsAreLogged() async throws {
         let origin = try Origin()
         origin.onAny { $0.attempt == 1 ? .status(503) : .ok("a") }
         var configuration = TransferConfiguration.allowingAll

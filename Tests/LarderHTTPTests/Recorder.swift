@@ -3,7 +3,7 @@ import LarderHTTP
 import Synchronization
 import Testing
 
-/// A receiver that writes down what it hears, and answers as it was told to.
+/// A receiver that records the events of a transfer and replies as configured.
 final class Recorder: TransferReceiver {
     typealias Verdict = @Sendable (_ bytesSoFar: Int, _ pieces: Int) -> ReceiveVerdict
 
@@ -70,9 +70,9 @@ final class Recorder: TransferReceiver {
         for waiter in met.values { waiter.continuation.resume(returning: true) }
     }
 
-    // MARK: For the test
+    // MARK: Results
 
-    /// Returns once it has happened; an issue if that takes longer than a minute.
+    /// Waits for a milestone. Records an issue after a minute.
     func reached(_ milestone: Milestone) async {
         let isReached = await withCheckedContinuation { continuation in
             let waiter: Int? = state.withLock { state in
@@ -90,13 +90,13 @@ final class Recorder: TransferReceiver {
         if !isReached { Issue.record("the transfer's \(milestone) did not come") }
     }
 
-    /// The whole transfer's metrics, or the error it ended with.
+    /// Waits for the end. Returns the metrics of the transfer, or throws its error.
     func metrics() async throws -> TransferMetrics {
         await reached(.end)
         return try #require(ends.first).get()
     }
 
-    /// The error it ended with; nil if it ended well.
+    /// Waits for the end. Returns the error of the transfer, or nil if it succeeded.
     func error() async -> TransferError? {
         await reached(.end)
         if case .failure(let error) = ends.first { return error }

@@ -10,7 +10,7 @@ import Testing
 #endif
 
 @Suite struct AddressPolicyTests {
-    /// The first and last address of every special block, and the kind that they are.
+    /// The first and last address of every special block, and the kind of the block.
     @Test(arguments: [
         ("0.0.0.0", "0.255.255.255", "unspecified"),
         ("10.0.0.0", "10.255.255.255", "private"),
@@ -55,7 +55,7 @@ import Testing
         ("fe80::", "febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "link-local"),
         ("fec0::", "feff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "private"),
         ("ff00::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "multicast"),
-        // Outside 2000::/3 there is nothing.
+        // All addresses outside 2000::/3 are reserved.
         ("::1:0:0:0", "::1:0:0:0", "reserved"),
         ("64:ff9a:ffff::", "64:ff9b:0:0:0:1::", "reserved"),
         ("64:ff9b:2::", "ff:ffff::", "reserved"),
@@ -64,7 +64,7 @@ import Testing
         ("5f01::", "fbff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "reserved"),
         ("fe00::", "fe7f:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "reserved"),
     ])
-    func refusesSpecialAddresses(_ first: String, _ last: String, _ kind: String) throws {
+    func specialAddressesAreRefused(_ first: String, _ last: String, _ kind: String) throws {
         for address in [first, last] {
             let refusal = try refusal(of: address)
             #expect(refusal?.contains(kind) == true, "\(address): \(refusal ?? "allowed")")
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    /// What lies just outside those blocks, or stands for such an address.
+    /// Addresses next to those blocks, and public addresses embedded in IPv6.
     @Test(arguments: [
         "1.0.0.0", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0",
         "126.255.255.255", "128.0.0.0", "169.253.255.255", "169.255.0.0", "172.15.255.255",
@@ -88,20 +88,20 @@ import Testing
         "3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "3fff:1000::",
         "3fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
     ])
-    func allowsPublicAddresses(_ address: String) throws {
+    func publicAddressesAreAllowed(_ address: String) throws {
         #expect(try refusal(of: address) == nil)
     }
 
-    @Test func namesTheAddress() throws {
+    @Test func aRefusalHasTheAddressAndItsKind() throws {
         #expect(try refusal(of: "127.0.0.1") == "127.0.0.1 is a loopback address")
         #expect(try refusal(of: "fe80::1") == "fe80::1 is a link-local address")
     }
 
-    @Test func refusesWhatIsNoInternetAddress() {
+    @Test func invalidSocketAddressesAreRefused() {
         var address = sockaddr()
         address.sa_family = sa_family_t(AF_UNIX)
         #expect(AddressPolicy.publicOnly.refusal(of: &address, length: 16) != nil)
-        // Too short to be what it says.
+        // The length is too short for this address family.
         address.sa_family = sa_family_t(AF_INET6)
         #expect(AddressPolicy.publicOnly.refusal(of: &address, length: 16) != nil)
     }
@@ -112,7 +112,7 @@ import Testing
         var hints = addrinfo()
         hints.ai_flags = AI_NUMERICHOST
         var found: UnsafeMutablePointer<addrinfo>?
-        try #require(getaddrinfo(text, nil, &hints, &found) == 0, "\(text) is no address")
+        try #require(getaddrinfo(text, nil, &hints, &found) == 0, "\(text) is not an address")
         defer { freeaddrinfo(found) }
         let info = try #require(found?.pointee)
         let address = try #require(info.ai_addr)

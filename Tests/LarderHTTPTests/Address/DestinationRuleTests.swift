@@ -2,13 +2,13 @@ import LarderHTTP
 import LarderTestSupport
 import Testing
 
-/// `--resolve` and `--connect-to`: their syntax, where they lead, and that it is checked.
+/// The syntax of `--resolve` and `--connect-to`, and the connections that they cause.
 @Suite(.timeLimit(.minutes(10))) struct DestinationRuleTests {
     @Test(arguments: [
         "a.example:80:127.0.0.1", "a.example:80:127.0.0.1,8.8.8.8", "a.example:443:[::1],127.0.0.1",
         "a.example:443:::1", "*:80:127.0.0.1",
     ])
-    func resolveRules(_ text: String) {
+    func resolveRulesAreParsed(_ text: String) {
         #expect(ResolveRule(text) != nil)
     }
 
@@ -16,14 +16,14 @@ import Testing
         "", "a", "a:80", "a:80:", "a:0:127.0.0.1", "a:99999:127.0.0.1", "a:x:127.0.0.1",
         ":80:127.0.0.1", "a:80:b.example", "a:80:127.0.0.1,", "-a:80", "a b:80:127.0.0.1",
     ])
-    func noResolveRules(_ text: String) {
+    func invalidResolveRulesAreRefused(_ text: String) {
         #expect(ResolveRule(text) == nil)
     }
 
     @Test(arguments: [
         "a:80:b:81", "::b:81", "a::b:", "a:80::81", "[::1]:80:[::2]:81", ":80:[::1]:", ":::",
     ])
-    func connectToRules(_ text: String) {
+    func connectToRulesAreParsed(_ text: String) {
         #expect(ConnectToRule(text) != nil)
     }
 
@@ -32,11 +32,11 @@ import Testing
         "a b:80:c:1",
         "a:80:b:99999",
     ])
-    func noConnectToRules(_ text: String) {
+    func invalidConnectToRulesAreRefused(_ text: String) {
         #expect(ConnectToRule(text) == nil)
     }
 
-    @Test func leadElsewhere() async throws {
+    @Test func connectionsFollowTheRules() async throws {
         let origin = try Origin(replies: ["/x": .ok("here")])
         let resolve = try #require(ResolveRule("A.example.:\(origin.port):127.0.0.1"))
         let connectTo = try #require(ConnectToRule("b.example:80:127.0.0.1:\(origin.port)"))
@@ -52,8 +52,8 @@ import Testing
         }
     }
 
-    /// Whatever was said of where a host is, a private address is one.
-    @Test func areChecked() async throws {
+    /// A rule does not exempt a private address.
+    @Test func theAddressesInRulesAreChecked() async throws {
         let origin = try Origin(replies: ["/x": .ok("here")])
         let addresses = "127.0.0.1,[::1],10.0.0.1"
         let resolve = try #require(ResolveRule("a.example:\(origin.port):\(addresses)"))
@@ -75,7 +75,7 @@ import Testing
         #expect(origin.connectionsOpened == 0)
     }
 
-    @Test func aNamedHostIsOpen() async throws {
+    @Test func onlyAnAllowedHostMayHaveAPrivateAddress() async throws {
         let origin = try Origin(replies: ["/x": .ok("here")])
         let names = ["a.example", "b.example"]
         let rules = names.compactMap { ResolveRule("\($0):\(origin.port):127.0.0.1") }

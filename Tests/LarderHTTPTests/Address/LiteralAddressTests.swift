@@ -2,11 +2,11 @@ import LarderCore
 import LarderHTTP
 import Testing
 
-/// Hosts that are refused by their spelling, before anybody is asked or connected to.
+/// Hosts that are refused because of their spelling, without a name lookup or a connection.
 @Suite struct LiteralAddressTests {
     init() { CurlHosts.install() }
 
-    /// Each notation that a URL may have for an address, and the kind that it is.
+    /// Notations of addresses in URLs, and the kinds of the addresses.
     static let refused = [
         ("127.0.0.1", "loopback"), ("127.1", "loopback"), ("127.0.1", "loopback"),
         ("2130706433", "loopback"), ("0x7f000001", "loopback"), ("017700000001", "loopback"),
@@ -23,13 +23,15 @@ import Testing
         ("10.1", "private"), ("192.168.1.1", "private"), ("172.16.5.4", "private"),
         ("[::ffff:a00:1]", "private"), ("[fd12::1]", "private"), ("[fec0::1]", "private"),
         ("100.64.0.1", "carrier-grade NAT"), ("224.0.0.1", "multicast"), ("[ff02::1]", "multicast"),
-        // The clouds' metadata: Amazon and most others, Amazon over IPv6, Alibaba, Azure.
+        // The metadata services of Amazon and most others, Amazon over IPv6, Alibaba and Azure.
         ("169.254.169.254", "link-local"), ("2852039166", "link-local"),
         ("[fd00:ec2::254]", "private"), ("100.100.100.200", "carrier-grade NAT"),
         ("168.63.129.16", "cloud platform"), ("[::ffff:168.63.129.16]", "cloud platform"),
     ]
 
-    @Test(arguments: refused) func refuses(_ host: String, _ kind: String) throws {
+    @Test(arguments: refused) func literalSpecialAddressesAreRefused(_ host: String, _ kind: String)
+        throws
+    {
         for url in ["http://\(host)/", "https://me:pw@\(host):8080/a?b"] {
             let url = try HTTPURL(url)
             let refusal = AddressPolicy.publicOnly.refusal(of: url)
@@ -38,9 +40,9 @@ import Testing
         }
     }
 
-    /// The URL standard has no zones.
+    /// The URL standard does not allow zone identifiers.
     @Test(arguments: ["[::1%25lo]", "[fe80::1%25eth0]", "[fe80::1%eth0]"])
-    func aZoneIsNoPartOfAURL(_ host: String) {
+    func aURLWithAZoneIdentifierIsInvalid(_ host: String) {
         #expect(throws: HTTPURL.ParseError.self) { try HTTPURL("http://\(host)/") }
     }
 
@@ -49,9 +51,9 @@ import Testing
         "localhost.example.com", "notlocalhost", "127.0.0.1.example.com", "10", "dead.beef",
         "168.63.129.15", "168.63.129.17",
     ])
-    func leavesTheRestToTheSocket(_ host: String) throws {
+    func otherHostsAreNotRefusedByTheirSpelling(_ host: String) throws {
         let refusal = AddressPolicy.publicOnly.refusal(of: try HTTPURL("http://\(host)/"))
-        // "10" is 0.0.0.10.
+        // `10` is the address 0.0.0.10.
         #expect((refusal == nil) == (host != "10"), "\(refusal ?? "")")
     }
 
@@ -64,7 +66,8 @@ import Testing
         ("localhost", "http://a.localhost/", false), ("127.0.0.1", "http://localhost/", false),
         ("127.0.0.1", "http://127.0.0.2/", false),
     ])
-    func opensTheNamedHost(_ named: String, _ url: String, _ isOpen: Bool) throws {
+    func anAllowedHostIsExemptInEverySpelling(_ named: String, _ url: String, _ isOpen: Bool) throws
+    {
         let policy = AddressPolicy.publicOnly(and: [try #require(HostPattern(named))])
         let url = try HTTPURL(url)
         #expect((policy.refusal(of: url) == nil) == isOpen)
@@ -76,7 +79,7 @@ import Testing
         "[::1]:",
         "a?b", "a#b", ":80", "a:80:90",
     ])
-    func isNoHost(_ text: String) {
+    func invalidHostPatternsAreRefused(_ text: String) {
         #expect(HostPattern(text) == nil)
     }
 }

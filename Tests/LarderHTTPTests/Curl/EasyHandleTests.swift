@@ -9,7 +9,7 @@ import Testing
     import Darwin
 #endif
 
-/// What is the same for every request, and that nothing of one is left over for the next.
+/// The settings of requests, which must not leak into the next request.
 @Suite(.timeLimit(.minutes(10))) struct EasyHandleTests {
     let origin: Origin
 
@@ -17,7 +17,7 @@ import Testing
         origin = try Origin(replies: ["/a": .ok("body of a")])
     }
 
-    @Test func fetches() async throws {
+    @Test func aTransferDeliversItsHeadBodyAndMetrics() async throws {
         try await withClient { client in
             let recorder = try await client.fetch(origin.url("/a"))
             let metrics = try await recorder.metrics()
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func sendsTheCommonHeaders() async throws {
+    @Test func requestsHaveTheCommonHeaderFields() async throws {
         try await withClient {
             $0.userAgent = "larder/test"
         } _: { client in
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func forgetsTheLastRequest() async throws {
+    @Test func credentialsAndFieldsOfARequestAreNotSentWithTheNext() async throws {
         try await withClient { client in
             let withUser = origin.url("/a").replacing("http://", with: "http://me:secret@")
             _ = try await client.fetch(withUser, headers: [("X-One", "1")])
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func handsRedirectsBack() async throws {
+    @Test func theEngineDoesNotFollowRedirects() async throws {
         origin.on("/from", .redirect(to: "/a"))
         try await withClient { client in
             let recorder = try await client.fetch(origin.url("/from"))
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func storesNoCookie() async throws {
+    @Test func theEngineDoesNotStoreCookies() async throws {
         origin.on("/cookie", .ok("").header("Set-Cookie", "a=b; Path=/"))
         try await withClient { client in
             _ = try await client.fetch(origin.url("/cookie"))
@@ -79,8 +79,8 @@ import Testing
         }
     }
 
-    @Test func decodesWhatItAskedFor() async throws {
-        // "hello, larder" through gzip.
+    @Test func aGzipBodyIsDecoded() async throws {
+        // "hello, larder" in gzip.
         let encoded: [UInt8] = [
             31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 203, 72, 205, 201, 201, 215, 81, 200, 73, 44, 74, 73,
             45, 2, 0, 157, 161, 211, 107, 13, 0, 0, 0,
@@ -93,13 +93,13 @@ import Testing
         }
     }
 
-    @Test func noChildInheritsASocket() async throws {
+    @Test func childProcessesDoNotInheritSockets() async throws {
         let gate = try Gate()
         origin.on("/held", Reply.ok("").heldBy(gate))
         try await withClient { client in
             let recorder = try client.start(origin.url("/held")).recorder
             try await origin.waitForRequests(1)
-            // Beside other tests, a descriptor's number may be high.
+            // Other tests run at the same time, so descriptor numbers can be high.
             let descriptors = 0..<min(getdtablesize(), 65_536)
             let sockets = descriptors.filter { Self.peerPort(of: $0) == origin.port }
             #expect(!sockets.isEmpty)
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    /// The port that an IPv4 socket is connected to.
+    /// Returns the port that an IPv4 socket is connected to.
     private static func peerPort(of descriptor: Int32) -> UInt16? {
         var address = sockaddr_in()
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)

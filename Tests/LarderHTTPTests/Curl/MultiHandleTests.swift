@@ -5,7 +5,7 @@ import Testing
 
 @testable import LarderHTTP
 
-/// How connections are shared.
+/// Reuse, limits and sharing of connections.
 @Suite(.timeLimit(.minutes(10))) struct MultiHandleTests {
     let origin: Origin
 
@@ -14,7 +14,7 @@ import Testing
         origin.onAny { _ in .ok("body") }
     }
 
-    @Test func keepsAConnectionForTheNextTransfer() async throws {
+    @Test func theNextTransferReusesTheConnection() async throws {
         try await withClient { client in
             for number in 0..<5 {
                 let metrics = try await client.fetch(origin.url("/\(number)")).metrics()
@@ -24,8 +24,8 @@ import Testing
         }
     }
 
-    @Test func replacesAConnectionThatHasDied() async throws {
-        // Closed after the whole body, without a word.
+    @Test func aClosedConnectionIsReplaced() async throws {
+        // The connection is closed after the body, without `Connection: close`.
         origin.on("/dies", Reply.ok("body").cut(after: 4))
         try await withClient { client in
             for _ in 0..<5 {
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func opensNoMoreConnectionsThanAllowed() async throws {
+    @Test func theNumberOfConnectionsIsLimited() async throws {
         let gate = try Gate()
         origin.onAny { $0.path.hasPrefix("/held") ? Reply.ok("x").heldBy(gate) : nil }
         try await withClient {
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func keepsNoMoreIdleConnectionsThanAllowed() async throws {
+    @Test func theNumberOfIdleConnectionsIsLimited() async throws {
         try await withClient {
             $0.maximumConnections = 2
             $0.maximumIdleConnections = 3
@@ -68,16 +68,17 @@ import Testing
             }
             #expect(origin.connectionsOpened == 20)
             #expect(origin.mostConcurrentConnections == 5)
-            // The last one is still there; libcurl tells the ages of the others by the millisecond.
+            // The last connection is still open. Others can have equal ages, because libcurl counts
+            // milliseconds.
             let last = try await client.fetch(origin.url("/", host: "h19.localhost")).metrics()
             #expect(last.reusedConnection)
-            // The first one made room.
+            // The first connection was closed to make room.
             let first = try await client.fetch(origin.url("/", host: "h0.localhost")).metrics()
             #expect(!first.reusedConnection)
         }
     }
 
-    @Test func closesAHostsLastConnection() async throws {
+    @Test func theConnectionToAHostIsClosedAfterItsLastRequest() async throws {
         try await withClient { client in
             for _ in 0..<3 {
                 let recorder = try await client.fetch(origin.url("/"), isLastOfHost: true)
@@ -88,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func sharesOneConnectionOverHTTP2() async throws {
+    @Test func http2TransfersShareOneConnection() async throws {
         let gate = try Gate()
         origin.onAny { _ in Reply.ok("body").heldBy(gate) }
         let front = try TLSFront(originPort: origin.port)
@@ -109,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func usesHTTP1WhereHTTP2IsNotOffered() async throws {
+    @Test func http1IsUsedIfHTTP2IsNotOffered() async throws {
         let front = try TLSFront(originPort: origin.port, offer: [.http1])
         defer { front.stop() }
         try await withClient {
@@ -124,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func goesOnElsewhereAfterGoAway() async throws {
+    @Test func transfersUseANewConnectionAfterGoAway() async throws {
         let front = try TLSFront(originPort: origin.port)
         defer { front.stop() }
         front.goAwayAfter(4)
@@ -141,9 +142,9 @@ import Testing
 
     private static let openssl = "/usr/bin/openssl"
 
-    /// The server answers each request with what it knows of its connection, and closes it.
+    /// The server's response describes the TLS session. The server closes each connection.
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: openssl)))
-    func anotherConnectionResumesTheSession() async throws {
+    func aNewConnectionResumesTheTLSSession() async throws {
         let server = try RunningProcess(
             Self.openssl,
             [
@@ -155,7 +156,7 @@ import Testing
         var port: Substring?
         while port == nil {
             port = server.standardOutputSoFar.firstMatch(of: /ACCEPT 127\.0\.0\.1:(\d+)\n/)?.1
-            // The time limit ends a server that does not start.
+            // The time limit of the suite applies if the server does not start.
             try Task.checkCancellation()
             await Task.yield()
         }
@@ -178,10 +179,10 @@ import Testing
     }
 
     #if os(Linux)
-        /// It takes longer than all else of a handshake. Each connection here is a new one, since
-        /// none comes about.
-        @Test(.enabled(if: CurlLibrary.certificateBundle != nil, "it takes ca-certificates"))
-        func theSystemsAuthoritiesAreReadOnce() async throws {
+        /// Reading the authorities takes longer than the rest of a handshake. Each request opens a
+        /// connection, because no handshake succeeds.
+        @Test(.enabled(if: CurlLibrary.certificateBundle != nil, "requires ca-certificates"))
+        func theSystemsCertificateAuthoritiesAreReadOnce() async throws {
             let bundle = try #require(CurlLibrary.certificateBundle)
             let front = try TLSFront(originPort: origin.port)
             defer { front.stop() }
@@ -193,17 +194,17 @@ import Testing
                 for number in 0..<30 {
                     let recorder = try await client.fetch(front.url("/\(number)"))
                     #expect(await recorder.error()?.code == .certificate)
-                    // Each time, since equal events become one.
+                    // Reads after each request, because the kernel merges equal events.
                     var events = [UInt8](repeating: 0, count: 4096)
                     if read(watch, &events, events.count) > 0 { opens += 1 }
                 }
             }
-            // Once by this loop; other tests have loops of their own.
+            // This loop reads the file once. The loops of other tests can read it, too.
             #expect((1..<15).contains(opens))
         }
     #endif
 
-    @Test func idleConnectionsLeaveMostFilesToOthers() {
+    @Test func idleConnectionsUseAtMostAQuarterOfTheOpenFiles() {
         #expect(MultiHandle.idleConnections(atMost: 64, openFiles: 1024) == 64)
         #expect(MultiHandle.idleConnections(atMost: 64, openFiles: 100) == 25)
         #expect(MultiHandle.idleConnections(atMost: -1, openFiles: 100) == 0)

@@ -4,7 +4,7 @@ import LarderTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct NetrcTests {
-    @Test func isForTheHostsThatItNames() async throws {
+    @Test func netrcCredentialsAreSentOnlyToTheirHosts() async throws {
         let origin = try Origin()
         try await withTemporaryDirectory { directory in
             let netrc = directory.path("netrc")
@@ -21,7 +21,7 @@ import Testing
                 ] {
                     _ = try await client.fetch(url)
                 }
-                // me:secret and you:own.
+                // me:secret and you:own in Base64.
                 let (netrc, own) = ("Basic bWU6c2VjcmV0", "Basic eW91Om93bg==")
                 #expect(
                     origin.requests.map { $0.header("Authorization") }
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func needsItsFile() throws {
+    @Test func aMissingNetrcFileIsAnError() throws {
         var configuration = TransferConfiguration()
         configuration.netrcFile = "/does/not/exist"
         #expect(throws: TransferError.self) { try TransferLoop(configuration: configuration) }

@@ -4,7 +4,7 @@ import LarderTestSupport
 import LarderTestTLS
 import Testing
 
-/// Every way to fail has its code, and says what and where.
+/// The error code of every kind of failure. Each error has the URL and a message.
 @Suite(.timeLimit(.minutes(10))) struct TransferOutcomeTests {
     let origin: Origin
     static let body = String(repeating: "0123456789", count: 10_000)
@@ -14,7 +14,7 @@ import Testing
         origin = try Origin()
     }
 
-    /// Fetches `/x`, answered with `reply`, and returns the error.
+    /// Fetches `/x`, for which the origin sends `reply`, and returns the error.
     private func failure(
         of reply: Reply, maximumBodyBytes: Int64 = 16 << 20,
         configure: (inout TransferConfiguration) -> Void = { _ in }
@@ -41,28 +41,28 @@ import Testing
 
     // MARK: No connection
 
-    @Test func aNameWithoutAnAddress() async throws {
-        // No resolver is asked for a label of more than 63 bytes.
+    @Test func anUnresolvableNameFails() async throws {
+        // A label of more than 63 bytes fails without a resolver.
         let label = String(repeating: "a", count: 70)
         let error = try await failure(at: "http://\(label).invalid/")
         #expect(error?.code == .nameNotResolved)
         #expect(error?.message.contains(label) == true)
     }
 
-    @Test func aNameBeyondASCIIIsLookedUp() async throws {
-        // Without a resolver that answers, it is the connection's timeout that ends it.
+    @Test func aNonASCIINameIsLookedUp() async throws {
+        // Without a resolver that answers, the attempt to connect times out.
         let error = try #require(
             try await failure(at: "http://bücher.invalid/") { $0.connectTimeout = .seconds(2) })
         #expect([.nameNotResolved, .connectTimeout].contains(error.code))
     }
 
-    @Test func refused() async throws {
+    @Test func aRefusedConnectionFails() async throws {
         let error = try await failure(at: "http://127.0.0.1:\(Origin.refusedPort())/")
         #expect(error?.code == .connectionRefused)
         #expect(error?.message.contains("127.0.0.1") == true)
     }
 
-    @Test func noAnswer() async throws {
+    @Test func anUnansweredConnectionTimesOut() async throws {
         let hole = try BlackHole()
         let error = try await failure(at: hole.url("/")) {
             $0.connectTimeout = .milliseconds(200)
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]"])
-    func aRefusedAddress(_ host: String) async throws {
+    func aRefusedAddressFailsWithoutAConnection(_ host: String) async throws {
         let error = try await failure(at: origin.url("/x", host: host)) {
             $0.addressPolicy = .publicOnly
         }
@@ -84,7 +84,7 @@ import Testing
     // MARK: TLS
 
     @Test(arguments: [TestCertificates.Kind.selfSigned, .wrongName, .expired])
-    func aCertificateThatDoesNotVerify(_ kind: TestCertificates.Kind) async throws {
+    func aCertificateThatDoesNotVerifyFails(_ kind: TestCertificates.Kind) async throws {
         let front = try TLSFront(originPort: origin.port, certificate: kind)
         defer { front.stop() }
         let error = try await failure(at: front.url("/x")) {
@@ -94,22 +94,22 @@ import Testing
         #expect(front.requestCount == 0)
     }
 
-    @Test func anAuthorityThatTheSystemDoesNotKnow() async throws {
+    @Test func anUnknownCertificateAuthorityFails() async throws {
         let front = try TLSFront(originPort: origin.port)
         defer { front.stop() }
         #expect(try await failure(at: front.url("/x"))?.code == .certificate)
     }
 
-    @Test func aHandshakeWithoutAnAnswer() async throws {
-        // The origin waits for the end of a request's head.
+    @Test func anUnansweredTLSHandshakeTimesOut() async throws {
+        // The origin waits for the end of a request head.
         let url = origin.url("/x").replacing("http:", with: "https:")
         let error = try await failure(at: url) { $0.connectTimeout = .milliseconds(300) }
         #expect(error?.code == .connectTimeout)
     }
 
-    // MARK: Too late
+    // MARK: Timeouts
 
-    @Test func noResponse() async throws {
+    @Test func anUnansweredRequestTimesOut() async throws {
         let gate = try Gate()
         let error = try await failure(of: Reply.ok("").heldBy(gate)) {
             $0.totalTimeout = .milliseconds(300)
@@ -117,13 +117,13 @@ import Testing
         #expect(error?.code == .timeout)
     }
 
-    @Test func aBodyThatTakesTooLong() async throws {
+    @Test func aSlowBodyTimesOut() async throws {
         let reply = Reply.endless([1, 2, 3]).trickled(3, every: 0.01)
         let error = try await failure(of: reply) { $0.totalTimeout = .milliseconds(300) }
         #expect(error?.code == .timeout)
     }
 
-    @Test(arguments: [true, false]) func aStall(sendsHead: Bool) async throws {
+    @Test(arguments: [true, false]) func aStalledTransferFails(sendsHead: Bool) async throws {
         let gate = try Gate()
         let reply = sendsHead ? Reply.ok(Self.body).stalling(after: 10) : Reply.ok("").heldBy(gate)
         let error = try await failure(of: reply) {
@@ -135,26 +135,26 @@ import Testing
 
     // MARK: Broken responses
 
-    @Test func aBodyThatIsCut() async throws {
+    @Test func aTruncatedBodyFails() async throws {
         let error = try await failure(of: Reply.ok(Self.body).cut(after: 5_000))
         #expect(error?.code == .bodyTruncated)
     }
 
-    @Test func chunksThatAreCut() async throws {
+    @Test func truncatedChunksFail() async throws {
         let reply = Reply.ok(Self.body).chunked([1_000, 1_000]).cut(after: 1_500)
         #expect(try await failure(of: reply)?.code == .bodyTruncated)
     }
 
-    @Test func aBodyThatIsReset() async throws {
+    @Test func aConnectionResetDuringTheBodyFails() async throws {
         let error = try await failure(of: Reply.ok(Self.body).reset(after: 5_000))
         #expect(error?.code == .connectionLost)
     }
 
-    @Test func anEmptyReply() async throws {
+    @Test func anEmptyReplyFails() async throws {
         #expect(try await failure(of: .raw(""))?.code == .connectionLost)
     }
 
-    @Test func aStreamThatIsReset() async throws {
+    @Test func anHTTP2StreamResetFails() async throws {
         let front = try TLSFront(originPort: origin.port)
         defer { front.stop() }
         front.resetStream(path: "/x")
@@ -168,34 +168,34 @@ import Testing
         "garbage\r\n\r\n", "\u{1}\u{2}\u{3}", "<html>HTTP</html>",
         "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n", "HTTP/1.1 2000 OK\r\n\r\n",
     ])
-    func whatIsNoHTTP(_ text: String) async throws {
+    func aMalformedResponseFails(_ text: String) async throws {
         #expect(try await failure(of: .raw(text))?.code == .malformedResponse)
     }
 
-    @Test func anEncodingThatIsBroken() async throws {
+    @Test func anInvalidGzipBodyFails() async throws {
         let reply = Reply.ok("no gzip at all").header("Content-Encoding", "gzip")
         #expect(try await failure(of: reply)?.code == .malformedResponse)
     }
 
-    @Test func headersThatAreTooMany() async throws {
+    @Test func aTooLargeHeadFails() async throws {
         let reply = Reply.ok("x").hugeHeaders(count: 100, bytes: 1_000)
         #expect(try await failure(of: reply)?.code == .headersTooLarge)
         #expect(try await failure(of: reply) { $0.maximumHeaderBytes = 200_000 } == nil)
     }
 
-    @Test func fieldsThatAreTooMany() async throws {
+    @Test func tooManyHeaderFieldsFail() async throws {
         let error = try await failure(of: Reply.ok("x").hugeHeaders(count: 300, bytes: 10))
         #expect(error?.code == .headersTooLarge)
         #expect(error?.message.contains("256 fields") == true)
         #expect(try await failure(of: Reply.ok("x").hugeHeaders(count: 240, bytes: 10)) == nil)
     }
 
-    @Test(arguments: [70_000, 300_000]) func aHeaderThatIsTooLong(_ bytes: Int) async throws {
+    @Test(arguments: [70_000, 300_000]) func aTooLongHeaderFieldFails(_ bytes: Int) async throws {
         let reply = Reply.ok("x").hugeHeaders(count: 1, bytes: bytes)
         #expect(try await failure(of: reply)?.code == .headersTooLarge)
     }
 
-    @Test(arguments: [10_000, 70_000, 300_000]) func aTrailerThatIsTooLong(_ bytes: Int)
+    @Test(arguments: [10_000, 70_000, 300_000]) func aTooLongTrailerFails(_ bytes: Int)
         async throws
     {
         let trailer = "X: " + String(repeating: "x", count: bytes)
@@ -207,14 +207,14 @@ import Testing
 
     // MARK: Other
 
-    @Test func credentialsAreNotShown() async throws {
+    @Test func anErrorDoesNotShowCredentials() async throws {
         let port = try Origin.refusedPort()
         let error = try #require(try await failure(at: "http://me:secret@127.0.0.1:\(port)/"))
         #expect(!"\(error)".contains("secret"))
         #expect("\(error)".contains("***@127.0.0.1"))
     }
 
-    @Test func anAuthorityFileWithoutAnAuthority() async throws {
+    @Test func aFileWithoutACertificateAuthorityFails() async throws {
         let front = try TLSFront(originPort: origin.port)
         defer { front.stop() }
         let error = try await failure(at: front.url("/x")) {

@@ -3,19 +3,19 @@ import LarderHTTP
 import Testing
 
 @Suite struct TransferErrorTests {
-    @Test func codesAreWordsForReports() {
+    @Test func errorCodesAreLowercaseWords() {
         for code in TransferError.Code.allCases {
             #expect(code.rawValue.wholeMatch(of: /[a-z]+(-[a-z]+)*/) != nil)
         }
     }
 
-    @Test func controlCharactersNeverReachATerminal() {
+    @Test func controlCharactersInAnErrorMessageAreReplaced() {
         let error = TransferError(
             code: .certificate, message: "name '\u{1B}[31mred\u{7}\n\u{9B}1m\u{202E}' – ü")
         #expect(error.message == "name '?[31mred???1m?' – ü")
     }
 
-    @Test func showsTheURLWithoutItsCredentials() throws {
+    @Test func anErrorDescriptionHidesTheCredentialsOfItsURL() throws {
         let url = try HTTPURL("https://me:secret@example.com/a")
         let error = TransferError(code: .timeout, url: url, message: "too late")
         #expect("\(error)" == "https://***@example.com/a: too late")

@@ -4,7 +4,7 @@ import LarderTestSupport
 import Synchronization
 import Testing
 
-/// Bodies that were packed for their way are unpacked here, at the receiver's pace.
+/// Content codings. They are removed at the pace of the receiver.
 @Suite(.timeLimit(.minutes(2))) struct EncodedBodyTests {
     private let origin: Origin
 
@@ -17,15 +17,15 @@ import Testing
         return error
     }
 
-    /// "hello, larder" through gzip.
+    /// "hello, larder" in gzip.
     private static let hello: [UInt8] = [
         31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 203, 72, 205, 201, 201, 215, 81, 200, 73, 44, 74, 73,
         45, 2, 0, 157, 161, 211, 107, 13, 0, 0, 0,
     ]
 
-    /// A receiver that pauses at every second piece hears each byte once, however deep a piece of
-    /// the network goes on unpacking.
-    @Test(arguments: [1, 2]) func aPausedBodyGoesOnWhereItPaused(layers: Int) async throws {
+    /// A receiver that pauses gets each byte once, although each read from the network decodes to
+    /// many pieces.
+    @Test(arguments: [1, 2]) func aPausedEncodedBodyResumesWhereItPaused(layers: Int) async throws {
         let body = (0..<400_000).map { UInt8(truncatingIfNeeded: $0 / 700 &* ($0 % 7)) }
         let reply = Reply.deflated(body, times: layers)
         #expect(reply.bodyLength < body.count / 4)
@@ -53,7 +53,7 @@ import Testing
         hello, hello + [0, 0, 0, 0],
         [UInt8](hello.prefix(10)) + [3, 0, 0, 0, 0, 0, 0, 0, 0, 0] + hello,
     ])
-    func severalMembersAndPadding(packed: [UInt8]) async throws {
+    func gzipMembersAndPaddingAreDecoded(packed: [UInt8]) async throws {
         for encoding in ["gzip", "x-gzip", "GZIP", "identity, gzip"] {
             for reply in [
                 Reply.ok(packed), Reply.ok(packed).chunked(Array(repeating: 1, count: 40)),
@@ -68,28 +68,28 @@ import Testing
         }
     }
 
-    @Test func anEmptyBodyIsEmptyWhateverItsEncoding() async throws {
+    @Test func anEmptyBodyWithAContentCodingIsValid() async throws {
         let reply = Reply.ok([]).header("Content-Encoding", "gzip")
         #expect(try await failure(of: reply) == nil)
     }
 
-    @Test func aPackedBodyThatEndsEarlyIsCut() async throws {
+    @Test func anEncodedBodyThatEndsEarlyIsTruncated() async throws {
         for count in [1, 9, 20, Self.hello.count - 1] {
             let reply = Reply.ok(Self.hello.prefix(count)).header("Content-Encoding", "gzip")
             #expect(try await failure(of: reply)?.code == .bodyTruncated)
         }
     }
 
-    /// Only what can be unpacked within bounds is asked for.
-    @Test func noMoreThanTwoLayersAreUnpacked() async throws {
+    /// Requests accept only a coding that can be decoded within limits.
+    @Test func atMostTwoContentCodingsAreDecoded() async throws {
         let reply = Reply.ok(Self.hello).header("Content-Encoding", "gzip, gzip, gzip")
         #expect(try await failure(of: reply)?.code == .malformedResponse)
         #expect(origin.requests.first?.header("Accept-Encoding") == "gzip")
     }
 
-    /// Servers send words that are no codings: the receiver decides about the bytes.
+    /// Some servers send words that are not codings, so the receiver decides what to do.
     @Test(arguments: ["br", "zstd", "UTF-8", "compress", "\u{1F4A3}"])
-    func wordsThatAreNotKnownUnpackNothing(word: String) async throws {
+    func unknownContentCodingsAreNotDecoded(word: String) async throws {
         origin.onAny { _ in Reply.ok("body").header("Content-Encoding", word) }
         try await withClient { client in
             let recorder = try await client.fetch(origin.url("/a"))
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    /// libcurl would unpack these by itself, unasked and without a bound.
+    /// libcurl would decode a transfer coding by itself, without a limit.
     @Test(arguments: [
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
@@ -108,8 +108,8 @@ import Testing
         #expect(try await failure(of: .raw(head))?.code == .malformedResponse)
     }
 
-    /// What a coding adds to bytes that it cannot pack is no reason to refuse them.
-    @Test func aBodyMayBeLongerOnTheWireThanUnpacked() async throws {
+    /// A coding can make a short body longer.
+    @Test func theSizeLimitAppliesToTheDecodedBody() async throws {
         origin.on("/x", Reply.ok(Self.hello).header("Content-Encoding", "gzip"))
         try await withClient { client in
             let whole = try await client.fetch(origin.url("/x"), maximumBodyBytes: 13)
@@ -119,9 +119,9 @@ import Testing
         }
     }
 
-    /// Of servers that have no word for it but their own.
+    /// Some servers send these words with a body that is not encoded.
     @Test(arguments: ["identity", "none", "None, identity"])
-    func whatIsNotEncodedMaySaySo(encoding: String) async throws {
+    func identityAndNoneAreNotContentCodings(encoding: String) async throws {
         origin.on("/x", Reply.ok("hello, larder").header("Content-Encoding", encoding))
         try await withClient { client in
             let recorder = try await client.fetch(origin.url("/x"))
@@ -130,9 +130,9 @@ import Testing
         }
     }
 
-    /// Nothing comes out of the inner coding, whose head has a name without end, and little goes
-    /// into the outer one.
-    @Test func whatComesOutOfEachCodingIsBounded() async throws {
+    /// The inner coding has an endless file name in its head, so it has no output. The outer coding
+    /// has little input.
+    @Test func theOutputOfEachContentCodingIsLimited() async throws {
         let head: [UInt8] = [0x1F, 0x8B, 8, 8, 0, 0, 0, 0, 0, 3]
         let reply = Reply.deflated(head + [UInt8](repeating: 0x41, count: 300_000))
         #expect(reply.bodyLength < 10_000)
@@ -143,8 +143,8 @@ import Testing
         }
     }
 
-    /// What nothing comes out of is bounded, too.
-    @Test func paddingWithoutEndIsTooLong() async throws {
+    /// Padding has no output.
+    @Test func paddingOfAnEncodedBodyIsLimited() async throws {
         let reply = Reply.ok(Self.hello + [UInt8](repeating: 0, count: 300_000)).chunked()
         origin.on("/x", reply.header("Content-Encoding", "gzip"))
         try await withClient { client in

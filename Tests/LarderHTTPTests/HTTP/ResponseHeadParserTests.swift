@@ -3,7 +3,7 @@ import Testing
 @testable import LarderHTTP
 
 @Suite struct ResponseHeadParserTests {
-    /// The head that the lines led to, and why they were refused.
+    /// Returns the last complete head, and the error at which parsing ended.
     private func parse(
         _ lines: [String], limit: Int = 1000, fields: Int = 10
     ) -> (ResponseHead?, TransferError?) {
@@ -19,7 +19,7 @@ import Testing
         return (found, nil)
     }
 
-    @Test func readsStatusVersionAndFields() throws {
+    @Test func statusVersionAndFieldsAreParsed() throws {
         let (head, _) = parse(["HTTP/1.1 404 Not Found\r\n", "A: 1\r\n", "B: 2\r\n", "\r\n"])
         #expect(head?.status == 404)
         #expect(head?.protocolVersion == "1.1")
@@ -35,16 +35,16 @@ import Testing
         (["Transfer-Encoding: chunked\r\n", "transfer-encoding: x-gzip\r\n"], true),
         (["Transfer-Encoding:\r\n", " deflate\r\n"], true), (["Transfer-Encoding: a\r\n"], true),
     ])
-    func aTransferCodingIsTold(_ fields: [String], isOne: Bool) {
+    func transferCodingsOtherThanChunkedAreRefused(_ fields: [String], isRefused: Bool) {
         for status in ["103", "200"] {
             let (head, error) = parse(["HTTP/1.1 \(status) A\r\n"] + fields + ["\r\n"])
-            #expect(error?.code == (isOne ? .malformedResponse : nil))
-            #expect(error?.message.contains("transfer coding") ?? !isOne)
-            #expect((head == nil) == (isOne || status == "103"))
+            #expect(error?.code == (isRefused ? .malformedResponse : nil))
+            #expect(error?.message.contains("transfer coding") ?? !isRefused)
+            #expect((head == nil) == (isRefused || status == "103"))
         }
     }
 
-    @Test func swallowsInterimHeads() {
+    @Test func interimHeadsAreIgnored() {
         let (head, _) = parse([
             "HTTP/1.1 103 Early Hints\r\n", "Link: x\r\n", "\r\n", "HTTP/1.1 200 OK\r\n",
             "A: 1\r\n",
@@ -55,19 +55,19 @@ import Testing
         #expect(head?.headers[first: "A"] == "1")
     }
 
-    @Test func joinsContinuedLines() {
+    @Test func continuedLinesAreJoined() {
         let (head, _) = parse(["HTTP/1.1 200 OK\r\n", "A: 1\r\n", "\t2\r\n", "B: 3\r\n", "\r\n"])
         #expect(head?.headers[first: "A"] == "1\t2")
         #expect(head?.headers[first: "B"] == "3")
     }
 
-    @Test func ignoresTrailers() {
+    @Test func trailersAreIgnored() {
         let (head, error) = parse(["HTTP/1.1 200 OK\r\n", "\r\n", "X: late\r\n", "\r\n"])
         #expect(head?.headers[first: "X"] == nil)
         #expect(error == nil)
     }
 
-    @Test func limitsEverythingTogether() {
+    @Test func theSizeLimitAppliesToAllHeadsAndTrailersTogether() {
         let lines = [
             "HTTP/1.1 100 Continue\r\n", "\r\n", "HTTP/1.1 200 OK\r\n", "\r\n", "T: x\r\n",
         ]
@@ -76,7 +76,7 @@ import Testing
         #expect(parse(lines, limit: size - 1).1?.code == .headersTooLarge)
     }
 
-    @Test func limitsTheNumberOfFieldsTogether() {
+    @Test func theFieldLimitAppliesToAllHeadsAndTrailersTogether() {
         let lines = [
             "HTTP/1.1 103 Early Hints\r\n", "A: 1\r\n", "\r\n", "HTTP/1.1 200 OK\r\n", "B: 2\r\n",
             "C: 3\r\n", "\r\n", "T: x\r\n",
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: ["HTTX/1.1 200 OK\r\n", "HTTP/1.1\r\n", "HTTP/1.1 20 OK\r\n", "\r\n"])
-    func refusesWhatIsNoStatusLine(_ line: String) {
+    func invalidStatusLinesAreRefused(_ line: String) {
         #expect(parse([line]).1?.code == .malformedResponse)
     }
 }

@@ -5,7 +5,7 @@ import LarderTestSupport
 import Synchronization
 import Testing
 
-/// Starting, cancelling, shutting down; each of it from anywhere, at any stage.
+/// Starts, cancellation and shutdown, at any stage and from any thread.
 @Suite(.timeLimit(.minutes(10))) struct TransferLoopTests {
     let origin: Origin
     let gate: Gate
@@ -19,7 +19,7 @@ import Testing
         origin.onAny { .ok("body of \($0.path)") }
     }
 
-    @Test func fetchesManyFromManyThreads() async throws {
+    @Test func transfersCanBeStartedFromManyThreads() async throws {
         try await withClient { client in
             await withThrowingTaskGroup { group in
                 for worker in 0..<8 {
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func asksInTheOrderOfTheStarts() async throws {
+    @Test func requestsAreSentInTheOrderOfTheirStarts() async throws {
         try await withClient {
             $0.maximumConnections = 1
         } _: { client in
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func waitingCostsNoTimeout() async throws {
+    @Test func timeoutsDoNotIncludeTheWaitForAConnection() async throws {
         try await withClient {
             $0.maximumConnections = 1
             $0.totalTimeout = .seconds(5)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func aReceiverMayStartTheNextOne() async throws {
+    @Test func aReceiverCanStartAnotherTransfer() async throws {
         try await withClient { client in
             let url = origin.url("/small")
             let last = Recorder()
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func needsItsAuthorityFile() throws {
+    @Test func aMissingCertificateAuthorityFileIsAnError() throws {
         var configuration = TransferConfiguration()
         configuration.certificateAuthorities = "/does/not/exist.pem"
         let error = try #require(throws: TransferError.self) {
@@ -84,8 +84,8 @@ import Testing
 
     // MARK: Connecting
 
-    /// It ends without a request, and the connection is the next request's.
-    @Test(arguments: [true, false]) func aTransferMayOnlyConnect(isOnly: Bool) async throws {
+    /// The transfer ends without a request. The next request uses its connection.
+    @Test(arguments: [true, false]) func aTransferCanOnlyConnect(isOnly: Bool) async throws {
         try await withClient { client in
             var request = TransferRequest(url: try HTTPURL(origin.url("/small")))
             request.onlyConnects = true
@@ -103,8 +103,8 @@ import Testing
         }
     }
 
-    /// Those that only connect take no place.
-    @Test func connectingHoldsUpNoTransfer() async throws {
+    /// Transfers that only connect do not count towards the maximum number of connections.
+    @Test func aConnectingTransferDoesNotDelayOthers() async throws {
         let hole = try BlackHole()
         try await withClient {
             $0.maximumConnections = 1
@@ -122,7 +122,7 @@ import Testing
 
     // MARK: The queue
 
-    /// A block from another thread ends the loop's wait.
+    /// A block from another thread interrupts the wait of the loop.
     @Test func aBlockRunsWhileTheLoopWaits() async throws {
         try await withClient {
             $0.stallTimeout = .seconds(3600)
@@ -134,8 +134,8 @@ import Testing
         }
     }
 
-    /// Without any transfer, too.
-    @Test func aRoundComesWhenItsOwnerWantsIt() async throws {
+    /// The loop has no transfers.
+    @Test func theLoopRunsARoundAtTheRequestedTime() async throws {
         try await withClient { client in
             let rounds = Shared(0)
             let due = ContinuousClock.now + .milliseconds(30)
@@ -158,7 +158,7 @@ import Testing
 
     // MARK: Cancelling
 
-    @Test func cancelsWhatWaitsForItsTurn() async throws {
+    @Test func aWaitingTransferCanBeCancelled() async throws {
         try await withClient {
             $0.maximumConnections = 1
         } _: { client in
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func cancelsWhatConnects() async throws {
+    @Test func aConnectingTransferCanBeCancelled() async throws {
         let hole = try BlackHole()
         try await withClient {
             $0.connectTimeout = .seconds(3600)
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func cancelsWhatWaitsForAResponse() async throws {
+    @Test func aTransferWithoutAResponseCanBeCancelled() async throws {
         try await withClient { client in
             let transfer = try client.start(origin.url("/held"))
             try await origin.waitForRequests(1)
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func cancelsWhatReceives() async throws {
+    @Test func aReceivingTransferCanBeCancelled() async throws {
         try await withClient { client in
             let transfer = try client.start(origin.url("/stalls"))
             await transfer.recorder.reached(.bytes)
@@ -207,7 +207,7 @@ import Testing
         }
     }
 
-    @Test func cancelsWhatIsPaused() async throws {
+    @Test func aPausedTransferCanBeCancelled() async throws {
         try await withClient { client in
             let paused = Recorder(verdict: { _, _ in .pause })
             let id = try client.start(origin.url("/small"), recorder: paused).id
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func cancellingWhatHasEndedDoesNothing() async throws {
+    @Test func cancellingAnEndedTransferHasNoEffect() async throws {
         try await withClient { client in
             let transfer = try client.start(origin.url("/small"))
             _ = try await transfer.recorder.metrics()
@@ -231,11 +231,11 @@ import Testing
 
     // MARK: Shutting down
 
-    @Test func shutdownEndsEverything() async throws {
+    @Test func shutdownCancelsAllTransfers() async throws {
         let hole = try BlackHole()
         try await withClient {
             $0.maximumConnections = 4
-            // However long a busy machine keeps this test from going on.
+            // A busy machine must not cause timeouts.
             $0.connectTimeout = .seconds(3600)
             $0.stallTimeout = .seconds(3600)
             $0.totalTimeout = .seconds(3600)
@@ -257,7 +257,7 @@ import Testing
         }
     }
 
-    @Test func afterShutdownEverythingIsCancelled() async throws {
+    @Test func transfersStartedAfterShutdownAreCancelled() async throws {
         try await withClient { client in
             client.loop.shutdown()
             client.loop.shutdown()
@@ -269,14 +269,14 @@ import Testing
         }
     }
 
-    @Test func everybodyMayShutDownAtOnce() async throws {
+    @Test func shutdownCanBeCalledConcurrently() async throws {
         try await withClient { client in
             for _ in 0..<50 { try client.start(origin.url("/held")) }
             await withTaskGroup { group in
                 for _ in 0..<8 {
                     group.addTask {
                         client.loop.shutdown()
-                        // Whoever returns finds that all is over.
+                        // Each call returns after all transfers have ended.
                         #expect(client.recorders.allSatisfy { $0.ends.count == 1 })
                     }
                 }
@@ -284,7 +284,7 @@ import Testing
         }
     }
 
-    @Test func startsThatRaceWithShutdownStillEnd() async throws {
+    @Test func transfersStartedDuringShutdownEnd() async throws {
         for _ in 0..<20 {
             try await withClient { client in
                 let url = origin.url("/small")
@@ -297,7 +297,7 @@ import Testing
         }
     }
 
-    @Test func aReceiverMayShutDown() async throws {
+    @Test func aReceiverCanShutDownTheLoop() async throws {
         try await withClient { client in
             let blocking = try Gate()
             let isOpen = Shared(false)
@@ -305,7 +305,7 @@ import Testing
             let recorder = Recorder(atEnd: { client.loop.shutdown() })
             try client.start(origin.url("/small"), recorder: recorder)
             await recorder.reached(.end)
-            // The loop cannot end before this; and from any other thread, shutdown waits for it.
+            // The blocked receiver keeps the loop from ending. On any other thread, shutdown waits.
             DispatchQueue.global().asyncAfter(deadline: .now() + 0.2) {
                 isOpen.value.withLock { $0 = true }
                 blocking.open()
@@ -316,7 +316,7 @@ import Testing
         }
     }
 
-    @Test func theLastReferenceMayGoOnTheLoopsQueue() async throws {
+    @Test func theLoopCanBeReleasedOnItsOwnQueue() async throws {
         let kept = Mutex<TransferLoop?>(try TransferLoop(configuration: .allowingAll))
         weak let loop = kept.withLock { $0 }
         let recorder = Recorder(atEnd: { kept.withLock { $0 = nil } })
@@ -326,7 +326,7 @@ import Testing
         while loop != nil { await Task.yield() }
     }
 
-    @Test func letsGoOfReceivers() async throws {
+    @Test func theLoopReleasesTheReceiversOfEndedTransfers() async throws {
         try await withClient { client in
             weak var receiver: Recorder?
             let request = TransferRequest(url: try HTTPURL(origin.url("/small")))
@@ -337,7 +337,7 @@ import Testing
                 client.loop.start(request, receiver: recorder)
                 await recorder.reached(.end)
             }
-            // The next one has ended, so the loop is done with the first.
+            // Once the next transfer has ended, the loop has released the first receiver.
             client.loop.start(request, receiver: ended)
             _ = try await ended.metrics()
             #expect(receiver == nil)
@@ -345,7 +345,7 @@ import Testing
     }
 }
 
-/// A mutex that an escaping closure can hold.
+/// A mutex that an escaping closure can capture.
 private final class Shared<Value: Sendable>: Sendable {
     let value: Mutex<Value>
 

@@ -11,7 +11,7 @@ import Testing
             .proxy(for: HTTPURL(url))?.description
     }
 
-    // MARK: Which variable counts
+    // MARK: Environment
 
     static let all = [
         "http_proxy": "h:1", "HTTP_PROXY": "h:2", "https_proxy": "s:1", "HTTPS_PROXY": "s:2",
@@ -21,7 +21,8 @@ import Testing
     @Test(
         arguments: [
             ("http://x/", [], "http://h:1"), ("https://x/", [], "http://s:1"),
-            // In upper case it may be a request's header field.
+            // HTTP_PROXY is ignored, because in a CGI program it is the value of a request's header
+            // field.
             ("http://x/", ["http_proxy"], "http://a:1"),
             ("http://x/", ["http_proxy", "all_proxy"], "http://a:2"),
             ("http://x/", ["http_proxy", "all_proxy", "ALL_PROXY"], nil),
@@ -29,27 +30,30 @@ import Testing
             ("https://x/", ["https_proxy", "HTTPS_PROXY"], "http://a:1"),
             ("https://x/", ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"], nil),
         ] as [(String, [String], String?)])
-    func theEnvironment(_ url: String, without names: [String], _ expected: String?) throws {
+    func theFirstVariableThatIsSetNamesTheProxy(
+        _ url: String, without names: [String], _ expected: String?
+    ) throws {
         var environment = Self.all
         for name in names { environment[name] = nil }
         #expect(try proxy(for: url, environment: environment) == expected)
-        // Empty is as good as not there.
+        // An empty variable counts as unset.
         for name in names { environment[name] = "" }
         #expect(try proxy(for: url, environment: environment) == expected)
     }
 
-    @Test func theOptionBeatsTheEnvironment() throws {
+    @Test func theProxyOptionOverridesTheEnvironment() throws {
         for url in ["http://x/", "https://x/"] {
             #expect(try proxy(for: url, proxy: "o:1", environment: Self.all) == "http://o:1")
             #expect(try proxy(for: url, proxy: "", environment: Self.all) == nil)
         }
     }
 
-    @Test func exceptions() throws {
+    @Test func hostsInTheNoProxyListHaveNoProxy() throws {
         let environment = ["http_proxy": "p:1", "no_proxy": "x", "NO_PROXY": "y"]
         #expect(try proxy(for: "http://x/", environment: environment) == nil)
         #expect(try proxy(for: "http://y/", environment: environment) != nil)
-        // For a proxy of the option's, too, unless another list is given.
+        // The list in the environment also applies to a proxy given as an option, unless a list is
+        // given.
         #expect(try proxy(for: "http://x/", proxy: "o:1", environment: environment) == nil)
         #expect(try proxy(for: "http://x/", noProxy: "z", environment: environment) != nil)
         #expect(try proxy(for: "http://z/", noProxy: "z", environment: environment) == nil)
@@ -89,7 +93,7 @@ import Testing
         ("fd00::/8", "http://[fd12::1]/", true), ("fd00::/8", "http://[fc12::1]/", false),
         ("192.168.0.0/16", "http://[::1]/", false), ("localhost", "http://localhost:80/", true),
     ])
-    func noProxy(_ list: String, _ url: String, _ isException: Bool) throws {
+    func noProxyListsMatchHosts(_ list: String, _ url: String, _ isException: Bool) throws {
         let selection = try ProxySelection(proxy: "p:1", noProxy: list, environment: [:])
         #expect((selection.proxy(for: try HTTPURL(url)) == nil) == isException)
     }
@@ -106,7 +110,7 @@ import Testing
         ("socks5://[::1]:1080", "socks5://[::1]:1080"),
         ("me:pw@p:1", "http://***@p:1"), ("http://me@p", "http://***@p"),
     ])
-    func servers(_ text: String, _ shown: String) throws {
+    func proxyServersAreParsed(_ text: String, _ shown: String) throws {
         #expect(try ProxyServer(text).description == shown)
     }
 
@@ -117,11 +121,11 @@ import Testing
         ("http://a..b", .malformed), ("http://[::1%25lo]:1", .malformed),
         ("http://p:0", .malformed), ("p:99999", .malformed), ("p q", .malformed), ("", .malformed),
     ])
-    func noServers(_ text: String, _ error: ProxyServer.ParseError) {
+    func invalidProxyServersAreRefused(_ text: String, _ error: ProxyServer.ParseError) {
         #expect(throws: error) { try ProxyServer(text) }
     }
 
-    @Test func anErrorNamesTheVariable() throws {
+    @Test func anErrorNamesTheProxyVariable() throws {
         let error = try #require(throws: ProxySelection.SelectionError.self) {
             try ProxySelection(
                 proxy: nil, noProxy: nil, environment: ["HTTPS_PROXY": "ftp://me:secret@p"])

@@ -3,7 +3,7 @@ import LarderTestSupport
 import LarderTestTLS
 import Testing
 
-/// Real requests through a proxy.
+/// Requests through proxies.
 @Suite(.timeLimit(.minutes(10))) struct ProxyTests {
     let origin: Origin
 
@@ -15,21 +15,21 @@ import Testing
         try ProxySelection(proxy: proxy, noProxy: noProxy, environment: [:])
     }
 
-    @Test func takesWholeURLs() async throws {
+    @Test func aProxyReceivesAbsoluteURLs() async throws {
         let proxy = try ForwardProxy()
         let selection = try selection(proxy.url())
         try await withClient {
             $0.proxies = selection
         } _: { client async throws in
-            // Nobody but the proxy knows that name.
+            // Only the proxy knows the address of this name.
             let url = origin.url("/x", host: "only.the.proxy.knows.example")
             #expect(try await client.fetch(url).text == "here")
             #expect(proxy.requests.map(\.target) == [url])
         }
     }
 
-    /// Directly and through a proxy: neither changes anything in it.
-    @Test func aURLIsAskedForAsItIsSpelled() async throws {
+    /// Requests are sent directly and through a proxy.
+    @Test func aURLIsRequestedInItsOwnSpelling() async throws {
         let targets = ["/x?", "/x/%7e%c3?a=%7c", "/x//a?b?", "/x;p?q=%27"]
         origin.onAny { _ in .ok("here") }
         let proxy = try ForwardProxy()
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: [TLSFront.ApplicationProtocol.http1, .http2])
-    func tunnelsTLS(_ version: TLSFront.ApplicationProtocol) async throws {
+    func aProxyTunnelsTLS(_ version: TLSFront.ApplicationProtocol) async throws {
         let proxy = try ForwardProxy()
         let front = try TLSFront(originPort: origin.port, offer: [version])
         defer { front.stop() }
@@ -61,7 +61,7 @@ import Testing
                 front.url("/x", host: "localhost"), headers: [("X-Own", "1")])
             _ = try await recorder.metrics()
             #expect(recorder.text == "here")
-            // What the proxy said of its tunnel is no part of the response.
+            // The proxy's response to CONNECT is not part of the response.
             #expect(recorder.heads.map(\.status) == [200])
             #expect(recorder.heads.first?.headers[first: "X-Proxy"] == nil)
             let request = try #require(proxy.requests.first)
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func isNotAskedForExceptions() async throws {
+    @Test func hostsInTheNoProxyListBypassTheProxy() async throws {
         let proxy = try ForwardProxy()
         let selection = try selection(proxy.url(), noProxy: "127.0.0.0/8")
         try await withClient {
@@ -86,8 +86,8 @@ import Testing
         }
     }
 
-    /// The proxy's own address may be private, one behind it may not.
-    @Test func literalAddressesAreRefusedBehindIt() async throws {
+    /// The address of the proxy may be private, but not an address behind it.
+    @Test func literalAddressesAreRefusedBehindAProxy() async throws {
         let proxy = try ForwardProxy()
         let selection = try selection(proxy.url())
         try await withClient {
@@ -104,8 +104,8 @@ import Testing
         }
     }
 
-    /// One handle and two proxies: what is for one is not for the other, nor for who has none.
-    @Test func credentialsAreForTheirProxyAlone() async throws {
+    /// The same handle is used for two proxies and for a direct request.
+    @Test func proxyCredentialsAreSentOnlyToTheirProxy() async throws {
         let proxy = try ForwardProxy()
         let other = try ForwardProxy()
         let front = try TLSFront(originPort: origin.port)
@@ -134,7 +134,7 @@ import Testing
 
     // MARK: Failures
 
-    /// Fetches through a proxy that does not do it.
+    /// Returns the error of a transfer through a proxy that fails.
     private func failure(
         of url: String, through proxy: String
     ) async throws -> TransferError? {
@@ -153,7 +153,7 @@ import Testing
     @Test(arguments: [
         (407, TransferError.Code.proxyRefused), (403, .proxyRefused), (502, .connectFailed),
     ])
-    func aTunnelThatIsRefused(_ status: Int, _ code: TransferError.Code) async throws {
+    func aRefusedTunnelFails(_ status: Int, _ code: TransferError.Code) async throws {
         let proxy = try ForwardProxy(refusingWith: status)
         let error = try await failure(
             of: "https://a.example/", through: proxy.url(user: "me:secret"))
@@ -162,7 +162,7 @@ import Testing
         #expect(error?.message == shown)
     }
 
-    @Test func nobodyListens() async throws {
+    @Test func aRefusedConnectionToAProxyFails() async throws {
         let port = try Origin.refusedPort()
         let error = try await failure(
             of: "http://a.example/", through: "http://me:secret@127.0.0.1:\(port)")
@@ -171,8 +171,8 @@ import Testing
             error?.message.hasPrefix("through the proxy http://***@127.0.0.1:\(port): ") == true)
     }
 
-    @Test func itsNameHasNoAddress() async throws {
-        // No resolver is asked for a label of more than 63 bytes.
+    @Test func anUnresolvableProxyNameFails() async throws {
+        // A label of more than 63 bytes fails without a resolver.
         let name = String(repeating: "a", count: 70) + ".invalid"
         let error = try await failure(of: "http://a.example/", through: "http://me:secret@\(name)")
         #expect(error?.code == .nameNotResolved)

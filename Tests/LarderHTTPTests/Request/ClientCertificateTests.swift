@@ -18,14 +18,14 @@ import Testing
         certificate: TestCertificates.certificatePath(.selfSigned),
         key: TestCertificates.keyPath(.selfSigned))
 
-    @Test func isShownWhereAllowed() async throws {
+    @Test func aClientCertificateIsSentOnlyIfAllowed() async throws {
         try await withClient {
             $0.certificateAuthorities = TestCertificates.authorityPath
             $0.clientCertificate = Self.certificate
             $0.maximumConnections = 1
         } _: { client async throws in
             #expect(try await client.fetch(front.url("/x")).text == "here")
-            // The connection that it was shown on is there still, and not for this one.
+            // The open connection sent the certificate, so this request must not use it.
             let without = Recorder()
             let request = TransferRequest(
                 url: try HTTPURL(front.url("/x")), usesStoredCredentials: false)
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func isMissed() async throws {
+    @Test func aTransferWithoutARequiredClientCertificateFails() async throws {
         try await withClient {
             $0.certificateAuthorities = TestCertificates.authorityPath
         } _: { client async throws in
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func mayHoldItsKey() async throws {
+    @Test func aClientCertificateFileCanContainItsKey() async throws {
         try await withTemporaryDirectory { directory in
             let both = directory.path("both.pem")
             var bytes = try Data(contentsOf: URL(fileURLWithPath: Self.certificate.certificate))
@@ -67,7 +67,7 @@ import Testing
             ("/does/not/exist.pem", nil),
             (TestCertificates.certificatePath(.trusted), "/no/key.pem"),
         ] as [(String, String?)])
-    func needsItsFiles(_ certificate: String, _ key: String?) throws {
+    func missingClientCertificateFilesAreErrors(_ certificate: String, _ key: String?) throws {
         var configuration = TransferConfiguration()
         configuration.clientCertificate = ClientCertificate(certificate: certificate, key: key)
         let error = try #require(throws: TransferError.self) {

@@ -4,7 +4,7 @@ import LarderTestSupport
 import Synchronization
 import Testing
 
-/// What is done with a URL, and the bodies of requests.
+/// Request methods and the bodies of requests.
 @Suite(.timeLimit(.minutes(5))) struct RequestMethodTests {
     let origin: Origin
 
@@ -34,7 +34,7 @@ import Testing
         return recorder
     }
 
-    @Test func eachIsItself() async throws {
+    @Test func requestsHaveTheirOwnMethodAndBody() async throws {
         try await withClient { client in
             let bodies: [(TransferRequest.Method, String)] = [
                 (.get, "GET 0"), (.put(RequestBody([])), "PUT 0"),
@@ -55,8 +55,8 @@ import Testing
                 == [nil, "0", "3", nil, nil, nil])
     }
 
-    /// A handle is used for one request after the other.
-    @Test func nothingIsLeftOver() async throws {
+    /// All requests use the same handle.
+    @Test func aSignedRequestDoesNotAffectTheNext() async throws {
         let others: [TransferRequest.Method] = [
             .put(RequestBody([1, 2, 3])), .head, .delete, .get,
         ]
@@ -84,8 +84,8 @@ import Testing
         }
     }
 
-    /// After a signed request, a URL's own credentials are sent as they always were.
-    @Test func basicAuthenticationComesBack() async throws {
+    /// The same handle has sent a signed request before.
+    @Test func basicAuthenticationWorksAfterASignedRequest() async throws {
         try await withClient({ $0.maximumConnections = 1 }) { client in
             _ = try await send(client, request(.get, isSigned: true)).metrics()
             let url = origin.url("/b").replacing("http://", with: "http://me:secret@")
@@ -94,9 +94,9 @@ import Testing
         #expect(origin.requests.last?.header("Authorization") == "Basic bWU6c2VjcmV0")
     }
 
-    /// A connection that was kept is gone when the next request is on its way: libcurl makes
-    /// another, and sends the body from its beginning.
-    @Test func bodiesAreSentAgain() async throws {
+    /// The server closes a reused connection during the request. libcurl opens another connection
+    /// and sends the body from the start.
+    @Test func aBodyIsSentAgainOnANewConnection() async throws {
         let size = 700_000
         let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let bodies = Mutex<[[UInt8]]>([])
@@ -114,7 +114,8 @@ import Testing
                 return rest.count
             }
             var request = try request(.put(body), "/b")
-            // Else libcurl waits for leave to send, and that is part of an answer.
+            // Otherwise libcurl waits for `100 Continue`. After this part of a response, it does
+            // not repeat the request.
             request.headers = [("Expect", "")]
             let recorder = try await send(client, request)
             _ = try await recorder.metrics()
@@ -127,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: [nil, 0])
-    func bodiesThatCannotBeRead(_ result: Int?) async throws {
+    func anUnreadableBodyFailsTheTransfer(_ result: Int?) async throws {
         try await withClient { client in
             let body = RequestBody(count: 100_000) { offset, buffer in
                 guard offset < 50_000 else { return result }
@@ -139,14 +140,14 @@ import Testing
             let error = await recorder.error()
             #expect(error?.code == .other)
             #expect(error?.message == "the request's body could not be read")
-            // Others go on.
+            // Later transfers succeed.
             let next = try await send(client, request(.put(RequestBody([1]))))
             #expect(next.text == "PUT 1")
         }
     }
 
-    /// From 1 MiB on, libcurl waits for leave to send, which not every server gives.
-    @Test func serversThatWantNoBody() async throws {
+    /// From 1 MiB, libcurl waits for `100 Continue`, which some servers never send.
+    @Test func aServerThatClosesBeforeTheBodyFailsTheTransfer() async throws {
         let server = try Origin()
         server.cutBodies { _ in 0 }
         try await withClient { client in

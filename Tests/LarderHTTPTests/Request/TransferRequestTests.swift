@@ -2,24 +2,24 @@ import LarderTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct TransferRequestTests {
-    /// What would be more than one header field, or none, once it is sent.
+    /// Sent as they are, these would be several header fields, or none.
     @Test(arguments: [
         ("X-A", "1\r\nX-B: 2"), ("X-A", "1\nX-B: 2"), ("X-A", "a\u{0}b"), ("X A", "1"),
         ("X-A:", "1"), ("", "1"), ("X-Ä", "1"), ("X-A\r\n", "1"),
     ])
-    func whatIsNoHeaderFieldIsRefused(_ name: String, _ value: String) async throws {
+    func invalidHeaderFieldsAreRefused(_ name: String, _ value: String) async throws {
         let origin = try Origin()
         try await withClient { client in
             let recorder = try await client.fetch(origin.url("/"), headers: [(name, value)])
             #expect(await recorder.error()?.code == .invalidRequest)
             #expect(origin.count() == 0)
-            // And its place is free again.
+            // The slot is free again.
             origin.on("/", .ok("fine"))
             #expect(try await client.fetch(origin.url("/")).text == "fine")
         }
     }
 
-    @Test func aFieldReplacesTheCommonOne() async throws {
+    @Test func aHeaderFieldReplacesTheCommonField() async throws {
         let origin = try Origin()
         try await withClient { client in
             _ = try await client.fetch(

@@ -4,20 +4,20 @@ import Testing
 
 @testable import LarderHTTP
 
-/// The bucket by itself, at instants of the test's own, and at work.
+/// The token bucket at instants of the test, and transfers with a rate limit.
 @Suite(.timeLimit(.minutes(10))) struct RateLimitTests {
     private let start = ContinuousClock.now
 
     private func id(_ number: UInt64) -> TransferID { TransferID(number: number) }
 
-    @Test func letsThroughWhatItHas() {
+    @Test func theBucketAdmitsItsBytesAndOnePieceBeyond() {
         let limit = RateLimit(bytesPerSecond: 1000, now: start)
-        // A quarter of a second's, and the piece that goes beyond.
+        // The bytes of a quarter of a second, and the piece that exceeds them.
         #expect(limit.admits(200, of: id(1), now: start))
         #expect(limit.admits(200, of: id(1), now: start))
         #expect(!limit.admits(1, of: id(1), now: start))
         #expect(limit.next(now: start) == nil)
-        // It owes 150.
+        // The bucket owes 150 bytes.
         #expect(limit.delay(now: start)! >= .milliseconds(150))
         #expect(limit.delay(now: start)! <= .milliseconds(152))
         #expect(limit.next(now: start + .milliseconds(149)) == nil)
@@ -25,13 +25,13 @@ import Testing
         #expect(limit.delay(now: start + .milliseconds(152)) == nil)
     }
 
-    @Test func servesThemInTurn() {
+    @Test func waitingTransfersAreAdmittedInOrder() {
         let limit = RateLimit(bytesPerSecond: 1000, now: start)
         #expect(limit.admits(1250, of: id(1), now: start))
         for number in 1...3 { #expect(!limit.admits(100, of: id(UInt64(number)), now: start)) }
         let later = start + .milliseconds(1001)
         #expect(limit.next(now: later) == id(1))
-        // Nobody overtakes who waits; who has the turn may take.
+        // No transfer overtakes the waiting ones. Only the next one is admitted.
         #expect(!limit.admits(100, of: id(4), now: later))
         #expect(limit.admits(100, of: id(1), now: later))
         #expect(!limit.admits(100, of: id(1), now: later))
@@ -40,25 +40,27 @@ import Testing
         #expect(limit.next(now: start + .seconds(60)) == nil)
     }
 
-    @Test func savesNoMoreThanAQuarterOfASecond() {
+    @Test func theBucketHoldsAtMostAQuarterOfASecond() {
         let limit = RateLimit(bytesPerSecond: 1000, now: start)
         let later = start + .seconds(3600)
         #expect(limit.admits(250, of: id(1), now: later))
         #expect(!limit.admits(1, of: id(1), now: later))
     }
 
-    @Test func whatIsPaidForIsFree() {
+    @Test func emptyPiecesAreAlwaysAdmitted() {
         let limit = RateLimit(bytesPerSecond: 1, now: start)
         #expect(limit.admits(1000, of: id(1), now: start))
         #expect(limit.admits(0, of: id(2), now: start))
         #expect(limit.delay(now: start) == nil)
     }
 
-    // MARK: At work
+    // MARK: Transfers
 
     static let body = (0..<30_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
 
-    @Test(arguments: [false, true]) func slowsAllDownTogether(overHTTP2: Bool) async throws {
+    @Test(arguments: [false, true]) func theRateLimitAppliesToAllTransfersTogether(overHTTP2: Bool)
+        async throws
+    {
         let origin = try Origin(replies: ["/x": .ok(Self.body)])
         let front = try TLSFront(originPort: origin.port)
         defer { front.stop() }
@@ -74,13 +76,13 @@ import Testing
                 #expect(recorder.body == Self.body)
             }
         }
-        // 150,000 bytes, less what the bucket lends: 15,000 and a piece, which is a whole body
-        // where libcurl had it all before it could hand it over.
+        // 150,000 bytes, minus 15,000 in the bucket and one piece. The piece is a whole body if
+        // libcurl had received all of it before delivery.
         #expect(ContinuousClock.now - start >= .milliseconds(1_750))
     }
 
-    /// Nobody is cut although each crawls, for longer than a stall may last.
-    @Test func whoWaitsInLineDoesNotStall() async throws {
+    /// Both transfers stay below the stall speed for longer than the stall timeout.
+    @Test func aTransferThatWaitsForTheRateLimitDoesNotStall() async throws {
         let origin = try Origin(replies: ["/x": .ok(Self.body)])
         try await withClient {
             $0.maximumBytesPerSecond = 9_000
@@ -92,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func aReceiverMayPauseAsWell() async throws {
+    @Test func aTransferWithARateLimitCanPause() async throws {
         let origin = try Origin(replies: ["/x": .ok(Self.body)])
         try await withClient {
             $0.maximumBytesPerSecond = 60_000
@@ -109,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func whoWaitsInLineMayBeCancelled() async throws {
+    @Test func aTransferThatWaitsForTheRateLimitCanBeCancelled() async throws {
         let origin = try Origin(replies: ["/x": .ok(Self.body)])
         try await withClient {
             $0.maximumBytesPerSecond = 1_000

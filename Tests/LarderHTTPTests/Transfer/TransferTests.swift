@@ -3,7 +3,7 @@ import LarderTestTLS
 import Synchronization
 import Testing
 
-/// One transfer under way: its limits, its pauses, and bodies that nobody wants.
+/// Size limits, unwanted bodies and pauses of a transfer.
 @Suite(.timeLimit(.minutes(10))) struct TransferTests {
     let origin: Origin
     static let body = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
@@ -14,7 +14,7 @@ import Testing
 
     // MARK: Size
 
-    @Test func anAnnouncedSizeBeyondTheLimit() async throws {
+    @Test func anAnnouncedSizeAboveTheLimitFails() async throws {
         origin.on("/ten-gigabytes", Reply.ok(Self.body).announcing(length: 10_000_000_000))
         try await withClient { client in
             let recorder = try await client.fetch(origin.url("/ten-gigabytes"))
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: Framing.allCases)
-    func anUnannouncedSizeBeyondTheLimit(_ framing: Framing) async throws {
+    func anUnannouncedSizeAboveTheLimitFails(_ framing: Framing) async throws {
         origin.on("/x", framing.reply)
         try await withClient { client in
             let recorder = try await client.fetch(origin.url("/x"), maximumBodyBytes: 100_000)
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func theLimitItselfIsAllowed() async throws {
+    @Test func aBodyOfExactlyTheLimitIsAllowed() async throws {
         origin.on("/x", Reply.ok(Self.body).chunked([10_000]))
         let size = Int64(Self.body.count)
         try await withClient { client in
@@ -62,8 +62,8 @@ import Testing
         }
     }
 
-    @Test func theLimitIsOnDecodedBytes() async throws {
-        // 10,000 times "a" through gzip.
+    @Test func theSizeLimitCountsDecodedBytes() async throws {
+        // 10,000 times "a" in gzip.
         let encoded: [UInt8] = [
             31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 237, 193, 1, 13, 0, 0, 0, 194, 160, 172, 239, 95, 194,
             28, 110, 64, 1, 0, 0, 0, 0, 0, 0, 0, 0, 192, 191, 1, 151, 212, 126, 70, 16, 39, 0, 0,
@@ -78,8 +78,8 @@ import Testing
         }
     }
 
-    @Test func aStatusWithoutABodyMayAnnounceOne() async throws {
-        // 304 tells the length that 200 would have had (RFC 9110, section 8.6).
+    @Test func a304CanAnnounceABodyOfAnySize() async throws {
+        // A 304 has the length that a 200 would have (RFC 9110, section 8.6).
         origin.on("/304", Reply.notModified.header("Content-Length", "99999999999"))
         try await withClient { client in
             let recorder = try await client.fetch(origin.url("/304"))
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func aReceiverMayHaveEnough() async throws {
+    @Test func aReceiverCanStopATransfer() async throws {
         try await withClient { client in
             let enough = Recorder(verdict: { _, pieces in pieces < 3 ? .proceed : .stop })
             _ = try await client.fetch(origin.url("/body"), recorder: enough)
@@ -126,12 +126,12 @@ import Testing
 
     // MARK: Pauses
 
-    @Test func aPausedTransferGoesOnWhereItPaused() async throws {
+    @Test func aPausedTransferResumesWhereItPaused() async throws {
         try await withClient { client in
             let paused = Recorder(verdict: { _, pieces in pieces == 1 ? .pause : .proceed })
             let id = try client.start(origin.url("/body"), recorder: paused).id
             await paused.reached(.bytes)
-            // Others go on meanwhile.
+            // Other transfers continue.
             #expect(try await client.fetch(origin.url("/small")).text == "small")
             #expect(paused.body.isEmpty)
             #expect(paused.ends.isEmpty)
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func everyOtherPieceMayPause() async throws {
+    @Test func aTransferCanPauseAtEveryOtherPiece() async throws {
         try await withClient { client in
             let paused = try pausing(client, at: origin.url("/held"))
             _ = try await paused.metrics()
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func everyOtherPieceOfAStreamMayPause() async throws {
+    @Test func anHTTP2TransferCanPauseAtEveryOtherPiece() async throws {
         let front = try TLSFront(originPort: origin.port)
         defer { front.stop() }
         try await withClient {
@@ -163,8 +163,8 @@ import Testing
         }
     }
 
-    /// Starts a transfer of the body that pauses at every other piece, and is told to go on from
-    /// within that very call, so before libcurl even knows of the pause.
+    /// Starts a transfer that pauses at every other piece. It is resumed before the pause returns
+    /// to libcurl, so libcurl does not know of the pause yet.
     private func pausing(_ client: Client, at url: String) throws -> Recorder {
         let resume = Mutex<(@Sendable () -> Void)?>(nil)
         let paused = Recorder(verdict: { _, pieces in
@@ -180,14 +180,14 @@ import Testing
         return paused
     }
 
-    @Test func whatPausesIsNoStall() async throws {
+    @Test func aPausedTransferDoesNotStall() async throws {
         try await withClient {
             $0.stallTimeout = .seconds(1)
         } _: { client in
             let paused = Recorder(verdict: { _, pieces in pieces == 1 ? .pause : .proceed })
             let id = try client.start(origin.url("/body"), recorder: paused).id
             await paused.reached(.bytes)
-            // Another transfer that began later has stalled by now; the paused one has not.
+            // A transfer that started later has stalled, but the paused one has not.
             origin.on("/stalls", Reply.ok(Self.body).stalling(after: 1))
             #expect(try await client.fetch(origin.url("/stalls")).error()?.code == .stalled)
             client.loop.resume(id)
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func aPausedTransferCanFailWhenItGoesOn() async throws {
+    @Test func aPausedTransferCanFailAfterItResumes() async throws {
         try await withClient { client in
             let paused = Recorder(verdict: { _, pieces in pieces == 1 ? .pause : .stop })
             let id = try client.start(origin.url("/body"), recorder: paused).id

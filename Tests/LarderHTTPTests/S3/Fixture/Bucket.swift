@@ -5,40 +5,40 @@ import LarderTestSupport
 
 import struct Crypto.SHA256
 
-/// A bucket that a test has for itself, and storages of it.
+/// A bucket that only one test uses.
 struct Bucket: Sendable {
     var endpoint: String
     var name: String
     var credentials: S3Credentials?
 
-    /// An empty one on the server that all tests share.
+    /// Creates an empty bucket on the shared server.
     static func on(_ kind: S3ServerKind) async throws -> Bucket {
         try await Bucket(of: kind.shared())
     }
 
-    /// An empty one.
+    /// Creates an empty bucket.
     init(of server: any S3Server) async throws {
         endpoint = server.endpoint
         name = try await server.makeBucket()
         credentials = S3Credentials(accessKey: server.accessKey, secretKey: server.secretKey)
     }
 
-    /// One that an origin pretends to have.
+    /// A bucket at an origin that plays the server.
     init(at origin: Origin) {
         endpoint = origin.baseURL
         name = "bucket"
         credentials = S3Credentials(accessKey: "AKIA", secretKey: "secret")
     }
 
-    /// The same by another way.
+    /// Returns the same bucket behind a proxy.
     func through(_ proxy: MisbehavingProxy) -> Bucket {
         var bucket = self
         bucket.endpoint = proxy.endpoint
         return bucket
     }
 
-    /// The same for somebody else.
-    func asked(by credentials: S3Credentials?) -> Bucket {
+    /// Returns the same bucket with other credentials.
+    func signed(by credentials: S3Credentials?) -> Bucket {
         var bucket = self
         bucket.credentials = credentials
         return bucket
@@ -63,7 +63,7 @@ struct Bucket: Sendable {
 }
 
 extension S3Bucket {
-    /// Writes bytes under their digest.
+    /// Stores bytes with their digest.
     func put(_ key: String, _ bytes: [UInt8]) async throws {
         try await put(key, RequestBody(bytes), digest: bytes.digest, mediaType: nil)
     }
@@ -72,7 +72,7 @@ extension S3Bucket {
         try await bytes(key, maximumBytes: 64 << 20)
     }
 
-    /// All names with that prefix, page by page.
+    /// Returns all keys with a prefix, from all pages.
     func keys(_ prefix: String, after last: String? = nil) async throws -> [String] {
         var keys: [String] = []
         var last = last
@@ -84,7 +84,7 @@ extension S3Bucket {
         return keys
     }
 
-    /// Writes one small object for each name, many at once.
+    /// Stores a small object for each key, 16 at a time.
     func fill(_ keys: [String]) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (place, key) in keys.enumerated() {
@@ -102,21 +102,10 @@ extension [UInt8] {
             .joined()
     }
 
-    /// Bytes that are nowhere alike.
-    static func noise(_ count: Int) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: count)
-        var state: UInt64 = 0x9E37_79B9_7F4A_7C15
-        bytes.withUnsafeMutableBytes { buffer in
-            for place in buffer.indices {
-                state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-                buffer[place] = UInt8(truncatingIfNeeded: state >> 33)
-            }
-        }
-        return bytes
-    }
+    static func noise(_ count: Int) -> [UInt8] { LarderTestSupport.noise(count, seed: 1) }
 }
 
-/// The code of the error that `body` ends with.
+/// Returns the code of the error that `body` throws.
 func code(_ body: () async throws -> Void) async throws -> RemoteError.Code? {
     do {
         try await body()

@@ -1,18 +1,18 @@
 import Testing
 
-/// A page of a listing as a server might send it.
+/// A page of a listing that a server could send.
 struct Listing: CustomTestStringConvertible {
     var keys: [String] = []
     var isTruncated = false
-    /// Between the declaration and the root element.
+    /// Text between the declaration and the root element.
     var prologue = ""
     var root = "ListBucketResult"
     var size = "7"
     var modified = "2026-11-25T02:17:07.708Z"
-    /// In place of all else within the root element.
+    /// Replaces the objects in the root element.
     var content: String?
 
-    /// Not the content: it has megabytes, and a test's log has its arguments.
+    /// Without the content, which can have megabytes, because test logs contain arguments.
     var testDescription: String { "\(keys.prefix(3)) \(prologue.prefix(80)) \(root) \(size)" }
 
     var xml: String {

@@ -2,7 +2,7 @@ import Dispatch
 import LarderHTTP
 import Synchronization
 
-/// Takes every piece only at its second coming.
+/// A sink that pauses before each piece.
 final class SlowSink: Sendable {
     private let state = Mutex(State())
 

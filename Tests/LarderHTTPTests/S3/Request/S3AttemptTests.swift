@@ -3,12 +3,12 @@ import LarderTestSupport
 import Synchronization
 import Testing
 
-/// Requests that fail on their way to a real server, and are made again.
+/// Retries of requests to a real server.
 @Suite(
     .timeLimit(.minutes(10)),
     .enabled(if: RcloneServer.missing == nil, "\(RcloneServer.missing ?? "")"))
 struct S3AttemptTests {
-    /// A bucket with the object `old`, behind a proxy.
+    /// Returns a bucket with the object `old`, behind a proxy.
     private func bucket() async throws -> (Bucket, MisbehavingProxy) {
         let bucket = try await Bucket.on(.rclone)
         try await bucket.withStorage { try await $0.put("old", .noise(200_000)) }
@@ -16,8 +16,8 @@ struct S3AttemptTests {
         return (bucket.through(proxy), proxy)
     }
 
-    /// What is asked of a storage, by the request's method; a list is by itself.
-    enum Question: String, CaseIterable, Sendable {
+    /// An operation on a bucket. The raw value is the method of its request, except for `list`.
+    enum Operation: String, CaseIterable, Sendable {
         case put = "PUT"
         case get = "GET"
         case head = "HEAD"
@@ -26,7 +26,7 @@ struct S3AttemptTests {
 
         var method: String { self == .list ? "GET" : rawValue }
 
-        func ask(_ storage: S3Bucket) async throws {
+        func run(_ storage: S3Bucket) async throws {
             switch self {
             case .put: try await storage.put("new", .noise(5000))
             case .get:
@@ -43,59 +43,59 @@ struct S3AttemptTests {
         }
     }
 
-    @Test(arguments: Question.allCases)
-    func untilTheServerHasTime(_ question: Question) async throws {
+    @Test(arguments: Operation.allCases)
+    func requestsAreRetriedWhileTheServerIsBusy(_ operation: Operation) async throws {
         let (bucket, proxy) = try await bucket()
         proxy.misbehave { request, _ in request.attempt <= 3 ? .slowDown : nil }
-        try await bucket.withStorage { try await question.ask($0) }
-        #expect(proxy.count(question.method) == 4)
+        try await bucket.withStorage { try await operation.run($0) }
+        #expect(proxy.count(operation.method) == 4)
     }
 
-    /// libcurl may send a body once more by itself. Any other repeated request is an attempt.
-    @Test(arguments: Question.allCases)
-    func afterLostConnections(_ question: Question) async throws {
+    /// libcurl can send a body again by itself. All other repeated requests are attempts.
+    @Test(arguments: Operation.allCases)
+    func requestsAreRetriedAfterALostConnection(_ operation: Operation) async throws {
         let (bucket, proxy) = try await bucket()
         proxy.misbehave { request, _ in request.attempt == 1 ? .lost : nil }
-        try await bucket.withStorage { try await question.ask($0) }
-        #expect(proxy.count(question.method) == 2)
+        try await bucket.withStorage { try await operation.run($0) }
+        #expect(proxy.count(operation.method) == 2)
     }
 
-    /// The write was done, and the answer lost: to do it again changes nothing.
-    @Test(arguments: [Question.put, .delete])
-    func afterLostAnswers(_ question: Question) async throws {
+    /// The write succeeded, but its response was lost. A second write changes nothing.
+    @Test(arguments: [Operation.put, .delete])
+    func writesAreRetriedAfterALostResponse(_ operation: Operation) async throws {
         let (bucket, proxy) = try await bucket()
         proxy.misbehave { request, forward in
             let reply = forward(request)
             return request.attempt == 1 ? .lost : reply
         }
-        try await bucket.withStorage { try await question.ask($0) }
-        #expect(proxy.count(question.method) == 2)
+        try await bucket.withStorage { try await operation.run($0) }
+        #expect(proxy.count(operation.method) == 2)
     }
 
-    @Test(arguments: Question.allCases)
-    func areNotWithoutEnd(_ question: Question) async throws {
+    @Test(arguments: Operation.allCases)
+    func theNumberOfAttemptsIsLimited(_ operation: Operation) async throws {
         let (bucket, proxy) = try await bucket()
         proxy.misbehave { _, _ in .slowDown }
         try await bucket.withStorage(retry: .ofRemote(attempts: 4, base: .zero)) { storage in
-            let code = try await code { try await question.ask(storage) }
+            let code = try await code { try await operation.run(storage) }
             #expect(code == .unavailable)
         }
-        #expect(proxy.count(question.method) == 4)
+        #expect(proxy.count(operation.method) == 4)
     }
 
-    /// What another attempt cannot mend.
-    @Test(arguments: Question.allCases, [403, 400, 301])
-    func areNotMadeInVain(_ question: Question, _ status: Int) async throws {
+    /// A retry cannot correct these errors.
+    @Test(arguments: Operation.allCases, [403, 400, 301])
+    func permanentErrorsAreNotRetried(_ operation: Operation, _ status: Int) async throws {
         let (bucket, proxy) = try await bucket()
         proxy.misbehave { _, _ in .s3Error(status, "Anything") }
         try await bucket.withStorage { storage in
-            let code = try await code { try await question.ask(storage) }
+            let code = try await code { try await operation.run(storage) }
             #expect(code == [403: .accessRefused, 400: .refused, 301: .wrongRegion][status])
         }
-        #expect(proxy.count(question.method) == 1)
+        #expect(proxy.count(operation.method) == 1)
     }
 
-    @Test func sendTheWholeBodyAgain() async throws {
+    @Test func aRetrySendsTheWholeBody() async throws {
         let (bucket, proxy) = try await bucket()
         let bytes = [UInt8].noise(2 << 20)
         proxy.origin.cutBodies { request in
@@ -110,7 +110,7 @@ struct S3AttemptTests {
         #expect(proxy.count("PUT") == 4)
     }
 
-    @Test func beginTheSinkAnew() async throws {
+    @Test func aRetryStartsWithANewSink() async throws {
         let (bucket, proxy) = try await bucket()
         proxy.misbehave { request, forward in
             switch request.attempt {
@@ -137,18 +137,18 @@ struct S3AttemptTests {
         #expect(collected.withLock { $0.first }?.count == 50_000)
     }
 
-    /// Each attempt may take as long as it takes, if only something happens.
-    @Test func haveNoTimeAsAWhole() async throws {
+    /// An attempt can take any time, as long as bytes arrive.
+    @Test func attemptsHaveNoTotalTimeout() async throws {
         let (bucket, proxy) = try await bucket()
         proxy.misbehave { request, forward in forward(request).delayed(0.3) }
         try await bucket.withStorage(transfer: { $0.totalTimeout = .milliseconds(50) }) {
-            try await Question.get.ask($0)
+            try await Operation.get.run($0)
         }
         #expect(proxy.count("GET") == 1)
     }
 
-    /// Its processes are stopped in the middle of a body, and go on later.
-    @Test func endWhenTheServerIsStopped() async throws {
+    /// The processes of the server are suspended during a body and resumed later.
+    @Test func attemptsEndIfTheServerIsSuspended() async throws {
         let server = try await RcloneServer()
         let bucket = try await Bucket(of: server)
         let bytes = [UInt8].noise(64 << 20)
@@ -177,9 +177,9 @@ struct S3AttemptTests {
         }
     }
 
-    // MARK: Cancelled
+    // MARK: Cancellation
 
-    @Test func canBeCancelled() async throws {
+    @Test func aRequestInFlightCanBeCancelled() async throws {
         let (bucket, proxy) = try await bucket()
         let gate = try Gate()
         proxy.misbehave { request, forward in forward(request).heldBy(gate) }
@@ -197,7 +197,7 @@ struct S3AttemptTests {
         #expect(proxy.origin.count() == 1)
     }
 
-    @Test func canBeCancelledInBetween() async throws {
+    @Test func aDelayedRetryCanBeCancelled() async throws {
         let (bucket, proxy) = try await bucket()
         proxy.misbehave { _, _ in .slowDown }
         let retry = RetryPolicy.ofRemote(base: .seconds(3600), cap: .seconds(3600))
@@ -210,8 +210,7 @@ struct S3AttemptTests {
         #expect(proxy.count("DELETE") == 1)
     }
 
-    /// No attempt follows.
-    @Test func endWithTheStorage() async throws {
+    @Test func shutdownCancelsRequestsWithoutARetry() async throws {
         let (bucket, proxy) = try await bucket()
         let gate = try Gate()
         proxy.misbehave { request, forward in forward(request).heldBy(gate) }

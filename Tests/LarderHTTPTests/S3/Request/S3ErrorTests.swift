@@ -2,7 +2,7 @@ import LarderHTTP
 import LarderTestSupport
 import Testing
 
-/// What servers say in their errors, and what it means.
+/// Error responses, and the codes of the errors.
 @Suite(.timeLimit(.minutes(5))) struct S3ErrorTests {
     private func error(_ reply: Reply) async throws -> RemoteError? {
         let origin = try Origin()
@@ -35,7 +35,9 @@ import Testing
         (405, "MethodNotAllowed", .refused),
         (501, "NotImplemented", .refused), (412, "PreconditionFailed", .refused),
     ])
-    func hasACode(_ status: Int, _ name: String, _ code: RemoteError.Code) async throws {
+    func everyErrorResponseHasACode(_ status: Int, _ name: String, _ code: RemoteError.Code)
+        async throws
+    {
         let error = try await error(.s3Error(status, name))
         #expect(error?.code == code)
         #expect(error?.subject == "s3://bucket/a")
@@ -43,15 +45,16 @@ import Testing
         #expect(name.isEmpty || error?.message.contains(name) == true)
     }
 
-    @Test func asksForAtMostAMinute() async throws {
+    @Test func theRetryAfterOfAnErrorIsAtMostAMinute() async throws {
         let busy = Reply.s3Error(503, "SlowDown")
         #expect(try await error(busy)?.retryAfter == nil)
         #expect(try await error(busy.header("Retry-After", "7"))?.retryAfter == .seconds(7))
         #expect(try await error(busy.header("Retry-After", "86400"))?.retryAfter == .seconds(60))
     }
 
-    /// Amazon says so if the region is another one, and others if they cannot read the field.
-    @Test func namesTheRegion() async throws {
+    /// Amazon sends this error for another region. Other servers send it if they cannot parse the
+    /// field.
+    @Test func anErrorNamesTheRightRegion() async throws {
         let malformed = Reply.s3Error(400, "AuthorizationHeaderMalformed")
         #expect(try await error(malformed)?.code == .accessRefused)
         let elsewhere = try await error(malformed.header("x-amz-bucket-region", "eu-south-5"))
@@ -65,7 +68,7 @@ import Testing
         #expect(inBody?.message.contains("'eu-south-5'") == true)
     }
 
-    @Test func areForeignText() async throws {
+    @Test func malformedErrorResponsesGiveShortPrintableMessages() async throws {
         let noise = String(repeating: "x", count: 100_000)
         let nested = String(repeating: "&#37;a;", count: 1000)
         let replies: [(Reply, Int)] = [
@@ -98,21 +101,21 @@ import Testing
         }
     }
 
-    /// Nothing is read of an error that could not be part of a message.
-    @Test func areNotReadToTheirEnd() async throws {
+    /// Only the part of an error response that fits into a message is read.
+    @Test func anEndlessErrorResponseIsNotReadToItsEnd() async throws {
         let origin = try Origin()
         origin.onAny { _ in .endless([UInt8](repeating: 32, count: 1 << 16)).status(403) }
         try await Bucket(at: origin).withStorage(retry: .ofRemote(attempts: 1)) { storage in
             let error = await #expect(throws: RemoteError.self) {
-                // Objects of this size are permitted, errors are not.
+                // This limit applies to objects, not to error responses.
                 try await storage.bytes("a", maximumBytes: 1 << 40)
             }
             #expect(error?.code == .accessRefused)
         }
     }
 
-    /// Where there is no server, and where it is none.
-    @Test func ofTheWay() async throws {
+    /// A port without a server, and servers that do not speak HTTP.
+    @Test func connectionAndProtocolErrorsHaveCodes() async throws {
         var bucket = Bucket(at: try Origin())
         bucket.endpoint = "http://127.0.0.1:\(try Origin.refusedPort())"
         try await bucket.withStorage(retry: .ofRemote(attempts: 1)) { storage in

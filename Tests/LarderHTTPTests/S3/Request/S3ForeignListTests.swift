@@ -3,7 +3,7 @@ import LarderHTTP
 import LarderTestSupport
 import Testing
 
-/// 600 bytes that libxml2 was busy with for ever.
+/// 600 bytes on which libxml2 did not finish.
 private let nestedParameterEntities: String = {
     let entities = (1...10).map { level in
         let inner = String(repeating: "&#37;p\(level - 1);", count: 4)
@@ -12,7 +12,7 @@ private let nestedParameterEntities: String = {
     return "<!DOCTYPE a [<!ENTITY % p0 \"<!--x-->\">\(entities.joined())%p10;]>"
 }()
 
-/// Listings that no server should send.
+/// Listings that a correct server does not send.
 @Suite(.timeLimit(.minutes(5))) struct S3ForeignListTests {
     private func list(
         _ reply: Reply, prefix: String = "p", _ part: String = "", after last: String? = nil
@@ -32,7 +32,7 @@ private let nestedParameterEntities: String = {
         try await list(.ok(listing.xml), prefix: prefix, part, after: last)
     }
 
-    @Test func isReadAsItIsMeant() async throws {
+    @Test func entitiesAndSectionsInAListingAreDecoded() async throws {
         var listing = Listing(keys: ["p/<![CDATA[<c>]]>", "p/a&amp;b", "p/d&#233;"])
         listing.size = "9223372036854775807"
         let page = try await list(listing)
@@ -46,36 +46,36 @@ private let nestedParameterEntities: String = {
         ("2026-11-25T02:17:07.708Z", 1_795_573_027.708),
         ("2026-11-25T02:17:07.708123456Z", 1_795_573_027.708123456),
     ])
-    func hasItsTimes(_ text: String, _ time: Double) async throws {
+    func timesInAListingAreParsed(_ text: String, _ time: Double) async throws {
         let page = try await list(Listing(keys: ["p/a"], modified: text))
         let modified = try #require(page.objects.first?.modified.timeIntervalSince1970)
         #expect(abs(modified - time) < 0.001)
     }
 
     @Test(arguments: [
-        // Not in order.
+        // Not sorted.
         ["p/b", "p/a"], ["p/a", "p/c", "p/b"], ["p/a", "p/b", "p/a"],
-        // Others' names.
+        // Not below the prefix.
         ["p/a", "q/b"], ["a"], ["p"], [""], ["P/a"],
     ])
-    func hasOtherNames(_ keys: [String]) async throws {
+    func unsortedOrForeignNamesInAListingAreRefused(_ keys: [String]) async throws {
         let code = try await code { _ = try await list(Listing(keys: keys)) }
         #expect(code == .malformed)
     }
 
-    /// As rclone's after a name was written and removed at once.
-    @Test func hasANameTwice() async throws {
+    /// rclone sends such a listing after a name was written and removed immediately.
+    @Test func aRepeatedNameInAListingCountsOnce() async throws {
         let page = try await list(Listing(keys: ["p/a", "p/a", "p/b"]))
         #expect(page.objects.map(\.key) == ["a", "b"])
     }
 
-    @Test func hasOtherNamesThanThePrefix() async throws {
+    @Test func namesWithoutTheRequestedPrefixAreRefused() async throws {
         let code = try await code { _ = try await list(Listing(keys: ["p/refs/1"]), "refs/2") }
         #expect(code == .malformed)
     }
 
-    /// Going on always ends: a page has names beyond the last one, or is refused.
-    @Test func goesInCircles() async throws {
+    /// A listing always ends, because a page without names after the last one is refused.
+    @Test func aPageWithoutFurtherNamesIsRefused() async throws {
         let listing = Listing(keys: ["p/a", "p/b"], isTruncated: true)
         let page = try await list(listing)
         #expect(page.next == "b")
@@ -87,11 +87,11 @@ private let nestedParameterEntities: String = {
         #expect(code == .malformed)
     }
 
-    /// A name is what follows the bytes of the prefix, whatever it looks like with them.
-    @Test func hasCombiningMarks() async throws {
+    /// A name consists of the bytes after the prefix, even if they form a character with it.
+    @Test func namesInAListingAreComparedAsBytes() async throws {
         let page = try await list(Listing(keys: ["p/\u{301}x"]))
         #expect(page.objects.first.map { Array($0.key.utf8) } == Array("\u{301}x".utf8))
-        // Equal to people, and not to computers.
+        // Canonically equivalent, but different bytes.
         let code = try await code {
             _ = try await list(Listing(keys: ["p/e\u{301}"]), "\u{e9}")
         }
@@ -118,7 +118,7 @@ private let nestedParameterEntities: String = {
         Listing(
             content: String(repeating: "<a>", count: 17) + String(repeating: "</a>", count: 17)),
         Listing(content: String(repeating: "<a>", count: 1_000_000)),
-        // libxml2 did not come back from these, or took gigabytes.
+        // libxml2 did not finish on these, or took gigabytes.
         Listing(prologue: nestedParameterEntities),
         Listing(content: "<a" + (0..<80_000).map { " a\($0)='1'" }.joined() + "/>"),
         Listing(content: (0..<80_000).map { "<a b\($0)='1'/><a\($0)/>" }.joined()),
@@ -127,13 +127,13 @@ private let nestedParameterEntities: String = {
         Listing(content: "<!-- \(String(repeating: "x", count: 4 << 20)) -->"),
         Listing(keys: ["p/" + String(repeating: "<![CDATA[a]]>", count: 9000)]),
     ])
-    func cannotBeRead(_ listing: Listing) async throws {
+    func malformedListingsAreRefused(_ listing: Listing) async throws {
         let code = try await code { _ = try await list(listing) }
         #expect(code == .malformed)
     }
 
     @Test(arguments: ["", "<", "{}", "<html>", "\u{0}", String(repeating: "x", count: 1 << 20)])
-    func isNone(_ text: String) async throws {
+    func otherContentIsNotAListing(_ text: String) async throws {
         let code = try await code { _ = try await list(.ok(text)) }
         #expect(code == .malformed)
     }
@@ -143,20 +143,20 @@ private let nestedParameterEntities: String = {
         Reply.endless([UInt8](repeating: 32, count: 1 << 16)),
         Reply.ok("").announcing(length: 100 << 20),
     ])
-    func isLongerThanAny(_ reply: Reply) async throws {
+    func tooLongListingsAreRefused(_ reply: Reply) async throws {
         let code = try await code { _ = try await list(reply) }
         #expect(code == .tooLarge)
     }
 
-    /// Names of elements are compared as bytes: of each, all marks would be sorted.
-    @Test func hasElementsOfManyMarks() async throws {
+    /// Element names are compared as bytes. A comparison of characters would sort all marks.
+    @Test func elementNamesWithManyCombiningMarksAreIgnored() async throws {
         let names = (0..<1000).map { "<a\(String(repeating: "\u{301}", count: 1900 + $0 % 50))/>" }
         let page = try await list(Listing(content: names.joined()))
         #expect(page.objects.isEmpty)
     }
 
-    /// Whatever the prefixes of its names, and where comments and sections are.
-    @Test func isWrittenInAnotherWay() async throws {
+    /// Any namespace prefix, with comments and CDATA sections in any place.
+    @Test func otherWaysToWriteAListingAreAccepted() async throws {
         let content = """
             <!-- a --><s3:Contents><s3:Key>p/<!-- > -->a<![CDATA[&]]>b</s3:Key><s3:Size>1</s3:Size>
             <s3:LastModified x='>'>2026-11-25T02:17:07Z</s3:LastModified></s3:Contents>
@@ -165,7 +165,7 @@ private let nestedParameterEntities: String = {
         #expect(page.objects.map(\.key) == ["a&b"])
     }
 
-    @Test func mayBeEmpty() async throws {
+    @Test func aListingCanBeEmpty() async throws {
         let page = try await list(Listing())
         #expect(page.objects.isEmpty && page.next == nil)
         let nothing = try await list(Listing(content: "<Contents2/>"))

@@ -2,13 +2,13 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// A server whose disk is full. It does not say so: that it failed is all that is known.
+/// A server with a full disk. Its responses only say that the request failed.
 @Suite(
     .timeLimit(.minutes(5)),
     .enabled(if: RcloneServer.missing == nil, "\(RcloneServer.missing ?? "")"),
     .enabled(if: RcloneServer.canBeFull, "only root can mount a small file system"))
 struct S3FullDiskTests {
-    @Test func keepsWhatItHas() async throws {
+    @Test func aFullServerKeepsItsObjects() async throws {
         let server = try await RcloneServer(capacity: 1 << 20)
         try await Bucket(of: server).withStorage { storage in
             try await storage.put("a", .noise(300_000))

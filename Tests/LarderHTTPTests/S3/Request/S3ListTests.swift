@@ -1,7 +1,7 @@
 import LarderTestSupport
 import Testing
 
-/// Listings of real servers, a thousand names to the page.
+/// Listings of real servers, with a thousand names on a page.
 @Suite(.timeLimit(.minutes(10))) struct S3ListTests {
     private static let pages: [S3ServerKind: Task<(Bucket, [String]), any Error>] = {
         var tasks: [S3ServerKind: Task<(Bucket, [String]), any Error>] = [:]
@@ -16,13 +16,13 @@ import Testing
         return tasks
     }()
 
-    /// A bucket with 2,345 objects, and their names in order.
+    /// Returns a bucket with 2,345 objects, and their sorted keys.
     private func filled(_ kind: S3ServerKind) async throws -> (Bucket, [String]) {
         try await #require(Self.pages[kind]).value
     }
 
     @Test(arguments: S3ServerKind.installed)
-    func haveSeveralPages(_ kind: S3ServerKind) async throws {
+    func aListingCanHaveSeveralPages(_ kind: S3ServerKind) async throws {
         let (bucket, keys) = try await filled(kind)
         let proxy = try MisbehavingProxy(to: bucket.endpoint)
         try await bucket.through(proxy).withStorage(prefix: "p") { storage in
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: S3ServerKind.installed)
-    func goOnAfterAnyName(_ kind: S3ServerKind) async throws {
+    func aListingContinuesAfterAnyName(_ kind: S3ServerKind) async throws {
         let (bucket, keys) = try await filled(kind)
         try await bucket.withStorage(prefix: "p") { storage in
             for place in [0, 1, 500, 999, 1000, 1344, 2343] {
@@ -42,7 +42,7 @@ import Testing
                 #expect(rest == Array(keys[(place + 1)...]), "\(place)")
             }
             #expect(try await storage.keys("", after: keys[2344]).isEmpty)
-            // A name that is not there.
+            // A name that does not exist.
             #expect(try await storage.keys("", after: keys[700] + "y") == Array(keys[701...]))
             #expect(try await storage.keys("", after: "refs/3") == keys.filter { $0 > "refs/3" })
             #expect(try await storage.keys("", after: "a") == keys)
@@ -50,9 +50,8 @@ import Testing
         }
     }
 
-    /// Wherever a prefix ends, only what begins with it is listed.
     @Test(arguments: S3ServerKind.installed)
-    func haveAPrefix(_ kind: S3ServerKind) async throws {
+    func aListingHasOnlyNamesWithItsPrefix(_ kind: S3ServerKind) async throws {
         let (bucket, keys) = try await filled(kind)
         try await bucket.withStorage(prefix: "p") { storage in
             for prefix in ["refs/3/", "refs/3", "refs/3/1", "refs/3/1a", "ref", "refs/9", "x"] {
@@ -71,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: S3ServerKind.installed)
-    func haveTheUsersPrefixes(_ kind: S3ServerKind) async throws {
+    func aLocationSeesOnlyObjectsBelowItsPrefix(_ kind: S3ServerKind) async throws {
         let bucket = try await Bucket.on(kind)
         let prefixes = ["", "a-b.c_d~e/UPPER", "a-b.c_d~e", "a-b.c", "0", "~"]
         let keys = ["objects/sha256/00/1", "objects/sha256/0a/2", "refs/0"]
@@ -98,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: S3ServerKind.installed)
-    func seeWhatWasWritten(_ kind: S3ServerKind) async throws {
+    func aListingReflectsWritesAndDeletions(_ kind: S3ServerKind) async throws {
         try await Bucket.on(kind).withStorage { storage in
             for number in 0..<20 {
                 let key = "refs/\(number % 3)/\(number)"

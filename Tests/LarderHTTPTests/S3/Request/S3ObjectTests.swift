@@ -3,10 +3,10 @@ import LarderHTTP
 import LarderTestSupport
 import Testing
 
-/// Objects on real servers, which check each signature.
+/// Objects on real servers, which check every signature.
 @Suite(.timeLimit(.minutes(10))) struct S3ObjectTests {
     @Test(arguments: S3ServerKind.installed)
-    func comeAndGo(_ kind: S3ServerKind) async throws {
+    func objectsAreStoredReplacedAndDeleted(_ kind: S3ServerKind) async throws {
         let began = Date()
         try await Bucket.on(kind).withStorage(prefix: "some/prefix") { storage in
             let key = "refs/07/abc/def"
@@ -19,7 +19,7 @@ import Testing
             #expect(try await storage.bytes(key) == Array("second one".utf8))
             let head = try #require(try await storage.head(key))
             #expect(head.key == key && head.size == 10)
-            // In whole seconds, and by the same clock.
+            // Times have whole seconds, and the server uses the same clock.
             #expect(head.modified > began - 2 && head.modified < Date() + 2)
             let listed = try #require(try await storage.list("", after: nil).objects.first)
             #expect(listed.key == key && listed.size == 10)
@@ -31,9 +31,9 @@ import Testing
         }
     }
 
-    /// From 1 MiB on at the latest, libcurl asks first whether it may send.
+    /// From 1 MiB at the latest, libcurl waits for `100 Continue`.
     @Test(arguments: S3ServerKind.installed, [0, 1, 1 << 20, (1 << 20) + 1])
-    func ofAllSizes(_ kind: S3ServerKind, _ size: Int) async throws {
+    func objectsCanHaveAnySize(_ kind: S3ServerKind, _ size: Int) async throws {
         try await Bucket.on(kind).withStorage { storage in
             let bytes = [UInt8].noise(size)
             try await storage.put("a", bytes)
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: S3ServerKind.installed)
-    func fromFiles(_ kind: S3ServerKind) async throws {
+    func objectsAreStoredFromFiles(_ kind: S3ServerKind) async throws {
         try await withTemporaryDirectory { directory in
             let bytes = [UInt8].noise(20 << 20)
             try Data(bytes).write(to: URL(fileURLWithPath: directory.path("body")))
@@ -64,9 +64,9 @@ import Testing
         }
     }
 
-    /// rclone keeps metadata in memory, and may lose it.
+    /// rclone keeps metadata in memory and can lose it.
     @Test(arguments: S3ServerKind.installed)
-    func haveMetadata(_ kind: S3ServerKind) async throws {
+    func objectsCanHaveMetadata(_ kind: S3ServerKind) async throws {
         try await Bucket.on(kind).withStorage { storage in
             let metadata = Data([UInt8].noise(1100)).base64EncodedString()
             try await storage.put(
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: S3ServerKind.installed)
-    func areLargerThanAllowed(_ kind: S3ServerKind) async throws {
+    func objectsLargerThanTheLimitAreRefused(_ kind: S3ServerKind) async throws {
         let bucket = try await Bucket.on(kind)
         try await bucket.withStorage { storage in
             try await storage.put("a", .noise(100_000))
@@ -91,7 +91,7 @@ import Testing
                         == .tooLarge)
             }
             #expect(try await storage.bytes("a", maximumBytes: 100_000).count == 100_000)
-            // How little is wanted says nothing about how long an error may be.
+            // The limit does not apply to error responses.
             #expect(
                 try await code { _ = try await storage.bytes("b", maximumBytes: 1) } == .notFound)
         }
@@ -103,9 +103,8 @@ import Testing
         }
     }
 
-    /// What takes the bytes may make them wait, or want no more.
     @Test(arguments: S3ServerKind.installed)
-    func areTakenAsTheSinkLikes(_ kind: S3ServerKind) async throws {
+    func aSinkCanPauseOrStopADownload(_ kind: S3ServerKind) async throws {
         struct Enough: Error {}
         try await Bucket.on(kind).withStorage { storage in
             let bytes = [UInt8].noise(300_000)

@@ -2,9 +2,9 @@ import LarderHTTP
 import LarderTestSupport
 import Testing
 
-/// What real servers refuse, and what that is called.
+/// Requests that real servers refuse, and the codes of the errors.
 @Suite(.timeLimit(.minutes(10))) struct S3RefusalTests {
-    /// Everything that can be asked.
+    /// Returns the error codes of all operations.
     private func codes(_ bucket: Bucket) async throws -> [RemoteError.Code?] {
         var codes: [RemoteError.Code?] = []
         try await bucket.withStorage { storage in
@@ -20,19 +20,19 @@ import Testing
     }
 
     @Test(arguments: S3ServerKind.installed)
-    func wrongSecretsAndUnknownKeys(_ kind: S3ServerKind) async throws {
+    func wrongCredentialsAreRefused(_ kind: S3ServerKind) async throws {
         let bucket = try await Bucket.on(kind)
         try await bucket.withStorage { try await $0.put("a", [1]) }
-        let rightful = try #require(bucket.credentials)
+        let valid = try #require(bucket.credentials)
         let others = [
-            S3Credentials(accessKey: rightful.accessKey, secretKey: rightful.secretKey + "x"),
-            S3Credentials(accessKey: "AKIANOBODYATALL", secretKey: rightful.secretKey),
+            S3Credentials(accessKey: valid.accessKey, secretKey: valid.secretKey + "x"),
+            S3Credentials(accessKey: "AKIANOBODYATALL", secretKey: valid.secretKey),
         ]
         for other in others {
-            let codes = try await codes(bucket.asked(by: other))
+            let codes = try await codes(bucket.signed(by: other))
             #expect(codes == Array(repeating: .accessRefused, count: 5), "\(other)")
         }
-        // Nothing of that was done.
+        // None of these requests had an effect.
         try await bucket.withStorage { storage in
             let bytes = try await storage.bytes("a")
             #expect(bytes == [1])
@@ -40,35 +40,34 @@ import Testing
     }
 
     @Test(arguments: S3ServerKind.installed)
-    func requestsWithoutASignature(_ kind: S3ServerKind) async throws {
+    func unsignedRequestsAreRefused(_ kind: S3ServerKind) async throws {
         let bucket = try await Bucket.on(kind)
         try await bucket.withStorage { try await $0.put("a", [1]) }
-        let codes = try await codes(bucket.asked(by: nil))
-        // rclone takes it for a signature of a kind that it does not know.
+        let codes = try await codes(bucket.signed(by: nil))
+        // rclone reports an unknown kind of signature.
         let code: RemoteError.Code = kind == .rclone ? .refused : .accessRefused
         #expect(codes == Array(repeating: code, count: 5))
     }
 
     @Test(arguments: S3ServerKind.installed)
-    func absentBuckets(_ kind: S3ServerKind) async throws {
+    func requestsToAMissingBucketAreRefused(_ kind: S3ServerKind) async throws {
         var bucket = try await Bucket.on(kind)
         bucket.name += "-not"
-        // The answer to HEAD has no words: an object that is absent, for all that it says.
+        // The response to HEAD has no body, so the missing bucket looks like a missing object.
         #expect(try await codes(bucket) == [.noBucket, .noBucket, nil, .noBucket, .noBucket])
     }
 
-    /// Neither server has regions.
     @Test(arguments: S3ServerKind.installed)
-    func noRegion(_ kind: S3ServerKind) async throws {
+    func serversWithoutRegionsAcceptAnyRegion(_ kind: S3ServerKind) async throws {
         try await Bucket.on(kind).withStorage(region: "eu-central-7") { storage in
             try await storage.put("a", [1])
             #expect(try await storage.bytes("a") == [1])
         }
     }
 
-    /// Ceph compares a body with its digest, as Amazon does. rclone keeps what came.
+    /// Ceph compares a body with its digest, as Amazon does. rclone stores the body as received.
     @Test(arguments: S3ServerKind.installed, [5, (1 << 20) + 1])
-    func otherBodies(_ kind: S3ServerKind, _ size: Int) async throws {
+    func onlyCephRefusesABodyWithAnotherDigest(_ kind: S3ServerKind, _ size: Int) async throws {
         try await Bucket.on(kind).withStorage { storage in
             let right = [UInt8].noise(size)
             var wrong = right
@@ -82,7 +81,7 @@ import Testing
     }
 
     @Test(.enabled(if: CephServer.missing == nil, "\(CephServer.missing ?? "")"))
-    func whatThereIsNoRoomFor() async throws {
+    func anObjectBeyondTheQuotaIsRefused() async throws {
         let server = try #require(try await S3ServerKind.ceph.shared() as? CephServer)
         let bucket = try await Bucket(of: server)
         try await bucket.withStorage { storage in

@@ -2,7 +2,7 @@ import LarderHTTP
 import LarderTestSupport
 import Testing
 
-/// What requests look like. Whether their signatures are right, real servers say.
+/// The header fields and targets of requests. Tests with real servers check the signatures.
 @Suite(.timeLimit(.minutes(5))) struct S3SignatureTests {
     let origin: Origin
 
@@ -18,7 +18,7 @@ import Testing
     private func requests(
         _ credentials: S3Credentials?, prefix: String = "p"
     ) async throws -> [Request] {
-        try await Bucket(at: origin).asked(by: credentials).withStorage(
+        try await Bucket(at: origin).signed(by: credentials).withStorage(
             prefix: prefix, region: "xx-west-9", connections: 1
         ) { storage in
             try await storage.put("a", [1, 2, 3])
@@ -30,7 +30,7 @@ import Testing
         return origin.requests
     }
 
-    @Test func ofASession() async throws {
+    @Test func requestsOfASessionHaveItsToken() async throws {
         let credentials = S3Credentials(
             accessKey: "AKIA", secretKey: "s3cr3t", sessionToken: "t0ken/+=")
         let requests = try await requests(credentials)
@@ -51,7 +51,7 @@ import Testing
         #expect(Set(requests.map(\.connection)) == [1])
     }
 
-    @Test func withoutASession() async throws {
+    @Test func requestsWithoutASessionHaveNoToken() async throws {
         let requests = try await requests(S3Credentials(accessKey: "AKIA", secretKey: "secret"))
         for request in requests {
             #expect(request.header("x-amz-security-token") == nil)
@@ -69,7 +69,7 @@ import Testing
             ])
     }
 
-    @Test func ofNobody() async throws {
+    @Test func unsignedRequestsHaveNoAuthorization() async throws {
         for request in try await requests(nil) {
             #expect(request.header("Authorization") == nil)
             let names = request.headers.map { $0.name.lowercased() }
@@ -78,8 +78,8 @@ import Testing
         }
     }
 
-    /// Buckets with object lock refuse uploads without one. The values are those of
-    /// `printf … | openssl dgst -sha256 -binary | base64`.
+    /// Buckets with object lock refuse uploads without a checksum. The values are from `printf … |
+    /// openssl dgst -sha256 -binary | base64`.
     @Test(arguments: [
         ("", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="),
         ("icon", "wtS0RqRM5U+rjgEVDiTdJPPYUMfBTc/jH2MhNB3YaHQ="),
@@ -91,8 +91,8 @@ import Testing
         #expect(request.header("Authorization")?.contains(";x-amz-checksum-sha256;") == true)
     }
 
-    /// libcurl would divide a name and a password that are one text at the first colon.
-    @Test func ofAKeyWithColons() async throws {
+    /// If user and password are given as one text, libcurl splits it at the first colon.
+    @Test func anAccessKeyWithColonsIsNotSplit() async throws {
         let credentials = S3Credentials(accessKey: "account:user:1", secretKey: "a:b")
         for request in try await requests(credentials) {
             let authorization = try #require(request.header("Authorization"))
@@ -102,8 +102,7 @@ import Testing
         }
     }
 
-    /// The environment, and what icons' hosts may be told, have no part in it.
-    @Test func withEndpointsInAFolder() async throws {
+    @Test func anEndpointCanHaveAPath() async throws {
         for path in ["/base", "/base/"] {
             origin.resetLog()
             var bucket = Bucket(at: origin)
@@ -119,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func withMetadata() async throws {
+    @Test func metadataIsSignedAndReturned() async throws {
         origin.on("/bucket/a", .ok("a").header("X-Amz-Meta-Larder-Reference", "dGhlaXJz"))
         try await Bucket(at: origin).withStorage { storage in
             try await storage.put(
@@ -133,7 +132,7 @@ import Testing
             request.header("Authorization")?.contains(";x-amz-meta-larder-reference,") == true)
     }
 
-    @Test func withAMediaType() async throws {
+    @Test func theMediaTypeIsSigned() async throws {
         try await Bucket(at: origin).withStorage { storage in
             try await storage.put(
                 "a", RequestBody([1]), digest: [1].digest, mediaType: "image/svg+xml")

@@ -7,7 +7,7 @@ struct S3LocationTests {
         ("s3://abc/x/", "abc", "x/"), ("s3://abc/a-b.c_d~e/UPPER", "abc", "a-b.c_d~e/UPPER/"),
         ("s3://abc/...", "abc", ".../"),
     ])
-    func isRead(_ text: String, _ bucket: String, _ prefix: String) throws {
+    func s3LocationsAreParsed(_ text: String, _ bucket: String, _ prefix: String) throws {
         let location = try S3Location(text)
         #expect(location.bucket == bucket && location.prefix == prefix)
         #expect(try S3Location("\(location)") == location)
@@ -22,7 +22,7 @@ struct S3LocationTests {
         "s3://" + String(repeating: "a", count: 64),
         "s3://abc/" + String(repeating: "a", count: 600),
     ])
-    func isNone(_ text: String) {
+    func invalidS3LocationsAreRefused(_ text: String) {
         let error = #expect(throws: S3SettingsError.self) { try S3Location(text) }
         #expect(error?.description.hasPrefix("expected") == true)
     }

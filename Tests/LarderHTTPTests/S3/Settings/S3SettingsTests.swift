@@ -4,7 +4,7 @@ import Testing
 
 @testable import LarderHTTP
 
-/// What decides where a bucket is and who asks: options, the environment, profiles.
+/// The credentials, region and endpoint of a bucket, from options, the environment and profiles.
 struct S3SettingsTests {
     private static let credentialsFile = """
         [default]
@@ -79,7 +79,7 @@ struct S3SettingsTests {
 
     // MARK: Credentials
 
-    @Test func credentialsAreThoseOfTheFirstThatHasAny() throws {
+    @Test func credentialsComeFromTheFirstSourceThatHasThem() throws {
         func key(
             profile: String? = nil, _ environment: [String: String] = [:]
         ) throws -> String? {
@@ -92,13 +92,13 @@ struct S3SettingsTests {
         #expect(try key(Self.keys.merging(["AWS_PROFILE": "other"]) { $1 }) == "ENVKEY")
         #expect(try key(profile: "other", Self.keys) == "OTHERKEY")
         #expect(try key(profile: "other", ["AWS_PROFILE": "keys"]) == "OTHERKEY")
-        // Half a key is none.
+        // Half a key is ignored.
         #expect(try key(["AWS_ACCESS_KEY_ID": "ENVKEY"]) == "DEFAULTKEY")
         #expect(try key(profile: "keys") == "CONFIGKEY")
         #expect(try key(profile: "both") == "BOTHKEY")
     }
 
-    @Test func credentialsAreWhole() throws {
+    @Test func credentialsHaveTheirSessionToken() throws {
         #expect(
             try settings(profile: "other").credentials
                 == S3Credentials(
@@ -114,7 +114,7 @@ struct S3SettingsTests {
         #expect(!"\(try settings(environment))".contains("envsecret"))
     }
 
-    @Test func nobodyAsks() throws {
+    @Test func unsignedSettingsHaveNoCredentials() throws {
         #expect(try settings(isUnsigned: true, Self.keys).credentials == nil)
         #expect(
             try settings(isUnsigned: true, credentials: nil, config: nil).credentials == nil)
@@ -124,7 +124,7 @@ struct S3SettingsTests {
         ("process", "credential_process"), ("sso", "sso_session"), ("role", "role_arn"),
         ("empty", "no credentials"), ("nonsuch", "the profile 'nonsuch' does not exist"),
     ])
-    func credentialsThatAreElsewhere(_ profile: String, _ words: String) {
+    func credentialsFromUnsupportedSourcesAreAnError(_ profile: String, _ words: String) {
         let named = #expect(throws: S3SettingsError.self) { try settings(profile: profile) }
         #expect(named?.description.contains(words) == true, "\(String(describing: named))")
         let byVariable = #expect(throws: S3SettingsError.self) {
@@ -133,7 +133,7 @@ struct S3SettingsTests {
         #expect(byVariable?.description.contains(words) == true)
     }
 
-    @Test func noCredentialsAtAll() throws {
+    @Test func missingCredentialsAreAnError() throws {
         let error = #expect(throws: S3SettingsError.self) {
             try settings(credentials: nil, config: nil)
         }
@@ -155,7 +155,7 @@ struct S3SettingsTests {
         ("empty", [:], "has no aws_access_key_id and no aws_secret_access_key;"),
         ("half", [:], "no credentials: the profile 'half' in "),
     ])
-    func whatIsLackingIsTold(
+    func anErrorNamesTheMissingPartOfCredentials(
         _ profile: String?, _ environment: [String: String], _ words: String
     ) {
         let environment = environment.merging(
@@ -168,14 +168,13 @@ struct S3SettingsTests {
         #expect(error?.description.contains("HALFKEY") == false)
     }
 
-    /// They become header fields.
     @Test(arguments: [
         ["AWS_ACCESS_KEY_ID": "A\r\nX: y"], ["AWS_ACCESS_KEY_ID": "A: B"],
         ["AWS_ACCESS_KEY_ID": "A/B"], ["AWS_SECRET_ACCESS_KEY": "é"],
         ["AWS_SESSION_TOKEN": "a b"], ["AWS_SESSION_TOKEN": "a\nb"],
         ["AWS_SESSION_TOKEN": String(repeating: "a", count: 10_000)],
     ])
-    func credentialsThatCannotBeSent(_ environment: [String: String]) {
+    func credentialsThatCannotBeInHeaderFieldsAreRefused(_ environment: [String: String]) {
         let error = #expect(throws: S3SettingsError.self) {
             try settings(Self.keys.merging(environment) { $1 })
         }
@@ -183,8 +182,8 @@ struct S3SettingsTests {
         #expect(error?.description.contains("envsecret") == false)
     }
 
-    /// OpenStack Swift's keys are `account:user`, in the environment and in a profile.
-    @Test func accessKeysMayHaveColons() throws {
+    /// OpenStack Swift has keys of the form `account:user`.
+    @Test func accessKeysCanContainColons() throws {
         let key = ["AWS_ACCESS_KEY_ID": "AUTH_1:me:2", "AWS_SECRET_ACCESS_KEY": "a:b"]
         let credentials = try settings(key).credentials
         #expect(credentials == S3Credentials(accessKey: "AUTH_1:me:2", secretKey: "a:b"))
@@ -195,7 +194,7 @@ struct S3SettingsTests {
 
     // MARK: Region
 
-    @Test func regionIsThatOfTheFirstThatHasOne() throws {
+    @Test func theRegionComesFromTheFirstSourceThatHasOne() throws {
         var environment: [String: String] = [:]
         #expect(try settings(Self.keys, credentials: nil, config: nil).region == "us-east-1")
         #expect(try settings().region == "default-region-1")
@@ -212,14 +211,14 @@ struct S3SettingsTests {
     }
 
     @Test(arguments: ["a b", "a/b", "a:b", "é", "a\nb", String(repeating: "a", count: 65)])
-    func regionsThatAreNone(_ region: String) {
+    func invalidRegionsAreRefused(_ region: String) {
         #expect(throws: S3SettingsError.self) { try settings(region: region) }
         #expect(throws: S3SettingsError.self) { try settings(["AWS_REGION": region]) }
     }
 
     // MARK: Endpoint
 
-    @Test func endpointIsThatOfTheFirstThatHasOne() throws {
+    @Test func theEndpointComesFromTheFirstSourceThatHasOne() throws {
         func endpoint(
             _ given: String? = nil, _ environment: [String: String] = [:]
         ) throws -> String? {
@@ -245,7 +244,7 @@ struct S3SettingsTests {
         "", "first.example", "s3://first.example", "http://", "http://user:pw@first.example",
         "http://first.example/?x", "ftp://first.example",
     ])
-    func endpointsThatAreNone(_ endpoint: String) {
+    func invalidEndpointsAreRefused(_ endpoint: String) {
         let error = #expect(throws: S3SettingsError.self) { try settings(endpoint: endpoint) }
         #expect(error?.description.contains("pw") == false)
     }
@@ -253,17 +252,19 @@ struct S3SettingsTests {
     @Test(arguments: [
         ("s3://abc", "us-east-1", "https://abc.s3.us-east-1.amazonaws.com"),
         ("s3://abc", "cn-north-1", "https://abc.s3.cn-north-1.amazonaws.com.cn"),
-        // A certificate's wildcard stands for no dot.
+        // A wildcard in a certificate does not match a dot.
         ("s3://a.bc", "eu-west-3", "https://s3.eu-west-3.amazonaws.com/a.bc"),
     ])
-    func amazonsOwn(_ location: String, _ region: String, _ url: String) throws {
+    func amazonBucketURLsDependOnTheRegionAndTheName(
+        _ location: String, _ region: String, _ url: String
+    ) throws {
         let settings = S3Settings(location: try S3Location(location), region: region)
         #expect(settings.bucketURL == url)
     }
 
     // MARK: Files
 
-    @Test func filesCanBeElsewhere() throws {
+    @Test func environmentVariablesSelectTheFiles() throws {
         try withTemporaryDirectory { directory in
             try Self.credentialsFile.write(
                 toFile: directory.path("a"), atomically: false, encoding: .utf8)
@@ -280,7 +281,7 @@ struct S3SettingsTests {
     }
 
     @Test(arguments: ["AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"])
-    func filesThatCannotBeRead(_ variable: String) throws {
+    func unreadableFilesAreAnError(_ variable: String) throws {
         try withTemporaryDirectory { directory in
             let folder = #expect(throws: S3SettingsError.self) {
                 try settings(Self.keys.merging([variable: directory.path]) { $1 })
@@ -294,14 +295,14 @@ struct S3SettingsTests {
             #expect(throws: S3SettingsError.self) {
                 try settings(Self.keys.merging([variable: "/dev/zero"]) { $1 })
             }
-            // None at all is fine.
+            // A missing file is allowed.
             let found = try settings(Self.keys.merging([variable: "/nonexistent/x"]) { $1 })
             #expect(found.credentials?.accessKey == "ENVKEY")
         }
     }
 
-    /// Bytes, CRLF, a mark at the beginning and nonsense.
-    @Test func filesOfAllSorts() throws {
+    /// CRLF line endings, spaces in a section name, and invalid lines.
+    @Test func unusualFilesAreParsedOrRefused() throws {
         let text = Self.credentialsFile.replacing("\n", with: "\r\n")
         #expect(try settings(credentials: text).credentials?.secretKey == "defaultsecret")
         #expect(
