@@ -34,7 +34,6 @@ func collect(
     throw EndedWithoutReport()
 }
 
-/// The event sequence ended without a report.
 struct EndedWithoutReport: Error {}
 
 /// Returns a JSON manifest with these icon URLs.

@@ -29,9 +29,9 @@ import Testing
         ("168.63.129.16", "cloud platform"), ("[::ffff:168.63.129.16]", "cloud platform"),
     ]
 
-    @Test(arguments: refused) func literalSpecialAddressesAreRefused(_ host: String, _ kind: String)
-        throws
-    {
+    @Test(arguments: refused) func literalSpecialAddressesAreRefused(
+        _ host: String, _ kind: String
+    ) throws {
         for url in ["http://\(host)/", "https://me:pw@\(host):8080/a?b"] {
             let url = try HTTPURL(url)
             let refusal = AddressPolicy.publicOnly.refusal(of: url)
@@ -66,8 +66,9 @@ import Testing
         ("localhost", "http://a.localhost/", false), ("127.0.0.1", "http://localhost/", false),
         ("127.0.0.1", "http://127.0.0.2/", false),
     ])
-    func anAllowedHostIsExemptInEverySpelling(_ named: String, _ url: String, _ isOpen: Bool) throws
-    {
+    func anAllowedHostIsExemptInEverySpelling(
+        _ named: String, _ url: String, _ isOpen: Bool
+    ) throws {
         let policy = AddressPolicy.publicOnly(and: [try #require(HostPattern(named))])
         let url = try HTTPURL(url)
         #expect((policy.refusal(of: url) == nil) == isOpen)

@@ -5,7 +5,6 @@ import Testing
 
 @testable import LarderHTTP
 
-/// Reuse, limits and sharing of connections.
 @Suite(.timeLimit(.minutes(10))) struct MultiHandleTests {
     let origin: Origin
 

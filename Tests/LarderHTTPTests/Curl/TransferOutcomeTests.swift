@@ -195,9 +195,9 @@ import Testing
         #expect(try await failure(of: reply)?.code == .headersTooLarge)
     }
 
-    @Test(arguments: [10_000, 70_000, 300_000]) func aTooLongTrailerFails(_ bytes: Int)
-        async throws
-    {
+    @Test(arguments: [10_000, 70_000, 300_000]) func aTooLongTrailerFails(
+        _ bytes: Int
+    ) async throws {
         let trailer = "X: " + String(repeating: "x", count: bytes)
         let reply = Reply.raw(
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\(trailer)\r\n\r\n"

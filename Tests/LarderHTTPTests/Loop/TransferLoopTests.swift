@@ -122,7 +122,6 @@ import Testing
 
     // MARK: The queue
 
-    /// A block from another thread interrupts the wait of the loop.
     @Test func aBlockRunsWhileTheLoopWaits() async throws {
         try await withClient {
             $0.stallTimeout = .seconds(3600)

@@ -3,7 +3,6 @@ import LarderTestSupport
 import LarderTestTLS
 import Testing
 
-/// Requests through proxies.
 @Suite(.timeLimit(.minutes(10))) struct ProxyTests {
     let origin: Origin
 
@@ -28,7 +27,6 @@ import Testing
         }
     }
 
-    /// Requests are sent directly and through a proxy.
     @Test func aURLIsRequestedInItsOwnSpelling() async throws {
         let targets = ["/x?", "/x/%7e%c3?a=%7c", "/x//a?b?", "/x;p?q=%27"]
         origin.onAny { _ in .ok("here") }

@@ -4,7 +4,6 @@ import LarderTestSupport
 import Synchronization
 import Testing
 
-/// Request methods and the bodies of requests.
 @Suite(.timeLimit(.minutes(5))) struct RequestMethodTests {
     let origin: Origin
 
@@ -140,7 +139,6 @@ import Testing
             let error = await recorder.error()
             #expect(error?.code == .other)
             #expect(error?.message == "the request's body could not be read")
-            // Later transfers succeed.
             let next = try await send(client, request(.put(RequestBody([1]))))
             #expect(next.text == "PUT 1")
         }

@@ -2,7 +2,7 @@ import LarderTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct TransferRequestTests {
-    /// Sent as they are, these would be several header fields, or none.
+    /// If sent, these would be several header fields, or none.
     @Test(arguments: [
         ("X-A", "1\r\nX-B: 2"), ("X-A", "1\nX-B: 2"), ("X-A", "a\u{0}b"), ("X A", "1"),
         ("X-A:", "1"), ("", "1"), ("X-Ä", "1"), ("X-A\r\n", "1"),

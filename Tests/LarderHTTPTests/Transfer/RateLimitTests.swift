@@ -58,9 +58,9 @@ import Testing
 
     static let body = (0..<30_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
 
-    @Test(arguments: [false, true]) func theRateLimitAppliesToAllTransfersTogether(overHTTP2: Bool)
-        async throws
-    {
+    @Test(arguments: [false, true]) func theRateLimitAppliesToAllTransfersTogether(
+        overHTTP2: Bool
+    ) async throws {
         let origin = try Origin(replies: ["/x": .ok(Self.body)])
         let front = try TLSFront(originPort: origin.port)
         defer { front.stop() }

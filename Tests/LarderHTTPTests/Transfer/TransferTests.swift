@@ -3,7 +3,6 @@ import LarderTestTLS
 import Synchronization
 import Testing
 
-/// Size limits, unwanted bodies and pauses of a transfer.
 @Suite(.timeLimit(.minutes(10))) struct TransferTests {
     let origin: Origin
     static let body = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
@@ -131,7 +130,6 @@ import Testing
             let paused = Recorder(verdict: { _, pieces in pieces == 1 ? .pause : .proceed })
             let id = try client.start(origin.url("/body"), recorder: paused).id
             await paused.reached(.bytes)
-            // Other transfers continue.
             #expect(try await client.fetch(origin.url("/small")).text == "small")
             #expect(paused.body.isEmpty)
             #expect(paused.ends.isEmpty)

@@ -112,7 +112,6 @@ import Testing
             }
             #expect(origin.count() == 100)
             await loader.cache.flush()
-            // A later prefetch finds the icons in the cache.
             let (report, _) = try await prefetch(
                 manifest(urls.map(\.absoluteString)), into: directory.path("cache"))
             #expect(report.count(.cached) == 100 && origin.count() == 100)

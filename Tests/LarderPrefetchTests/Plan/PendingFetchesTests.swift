@@ -2,7 +2,6 @@ import Testing
 
 @testable import LarderPrefetch
 
-/// The bit sets of fetches that a run has not finished.
 @Suite struct PendingFetchesTests {
     @Test func pendingFetchesAreReturnedInNumberOrder() {
         var pending = PendingFetches(upTo: 200, areInOrder: true)

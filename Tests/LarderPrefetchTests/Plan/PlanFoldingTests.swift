@@ -3,7 +3,6 @@ import Testing
 
 @testable import LarderPrefetch
 
-/// Entries that name the same resource share one fetch.
 @Suite struct PlanFoldingTests {
     private func plan(_ lines: [String]) throws -> (PlanSummary, [PlannedEntry]) {
         var entries: [PlannedEntry] = []
@@ -32,7 +31,6 @@ import Testing
         #expect(entries.count { $0.isDuplicate } == 1_299)
     }
 
-    /// A later entry can raise the priority of the shared fetch.
     @Test func aSharedFetchHasTheHighestPriorityOfItsEntries() throws {
         let (_, entries) = try plan([
             #"{"name":"1","icon":"http://a.example/1"}"#,

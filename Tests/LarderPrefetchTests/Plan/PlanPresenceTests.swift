@@ -5,7 +5,6 @@ import Testing
 
 @testable import LarderPrefetch
 
-/// Planning against the files of a cache.
 @Suite struct PlanPresenceTests {
     /// The planner checks one page for files while it reads the next. It must not confuse the
     /// pages.

@@ -3,7 +3,6 @@ import LarderPrefetch
 import LarderTestSupport
 import Testing
 
-/// Revalidation of stored responses.
 @Suite(.timeLimit(.minutes(30))) struct ConditionalRequestTests {
     private static let icon = IconPainter.png(seed: 1)
     private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"

@@ -81,8 +81,9 @@ import Testing
         (Reply.ok("text"), "not-an-image", nil), (.status(500), "http-500", 500),
         (.ok(icon).reset(after: 0), "connection-lost", nil),
     ])
-    func theReasonOfAFailureIsRecorded(_ reply: Reply, _ code: String, _ status: Int?) async throws
-    {
+    func theReasonOfAFailureIsRecorded(
+        _ reply: Reply, _ code: String, _ status: Int?
+    ) async throws {
         let origin = try Origin()
         origin.on("/a", reply)
         try await withTemporaryDirectory { directory in
@@ -141,9 +142,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [403, 500, 503, 400]) func otherFailedIconsAreRequestedAgain(_ status: Int)
-        throws
-    {
+    @Test(arguments: [403, 500, 503, 400]) func otherFailedIconsAreRequestedAgain(
+        _ status: Int
+    ) throws {
         try withTemporaryDirectory { directory in
             try fail("http://h/a", status, ago: 60, in: directory.path)
             let summary = try plan(manifest(["http://h/a"]), directory.path).summary

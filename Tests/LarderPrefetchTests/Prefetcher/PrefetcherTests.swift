@@ -140,9 +140,9 @@ import Testing
             (301, nil, 0),
             (308, "no-cache", 2),
         ] as [(Int, String?, Int)])
-    func anEntryIsFreshOnlyAsLongAsItsRedirect(_ status: Int, _ directive: String?, _ asked: Int)
-        async throws
-    {
+    func anEntryIsFreshOnlyAsLongAsItsRedirect(
+        _ status: Int, _ directive: String?, _ asked: Int
+    ) async throws {
         let origin = try Origin()
         let redirect = Reply.redirect(to: "/b", status: status)
         origin.on("/a", directive.map { redirect.header("Cache-Control", $0) } ?? redirect)

@@ -3,7 +3,6 @@ import LarderPrefetch
 import LarderTestSupport
 import Testing
 
-/// Responses with `no-store`.
 @Suite(.timeLimit(.minutes(30))) struct UnstoredTests {
     private static let icon = IconPainter.png(seed: 1)
 

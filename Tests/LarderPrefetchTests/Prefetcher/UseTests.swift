@@ -75,8 +75,8 @@ import Testing
         }
     }
 
-    /// Expects uses in the order of the index, whatever the order of the manifest and the keys. The
-    /// steps are limited, so that other writers do not wait long.
+    /// Expects uses in the order of the index, not of the manifest or the keys. The steps are limited,
+    /// so that other writers do not wait long.
     private func expectUses(of urls: [String], in path: String) throws {
         let plan = try Plan(
             of: [.bytes(Array(manifest(urls).utf8), name: "apps.json")],

@@ -89,7 +89,6 @@ import Testing
         }
     }
 
-    /// Each wait is short, but the host never serves.
     @Test func aHostThatKeepsAskingForShortWaitsIsGivenUp() async throws {
         let origin = try Origin()
         origin.onAny { _ in .status(429).header("Retry-After", "1") }

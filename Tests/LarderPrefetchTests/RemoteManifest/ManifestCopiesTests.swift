@@ -26,7 +26,7 @@ import Testing
         return icons
     }
 
-    /// The values of a header field in the requests for the manifest.
+    /// Returns the value of a header field in each request for the manifest.
     private func conditions(_ origin: Origin, _ name: String) -> [String?] {
         origin.requests.filter { $0.path == "/apps.json" }.map { $0.header(name) }
     }

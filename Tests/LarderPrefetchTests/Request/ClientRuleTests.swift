@@ -39,9 +39,9 @@ import Testing
     // MARK: Repeated requests
 
     /// libcurl must not repeat a request on a reused connection by itself.
-    @Test(arguments: [1, 2]) func aRequestWithALostConnectionCountsAsAnAttempt(attempts: Int)
-        async throws
-    {
+    @Test(arguments: [1, 2]) func aRequestWithALostConnectionCountsAsAnAttempt(
+        attempts: Int
+    ) async throws {
         origin.onAny { request in
             request.path == "/b" && request.attempt == 1
                 ? Reply.raw("") : .ok(Self.icon)
@@ -57,9 +57,9 @@ import Testing
 
     /// The server's clock is wrong. Its dates ask for a wait of two seconds, or of 100,000.
     @Test(arguments: [(-3600.0, 2.0, true), (3600, 2, true), (0, 100_000, false)])
-    func aRetryAfterDateIsRelativeToTheServersClock(clock: Double, delay: Double, isFetched: Bool)
-        async throws
-    {
+    func aRetryAfterDateIsRelativeToTheServersClock(
+        clock: Double, delay: Double, isFetched: Bool
+    ) async throws {
         let sent = Date(timeIntervalSinceNow: clock)
         let until = HTTPDate.string(from: sent.addingTimeInterval(delay))
         origin.onAny { request in

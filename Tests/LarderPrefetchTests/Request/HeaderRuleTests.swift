@@ -20,9 +20,9 @@ import Testing
             ("[::1]:80: Name: value", "[::1]:80", "Name", "value"),
             ("127.0.0.1: Name: value", "127.0.0.1", "Name", "value"),
         ] as [(String, String?, String, String)])
-    func aHeaderRuleIsParsed(_ text: String, _ host: String?, _ name: String, _ value: String)
-        throws
-    {
+    func aHeaderRuleIsParsed(
+        _ text: String, _ host: String?, _ name: String, _ value: String
+    ) throws {
         let rule = try HeaderRule(text)
         #expect(rule.host == host.flatMap(HostPattern.init))
         #expect(rule.name == name)

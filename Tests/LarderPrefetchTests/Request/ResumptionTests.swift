@@ -5,7 +5,6 @@ import LarderPrefetch
 import LarderTestSupport
 import Testing
 
-/// Interrupted bodies, and the requests that resume them.
 @Suite struct ResumptionTests {
     /// 196 kB, three times the memory limit of a body.
     private func icon(_ seed: Int) -> [UInt8] { IconPainter.largeBMP(seed: seed, bytes: 196_000) }

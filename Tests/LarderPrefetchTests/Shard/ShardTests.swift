@@ -17,7 +17,6 @@ import Testing
         try (0..<count).map { try #require(Shard($0, of: count, splits: splits)) }
     }
 
-    /// Returns the workers that own a resource.
     private func owners(
         of key: String, at host: String?, among count: Int, _ splits: [HostSplit] = []
     ) throws -> [Int] {
@@ -179,7 +178,6 @@ import Testing
         #expect(shard.share(ofHost: "example.com") == nil)
     }
 
-    /// A redirect can lead a worker to a host of which it owns no piece.
     @Test func aWorkerWithoutAPieceHasAShareForRedirects() throws {
         // The pieces have the parts 208 and 209.
         let shard = try shards(4, [try split(Self.cdn, 2)])[2]

@@ -23,7 +23,7 @@ struct Bucket: Sendable {
         credentials = S3Credentials(accessKey: server.accessKey, secretKey: server.secretKey)
     }
 
-    /// A bucket at an origin that plays the server.
+    /// Creates a bucket at an origin that plays the server.
     init(at origin: Origin) {
         endpoint = origin.baseURL
         name = "bucket"
@@ -63,7 +63,6 @@ struct Bucket: Sendable {
 }
 
 extension S3Bucket {
-    /// Stores bytes with their digest.
     func put(_ key: String, _ bytes: [UInt8]) async throws {
         try await put(key, RequestBody(bytes), digest: bytes.digest, mediaType: nil)
     }

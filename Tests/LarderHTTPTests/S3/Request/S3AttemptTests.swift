@@ -83,7 +83,6 @@ struct S3AttemptTests {
         #expect(proxy.count(operation.method) == 4)
     }
 
-    /// A retry cannot correct these errors.
     @Test(arguments: Operation.allCases, [403, 400, 301])
     func permanentErrorsAreNotRetried(_ operation: Operation, _ status: Int) async throws {
         let (bucket, proxy) = try await bucket()

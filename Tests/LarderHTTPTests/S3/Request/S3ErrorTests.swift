@@ -2,7 +2,6 @@ import LarderHTTP
 import LarderTestSupport
 import Testing
 
-/// Error responses, and the codes of the errors.
 @Suite(.timeLimit(.minutes(5))) struct S3ErrorTests {
     private func error(_ reply: Reply) async throws -> RemoteError? {
         let origin = try Origin()
@@ -35,9 +34,9 @@ import Testing
         (405, "MethodNotAllowed", .refused),
         (501, "NotImplemented", .refused), (412, "PreconditionFailed", .refused),
     ])
-    func everyErrorResponseHasACode(_ status: Int, _ name: String, _ code: RemoteError.Code)
-        async throws
-    {
+    func everyErrorResponseHasACode(
+        _ status: Int, _ name: String, _ code: RemoteError.Code
+    ) async throws {
         let error = try await error(.s3Error(status, name))
         #expect(error?.code == code)
         #expect(error?.subject == "s3://bucket/a")

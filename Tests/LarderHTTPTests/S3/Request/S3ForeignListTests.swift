@@ -63,7 +63,7 @@ private let nestedParameterEntities: String = {
         #expect(code == .malformed)
     }
 
-    /// rclone sends such a listing after a name was written and removed immediately.
+    /// rclone sends such a listing if a name was written and immediately removed.
     @Test func aRepeatedNameInAListingCountsOnce() async throws {
         let page = try await list(Listing(keys: ["p/a", "p/a", "p/b"]))
         #expect(page.objects.map(\.key) == ["a", "b"])

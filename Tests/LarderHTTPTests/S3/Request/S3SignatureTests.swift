@@ -78,8 +78,8 @@ import Testing
         }
     }
 
-    /// Buckets with object lock refuse uploads without a checksum. The values are from `printf … |
-    /// openssl dgst -sha256 -binary | base64`.
+    /// Buckets with object lock refuse uploads without a checksum. The values are from
+    /// `printf … | openssl dgst -sha256 -binary | base64`.
     @Test(arguments: [
         ("", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="),
         ("icon", "wtS0RqRM5U+rjgEVDiTdJPPYUMfBTc/jH2MhNB3YaHQ="),
