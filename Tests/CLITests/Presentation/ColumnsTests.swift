@@ -2,13 +2,13 @@ import Testing
 
 @testable import larder
 
-/// Where a line would go on in the next row is a matter of columns, and not of characters.
+/// The width of text in terminal columns.
 @Suite struct ColumnsTests {
     @Test(arguments: [
         ("", 0), ("icon.png", 8), ("漢字", 4), ("ｱｲｺﾝ", 4), ("アイコン", 8), ("e\u{301}", 1),
         ("한국", 4), ("☃", 1), ("🍏", 2), ("שלום", 4),
     ])
-    func wideCharactersTakeTwoAndMarksNone(_ text: String, _ columns: Int) {
+    func wideCharactersTakeTwoColumnsAndCombiningMarksNone(_ text: String, _ columns: Int) {
         #expect(text.columns == columns)
     }
 
@@ -16,7 +16,7 @@ import Testing
         ("漢字漢字", 8, "漢字漢字"), ("漢字漢字", 7, "漢字漢…"), ("漢字漢字", 6, "漢字…"),
         ("abc", 2, "a…"), ("abc", 1, "…"), ("abc", 0, ""), ("", 0, ""),
     ])
-    func aTextIsCutByColumns(_ text: String, _ limit: Int, _ cut: String) {
+    func textIsTruncatedByColumns(_ text: String, _ limit: Int, _ cut: String) {
         #expect(text.cut(to: limit) == cut)
         #expect(text.cut(to: limit).columns <= limit)
     }

@@ -2,9 +2,9 @@ import Testing
 
 @testable import larder
 
-/// A person at a terminal reads a few failures, and counts of the rest.
+/// The failures shown on a terminal: a few of each reason, and counts of the rest.
 @Suite struct FailureGroupsTests {
-    /// Adds failures and returns how many of them are to be shown.
+    /// Adds failures and returns the number to show.
     private func shown(
         _ groups: inout FailureGroups, _ code: String, _ urls: [String?]
     ) -> Int {
@@ -17,7 +17,7 @@ import Testing
         (0..<count).map { "https://\(host)/\($0).png" }
     }
 
-    @Test func ofEachReasonAHandfulIsShown() {
+    @Test func fiveFailuresOfEachReasonAreShown() {
         var groups = FailureGroups()
         #expect(shown(&groups, "http-404", urls("a.example", 3) + urls("b.example", 4)) == 5)
         #expect(shown(&groups, "timed-out", urls("a.example", 2)) == 2)
@@ -31,14 +31,13 @@ import Testing
             ])
     }
 
-    @Test func credentialsAreNoPartOfAHost() {
+    @Test func credentialsAreRemovedFromTheHost() {
         var groups = FailureGroups()
         #expect(shown(&groups, "http-404", urls("u:p@a.example", 6)) == 5)
         #expect(groups.lines == ["http-404: 1 more at a.example"])
     }
 
-    /// A few hosts are named, and the others counted.
-    @Test func manyHostsTakeFewLines() {
+    @Test func theEightHostsWithTheMostFailuresAreNamed() {
         var groups = FailureGroups()
         #expect(shown(&groups, "http-500", urls("first.example", 5)) == 5)
         for host in 0..<20 {
@@ -49,7 +48,7 @@ import Testing
         #expect(groups.lines.last == "http-500: 78 more at 12 other hosts")
     }
 
-    @Test func hostsBeyondNumberAreCountedTogether() {
+    @Test func hostsBeyondTheLimitAreCountedTogether() {
         var groups = FailureGroups()
         #expect(shown(&groups, "timed-out", (0..<10_000).map { "https://h\($0)/" }) == 5)
         #expect(groups.lines.count == 9)

@@ -5,7 +5,7 @@ import Testing
 @testable import larder
 
 @Suite struct ProgressTextTests {
-    @Test func progressTellsCountBytesRateFailuresAndTimeLeft() {
+    @Test func progressShowsCountBytesRateFailuresAndTimeLeft() {
         var progress = Progress()
         progress.total = 100
         #expect(progress.secondsLeft == nil)
@@ -16,7 +16,7 @@ import Testing
         #expect(progress.text.whole == "25/100  10.0 MB  2.0 MB/s  2 failed  15 s left")
     }
 
-    @Test func progressTellsWhatIsNotStoredYetAndWhatWaits() {
+    @Test func progressShowsStoredInFlightAndWaitingCounts() {
         var progress = Progress()
         (progress.total, progress.arrived, progress.done) = (30, 3, 1)
         (progress.underWay, progress.waiting, progress.secondsToAttempt) = (4, 23, 2.1)
@@ -27,7 +27,6 @@ import Testing
                 + "  0 failed  9.0 s left")
     }
 
-    /// What matters least goes first.
     @Test(arguments: [
         (
             200,
@@ -39,7 +38,7 @@ import Testing
         (39, "3/30  27 waiting to retry  next in 3 s"), (24, "3/30  27 to retry"),
         (4, "3/30"), (3, "3/…"), (0, ""),
     ])
-    func aNarrowLineHasWhatMattersMost(_ columns: Int, _ line: String) {
+    func aNarrowProgressLineKeepsTheMostImportantParts(_ columns: Int, _ line: String) {
         var progress = Progress()
         (progress.total, progress.arrived, progress.done, progress.failed) = (30, 3, 1, 2)
         (progress.underWay, progress.waiting, progress.secondsToAttempt) = (4, 27, 3)
@@ -47,7 +46,7 @@ import Testing
         #expect(progress.text.fitted(to: columns) == line)
     }
 
-    @Test func verificationsProgressSaysWhatIsKnown() {
+    @Test func verifyProgressShowsTimeLeftIfTheTotalIsKnown() {
         var progress = ObjectProgress()
         progress.objects = 25
         progress.bytes = 4_000_000
@@ -59,7 +58,7 @@ import Testing
             progress.text.whole == "25/100 objects  4.0 MB  2.0 MB/s  2 found  6.0 s left")
     }
 
-    @Test func workOnObjectsTellsCountBytesRateAndTimeLeft() {
+    @Test func objectProgressShowsCountBytesRateAndTimeLeft() {
         var progress = ObjectProgress()
         (progress.objects, progress.bytes, progress.seconds) = (25, 4_000_000, 5)
         #expect(progress.text("evicted").whole == "25 objects evicted  4.0 MB  5/s")
@@ -70,7 +69,7 @@ import Testing
         #expect(progress.text("evicted").fitted(to: 20) == "25/100 objects")
     }
 
-    @Test func readingManifestsTellsWhichAndHowMuch() {
+    @Test func planProgressShowsManifestIconsRateAndTimeLeft() {
         var progress = PlanProgress()
         progress.manifest = "漢字\u{1B}[2J.json"
         (progress.icons, progress.share) = (20_000, 0.25)

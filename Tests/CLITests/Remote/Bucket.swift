@@ -1,13 +1,13 @@
 import Foundation
 import LarderTestSupport
 
-/// A bucket as another client sees it, and writes to it behind the program's back: curl. Keys are
-/// those below the prefix `shared/`.
+/// A bucket, read and changed with curl instead of larder. Keys are relative to the prefix
+/// `shared/`.
 struct Bucket: Sendable {
     let server: any S3Server
     let name: String
 
-    /// What `--remote` takes.
+    /// The value of `--remote`.
     var location: String { "s3://\(name)/shared" }
 
     func put(_ key: String, _ bytes: some Sequence<UInt8>) async throws {
@@ -16,7 +16,7 @@ struct Bucket: Sendable {
         guard finished.status == 0 else { throw BrokenPromise("PUT \(key): \(finished)") }
     }
 
-    /// Nil if it is not there.
+    /// Returns nil if the object does not exist.
     func get(_ key: String) async throws -> [UInt8]? {
         let finished = try await curl([url(key)])
         return finished.status == 0 ? Array(finished.standardOutputBytes) : nil
@@ -27,16 +27,16 @@ struct Bucket: Sendable {
         guard finished.status == 0 else { throw BrokenPromise("DELETE \(key): \(finished)") }
     }
 
-    /// All that begin with `prefix`, in order.
+    /// Returns the keys that begin with `prefix`, in order.
     func keys(_ prefix: String) async throws -> [String] {
         var keys: [String] = []
         while true {
-            func spelled(_ key: String) -> String {
+            func encoded(_ key: String) -> String {
                 "shared/\(key)".replacingOccurrences(of: "/", with: "%2F")
             }
-            let after = keys.last.map { "&start-after=\(spelled($0))" } ?? ""
+            let after = keys.last.map { "&start-after=\(encoded($0))" } ?? ""
             let page = try await curl([
-                "\(server.endpoint)/\(name)?list-type=2&prefix=\(spelled(prefix))\(after)"
+                "\(server.endpoint)/\(name)?list-type=2&prefix=\(encoded(prefix))\(after)"
             ])
             guard page.status == 0 else { throw BrokenPromise("list \(prefix): \(page)") }
             let parts = page.standardOutput.components(separatedBy: "<Key>").dropFirst()
@@ -45,7 +45,7 @@ struct Bucket: Sendable {
         }
     }
 
-    /// The SHA-256 of the URLs that it has references of.
+    /// Returns the SHA-256 digests of the URLs that have references.
     func names() async throws -> Set<String> {
         Set(try await keys("refs/").map { String($0.split(separator: "/")[2]) })
     }
@@ -68,14 +68,14 @@ struct Bucket: Sendable {
     }
 }
 
-/// What things are called in a remote.
+/// The keys of objects and references in a remote.
 enum RemoteName {
     static func object(_ bytes: [UInt8]) -> String {
         let digest = ReferenceSHA256.hex(bytes)
         return "objects/sha256/\(digest.prefix(2))/\(digest)"
     }
 
-    /// The references of a URL.
+    /// The prefix of a URL's references.
     static func references(_ url: String) -> String {
         let host = URL(string: url)?.host ?? ""
         let part = ReferenceSHA256.hex(Array(host.utf8)).suffix(2)

@@ -1,7 +1,7 @@
 import LarderTestSupport
 import Synchronization
 
-/// Something that is to happen so many times.
+/// A gate that opens after a number of events.
 final class Countdown: Sendable {
     private let left: Mutex<Int>
     private let gate: Gate
@@ -11,7 +11,7 @@ final class Countdown: Sendable {
         gate = try Gate()
     }
 
-    /// Happens once.
+    /// Records one event.
     func count() {
         let isLast = left.withLock { left in
             left -= 1
@@ -20,7 +20,7 @@ final class Countdown: Sendable {
         if isLast { gate.open() }
     }
 
-    /// Returns once it has happened that often.
+    /// Returns after the last event.
     func wait() async throws {
         let gate = gate
         try await onThreadOfItsOwn { gate.wait() }

@@ -2,8 +2,7 @@ import Foundation
 import LarderHTTP
 import Synchronization
 
-/// A store in memory that counts what is asked of it: how many requests a run makes depends on no
-/// server.
+/// An in-memory object store that counts requests, so that the counts do not depend on a server.
 final class CountedStorage: ObjectStore {
     struct Requests: Equatable {
         var put = 0
@@ -15,7 +14,7 @@ final class CountedStorage: ObjectStore {
 
     private let state = Mutex(State())
 
-    /// Called before a request is carried out, with its method and the object's name.
+    /// Runs before a request, with its method and the object's name.
     typealias Hook = @Sendable (_ method: String, _ key: String) async throws -> Void
 
     private struct State {
@@ -24,7 +23,7 @@ final class CountedStorage: ObjectStore {
         var objects: [String: (bytes: [UInt8], modified: Date, metadata: String?)] = [:]
     }
 
-    /// What was asked since the last call.
+    /// Returns the requests since the last call and resets the counts.
     func takeRequests() -> Requests {
         state.withLock { state in
             defer { state.requests = Requests() }
@@ -35,18 +34,17 @@ final class CountedStorage: ObjectStore {
     func before(_ hook: Hook?) { state.withLock { $0.hook = hook } }
 
     private func begin(_ method: String, _ key: String) async throws {
-        // A hook that asks something itself is not called for that.
+        // Requests that the hook makes itself do not call it again.
         guard !Self.isInHook, let hook = state.withLock({ $0.hook }) else { return }
         try await Self.$isInHook.withValue(true) { try await hook(method, key) }
     }
 
     @TaskLocal private static var isInHook = false
 
-    /// The names of the objects.
     var keys: [String] { state.withLock { $0.objects.keys.sorted() } }
 
-    /// Whether every reference leads to an object.
-    var isWhole: Bool {
+    /// Whether every reference has its object.
+    var isConsistent: Bool {
         let keys = Set(keys)
         return keys.filter { $0.hasPrefix("refs/") }.allSatisfy { key in
             let digest = key.suffix(64)
@@ -54,7 +52,7 @@ final class CountedStorage: ObjectStore {
         }
     }
 
-    /// Everything was written so many seconds earlier.
+    /// Makes all objects this many seconds older.
     func age(by seconds: TimeInterval) {
         state.withLock { state in
             for key in state.objects.keys {
@@ -63,14 +61,13 @@ final class CountedStorage: ObjectStore {
         }
     }
 
-    /// Forgets the metadata of all objects, as an old remote has none.
+    /// Removes the metadata of all objects. Older versions of larder wrote none.
     func forgetMetadata() {
         state.withLock { state in
             for key in state.objects.keys { state.objects[key]?.metadata = nil }
         }
     }
 
-    /// The metadata of the objects.
     var metadata: [String] { state.withLock { $0.objects.values.compactMap(\.metadata) } }
 
     func subject(_ key: String?) -> String { "s3://counted/\(key ?? "")" }

@@ -3,7 +3,7 @@ import LarderTestSupport
 import Synchronization
 import Testing
 
-/// Workers that fill a remote together, one of which is killed.
+/// Workers that fill a remote together. One of them is killed.
 @Suite(.timeLimit(.minutes(30))) struct FleetTests {
     private static let count = 1200
     private static let perHost = 4
@@ -36,17 +36,16 @@ import Testing
 
     private func path(_ url: String) -> String { "/\(url.split(separator: "/").last ?? "")" }
 
-    /// A worker is killed in the middle, and its shard run again: with the cache that the dead one
-    /// has left, or without.
+    /// A worker is killed, and its shard runs again with or without the worker's cache.
     ///
-    /// What it had shared is not fetched again, nor, with its cache, what it had stored there. The
-    /// rest was in flight: of the fetches under way (`--max-concurrent`), those to be staged
-    /// (`FetchQueue.backlog`), the store's batches (twice `Store.batchLimit` before fetches have to
-    /// wait) and those on their way to the remote (`PushStage.capacity`, the page of results that
-    /// comes last, `--remote-concurrent`). That is a fixed number for a shard of any size, if larger
-    /// than this shard; which URLs it is, the remote's listing tells.
+    /// Icons in the remote or in that cache are not fetched again. Other icons were in flight: in
+    /// transfers (`--max-concurrent`), responses waiting to be staged (`FetchQueue.backlogLimit`),
+    /// the store's batches (up to twice `Store.batchLimit`), and uploads (`PushStage.capacity`, the
+    /// last page of results, `--remote-concurrent`). Their number has a limit that does not depend
+    /// on the size of the shard. The limit is larger than this shard, so the test computes the icons
+    /// in flight from the listings of the remote and the cache.
     @Test(.needsRclone, arguments: share(of: [true, false]))
-    func aKilledWorkersShardIsRunAgain(_ keepsCache: Bool) async throws {
+    func rerunningAShardFetchesOnlyIconsInFlightAgain(_ keepsCache: Bool) async throws {
         try await withRemote { remote in
             var remote = remote
             remote.endpoint = remote.bucket.server.endpoint
@@ -64,11 +63,11 @@ import Testing
             #expect(Set(asked).count == asked.count)
 
             let shared = try await remote.bucket.names()
-            var there = Set(
+            var stored = Set(
                 RemoteFixture.urls(0..<Self.count).filter { shared.contains(RemoteName.name($0)) })
             if keepsCache {
                 let list = try await remote.local("list", "--json", on: "1")
-                there.formUnion(
+                stored.formUnion(
                     try JSONValue.lines(list.standardOutputBytes).compactMap { $0["url"]?.string })
             } else {
                 try remote.forgetCache("1")
@@ -78,7 +77,7 @@ import Testing
             #expect(again.status == 0, "\(again.finished)")
             let refetched = Set(remote.origin.requests.dropFirst(asked.count).map(\.path))
                 .intersection(asked)
-            let inFlight = Set(asked).subtracting(there.map(path))
+            let inFlight = Set(asked).subtracting(stored.map(path))
             #expect(refetched.isSubset(of: inFlight))
             print(
                 "killed after \(asked.count) requests, in flight \(inFlight.count), "
@@ -90,7 +89,7 @@ import Testing
                 #expect(most <= Self.perHost, "h\(host)")
             }
 
-            // Grown from three to five, the fleet fetches nothing again.
+            // A fleet of five workers instead of three fetches nothing.
             remote.origin.resetLog()
             let five = try await run(remote, manifest, of: 5, in: "five-")
             #expect(five.allSatisfy { $0.status == 0 }, "\(five.map(\.finished))")
@@ -99,10 +98,10 @@ import Testing
         }
     }
 
-    /// The same where all but so many requests were answered, and what these brought was shared:
-    /// exactly they are asked for again.
+    /// The worker is killed after 150 icons are in the remote and while 16 responses are held.
+    /// The second run fetches exactly the 50 missing icons.
     @Test(.needsRclone, arguments: share(of: [true, false]))
-    func onlyWhatIsInFlightIsFetchedTwice(_ keepsCache: Bool) async throws {
+    func sharedIconsAreNotFetchedAgainAfterAKill(_ keepsCache: Bool) async throws {
         try await withRemote { remote in
             let manifest = try remote.larder.manifest(
                 (0..<200).map { number -> ManifestEntry in
@@ -113,7 +112,7 @@ import Testing
                 let reply = RemoteFixture.reply(request)
                 return RemoteFixture.number(request) < 150 ? reply : reply.heldBy(gate)
             }
-            // A reference is followed by the question whether its object is still there.
+            // After it writes a reference, the worker checks with HEAD that the object still exists.
             let shared = try Countdown(150)
             remote.proxy.misbehave { request, _ in
                 if request.method == "HEAD" { shared.count() }

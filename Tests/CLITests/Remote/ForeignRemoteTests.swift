@@ -5,10 +5,9 @@ import LarderTestSupport
 import Synchronization
 import Testing
 
-/// What others say in a remote, and what they read there.
+/// A remote with contents that larder did not write, and the data that others can read in it.
 @Suite(.timeLimit(.minutes(5))) struct ForeignRemoteTests {
-    /// Sizes whose sum is no number.
-    @Test func sizesThatNothingHas() async throws {
+    @Test func sumsOfHugeSizesDoNotOverflow() async throws {
         let storage = SyntheticRemote(resources: 1024, parts: 2, age: 100_000, size: .max)
         let evicted = try await RemoteEvictor(Remote(in: storage)).evict(.init(maximumAge: 50_000))
         #expect(evicted.bytes == .max && evicted.evictedBytes == .max)
@@ -17,7 +16,7 @@ import Testing
         #expect(verified.bytes == .max && verified.objects == 8)
     }
 
-    /// A server that has one more name of its own each time it is asked.
+    /// A server whose listing has a next page forever, each with one foreign name.
     private struct Endless: ObjectStore {
         func subject(_ key: String?) -> String { "s3://endless/\(key ?? "")" }
         func get(
@@ -37,26 +36,26 @@ import Testing
         }
     }
 
-    @Test func aListingWithoutEnd() async throws {
+    @Test func anEndlessListingOfForeignNamesIsMalformed() async throws {
         let remote = try Remote(in: Endless())
-        func isNamed(_ error: any Error) -> Bool {
+        func isExpected(_ error: any Error) -> Bool {
             (error as? RemoteError).map {
                 $0.code == .malformed && $0.subject.hasPrefix("s3://endless/objects/sha256/")
             } ?? false
         }
-        await #expect(performing: { try await RemoteVerifier(remote).verify() }, throws: isNamed)
+        await #expect(performing: { try await RemoteVerifier(remote).verify() }, throws: isExpected)
         await #expect(
             performing: { try await RemoteEvictor(remote).evict(.init(maximumAge: 0)) },
-            throws: isNamed)
+            throws: isExpected)
     }
 
-    /// A server that has one more of larder's names each time it is asked.
+    /// A server whose listing has a next page forever, each with one name in larder's layout.
     private final class EndlessNames: ObjectStore {
         private let folder: String
         private let pages = Atomic(0)
         var listed: Int { pages.load(ordering: .relaxed) }
 
-        /// - Parameter folder: where the names are.
+        /// - Parameter folder: The folder that contains the names.
         init(_ folder: String) { self.folder = folder }
 
         func subject(_ key: String?) -> String { "s3://endless/\(key ?? "")" }
@@ -88,8 +87,8 @@ import Testing
     }
 
     @Test(arguments: ["objects/sha256/", "refs/"])
-    func aListingOfLardersNamesWithoutEnd(folder: String) async throws {
-        func isNamed(_ error: any Error) -> Bool {
+    func anEndlessListingOfLarderNamesIsTooLarge(folder: String) async throws {
+        func isExpected(_ error: any Error) -> Bool {
             (error as? RemoteError).map {
                 $0.code == .tooLarge && $0.message.contains("names more than 20000 objects")
             } ?? false
@@ -103,17 +102,17 @@ import Testing
                 return remote
             }
             await #expect(
-                performing: { try await RemoteVerifier(remotes[0]).verify() }, throws: isNamed)
+                performing: { try await RemoteVerifier(remotes[0]).verify() }, throws: isExpected)
             await #expect(
                 performing: { try await RemoteEvictor(remotes[1]).evict(.init(maximumAge: 1e6)) },
-                throws: isNamed)
-            // A page counts for more than it names.
+                throws: isExpected)
+            // A short page counts as 250 names.
             for storage in storages { #expect(storage.listed <= 20_000 / 250 + width) }
         }
     }
 
-    /// Each pass over all names counts anew.
-    @Test func asManyNamesAsPermitted() async throws {
+    /// Each pass over all names is counted separately.
+    @Test func aListingMayReachTheLimitOfNames() async throws {
         let storage = SyntheticRemote(resources: 2560, age: 100_000)
         var remote = try Remote(in: storage)
         remote.maximumListed = 2560
@@ -125,8 +124,8 @@ import Testing
         await #expect(throws: RemoteError.self) { try await RemoteVerifier(remote).verify() }
     }
 
-    /// Names of others are no reason to end where there are larder's among them.
-    @Test func manyForeignNames() async throws {
+    /// The listing continues after pages of foreign names.
+    @Test func manyForeignNamesDoNotEndAVerification() async throws {
         let storage = CountedStorage()
         let digest = String(repeating: "ab", count: 32)
         let names = (0..<2500).map { "objects/sha256/ab/a\($0)" } + ["objects/sha256/ab/\(digest)"]
@@ -137,8 +136,8 @@ import Testing
         #expect(report.objects == 1 && report.foreign == 2500)
     }
 
-    /// An object that is longer than the store said is one that is wrong, not the end.
-    @Test func anObjectWithoutEnd() async throws {
+    /// An object that is longer than its listed size does not end the verification.
+    @Test func anObjectLongerThanListedIsCorrupt() async throws {
         let storage = CountedStorage()
         let digest = String(repeating: "ab", count: 32)
         let others = ["00", "ff"].map { "objects/sha256/\($0)/" + String(repeating: $0, count: 32) }
@@ -153,8 +152,8 @@ import Testing
         #expect(report.counts == [.corrupt: 3])
     }
 
-    /// If an icon has a key, nothing in the remote tells the query of its URL.
-    @Test func aSignedURLThatRedirects() async throws {
+    /// If an icon has a key, the remote never contains the query of its URL or of a redirect.
+    @Test func queriesOfSignedURLsAreMaskedInTheRemote() async throws {
         let storage = CountedStorage()
         let origin = try Origin()
         origin.on("/a") { _ in

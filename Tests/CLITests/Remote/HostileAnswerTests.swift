@@ -2,9 +2,9 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Answers of a server that wants to keep larder busy, or to fill its memory.
+/// Responses meant to keep larder busy or to fill its memory.
 @Suite(.timeLimit(.minutes(10))) struct HostileAnswerTests {
-    /// Runs each command that asks a remote, against a server that gives one answer to everything.
+    /// Runs each command that uses a remote against a server that answers with `answer` only.
     private func runAll(
         _ options: [String] = [], _ answer: @escaping @Sendable (Request) -> Reply,
         _ check: (_ command: String, Finished) throws -> Void
@@ -34,9 +34,9 @@ import Testing
         }
     }
 
-    /// 900 bytes that kept libxml2 busy forever. The first interrupt had no effect.
+    /// These 900 bytes kept libxml2 busy forever. A first interrupt had no effect.
     @Test(arguments: [200, 404, 403, 400])
-    func entitiesThatAreNested(status: Int) async throws {
+    func nestedEntitiesDoNotKeepACommandBusy(status: Int) async throws {
         let entities = (1...9).map { level in
             let inner = String(repeating: "&#37;a\(level - 1);", count: 10)
             return "<!ENTITY % a\(level) \"\(inner)\">"
@@ -50,16 +50,16 @@ import Testing
             _ in
             .ok(body, type: "application/xml").status(status)
         } _: { command, finished in
-            // The command ends, and does not crash.
+            // The command ends without a crash.
             #expect([0, 1, 2].contains(finished.status), "\(command): \(finished)")
         }
     }
 
-    /// Eight megabytes of comments, attributes, and names were 500 MB, or minutes.
+    /// Eight megabytes of such markup took 500 MB of memory, or minutes.
     @Test(
         .isLong,
         arguments: ["<!---->", "<?p?>", "<a><!-- --></a>", "<![CDATA[x]]>", "<Contents>"])
-    func markupWithoutEnd(piece: String) async throws {
+    func largeMarkupStaysWithinTheMemoryLimit(piece: String) async throws {
         let noise = String(repeating: piece, count: (7 << 20) / piece.utf8.count)
         let body = "<ListBucketResult><IsTruncated>false</IsTruncated>\(noise)</ListBucketResult>"
         try await runAll(["--remote-concurrent", "1"]) { request in
@@ -71,8 +71,8 @@ import Testing
         }
     }
 
-    /// Names as larder has them, ever more of them.
-    @Test func aListingWithoutEnd() async throws {
+    /// Every page names further objects in larder's layout.
+    @Test func anEndlessListingEndsTheCommand() async throws {
         try await runAll(["--remote-max-objects", "500"]) { request in
             request.target.contains("list-type") ? .ok(Self.page(request)) : .status(404)
         } _: { command, finished in
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    /// The next 600 names. A server may send more than it was asked for.
+    /// Returns a page with the next 600 names, even if the client asks for fewer.
     private static func page(_ request: Request) -> String {
         let query = URLComponents(string: request.target)?.queryItems ?? []
         func value(_ name: String) -> String { query.first { $0.name == name }?.value ?? "" }
@@ -97,7 +97,7 @@ import Testing
         let names = (start..<start + 600).map { number in
             let digits = String(number, radix: 16)
             let name = String(repeating: "0", count: 62 - digits.utf8.count) + digits
-            // The prefix is that of a part, or of a single name.
+            // The prefix of a part, or of a single name.
             let folder =
                 prefix.split(separator: "/").count > 3
                 ? prefix : prefix + String(repeating: "f", count: 64) + "/"
@@ -111,7 +111,7 @@ import Testing
             """
     }
 
-    @Test func theLimitIsPositive() async throws {
+    @Test func remoteMaxObjectsMustBePositive() async throws {
         try await withFixture { larder in
             for number in ["0", "-1", "x"] {
                 let finished = try larder.run(

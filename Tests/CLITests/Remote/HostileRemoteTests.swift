@@ -2,8 +2,8 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Others write to the remote, too: what they left there is never taken for what it says it is. The
-/// icon comes from its origin then, and the remote is put right.
+/// A remote that other programs have changed. Its contents are never trusted: the icon comes from
+/// its origin, and the remote is repaired.
 @Suite(.timeLimit(.minutes(30))) struct HostileRemoteTests {
     private static let victim = 3
     private static var url: String { RemoteFixture.url(victim) }
@@ -11,7 +11,7 @@ import Testing
     private static var object: String { RemoteName.object(icon) }
     private static var reference: String { RemoteName.reference(url, to: icon) }
 
-    /// Fills a remote, has `harm` do something to it, and expects one fault of that code.
+    /// Fills a remote, damages it with `harm`, and expects one fault with this code.
     private func expectFault(
         _ code: String, in subject: String, _ kind: S3ServerKind = .rclone,
         harm: (RemoteFixture) async throws -> Void
@@ -23,15 +23,15 @@ import Testing
             remote.origin.resetLog()
             let run = try await remote.prefetch(manifest, on: "two")
             #expect(run.status == 0, "\(run.finished)")
-            let told = try run.remote()
-            #expect(told.faults == [code: 1], "\(run.finished)")
+            let report = try run.remote()
+            #expect(report.faults == [code: 1], "\(run.finished)")
             let first = "\(remote.bucket.location)/\(subject): "
-            #expect(told.firstFault?.hasPrefix(first) == true, "\(run.finished)")
-            #expect(told.firstFault?.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } == true)
-            #expect(told.error == nil && told.pushed == 1 && told.unpushed == 0)
+            #expect(report.firstFault?.hasPrefix(first) == true, "\(run.finished)")
+            #expect(report.firstFault?.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } == true)
+            #expect(report.error == nil && report.pushed == 1 && report.unpushed == 0)
             #expect(run.summary.pulled == 9 && run.summary.fetched == 1)
             #expect(remote.origin.requests.map(\.path) == ["/\(Self.victim)"])
-            // Nobody has asked it whether it changed, by what the reference says.
+            // The request is not conditional: the reference's validators are not used.
             #expect(remote.origin.requests.allSatisfy { $0.header("If-None-Match") == nil })
             try await remote.expectIcons(10, on: "two")
 
@@ -45,14 +45,13 @@ import Testing
     }
 
     @Test(arguments: S3ServerKind.installed)
-    func otherBytesAreNotStored(_ kind: S3ServerKind) async throws {
+    func anObjectWithOtherBytesIsNotStored(_ kind: S3ServerKind) async throws {
         try await expectFault("remote-corrupt", in: Self.object, kind) { remote in
             try await remote.bucket.put(Self.object, Icons.icon(1))
         }
     }
 
-    /// The very image, with a byte that nobody would see.
-    @Test(.needsRclone) func aFlippedBitIsNotStored() async throws {
+    @Test(.needsRclone) func anObjectWithAFlippedBitIsNotStored() async throws {
         try await expectFault("remote-corrupt", in: Self.object) { remote in
             var bytes = Self.icon
             bytes[bytes.count / 2] ^= 1
@@ -60,14 +59,13 @@ import Testing
         }
     }
 
-    @Test(.needsRclone) func anObjectThatIsGoneIsFetched() async throws {
+    @Test(.needsRclone) func aMissingObjectIsFetchedFromItsOrigin() async throws {
         try await expectFault("remote-not-found", in: Self.object) { remote in
             try await remote.bucket.delete(Self.object)
         }
     }
 
-    /// On its way, whatever the store has.
-    @Test(.needsRclone) func bytesThatChangeOnTheWayAreNotStored() async throws {
+    @Test(.needsRclone) func anObjectDamagedInTransitIsNotStored() async throws {
         try await expectFault("remote-corrupt", in: Self.object) { remote in
             remote.proxy.origin.resetLog()
             remote.proxy.misbehave { request, forward in
@@ -78,30 +76,33 @@ import Testing
         }
     }
 
-    /// Writes the object again, without the metadata that has a copy of the reference.
+    /// Stores the object again without metadata, which would contain a copy of the reference.
     private func forgetMetadata(_ remote: RemoteFixture) async throws {
         try await remote.bucket.put(Self.object, Self.icon)
     }
 
-    private static let others: [(name: String, text: String)] = [
+    private static let malformed: [(name: String, text: String)] = [
         ("another key", #"{"key":"key:other","url":"URL","size":SIZE,TIMES}"#),
         ("another URL", #"{"url":"http://h3.example/27","size":SIZE,TIMES}"#),
-        ("a line end in the tag", #"{"url":"URL","size":SIZE,"etag":"\"a\"\r\nX: b",TIMES}"#),
-        ("an escape in the type", #"{"url":"URL","size":SIZE,"media_type":"\u001b[31m",TIMES}"#),
-        ("a size below zero", #"{"url":"URL","size":-1,TIMES}"#),
-        ("a size beyond all", #"{"url":"URL","size":9223372036854775807,TIMES}"#),
-        ("a time beyond all", #"{"url":"URL","size":SIZE,"fetched_at":1e300,"fresh_until":0}"#),
+        ("a line break in the ETag", #"{"url":"URL","size":SIZE,"etag":"\"a\"\r\nX: b",TIMES}"#),
+        (
+            "an escape sequence in the media type",
+            #"{"url":"URL","size":SIZE,"media_type":"\u001b[31m",TIMES}"#
+        ),
+        ("a negative size", #"{"url":"URL","size":-1,TIMES}"#),
+        ("a huge size", #"{"url":"URL","size":9223372036854775807,TIMES}"#),
+        ("a huge time", #"{"url":"URL","size":SIZE,"fetched_at":1e300,"fresh_until":0}"#),
         ("no times", #"{"url":"URL","size":SIZE}"#),
-        ("a number for a text", #"{"url":"URL","size":SIZE,"etag":7,TIMES}"#),
-        ("no address that can be", #"{"url":"URL","size":SIZE,"response_url":"file:///",TIMES}"#),
-        ("no JSON", "not \u{1B}[31mJSON"), ("nothing", ""),
-        ("deep", String(repeating: "[", count: 60_000)),
+        ("a number instead of a string", #"{"url":"URL","size":SIZE,"etag":7,TIMES}"#),
+        ("an invalid response URL", #"{"url":"URL","size":SIZE,"response_url":"file:///",TIMES}"#),
+        ("not JSON", "not \u{1B}[31mJSON"), ("empty", ""),
+        ("deeply nested", String(repeating: "[", count: 60_000)),
     ]
 
-    @Test(.needsRclone, arguments: share(of: others.map(\.name)))
-    func aReferenceThatCannotBeIsNotUsed(_ name: String) async throws {
+    @Test(.needsRclone, arguments: share(of: malformed.map(\.name)))
+    func aMalformedReferenceIsNotUsed(_ name: String) async throws {
         let now = Date().timeIntervalSince1970
-        let text = Self.others.first { $0.name == name }?.text ?? ""
+        let text = Self.malformed.first { $0.name == name }?.text ?? ""
         let reference = text.replacingOccurrences(of: "URL", with: Self.url)
             .replacingOccurrences(of: "SIZE", with: "\(Self.icon.count)")
             .replacingOccurrences(
@@ -112,7 +113,7 @@ import Testing
         }
     }
 
-    @Test(.needsRclone) func aReferenceOfMegabytesIsNotRead() async throws {
+    @Test(.needsRclone) func anOversizedReferenceIsNotRead() async throws {
         try await expectFault("remote-too-large", in: Self.reference) { remote in
             try await forgetMetadata(remote)
             try await remote.bucket.put(
@@ -120,9 +121,7 @@ import Testing
         }
     }
 
-    /// A reference that says more of its object than is so cannot have it stored beyond the limit,
-    /// nor below it.
-    @Test(.needsRclone) func anObjectIsAsLargeAsItIs() async throws {
+    @Test(.needsRclone) func maxObjectSizeAppliesToPulledObjects() async throws {
         try await withRemote { remote in
             let manifest = try remote.manifest(10)
             _ = try await remote.prefetch(manifest, on: "one")
@@ -133,8 +132,8 @@ import Testing
         }
     }
 
-    /// As rclone's does after a name was written and removed at once.
-    @Test(.needsRclone) func aListingMayHaveANameTwice() async throws {
+    /// rclone does this after a name was written and removed at the same time.
+    @Test(.needsRclone) func aListingMayContainANameTwice() async throws {
         try await withRemote { remote in
             let manifest = try remote.manifest(30)
             _ = try await remote.prefetch(manifest, on: "one")
@@ -155,8 +154,7 @@ import Testing
         }
     }
 
-    /// What lies there and was not put there by the program is left alone.
-    @Test(.needsRclone) func foreignNamesAreLeftAlone() async throws {
+    @Test(.needsRclone) func foreignObjectsInTheRemoteAreKept() async throws {
         try await withRemote { remote in
             let names = [
                 "refs/zz/name", "refs/\(String(repeating: "0", count: 64))",
@@ -164,11 +162,11 @@ import Testing
                 RemoteName.references(Self.url) + "UPPER", "README",
                 RemoteName.object(Icons.icon(1)) + ".tmp",
             ]
-            for name in names { try await remote.bucket.put(name, "what".utf8) }
+            for name in names { try await remote.bucket.put(name, "foreign".utf8) }
             let run = try await remote.prefetch(remote.manifest(10), on: "one")
             #expect(run.status == 0, "\(run.finished)")
             #expect(try run.remote().faults.isEmpty && run.remote().pushed == 10)
-            // Those in places where larder's are; each by one worker.
+            // Only foreign names in larder's folders count, and each is counted by one worker.
             var counts: [Int] = []
             for options in [[], ["--shard", "0/2"], ["--shard", "1/2"]] {
                 let verify = try await remote.run(["verify", "--json"] + options)

@@ -3,9 +3,9 @@ import LarderPrefetch
 import LarderTestSupport
 import Testing
 
-/// A run that is stopped while it stores in a remote what was in the cache before.
+/// A run that is stopped while it uploads icons from the cache.
 @Suite(.timeLimit(.minutes(5))) struct InterruptedPushTests {
-    /// More than are looked at in one go.
+    /// More icons than the push reads in one page.
     private let icons = 600
     private let storage = CountedStorage()
     private let origin: Origin
@@ -23,14 +23,14 @@ import Testing
         self.origin = origin
     }
 
-    /// Prefetches; the first request that `isLast` stops the run.
+    /// Prefetches, and stops the run at the first request for which `isLast` is true.
     private func run(
         _ cache: String, until isLast: @escaping @Sendable (_ method: String) -> Bool
     ) async throws -> Report {
         var configuration = PrefetchConfiguration(cache: cache)
         configuration.transfer.addressPolicy = .allowAll
         configuration.remote = try Remote(in: storage)
-        // However slow this machine is.
+        // Long enough for a slow machine.
         configuration.grace = .seconds(120)
         let prefetcher = Prefetcher(configuration)
         storage.before { method, _ in
@@ -46,10 +46,10 @@ import Testing
         return try #require(report)
     }
 
-    @Test func theRestIsCounted() async throws {
+    @Test func remainingUploadsAreCountedAsUnpushed() async throws {
         try await withTemporaryDirectory { directory in
             let cache = directory.path("cache")
-            // A part of them is there before.
+            // The remote already has some of the icons.
             _ = try await prefetch(Array(urls.prefix(100)), into: cache, storage, .mirror)
             _ = try await prefetch(urls, into: cache, storage, .read)
             let report = try await run(cache) { $0 == "PUT" }
@@ -61,8 +61,8 @@ import Testing
         }
     }
 
-    /// Nobody knows by then what the remote has.
-    @Test func nothingIsCountedThatMayBeThere() async throws {
+    /// The run stops before it has listed the remote.
+    @Test func iconsThatTheRemoteMayHaveAreNotCountedAsUnpushed() async throws {
         try await withTemporaryDirectory { directory in
             let cache = directory.path("cache")
             _ = try await prefetch(urls, into: cache, storage, .mirror)

@@ -7,7 +7,7 @@ import LarderTestSupport
 import Synchronization
 import Testing
 
-/// What copying from a remote reads there: one object for each icon, and none that the cache has.
+/// The requests of a pull: one object for each icon, and none for objects in the cache.
 @Suite(.timeLimit(.minutes(5))) struct PullTests {
     private let storage = CountedStorage()
     private let origin: Origin
@@ -32,8 +32,9 @@ import Testing
 
     private struct Pull {
         let report: Report
-        /// The number of references and of objects that were read.
+        /// The number of references that were read.
         let references: Int
+        /// The number of objects that were read.
         let objects: Int
     }
 
@@ -62,7 +63,7 @@ import Testing
         try Cache.open(at: cache).resource(url)?.validators.etag
     }
 
-    @Test func anIconCostsOneRequest() async throws {
+    @Test func pullingAnIconTakesOneRequest() async throws {
         try await withTemporaryDirectory { directory in
             let urls = (0..<20).map { serve("/\($0)", seed: $0) }
             try await fill(urls, from: directory.path("1"))
@@ -75,7 +76,7 @@ import Testing
         }
     }
 
-    /// An older larder wrote no metadata, and a tool that copies objects may lose it.
+    /// Older versions of larder wrote no metadata, and a tool that copies objects may drop it.
     @Test func aRemoteWithoutMetadataIsRead() async throws {
         try await withTemporaryDirectory { directory in
             let urls = (0..<5).map { serve("/\($0)", seed: $0) }
@@ -89,14 +90,14 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aRenewedReferenceIsRead(_ isFresh: Bool) async throws {
+    func aReferenceNewerThanItsObjectIsRead(_ isFresh: Bool) async throws {
         try await withTemporaryDirectory { directory in
             let control = isFresh ? "max-age=3600" : "max-age=0"
             let urls = (0..<5).map { serve("/\($0)", seed: $0, control) }
             try await fill(urls, from: directory.path("1"))
             let first = try await pull(urls, into: directory.path("2"))
             #expect(first.references == 0 && first.objects == 5)
-            // As if the references had been written later than the objects were fetched.
+            // Makes the references look as if they were written after the objects were fetched.
             storage.age(by: -1000)
             let second = try await pull(urls, into: directory.path("3"))
             #expect(second.report.count(.pulled) == 5)
@@ -105,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: ["", "no Base64!", "e30=", "another URL's"])
-    func metadataThatIsNotTheURLsIsNotUsed(_ metadata: String) async throws {
+    func metadataOfAnotherURLIsNotUsed(_ metadata: String) async throws {
         try await withTemporaryDirectory { directory in
             try await fill([serve("/b", seed: 2)], from: directory.path("1"))
             let other = try #require(storage.metadata.first)
@@ -122,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func whatTheManifestDoesNotDemandIsNotReceived() async throws {
+    @Test func anObjectWithAnUnexpectedDigestIsNotDownloaded() async throws {
         try await withTemporaryDirectory { directory in
             let url = serve("/a", seed: 1)
             try await fill([url], from: directory.path("1"))
@@ -141,7 +142,7 @@ import Testing
     // MARK: Objects that the cache has
 
     @Test(arguments: [Remote.Use.only, .read])
-    func anObjectOfSeveralURLsIsReceivedOnce(_ use: Remote.Use) async throws {
+    func anObjectOfSeveralURLsIsDownloadedOnce(_ use: Remote.Use) async throws {
         try await withTemporaryDirectory { directory in
             let urls = (0..<40).map { serve("/\($0)", seed: $0 % 2) }
             try await fill(urls, from: directory.path("1"))
@@ -157,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func anObjectOfAnotherURLIsNotReceived() async throws {
+    @Test func anObjectCachedForAnotherURLIsNotDownloaded() async throws {
         try await withTemporaryDirectory { directory in
             let url = serve("/a", seed: 1)
             try await fill([url], from: directory.path("1"))
@@ -170,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func anImportedObjectIsNotReceived() async throws {
+    @Test func anImportedObjectIsNotDownloaded() async throws {
         try await withTemporaryDirectory { directory in
             let url = serve("/a", seed: 1)
             try await fill([url], from: directory.path("1"))
@@ -204,7 +205,7 @@ import Testing
     }
 
     @Test(arguments: ["other bytes", "fewer bytes", "no file"])
-    func aDamagedObjectIsReceivedAgain(_ damage: String) async throws {
+    func anObjectDamagedInTheCacheIsDownloadedAgain(_ damage: String) async throws {
         try await withTemporaryDirectory { directory in
             let url = serve("/a", seed: 1)
             try await fill([url], from: directory.path("1"))
@@ -225,7 +226,7 @@ import Testing
     }
 
     @Test(arguments: [Remote.Use.mirror, .read, .fill])
-    func aStaleIconOfTheCacheNeedsOnlyItsReference(_ use: Remote.Use) async throws {
+    func aStaleCachedIconNeedsOnlyItsReference(_ use: Remote.Use) async throws {
         try await withTemporaryDirectory { directory in
             let urls = (0..<5).map { serve("/\($0)", seed: $0, "max-age=0") }
             try await fill(urls, from: directory.path("1"))

@@ -6,8 +6,8 @@ import LarderTestSupport
 import Synchronization
 import Testing
 
-/// Who stores in a remote and who evicts from it meet at every place where it matters, held there
-/// until the other has done its part.
+/// Races between writers and evictions of a remote. A hook stops one of them at each critical point
+/// until the other is done.
 @Suite(.timeLimit(.minutes(5))) struct RaceTests {
     private let storage = CountedStorage()
     private let origin: Origin
@@ -15,7 +15,7 @@ import Testing
 
     init() throws {
         origin = try Origin()
-        // Stale at once, so that every run renews its reference.
+        // Stale at once, so every run renews its reference.
         let reply = Reply.ok(IconPainter.png(seed: 1)).header("ETag", "\"1\"")
             .header("Cache-Control", "max-age=0")
         origin.on("/a") { request in
@@ -40,20 +40,20 @@ import Testing
         get throws { try #require(storage.keys.first { $0.hasPrefix("objects/") }) }
     }
 
-    @Test func theReferenceIsWrittenLast() async throws {
+    @Test func theReferenceIsWrittenAfterItsObject() async throws {
         try await withTemporaryDirectory { directory in
-            let wasThere = Mutex(false)
+            let objectExisted = Mutex(false)
             storage.before { [storage] method, key in
                 guard method == "PUT", key.hasPrefix("refs/") else { return }
-                wasThere.withLock { $0 = storage.keys.contains { $0.hasPrefix("objects/") } }
+                objectExisted.withLock { $0 = storage.keys.contains { $0.hasPrefix("objects/") } }
             }
             try await store(in: directory, "1")
-            #expect(wasThere.withLock { $0 })
+            #expect(objectExisted.withLock { $0 })
         }
     }
 
-    /// The object was seen to be there, and is removed before the reference to it is written.
-    @Test func anObjectThatIsRemovedBeforeItsReferenceComesIsPutBack() async throws {
+    /// The writer found the object, but it is removed before the writer stores the reference.
+    @Test func anObjectRemovedBeforeItsReferenceIsWrittenIsRestored() async throws {
         try await withTemporaryDirectory { directory in
             try await store(in: directory, "1")
             let object = try object
@@ -62,13 +62,13 @@ import Testing
                 try await storage.delete(object)
             }
             try await store(in: directory, "1")
-            #expect(storage.keys.count == 2 && storage.isWhole)
+            #expect(storage.keys.count == 2 && storage.isConsistent)
         }
     }
 
-    /// An eviction has decided to remove the object, and does so after the reference was written and
-    /// the object seen to be there.
-    @Test func aReferenceThatIsWrittenWhileItsObjectIsRemovedIsTakenBack() async throws {
+    /// An eviction has decided to remove the object. Before it does so, a writer finds the object
+    /// and stores its reference.
+    @Test func aReferenceWrittenWhileItsObjectIsEvictedIsRemoved() async throws {
         try await withTemporaryDirectory { directory in
             try await store(in: directory, "1")
             storage.age(by: 200_000)
@@ -82,29 +82,29 @@ import Testing
             #expect(storage.keys.isEmpty)
             storage.before(nil)
             try await store(in: directory, "2")
-            #expect(storage.keys.count == 2 && storage.isWhole)
+            #expect(storage.keys.count == 2 && storage.isConsistent)
         }
     }
 
-    /// The same, if the eviction is killed right after it has removed the object.
-    @Test func theNextEvictionTakesBackWhatAKilledOneLeft() async throws {
+    /// An eviction that is killed right after the removal leaves a reference without an object.
+    @Test func theNextEvictionRemovesReferencesLeftByAKilledOne() async throws {
         try await withTemporaryDirectory { directory in
             try await store(in: directory, "1")
             try await storage.delete(try object)
-            #expect(!storage.isWhole)
+            #expect(!storage.isConsistent)
             #expect(try await evict().undone == 1)
             #expect(storage.keys.isEmpty)
         }
     }
 
-    /// A verification removes an object that it cannot restore, after somebody has written a
-    /// reference to it and seen it to be there.
-    @Test func aReferenceThatIsWrittenWhileItsObjectIsRepairedIsTakenBack() async throws {
+    /// A verification removes an object that it cannot restore, after a writer has found the object
+    /// and stored a reference to it.
+    @Test func aReferenceWrittenWhileItsObjectIsRepairedIsRemoved() async throws {
         try await withTemporaryDirectory { directory in
             try await store(in: directory, "1")
             let object = try object
             let size = try #require(try await storage.head(object)?.size)
-            // As many bytes, and others.
+            // The size is the same, the content is not.
             try await storage.put(
                 object, RequestBody([UInt8](repeating: 0, count: Int(size))), digest: "",
                 mediaType: nil)
@@ -121,8 +121,8 @@ import Testing
         }
     }
 
-    /// The reference was found to be too old, and was renewed before it is removed.
-    @Test func aReferenceThatWasRenewedStays() async throws {
+    /// An eviction finds that the reference is too old. A writer renews it before the removal.
+    @Test func aRenewedReferenceIsNotEvicted() async throws {
         try await withTemporaryDirectory { directory in
             try await store(in: directory, "1")
             storage.age(by: 200_000)
@@ -132,12 +132,12 @@ import Testing
             }
             let report = try await evict()
             #expect(report.expired == 0 && report.evictedObjects == 0)
-            #expect(storage.keys.count == 2 && storage.isWhole)
+            #expect(storage.keys.count == 2 && storage.isConsistent)
         }
     }
 
-    /// An object is young: its reference may be on its way.
-    @Test func aYoungObjectWithoutAReferenceStays() async throws {
+    /// A writer stores the object first, so its reference may not be written yet.
+    @Test func aYoungObjectWithoutReferenceIsNotEvicted() async throws {
         let bytes: [UInt8] = [1, 2, 3]
         let digest = ReferenceSHA256.hex(bytes)
         let key = "objects/sha256/\(digest.prefix(2))/\(digest)"
@@ -147,8 +147,8 @@ import Testing
         #expect(try await evict().evictedObjects == 1)
     }
 
-    /// Two machines have stored different bytes for one URL at the same time.
-    @Test func ofTwoReferencesTheNewerCounts() async throws {
+    /// Two machines stored different bytes for one URL at the same time.
+    @Test func theNewerOfTwoReferencesIsUsed() async throws {
         try await withTemporaryDirectory { directory in
             try await store(in: directory, "1")
             let reference = try #require(storage.keys.first { $0.hasPrefix("refs/") })
@@ -156,10 +156,10 @@ import Testing
             let other = String(reference.dropLast(64)) + String(repeating: "0", count: 64)
             try await storage.put(other, RequestBody([]), digest: "", mediaType: nil)
             storage.age(by: 100)
-            // The newer one leads nowhere: it comes from its origin again, and is the only one then.
+            // The newer reference has no object. The icon is fetched again, and that reference goes.
             try await store(in: directory, "2")
             #expect(origin.count("/a") == 2)
-            #expect(storage.isWhole)
+            #expect(storage.isConsistent)
         }
     }
 }

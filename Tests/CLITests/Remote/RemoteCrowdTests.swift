@@ -3,20 +3,20 @@ import LarderTestSupport
 import Synchronization
 import Testing
 
-/// Four workers fill a remote, two machines take from it, and two evictions empty it, all at once
-/// and over and over again; now and then one of them is killed.
+/// Four workers fill a remote, two machines use it, and two loops evict from it, all at once and
+/// repeatedly. Some of the evictions are killed.
 ///
-/// `LARDER_CROWD_SECONDS` sets for how long (default: 60).
+/// `LARDER_CROWD_SECONDS` sets the duration in seconds (default: 60).
 @Suite(.timeLimit(.minutes(60))) struct RemoteCrowdTests {
     private static let count = 72
 
-    @Test(.needsRclone) func noReferenceIsLeftWithoutItsObject() async throws {
+    @Test(.needsRclone) func concurrentRunsLeaveNoReferenceWithoutObject() async throws {
         let seconds = testSetting("LARDER_CROWD_SECONDS") ?? share(of: 60)
         try await withRemote { remote in
             var remote = remote
             remote.endpoint = remote.bucket.server.endpoint
-            // Some change with every request, so that their objects are orphans soon; some have
-            // another's bytes.
+            // Some icons change with every request, so their objects soon lose their references.
+            // Some have the same bytes as another icon.
             remote.origin.onAny { request in
                 let number = RemoteFixture.number(request)
                 let version = number % 3 == 0 ? request.attempt % 4 : 0
@@ -35,11 +35,11 @@ import Testing
                     group.addTask { try await members.prefetch("m\(machine)", []) }
                 }
                 group.addTask { try await members.evict("evictor", isKilled: false) }
-                group.addTask { try await members.evict("mortal evictor", isKilled: true) }
+                group.addTask { try await members.evict("killed evictor", isKilled: true) }
                 try await group.waitForAll()
             }
             print(members.summary)
-            for complaint in members.complaints { Issue.record("\(complaint)") }
+            for failure in members.failures { Issue.record("\(failure)") }
 
             let last = try await remote.run(["evict", "--max-age", "1h", "--grace", "0s", "--json"])
             #expect(last.status == 0, "\(last)")
@@ -55,13 +55,13 @@ import Testing
     private final class Members: Sendable {
         private let remote: RemoteFixture
         private let end: ContinuousClock.Instant
-        private let state = Mutex((counts: [String: Int](), complaints: [String]()))
+        private let state = Mutex((counts: [String: Int](), failures: [String]()))
 
         init(_ remote: RemoteFixture, end: ContinuousClock.Instant) {
             (self.remote, self.end) = (remote, end)
         }
 
-        var complaints: [String] { state.withLock { $0.complaints } }
+        var failures: [String] { state.withLock { $0.failures } }
         var summary: String {
             let counts = state.withLock { $0.counts }
             return counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
@@ -72,11 +72,11 @@ import Testing
             state.withLock { $0.counts[what, default: 0] += count }
         }
 
-        private func expect(_ isRight: Bool, _ complaint: @autoclosure () -> String) {
-            if !isRight { state.withLock { $0.complaints.append(complaint()) } }
+        private func expect(_ isRight: Bool, _ failure: @autoclosure () -> String) {
+            if !isRight { state.withLock { $0.failures.append(failure()) } }
         }
 
-        /// Prefetches some of the icons, at times with an empty cache.
+        /// Prefetches random subsets of the icons, sometimes with an empty cache.
         func prefetch(_ name: String, _ options: [String]) async throws {
             while ContinuousClock.now < end {
                 let numbers = (0..<RemoteCrowdTests.count).filter { _ in .random() }
@@ -84,12 +84,12 @@ import Testing
                     urls: numbers.map(RemoteFixture.url), name: "\(name).json")
                 let run = try await remote.prefetch(manifest, on: name, options)
                 expect(run.status == 0, "\(name): \(run.finished)")
-                let told = try run.remote()
-                count("pulled", told.pulled)
-                count("pushed", told.pushed)
-                for (fault, number) in told.faults { count(fault, number) }
-                // What is read while it is evicted is not there any more.
-                let bad = told.faults.keys.filter { $0 != "remote-not-found" }
+                let report = try run.remote()
+                count("pulled", report.pulled)
+                count("pushed", report.pushed)
+                for (fault, number) in report.faults { count(fault, number) }
+                // An object can be evicted between the listing and its download.
+                let bad = report.faults.keys.filter { $0 != "remote-not-found" }
                 expect(bad.isEmpty, "\(name): \(run.finished)")
                 if Int.random(in: 0..<3) == 0 { try remote.forgetCache(name) }
             }
@@ -101,7 +101,7 @@ import Testing
                     ["evict", "--max-age", "\(Int.random(in: 0...1))s", "--grace", "0s", "--json"],
                     on: name)
                 if isKilled, .random() {
-                    // At any moment: nothing is waited for.
+                    // The kill comes at a random moment.
                     try await Task.sleep(for: .milliseconds(.random(in: 5...250)))
                     process.kill(SIGKILL)
                 }

@@ -3,34 +3,35 @@ import LarderTestSupport
 import Synchronization
 import Testing
 
-/// A remote that stops working in the middle of a run.
+/// A remote that stops working during a run.
 @Suite(.timeLimit(.minutes(30))) struct RemoteCutOffTests {
     private static let count = 60
 
-    /// What becomes of the remote once it has taken ten icons.
-    enum Misfortune: String, CaseIterable, Sendable {
-        /// Its processes are suspended.
+    /// The way in which the remote fails after it has stored ten icons.
+    enum Outage: String, CaseIterable, Sendable {
+        /// The server's processes are suspended.
         case silence
         case errors
         case slowDown
-        /// Every connection is cut.
+        /// Every connection is closed.
         case cuts
     }
 
-    /// A machine goes on with the origins; a worker, whose fetches would be for nothing, stops.
-    @Test(.needsRclone, arguments: share(of: Misfortune.allCases), [false, true])
-    func theRunAfterwardsCatchesUp(_ misfortune: Misfortune, _ isWorker: Bool) async throws {
+    /// Without `--shard`, the run continues with the origins. A worker stops, because nothing that
+    /// it fetches would reach the remote.
+    @Test(.needsRclone, arguments: share(of: Outage.allCases), [false, true])
+    func theNextRunCatchesUpAfterAnOutage(_ outage: Outage, _ isWorker: Bool) async throws {
         let server = try await RcloneServer()
         try await withRemote(on: server) { remote in
             let manifest = try remote.manifest(Self.count)
-            // The worker is not to be through with the origins when it hears of it.
+            // Some responses are held, so that the worker is not done before the remote fails.
             let gate = try Gate()
             remote.origin.onAny { request in
                 let reply = RemoteFixture.reply(request)
                 return RemoteFixture.number(request) < 30 ? reply : reply.heldBy(gate)
             }
-            remote.proxy.misbehave(Self.handler(misfortune, server))
-            // The origins' answers are held, and must not be given up before the remote is.
+            remote.proxy.misbehave(Self.handler(outage, server))
+            // The held responses must not fail before the remote does.
             let options =
                 ["--stall-timeout", "1s", "--attempts", "100"]
                 + (isWorker ? ["--shard", "0/1"] : [])
@@ -41,8 +42,10 @@ import Testing
             let run = try await RemoteFixture.end(process, report)
             gate.open()
             #expect(run.status == 2, "\(run.finished)")
-            let told = try run.remote()
-            #expect(told.error?.hasPrefix("s3://") == true && told.unpushed > 0, "\(run.finished)")
+            let remoteReport = try run.remote()
+            #expect(
+                remoteReport.error?.hasPrefix("s3://") == true && remoteReport.unpushed > 0,
+                "\(run.finished)")
             if isWorker {
                 #expect(run.summary.unfinished > 0 && run.summary.failed == 0, "\(run.finished)")
             } else {
@@ -68,13 +71,13 @@ import Testing
     }
 
     private static func handler(
-        _ misfortune: Misfortune, _ server: RcloneServer
+        _ outage: Outage, _ server: RcloneServer
     ) -> MisbehavingProxy.Handler {
         let left = Counter(10)
         return { request, forward in
             guard left.isOver(counting: request.method == "PUT" && request.path.contains("/refs/"))
             else { return nil }
-            switch misfortune {
+            switch outage {
             case .silence:
                 server.suspend()
                 return forward(request)
@@ -98,7 +101,7 @@ import Testing
             }
         }
 
-        /// Counts; true for the last one alone.
+        /// Counts down. Returns true only when the count reaches zero.
         func isUsedUp() -> Bool {
             left.withLock { left in
                 left -= 1
@@ -107,8 +110,7 @@ import Testing
         }
     }
 
-    /// It answers nothing from the beginning.
-    @Test(.needsRclone, .isLong) func silenceFromTheBeginning() async throws {
+    @Test(.needsRclone, .isLong) func aRemoteThatNeverAnswersDoesNotBlockARun() async throws {
         let server = try await RcloneServer()
         try await withRemote(on: server) { remote in
             let manifest = try remote.manifest(10)
@@ -127,14 +129,13 @@ import Testing
         }
     }
 
-    /// A short silence is waited for.
-    @Test(.needsRclone) func aPauseIsNoFailure() async throws {
+    @Test(.needsRclone) func aShortPauseOfTheRemoteIsNotAFailure() async throws {
         let server = try await RcloneServer()
         try await withRemote(on: server) { remote in
             let stopped = try Countdown(1)
             let left = Counter(10)
             remote.proxy.misbehave { request, forward in
-                // Once: another request's turn may come after the server goes on.
+                // Only once, because further requests may arrive after the server resumes.
                 if request.method == "PUT", request.path.contains("/refs/"), left.isUsedUp() {
                     server.suspend()
                     stopped.count()
@@ -152,8 +153,7 @@ import Testing
         }
     }
 
-    /// With --quiet, one line says so.
-    @Test(.needsRclone) func oneLineSaysSo() async throws {
+    @Test(.needsRclone) func quietReportsAFailedRemoteInOneLine() async throws {
         try await withRemote { remote in
             remote.proxy.misbehave { request, _ in
                 request.method == "PUT" ? .s3Error(403, "AccessDenied") : nil
@@ -169,8 +169,8 @@ import Testing
         }
     }
 
-    /// A quota that is used up; no attempt is made twice.
-    @Test(.needsCeph, arguments: [false, true]) func aFullBucket(_ isWorker: Bool) async throws {
+    @Test(.needsCeph, arguments: [false, true])
+    func aFullBucketIsNotRetried(_ isWorker: Bool) async throws {
         let server = try #require(try await S3ServerKind.ceph.shared() as? CephServer)
         try await withRemote(on: server) { remote in
             let options = isWorker ? ["--shard", "0/1"] : []
@@ -193,10 +193,8 @@ import Testing
         }
     }
 
-    /// A disk that is full; needs root, for a small file system.
-    @Test(.needsRclone, .enabled(if: geteuid() == 0, "only root can mount one")) func aFullDisk()
-        async throws
-    {
+    @Test(.needsRclone, .enabled(if: geteuid() == 0, "mounting a small file system needs root"))
+    func aFullDiskLeavesTheRemoteConsistent() async throws {
         let server = try await RcloneServer(capacity: 256 << 10)
         try await withRemote(on: server) { remote in
             let manifest = try remote.manifest(Self.count)
@@ -204,7 +202,7 @@ import Testing
             #expect(run.status == 2 && run.summary.fetched == Self.count, "\(run.finished)")
             #expect(try run.remote().unpushed > 0 && run.remote().error != nil, "\(run.finished)")
             #expect(try await remote.local("verify", "--quiet", on: "one").status == 0)
-            // What was stored is whole, and no reference is without its object.
+            // Every reference still has its object.
             try await remote.expectSoundRemote()
         }
     }

@@ -2,15 +2,15 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Machines that share a bucket, each with a cache of its own; and an origin that is 24 hosts.
+/// Machines that share a bucket, each with its own cache, and an origin for 24 hosts.
 struct RemoteFixture: Sendable {
     static let hosts = 24
 
     let larder: CLIFixture
-    /// Between the program and the server.
+    /// The proxy between larder and the server.
     let proxy: MisbehavingProxy
     let bucket: Bucket
-    /// Where the program finds the server. Default: behind the proxy.
+    /// The endpoint that larder uses. The default is the proxy.
     var endpoint: String
 
     init(_ larder: CLIFixture, _ server: any S3Server) async throws {
@@ -25,7 +25,7 @@ struct RemoteFixture: Sendable {
 
     // MARK: Icons
 
-    /// The URL of each of a number of icons, on all hosts in turn. Icon `n` is the origin's `/n`.
+    /// The URLs of icons, spread over all hosts. Icon `n` is `/n` at the origin.
     static func urls(_ numbers: Range<Int>) -> [String] {
         numbers.map { "http://h\($0 % hosts).example/\($0)" }
     }
@@ -47,14 +47,14 @@ struct RemoteFixture: Sendable {
         return reply.header("ETag", tag).header("Cache-Control", cacheControl)
     }
 
-    /// A manifest of the first icons.
+    /// Writes a manifest of the first `count` icons.
     func manifest(_ count: Int) throws -> String {
         try larder.manifest(urls: Self.urls(0..<count), name: "first-\(count).json")
     }
 
     // MARK: Commands
 
-    /// Who asks, as every S3 tool reads it, and nothing of the user's.
+    /// The bucket's credentials and endpoint, without any settings of the user.
     var environment: [String: String] {
         [
             "AWS_ACCESS_KEY_ID": bucket.server.accessKey,
@@ -65,8 +65,8 @@ struct RemoteFixture: Sendable {
         ]
     }
 
-    /// Brings every host's name to the origin. libcurl counts connections by where they lead to:
-    /// the limit per host holds for all of them together.
+    /// The options that connect every host name to the origin. libcurl counts connections by their
+    /// destination, so the limit per host holds for all hosts together.
     var connections: [String] {
         (0..<Self.hosts).flatMap {
             ["--connect-to", "h\($0).example:80:127.0.0.1:\(origin.port)"]
@@ -79,7 +79,7 @@ struct RemoteFixture: Sendable {
         try FileManager.default.removeItem(atPath: cache(machine))
     }
 
-    /// Prefetches, with the remote.
+    /// Prefetches with the remote.
     func prefetch(
         _ manifest: String, on machine: String, _ options: [String] = [],
         environment: [String: String] = [:]
@@ -88,7 +88,7 @@ struct RemoteFixture: Sendable {
         return try await Self.end(process, report)
     }
 
-    /// Starts the same.
+    /// Starts a prefetch with the remote.
     func start(
         _ manifest: String, on machine: String, _ options: [String] = [],
         environment: [String: String] = [:]
@@ -108,7 +108,7 @@ struct RemoteFixture: Sendable {
         return try PrefetchRun(finished, report: report)
     }
 
-    /// Runs a subcommand of `remote` on a machine's cache.
+    /// Runs a subcommand of `remote`, or a prefetch without a report, with a machine's cache.
     func run(
         _ arguments: [String], on machine: String = "none", environment: [String: String] = [:]
     ) async throws -> Finished {
@@ -117,7 +117,7 @@ struct RemoteFixture: Sendable {
         }
     }
 
-    /// Starts the same.
+    /// Starts a subcommand of `remote`, or a prefetch without a report.
     func command(
         _ arguments: [String], on machine: String = "none", environment: [String: String] = [:]
     ) throws -> RunningProcess {
@@ -127,16 +127,16 @@ struct RemoteFixture: Sendable {
             environment: self.environment.merging(environment) { $1 })
     }
 
-    /// Runs a command on a machine's cache alone.
+    /// Runs a command with a machine's cache, without the remote.
     func local(_ arguments: String..., on machine: String) async throws -> Finished {
         try await onThreadOfItsOwn { [self] in
             try larder.binary.run(arguments + ["--cache", cache(machine)])
         }
     }
 
-    // MARK: What is there
+    // MARK: Expectations
 
-    /// Whether a machine's cache has the first icons, byte for byte, and is sound.
+    /// Expects a machine's cache to be clean and to contain the first `count` icons.
     func expectIcons(_ count: Int, on machine: String) async throws {
         #expect(try await local("verify", "--quiet", on: machine).status == 0)
         let listed = try await local("list", "--json", on: machine)
@@ -150,13 +150,13 @@ struct RemoteFixture: Sendable {
         #expect(wrong.isEmpty, "\(machine) lacks \(wrong.prefix(5)) and has \(digests.prefix(2))")
     }
 
-    /// Whether `remote verify` finds so many objects, and none that is missing or has other
-    /// bytes.
+    /// Expects that `remote verify` finds no missing or damaged object, and finds this number of
+    /// objects and references.
     func expectSoundRemote(
         objects: Int? = nil, references: Int? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
-        // Not through the proxy: it takes hundreds of requests.
+        // Bypasses the proxy, because a verification takes hundreds of requests.
         let finished = try await run(
             ["verify", "--json"], environment: ["AWS_ENDPOINT_URL_S3": bucket.server.endpoint])
         #expect(finished.status == 0, "\(finished)", sourceLocation: sourceLocation)
@@ -170,8 +170,7 @@ struct RemoteFixture: Sendable {
     }
 }
 
-/// Runs `body` with a bucket of its own on the server that all tests share, or on one that it may
-/// suspend, and removes everything afterwards.
+/// Runs `body` with a new bucket, on the server that the tests share or on `server`.
 func withRemote(
     _ kind: S3ServerKind = .rclone, on server: (any S3Server)? = nil,
     _ body: (RemoteFixture) async throws -> Void

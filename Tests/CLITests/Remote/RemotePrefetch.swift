@@ -4,7 +4,7 @@ import LarderPrefetch
 import Testing
 
 extension Remote {
-    /// One in a store that no server has.
+    /// Creates a remote in `storage`, without a server.
     init(in storage: any ObjectStore) throws {
         self.init(S3Settings(location: try S3Location("s3://tests")))
         self.storage = storage
@@ -20,7 +20,7 @@ func prefetch(
         entries: urls.map { ["icon": $0] }, into: cache, storage, use, freshFor: freshFor)
 }
 
-/// Prefetches the entries of a manifest.
+/// Prefetches manifest entries with a remote.
 func prefetch(
     entries: [[String: String]], into cache: String, _ storage: any ObjectStore,
     _ use: Remote.Use, freshFor: Duration? = nil

@@ -2,16 +2,16 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Whoever stores and whoever evicts meet at the worst moments, each of which the proxy holds. No
-/// reference is left without its object.
+/// Races between processes that store in a remote and evict from it. The proxy holds a request at
+/// each critical point. No reference may be left without its object.
 @Suite(.timeLimit(.minutes(30))) struct RemoteRaceTests {
     private static let url = RemoteFixture.url(5)
     private static let object = RemoteName.object(Icons.icon(5))
     private static let reference = RemoteName.reference(url, to: Icons.icon(5))
-    /// Nothing is too young to go.
+    /// Without a grace period, new objects are evicted too.
     private static let evict = ["evict", "--max-age", "1h", "--grace", "0s", "--json"]
 
-    /// A request that is held before it comes to the server.
+    /// Holds a request before it reaches the server.
     private func hold(
         _ method: String, _ key: String, in remote: RemoteFixture
     ) throws -> (arrived: Countdown, gate: Gate) {
@@ -25,7 +25,7 @@ import Testing
         return (arrived, gate)
     }
 
-    /// A machine that has an icon in its cache, and nothing in the remote.
+    /// Fills a machine's cache with one icon, without the remote.
     private func cacheIcon(_ remote: RemoteFixture) async throws {
         let finished = try await onThreadOfItsOwn {
             try remote.larder.binary.run(
@@ -35,9 +35,9 @@ import Testing
         #expect(finished.status == 0, "\(finished)")
     }
 
-    /// The object is written, and removed by an eviction that sees no reference; then the reference
-    /// comes. Whoever wrote it looks for the object, and writes it once more.
-    @Test(.needsRclone) func anObjectIsEvictedBeforeItsReferenceComes() async throws {
+    /// An eviction removes a new object because it sees no reference. The push then writes the
+    /// reference, finds the object missing, and uploads it again.
+    @Test(.needsRclone) func anObjectEvictedBeforeItsReferenceIsWrittenIsRestored() async throws {
         try await withRemote { remote in
             try await cacheIcon(remote)
             let (arrived, gate) = try hold("PUT", Self.reference, in: remote)
@@ -54,10 +54,10 @@ import Testing
         }
     }
 
-    /// An eviction has seen that nothing refers to the object, and is about to remove it; until it
-    /// does, somebody refers to it and sees it there. The eviction looks for new references then.
+    /// A push finds an object and writes a reference to it while an eviction is about to remove the
+    /// object. After the removal, the eviction looks for new references.
     @Test(.needsRclone, arguments: [true, false])
-    func aReferenceComesWhileItsObjectIsEvicted(_ isThereBefore: Bool) async throws {
+    func aReferenceWrittenWhileItsObjectIsEvictedIsRemoved(_ endsThere: Bool) async throws {
         try await withRemote { remote in
             try await cacheIcon(remote)
             try await remote.bucket.put(Self.object, Icons.icon(5))
@@ -73,8 +73,8 @@ import Testing
             #expect(try integer(evicted, "evicted_objects") == 1)
             #expect(try integer(evicted, "undone") == 1)
             try await remote.expectSoundRemote(objects: 0, references: 0)
-            // The next run of that machine shares it again, from its cache.
-            if isThereBefore { return }
+            // The machine's next run uploads the icon again from its cache.
+            if endsThere { return }
             remote.origin.resetLog()
             let manifest = try remote.larder.manifest(Self.url)
             let run = try await remote.prefetch(manifest, on: "one")
@@ -83,9 +83,9 @@ import Testing
         }
     }
 
-    /// The same, and the eviction is killed before it can look. What it left behind misleads
-    /// nobody, and the next eviction removes it.
-    @Test(.needsRclone) func anEvictionIsKilledBeforeItLooks() async throws {
+    /// The eviction is killed before it looks for new references. The reference without an object
+    /// does no harm to a prefetch, and the next eviction removes it.
+    @Test(.needsRclone) func aReferenceLeftByAKilledEvictionIsHarmless() async throws {
         try await withRemote { remote in
             try await cacheIcon(remote)
             try await remote.bucket.put(Self.object, Icons.icon(5))
@@ -122,8 +122,7 @@ import Testing
         }
     }
 
-    /// Interrupted, it looks all the same.
-    @Test(.needsRclone) func anInterruptedEvictionLooksAllTheSame() async throws {
+    @Test(.needsRclone) func anInterruptedEvictionStillLooksForNewReferences() async throws {
         try await withRemote { remote in
             try await cacheIcon(remote)
             try await remote.bucket.put(Self.object, Icons.icon(5))
@@ -134,15 +133,15 @@ import Testing
             evict.kill(SIGINT)
             gate.open()
             let evicted = try await onThreadOfItsOwn { try evict.wait() }
-            // It may have been through by then.
+            // The eviction may have ended before the signal.
             #expect([0, 130].contains(evicted.status), "\(evicted)")
             try await remote.expectSoundRemote()
         }
     }
 
-    /// The reference is the commit: whoever dies before has left an object, at most.
+    /// The reference is the commit. A push killed before it leaves at most an object.
     @Test(.needsRclone, arguments: ["/objects/", "/refs/"])
-    func whoeverIsKilledLeavesNoReferenceWithoutObject(_ stage: String) async throws {
+    func aKilledPushLeavesNoReferenceWithoutObject(_ stage: String) async throws {
         try await withRemote { remote in
             try await cacheIcon(remote)
             let (arrived, gate) = (try Countdown(1), try Gate())

@@ -2,12 +2,12 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// A remote that cannot be used is told before any origin is asked.
+/// Remotes that cannot be used. They are reported before the first request to an origin.
 @Suite(.timeLimit(.minutes(30))) struct RemoteRefusalTests {
     @Test(
         arguments: S3ServerKind.installed,
         share(of: [[], ["--shard", "0/1"], ["--remote-read-only"]]))
-    func aWrongSecretEndsTheRun(_ kind: S3ServerKind, _ options: [String]) async throws {
+    func wrongCredentialsEndTheRun(_ kind: S3ServerKind, _ options: [String]) async throws {
         try await withRemote(kind) { remote in
             try await expectRefusal(remote, options, ["AWS_SECRET_ACCESS_KEY": "wrong-secret"]) {
                 $0.contains("SignatureDoesNotMatch")
@@ -28,35 +28,36 @@ import Testing
         }
     }
 
-    /// A worker without its remote would fetch for nothing; a machine goes on without.
-    @Test(.needsRclone) func nobodyThere() async throws {
+    /// A worker without its remote would fetch in vain. Other runs continue without the remote.
+    @Test(.needsRclone) func anUnreachableRemoteEndsAWorkerOnly() async throws {
         try await withRemote { remote in
-            let nobody = [
+            let unreachable = [
                 "AWS_ENDPOINT_URL_S3": "http://127.0.0.1:\(try Origin.refusedPort())"
             ]
-            try await expectRefusal(remote, ["--shard", "0/1"], nobody) {
+            try await expectRefusal(remote, ["--shard", "0/1"], unreachable) {
                 $0.contains(remote.bucket.location)
             }
             let run = try await remote.prefetch(
-                remote.manifest(10), on: "one", environment: nobody)
+                remote.manifest(10), on: "one", environment: unreachable)
             #expect(run.status == 2 && run.summary.fetched == 10, "\(run.finished)")
             #expect(try run.remote().error?.hasPrefix(remote.bucket.location) == true)
             #expect(try run.remote().unpushed == 10)
         }
     }
 
-    /// Who forgot to name the server asks Amazon's. A proxy that refuses stands for no network.
+    /// Without an endpoint, larder connects to Amazon. A proxy that refuses connections simulates a
+    /// missing network.
     @Test(.needsRclone, arguments: [true, false])
-    func whoCannotReachAmazonIsToldHowToNameAnother(_ isAmazons: Bool) async throws {
+    func remoteEndpointIsSuggestedIfAmazonIsUnreachable(_ isAmazon: Bool) async throws {
         try await withRemote { remote in
-            let nobody = "http://127.0.0.1:\(try Origin.refusedPort())"
+            let refused = "http://127.0.0.1:\(try Origin.refusedPort())"
             let environment =
-                isAmazons
-                ? ["AWS_ENDPOINT_URL_S3": "", "AWS_ENDPOINT_URL": "", "https_proxy": nobody]
-                : ["AWS_ENDPOINT_URL_S3": nobody]
+                isAmazon
+                ? ["AWS_ENDPOINT_URL_S3": "", "AWS_ENDPOINT_URL": "", "https_proxy": refused]
+                : ["AWS_ENDPOINT_URL_S3": refused]
             let run = try await remote.run(["verify"], environment: environment)
             #expect(run.status == 1, "\(run)")
-            #expect(run.standardError.contains("--remote-endpoint") == isAmazons, "\(run)")
+            #expect(run.standardError.contains("--remote-endpoint") == isAmazon, "\(run)")
         }
     }
 
@@ -126,7 +127,7 @@ import Testing
             ["remote", "evict", "--max-age", "1h", "--keep", "m", "--remote-unsigned"] + here,
             "'--keep'"
         ),
-        // The commands that did this before.
+        // Earlier names of these commands and options.
         (["push"] + here, "'remote push'"), (["pull"] + here, "'remote pull'"),
         (["verify"] + here + ["--repair"], "'--remote': it is an option of 'larder remote verify'"),
         (["verify", "--remote=s3://icons/shared"], "'larder remote verify'"),
@@ -135,7 +136,7 @@ import Testing
         (["evict", "--remote-endpoint", "http://a.example"], "'larder remote evict'"),
         (["evict", "--max-age", "1h", "--shard", "0/2"], "'larder remote evict'"),
     ])
-    func wrongUsage(_ arguments: [String], _ hint: String) async throws {
+    func wrongUsageOfRemoteOptionsIsRejected(_ arguments: [String], _ hint: String) async throws {
         try await withFixture { larder in
             let finished = try larder.run(
                 arguments: arguments,

@@ -2,11 +2,11 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// `remote verify` finds every object that is not what its name says, and puts it right.
+/// `remote verify` finds every object that does not match its digest, and repairs it.
 @Suite(.timeLimit(.minutes(30))) struct RemoteVerifyTests {
     private static let count = 48
 
-    /// Another version of each of the first icons, written behind the program's back.
+    /// Overwrites the objects of these icons with other bytes.
     private func corrupt(_ remote: RemoteFixture, _ numbers: Range<Int>) async throws {
         for number in numbers {
             var bytes = Icons.icon(number)
@@ -52,7 +52,7 @@ import Testing
             #expect(report["corrupt"]?.integer == 30 && report["missing"]?.integer == 6)
             #expect(report["references"]?.integer == Self.count)
 
-            // Workers, each its own part.
+            // Three workers find the same objects, each in its own part.
             var found: Set<String> = []
             for worker in 0..<3 {
                 let part = try await remote.run(["verify", "--json", "--shard", "\(worker)/3"])
@@ -62,7 +62,7 @@ import Testing
             }
             #expect(found == digests(0..<36))
 
-            // From this machine's disk.
+            // The repair uploads from this machine's cache.
             remote.origin.resetLog()
             let repaired = try await verify(remote, ["--repair"], on: "one", status: 0)
             #expect(repaired["repaired"]?.integer == 36, "\(repaired)")
@@ -75,14 +75,14 @@ import Testing
         }
     }
 
-    /// Where the machine that repairs does not have it, object and references go; the next prefetch
-    /// gets it from its origin, or another machine's push from its disk.
+    /// If the repairing machine does not have an object, it removes the object and its references.
+    /// A later prefetch fetches the icon again, or another machine's push uploads it.
     @Test(.needsRclone, arguments: share(of: [true, false]))
-    func whatCannotBeRestoredIsRemoved(_ pushes: Bool) async throws {
+    func objectsThatCannotBeRestoredAreRemoved(_ pushes: Bool) async throws {
         try await withRemote { remote in
             let manifest = try remote.manifest(Self.count)
             _ = try await remote.prefetch(manifest, on: "one")
-            // This one has the first ten.
+            // This machine has only the first ten icons.
             _ = try await remote.prefetch(remote.manifest(10), on: "two")
             try await corrupt(remote, 0..<30)
             remote.origin.resetLog()
@@ -109,8 +109,7 @@ import Testing
         }
     }
 
-    /// An object that is damaged on this machine's disk, too, does not repair the remote's.
-    @Test(.needsRclone) func aDamagedCacheRepairsNothing() async throws {
+    @Test(.needsRclone) func anObjectDamagedInTheCacheTooIsNotUploaded() async throws {
         try await withRemote { remote in
             _ = try await remote.prefetch(remote.manifest(3), on: "one")
             let name = RemoteName.object(Icons.icon(1))
@@ -127,7 +126,7 @@ import Testing
         }
     }
 
-    @Test(.needsRclone) func aRemoteWithoutAnythingIsTold() async throws {
+    @Test(.needsRclone) func anEmptyRemoteIsReported() async throws {
         try await withRemote { remote in
             let location = remote.bucket.location
             for command in [["verify"], ["evict", "--max-age", "1h"]] {
@@ -150,7 +149,7 @@ import Testing
         }
     }
 
-    @Test(.needsRclone) func theRepairIsNamed() async throws {
+    @Test(.needsRclone) func remoteVerifySuggestsTheRepairCommand() async throws {
         try await withRemote { remote in
             _ = try await remote.prefetch(remote.manifest(3), on: "one")
             let clean = try await remote.run(["verify"])

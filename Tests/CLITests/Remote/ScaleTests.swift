@@ -5,15 +5,15 @@ import LarderTestSupport
 import Synchronization
 import Testing
 
-/// The numbers of requests in `docs/remote.md` against those that larder sends.
+/// The numbers of requests in `docs/scale.md`, compared with the requests that larder makes.
 @Suite(.timeLimit(.minutes(15))) struct ScaleTests {
     private let document: OutputDocument
     private let icons = 40
 
     init() throws { document = try OutputDocument("remote") }
 
-    @Test func requestsForEachIcon() async throws {
-        let table = try document.table("Requests and limits", "for each icon")
+    @Test func requestsForEachIconAreAsDocumented() async throws {
+        let table = try document.table("A billion icons", "for each icon")
         let storage = CountedStorage()
         let origin = try Origin()
         let version = Mutex(0)
@@ -55,15 +55,15 @@ import Testing
             #expect(try await run("4", .mirror).count(.pulled) == icons)
             expect("copied to a cache", storage.takeRequests())
 
-            // Another version, that is stale at once.
+            // A new version of each icon, stale at once.
             version.withLock { $0 = 2 }
             storage.age(by: 10_000)
             _ = try await RemoteEvictor(Remote(in: storage)).evict(.init(maximumAge: 5000))
             #expect(try await run("5", .fill).count(.fetched) == icons)
             _ = storage.takeRequests()
             #expect(try await run("6", .fill).count(.revalidated) == icons)
-            expect("stale, not modified", storage.takeRequests())
-            // As if that had been long after the objects were stored.
+            expect("stale, and its origin says that it has not changed", storage.takeRequests())
+            // Makes the references look much newer than the objects.
             storage.age(by: -1000)
             #expect(try await run("8", .only).count(.pulled) == icons)
             expect("copied to a cache after a renewal", storage.takeRequests())
@@ -91,11 +91,11 @@ import Testing
         }
     }
 
-    /// Operations that only list, with a million icons.
-    @Test func listings() async throws {
+    /// For operations that only list, the test uses a thousandth of the plan's billion icons.
+    @Test func listingsWithoutOtherRequestsAreAsDocumented() async throws {
         let storage = synthetic(parts: 256)
-        let resources = storage.each * storage.parts
-        #expect(try await look(for: 0..<storage.each, of: storage) == resources)
+        let resources = storage.resourcesPerPart * storage.parts
+        #expect(try await look(for: 0..<storage.resourcesPerPart, of: storage) == resources)
         try expect("a run of all workers", of: storage, listings: 1)
 
         let evicted = try await RemoteEvictor(Remote(in: storage)).evict(.init(maximumAge: 200_000))
@@ -104,10 +104,11 @@ import Testing
         try expect("an eviction that removes nothing", of: storage, listings: 2)
     }
 
-    /// An eighth of the parts: each icon has requests of its own here, and all parts are alike.
-    @Test func listingsBesideRequestsForEachIcon() async throws {
+    /// The test uses an eighth of the parts, because each icon takes further requests here. All
+    /// parts are alike.
+    @Test func listingsOfEvictionAndVerificationAreAsDocumented() async throws {
         let storage = synthetic(parts: 32)
-        let resources = storage.each * storage.parts
+        let resources = storage.resourcesPerPart * storage.parts
         let evicted = try await RemoteEvictor(Remote(in: storage)).evict(.init(maximumAge: 50_000))
         #expect(evicted.expired == resources && evicted.evictedObjects == resources)
         try expect("an eviction that removes objects", of: storage, listings: 3)
@@ -117,13 +118,13 @@ import Testing
         #expect(try expect("a verification", of: storage, listings: 2).get == resources)
     }
 
-    /// Some of the parts of a remote with a million icons.
+    /// The first parts of a remote with a million icons.
     private func synthetic(parts: Int) -> SyntheticRemote {
         SyntheticRemote(resources: 1_000_000, parts: share(of: parts), age: 100_000)
     }
 
-    /// Expects as many LIST requests as the page's table says; each listing of a part may take one
-    /// more, since its last page is not full.
+    /// Expects the number of LIST requests in the page's table. Each listing of a part may take one
+    /// more, because its last page is not full.
     @discardableResult
     private func expect(
         _ row: String, of storage: SyntheticRemote, listings: Int
@@ -131,14 +132,15 @@ import Testing
         let table = try document.table(
             "Requests and limits", "for each million icons in the remote")
         let text = try #require(table.cell(row, "LIST")).filter { $0 != "," }
-        let most = try #require(Int(text)) * storage.each * storage.parts / 1_000_000
+        let documented =
+            try #require(Int(text)) * storage.resourcesPerPart * storage.parts / 1_000_000
         let requests = storage.takeRequests()
-        #expect((most...most + 256 * listings).contains(requests.list), "\(row)")
+        #expect((documented...documented + 256 * listings).contains(requests.list), "\(row)")
         return requests
     }
 
-    /// A verification lists as many at once as there may be requests: else it ends here never.
-    @Test func severalListingsAtOnce() async throws {
+    /// Without four requests at once, the verification never ends.
+    @Test func aVerificationListsSeveralPartsAtOnce() async throws {
         let storage = CountedStorage()
         for byte in UInt8.min...UInt8.max {
             let digest = ReferenceSHA256.hex([byte])
@@ -161,22 +163,21 @@ import Testing
         #expect(requests.withLock { $0.most } == 4)
     }
 
-    /// Never more listings than what is looked for, and one for each part.
-    @Test func fewOfMany() async throws {
+    /// There is at most one listing for each name found, and one more for each part.
+    @Test func lookingUpFewNamesTakesFewListings() async throws {
         let storage = SyntheticRemote(resources: 25_600_000, parts: share(of: 64), age: 0)
-        let places = stride(from: 0, to: storage.each, by: storage.each / 4)
+        let places = stride(from: 0, to: storage.resourcesPerPart, by: storage.resourcesPerPart / 4)
         let found = try await look(for: places, of: storage)
         #expect(found == storage.parts * places.underestimatedCount)
         #expect(storage.takeRequests().list <= found + storage.parts)
     }
 
-    /// A page may end with what is wanted, and few before it: it is found once.
-    @Test func lastOfAPage() async throws {
+    @Test func aNameAtTheEndOfAPageIsFoundOnce() async throws {
         let storage = SyntheticRemote(resources: 512_000, parts: 1, age: 0)
         #expect(try await look(for: [0, 999], of: storage) == 2)
     }
 
-    /// - Returns: how many were found.
+    /// Returns the number of names found.
     private func look(
         for places: some Sequence<Int> & Sendable, of storage: SyntheticRemote
     ) async throws -> Int {
@@ -192,8 +193,7 @@ import Testing
         return found.withLock { $0 }
     }
 
-    /// Hosts are distributed evenly over the parts.
-    @Test func parts() {
+    @Test func hostsAreDistributedEvenlyOverParts() {
         let hosts = share(of: 2_000_000)
         var counts = [Int](repeating: 0, count: Part.count)
         for number in 0..<hosts {

@@ -2,14 +2,14 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// The scripts of `contrib` for several workers, run by the schedulers that they are for. One of
-/// the workers fails the first time, because the remote stops working.
+/// The scripts for several workers in `contrib`, run by their schedulers. One worker fails the first
+/// time, because the remote refuses a request.
 @Suite(.timeLimit(.minutes(30))) struct SchedulerTests {
     private static let count = 240
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../../contrib").standardizedFileURL
 
-    /// A script of `contrib`, with this test's manifest, remote and cache in their places.
+    /// Copies a script of `contrib` and inserts this test's manifest, remote and cache.
     private func copy(_ name: String, _ remote: RemoteFixture) throws -> String {
         var text = try String(
             contentsOf: Self.folder.appendingPathComponent(name), encoding: .utf8)
@@ -25,7 +25,7 @@ import Testing
         return path
     }
 
-    /// Finds `larder` first, and has files where they are removed.
+    /// An environment that finds this `larder` first and keeps all files in the test's directory.
     private func environment(_ remote: RemoteFixture) -> [String: String] {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         let folder = URL(fileURLWithPath: remote.larder.binary.path).deletingLastPathComponent()
@@ -37,11 +37,11 @@ import Testing
         return remote.environment.merging(own) { $1 }
     }
 
-    /// Refuses what one worker stores, until it has given up; which one is left to chance.
+    /// Refuses the first upload of one reference.
     private func failOnce(_ remote: RemoteFixture) {
         remote.proxy.misbehave { request, _ in
             guard request.method == "PUT", request.path.contains("/refs/") else { return nil }
-            // The client is gone for good with this one.
+            // After this error, the worker stops using the remote.
             return request.path.hasSuffix(
                 RemoteName.reference(RemoteFixture.url(0), to: Icons.icon(0)))
                 && request.attempt == 1 ? .s3Error(403, "AccessDenied") : nil
@@ -49,9 +49,9 @@ import Testing
     }
 
     private func expectAll(_ remote: RemoteFixture) async throws {
-        let asked = remote.origin.requests.map(\.path)
-        #expect(Set(asked).count == Self.count)
-        #expect(asked.count == Self.count)
+        let requested = remote.origin.requests.map(\.path)
+        #expect(Set(requested).count == Self.count)
+        #expect(requested.count == Self.count)
         for host in 0..<RemoteFixture.hosts {
             #expect(remote.origin.mostConcurrentRequests(host: "h\(host).example") <= 6)
         }
@@ -63,18 +63,18 @@ import Testing
     private static let program = ["/usr/bin/parallel", "/usr/local/bin/parallel"]
         .first(where: FileManager.default.isExecutableFile)
 
-    @Test(.needsRclone, .enabled(if: program != nil, "there is no GNU parallel"))
-    func parallel() async throws {
+    @Test(.needsRclone, .enabled(if: program != nil, "GNU parallel is not installed"))
+    func gnuParallelRetriesAFailedWorker() async throws {
         try await withRemote { remote in
             let script = try copy("parallel.sh", remote)
             failOnce(remote)
             let finished = try await runScript(script, remote)
-            // Of what is tried again, parallel hands on nothing but the last output.
+            // parallel prints only the last output of a retried job.
             #expect(finished.status == 0, "\(finished)")
             let refused = RemoteName.reference(RemoteFixture.url(0), to: Icons.icon(0))
             #expect(remote.proxy.count("PUT", refused) == 2)
             try await expectAll(remote)
-            // All are done, as the log has it.
+            // According to parallel's log, all jobs are done.
             let again = try await runScript(script, remote)
             #expect(again.status == 0, "\(again)")
             #expect(remote.origin.count() == Self.count)
@@ -92,18 +92,17 @@ import Testing
         }
     }
 
-    /// Killed with all its workers, it is run again and does the rest.
-    @Test(.needsRclone, .enabled(if: program != nil, "there is no GNU parallel"))
-    func parallelIsResumed() async throws {
+    @Test(.needsRclone, .enabled(if: program != nil, "GNU parallel is not installed"))
+    func gnuParallelResumesAfterAKill() async throws {
         try await withRemote { remote in
             let script = try copy("parallel.sh", remote)
             let gate = try Gate()
-            // One icon does not come: the other workers finish, its own does not.
+            // One response is held: its worker cannot finish, the others can.
             remote.origin.onAny { request in
                 let reply = RemoteFixture.reply(request)
                 return request.path == "/3" ? reply.heldBy(gate) : reply
             }
-            // With a process group of its own.
+            // In a new process group, so that the kill includes the workers.
             let process = try RunningProcess(
                 "/usr/bin/setsid", [script] + remote.connections,
                 environment: ProcessInfo.processInfo.environment
@@ -126,7 +125,7 @@ import Testing
     @Test(
         .needsRclone, .isLong,
         .enabled(if: SlurmCluster.missing == nil, "\(SlurmCluster.missing ?? "")"))
-    func slurm() async throws {
+    func slurmRequeuesAFailedWorker() async throws {
         let cluster = try await SlurmCluster()
         try await withRemote { remote in
             let script = try copy("slurm-array.sh", remote)
@@ -145,10 +144,12 @@ import Testing
             #expect(logs.count { $0.contains("AccessDenied") } == 1, "\(logs)")
             #expect(logs.count { $0.contains("DUE TO JOB REQUEUE") } == 1, "\(logs)")
             try await expectAll(remote)
-            // The caches are gone.
-            let left = try FileManager.default
+            // The script removes the caches.
+            let remaining = try FileManager.default
                 .contentsOfDirectory(atPath: remote.larder.directory.path)
-            #expect(!left.contains { $0.hasPrefix("larder-") && !$0.hasSuffix(".log") }, "\(left)")
+            #expect(
+                !remaining.contains { $0.hasPrefix("larder-") && !$0.hasSuffix(".log") },
+                "\(remaining)")
         }
     }
 
@@ -164,9 +165,9 @@ import Testing
         return finished?.status == 0
     }()
 
-    /// The Job's command, as each of its pods runs it.
-    @Test(.needsRclone, .enabled(if: readsYAML, "there is no PyYAML"))
-    func kubernetes() async throws {
+    /// Runs the Job's command as each of its pods would.
+    @Test(.needsRclone, .enabled(if: readsYAML, "PyYAML is not installed"))
+    func theKubernetesJobFillsTheRemote() async throws {
         try await withRemote { remote in
             let text = try Data(
                 contentsOf: Self.folder.appendingPathComponent("kubernetes-job.yaml"))
@@ -178,7 +179,7 @@ import Testing
             #expect(job["kind"] == .string("Job") && job["apiVersion"] == .string("batch/v1"))
             let spec = try #require(job["spec"]?.object)
             let pod = try #require(spec["template"]?.object?["spec"]?.object)
-            // What backoffLimitPerIndex and podFailurePolicy are allowed with.
+            // Required by backoffLimitPerIndex and podFailurePolicy.
             #expect(spec["completionMode"] == .string("Indexed"))
             #expect(pod["restartPolicy"] == .string("Never"))
             let count = try #require(spec["completions"]?.integer)

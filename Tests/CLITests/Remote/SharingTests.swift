@@ -2,10 +2,10 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// What one machine has fetched, the others take from a remote.
+/// Sharing icons between machines through a remote.
 @Suite(.timeLimit(.minutes(30))) struct SharingTests {
     @Test(arguments: S3ServerKind.installed)
-    func theSecondMachineAsksNoOrigin(_ kind: S3ServerKind) async throws {
+    func aSecondMachineSendsNoRequestToTheOrigins(_ kind: S3ServerKind) async throws {
         try await withRemote(kind) { remote in
             let manifest = try remote.manifest(40)
             let first = try await remote.prefetch(manifest, on: "one")
@@ -24,7 +24,7 @@ import Testing
             #expect(pulled.status == 0, "\(pulled)")
             #expect(try PrefetchRun.summary(of: pulled).pulled == 40)
             try await remote.expectIcons(40, on: "three")
-            // Once more there is nothing to do.
+            // A second pull downloads nothing.
             remote.proxy.origin.resetLog()
             let again = try await remote.run(pull, on: "three")
             #expect(try PrefetchRun.summary(of: again).cached == 40)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test(.needsRclone) func pullSaysWhatTheRemoteLacks() async throws {
+    @Test(.needsRclone) func pullReportsIconsMissingFromTheRemote() async throws {
         try await withRemote { remote in
             _ = try await remote.prefetch(remote.manifest(10), on: "one")
             remote.origin.resetLog()
@@ -44,13 +44,13 @@ import Testing
             let summary = try PrefetchRun.summary(of: pull)
             #expect(summary.pulled == 10 && summary.failures == ["not-in-remote": 2])
             #expect(remote.origin.count() == 0)
-            // That is no failure to remember: the next prefetch asks the origins.
+            // They are not recorded as failures, so the next prefetch asks the origins.
             let run = try await remote.prefetch(more, on: "two")
             #expect(run.status == 0 && run.summary.fetched == 2, "\(run.finished)")
         }
     }
 
-    @Test(.needsRclone) func pullSaysWhyItGotNothing() async throws {
+    @Test(.needsRclone) func pullReportsTheReasonOfEachFailure() async throws {
         try await withRemote { remote in
             let manifest = try remote.manifest(3)
             _ = try await remote.prefetch(manifest, on: "one")
@@ -70,7 +70,7 @@ import Testing
                 pull + ["--json", "--max-object-size", "1"], on: "three")
             let failures = try PrefetchRun.summary(of: large).failures
             #expect(failures == ["remote-too-large": 3], "\(large)")
-            // Something else is where its object belongs.
+            // A directory occupies the path of an object.
             let digest = ReferenceSHA256.hex(Icons.icon(0))
             try FileManager.default.createDirectory(
                 atPath: remote.cache("four") + "/objects/sha256/\(digest.prefix(2))/\(digest)",
@@ -78,7 +78,7 @@ import Testing
             let obstructed = try await remote.run(pull + ["--json"], on: "four")
             let reasons = try PrefetchRun.summary(of: obstructed).failures
             #expect(reasons == faults.merging(["obstructed": 1]) { $1 }, "\(obstructed)")
-            // Nothing of that is remembered.
+            // None of these failures is recorded.
             try await remote.bucket.put(RemoteName.object(Icons.icon(1)), Icons.icon(1))
             try await remote.bucket.put(RemoteName.object(Icons.icon(2)), Icons.icon(2))
             #expect(try await remote.run(pull, on: "two").status == 0)
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test(.needsRclone) func pushAndPullLeaveRecords() async throws {
+    @Test(.needsRclone) func statusShowsTheLastPushAndPull() async throws {
         try await withRemote { remote in
             let manifest = try remote.manifest(3)
             _ = try await onThreadOfItsOwn {
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: S3ServerKind.installed)
-    func pushSharesWhatTheCacheHas(_ kind: S3ServerKind) async throws {
+    func pushUploadsCachedIcons(_ kind: S3ServerKind) async throws {
         try await withRemote(kind) { remote in
             let manifest = try remote.manifest(30)
             let alone = try await onThreadOfItsOwn {
@@ -130,8 +130,8 @@ import Testing
         }
     }
 
-    /// What is stale is taken all the same, and its origin only asked whether it changed.
-    @Test(.needsRclone) func whatIsStaleIsConfirmedAndRenewed() async throws {
+    /// Stale icons are pulled too. Their origins get conditional requests only.
+    @Test(.needsRclone) func staleIconsAreRevalidatedAndTheirReferencesRenewed() async throws {
         try await withRemote { remote in
             remote.serve("max-age=0")
             let manifest = try remote.manifest(20)
@@ -159,7 +159,7 @@ import Testing
         return try #require(object?["fetched_at"] as? Double)
     }
 
-    @Test(.needsRclone) func anIconThatChangedReplacesTheOldReference() async throws {
+    @Test(.needsRclone) func aChangedIconReplacesTheOldReference() async throws {
         try await withRemote { remote in
             let url = RemoteFixture.url(1)
             remote.origin.on("/1") { request in
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test(.needsRclone) func readOnlyWritesNothing() async throws {
+    @Test(.needsRclone) func aReadOnlyRemoteIsNotWrittenTo() async throws {
         try await withRemote { remote in
             _ = try await remote.prefetch(remote.manifest(10), on: "one")
             remote.proxy.origin.resetLog()
@@ -192,8 +192,8 @@ import Testing
         }
     }
 
-    /// A worker reads the references, unless it is told how old what it finds may be.
-    @Test(.needsRclone) func aWorkerNeedsNoReferencesOfWhatIsNew() async throws {
+    /// A worker reads every reference, except those younger than `--remote-fresh-for`.
+    @Test(.needsRclone) func aWorkerSkipsReferencesYoungerThanRemoteFreshFor() async throws {
         try await withRemote { remote in
             let manifest = try remote.manifest(20)
             _ = try await remote.prefetch(manifest, on: "one", ["--shard", "0/1"])
@@ -214,13 +214,14 @@ import Testing
                 #expect(remote.proxy.count("PUT") == 0)
                 #expect(remote.origin.count() == 0)
             }
-            // What the server says to be fresh is asked for all the same.
+            // `--revalidate always` sends requests for fresh icons too.
             #expect(remote.origin.count() == 20)
         }
     }
 
-    /// What was answered to one person alone, or to somebody with a password, stays where it is.
-    @Test(.needsRclone) func whatIsPersonalIsNotShared() async throws {
+    /// Responses marked `private` or `no-store` stay on the machine. So do responses to requests
+    /// with credentials, unless they are marked `public`.
+    @Test(.needsRclone) func privateResponsesAreNotShared() async throws {
         try await withRemote { remote in
             func reply(_ control: String) -> @Sendable (Request) -> Reply {
                 { RemoteFixture.reply($0, control) }

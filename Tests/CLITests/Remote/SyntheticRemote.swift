@@ -4,22 +4,22 @@ import LarderHTTP
 import LarderPrefetch
 import Synchronization
 
-/// A remote of any size that takes no memory: which names it has is computed when somebody lists
-/// them. Each resource has an object of its own; all are as old as wanted.
+/// A remote of any size that takes no memory, because its names are computed for each listing. Each
+/// resource has its own object, and all have the same age.
 final class SyntheticRemote: ObjectStore {
-    /// Resources in each part, and objects beneath each first byte.
-    let each: Int
-    /// How many parts, and first bytes, have any.
+    /// The number of resources in each part, and of objects with each first byte.
+    let resourcesPerPart: Int
+    /// The number of parts, and of first bytes, that are not empty.
     let parts: Int
     private let modified: Date
     private let size: Int64
     private let requests = Mutex(CountedStorage.Requests())
 
     /// - Parameters:
-    ///   - resources: how many there would be if all parts had some.
-    ///   - size: what it says of each object.
+    ///   - resources: The number of resources if no part were empty.
+    ///   - size: The listed size of each object.
     init(resources: Int, parts: Int = 256, age: TimeInterval, size: Int64 = 1) {
-        each = resources / 256
+        resourcesPerPart = resources / 256
         self.parts = parts
         modified = Date(timeIntervalSinceNow: -age)
         self.size = size
@@ -38,7 +38,7 @@ final class SyntheticRemote: ObjectStore {
         _ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker
     ) async throws -> String? {
         requests.withLock { $0.get += 1 }
-        // No bytes have a digest that was made up.
+        // The digests are invented, so no bytes match them.
         throw RemoteError(.notFound, subject: subject(key), "none")
     }
 
@@ -65,11 +65,11 @@ final class SyntheticRemote: ObjectStore {
             byte < parts
         else { return ListPage(objects: [], next: nil) }
         let isObjects = names[0] == "objects"
-        // One resource alone.
+        // The prefix of a single resource.
         if let name = names.last.flatMap({ Digest(hex: $0) }) {
             let place = place(of: name, below: nil)
-            let isThere = place < each && self.name(place, below: nil) == name
-            return ListPage(objects: isThere ? [reference(byte, place)] : [], next: nil)
+            let exists = place < resourcesPerPart && self.name(place, below: nil) == name
+            return ListPage(objects: exists ? [reference(byte, place)] : [], next: nil)
         }
         var start = 0
         if let last {
@@ -78,12 +78,14 @@ final class SyntheticRemote: ObjectStore {
             if let name {
                 start = place(of: name, below: isObjects ? byte : nil)
                 let isWhole = last.split(separator: "/").count > 3 || isObjects
-                if isWhole, start < each, self.name(start, below: isObjects ? byte : nil) == name {
+                if isWhole, start < resourcesPerPart,
+                    self.name(start, below: isObjects ? byte : nil) == name
+                {
                     start += 1
                 }
             }
         }
-        let end = min(each, start + 1000)
+        let end = min(resourcesPerPart, start + 1000)
         let page = (start..<max(start, end)).map { place in
             isObjects
                 ? ListedObject(
@@ -91,7 +93,7 @@ final class SyntheticRemote: ObjectStore {
                     modified: modified)
                 : reference(byte, place)
         }
-        return ListPage(objects: page, next: end < each ? page.last?.key : nil)
+        return ListPage(objects: page, next: end < resourcesPerPart ? page.last?.key : nil)
     }
 
     private func reference(_ part: UInt8, _ place: Int) -> ListedObject {
@@ -101,18 +103,19 @@ final class SyntheticRemote: ObjectStore {
         return ListedObject(key: key, size: 300, modified: modified)
     }
 
-    /// The digests in their order: evenly over all, or over those that begin with a byte.
+    /// The digest at a place. Digests are spread evenly over all values, or over those that begin
+    /// with `byte`.
     func name(_ place: Int, below byte: UInt8?) -> Digest {
-        let step = UInt64.max / UInt64(each + 1)
+        let step = UInt64.max / UInt64(resourcesPerPart + 1)
         var value = UInt64(place + 1) * step
         if let byte { value = UInt64(byte) << 56 | value >> 8 }
         let bytes = (0..<8).map { UInt8(truncatingIfNeeded: value >> (56 - 8 * UInt64($0))) }
         return Digest(bytes: bytes + [UInt8](repeating: 7, count: 24))!
     }
 
-    /// The place of the first that is not before a digest.
+    /// The place of the first digest that is not less than `digest`.
     private func place(of digest: Digest, below byte: UInt8?) -> Int {
-        var (low, high) = (0, each)
+        var (low, high) = (0, resourcesPerPart)
         while low < high {
             let middle = (low + high) / 2
             if name(middle, below: byte) < digest { low = middle + 1 } else { high = middle }

@@ -5,7 +5,7 @@ import LarderPrefetch
 import LarderTestSupport
 import Testing
 
-/// A remote that cannot read some of its objects.
+/// A remote that fails to read some of its objects.
 @Suite(.timeLimit(.minutes(5))) struct UnreadableTests {
     private let storage = CountedStorage()
     private let origin: Origin
@@ -22,18 +22,18 @@ import Testing
         #expect(try await prefetch(urls, into: cache, storage, .mirror).remote?.pushed == 30)
     }
 
-    private func cannotRead(_ isWanted: @escaping @Sendable (String) -> Bool) {
+    private func failReads(where isUnreadable: @escaping @Sendable (String) -> Bool) {
         storage.before { method, key in
-            guard method == "GET", isWanted(key) else { return }
+            guard method == "GET", isUnreadable(key) else { return }
             throw RemoteError(.unavailable, subject: key, "InternalError")
         }
     }
 
-    @Test func oneIsAFindingAndTheOthersAreRead() async throws {
+    @Test func anUnreadableObjectIsAFindingAndTheRestAreVerified() async throws {
         try await withTemporaryDirectory { directory in
             try await fill(directory.path("cache"))
             let bad = try #require(storage.keys.first { $0.hasPrefix("objects/") })
-            cannotRead { $0 == bad }
+            failReads { $0 == bad }
             let verifier = RemoteVerifier(try Remote(in: storage))
             let found = try await verifier.verify()
             #expect(found.objects == 30 && !found.isSound)
@@ -43,17 +43,17 @@ import Testing
 
             let cache = try Cache.open(at: directory.path("cache"))
             #expect(try await verifier.verify(repairingFrom: cache).repaired == 1)
-            // One that the cache cannot replace stays.
+            // An unreadable object that the cache cannot replace is kept.
             let empty = try Cache.create(at: directory.path("empty"))
             #expect(try await verifier.verify(repairingFrom: empty).repaired == 0)
             #expect(storage.keys.count == 60)
         }
     }
 
-    @Test func manyInARowAreTheStore() async throws {
+    @Test func manyUnreadableObjectsInARowEndTheVerification() async throws {
         try await withTemporaryDirectory { directory in
             try await fill(directory.path("cache"))
-            cannotRead { _ in true }
+            failReads { _ in true }
             let verifier = RemoteVerifier(try Remote(in: storage))
             await #expect(throws: RemoteError.self) { try await verifier.verify() }
         }
