@@ -3,19 +3,19 @@ import LarderCache
 import LarderTestSupport
 import Synchronization
 
-/// Everybody who uses one cache at once, each over and over again until the time is up.
+/// Commands and readers that use one cache at once, each in a loop until the time is up.
 final class Crowd: Sendable {
     typealias Command = @Sendable (inout Pseudorandom) throws -> Void
 
     private struct State {
         var counts: [String: Int] = [:]
-        var complaints: [String] = []
+        var failures: [String] = []
     }
 
     let larder: CLIFixture
     let icons: CrowdOrigin
     private let end: ContinuousClock.Instant
-    /// On a busy machine, until then if nothing was evicted yet.
+    /// The end if nothing was evicted before, as on a busy machine.
     private let lastEnd: ContinuousClock.Instant
     private let state = Mutex(State())
 
@@ -26,18 +26,18 @@ final class Crowd: Sendable {
         lastEnd = end + .seconds(600)
     }
 
-    /// What did not go as promised.
-    var complaints: [String] { state.withLock { $0.complaints } }
+    /// The broken promises.
+    var failures: [String] { state.withLock { $0.failures } }
 
-    /// How often what was done.
+    /// The number of times that each action was done.
     var counts: [String: Int] { state.withLock { $0.counts } }
 
-    func count(_ what: String, _ count: Int = 1) {
-        state.withLock { $0.counts[what, default: 0] += count }
+    func count(_ action: String, _ count: Int = 1) {
+        state.withLock { $0.counts[action, default: 0] += count }
     }
 
-    private func complain(_ complaint: String) {
-        state.withLock { $0.complaints.append(complaint) }
+    private func recordFailure(_ failure: String) {
+        state.withLock { $0.failures.append(failure) }
     }
 
     private var isOver: Bool {
@@ -45,7 +45,7 @@ final class Crowd: Sendable {
         return now >= lastEnd || now >= end && counts["evicted", default: 0] > 0
     }
 
-    /// Runs a member over and over again, on a thread of its own; one that fails goes on.
+    /// Runs a member in a loop on its own thread. The loop continues after a failure.
     func run(_ name: String, seed: Int, _ command: @escaping Command) async throws {
         try await onThreadOfItsOwn { [self] in
             var random = Pseudorandom(seed: seed)
@@ -54,13 +54,13 @@ final class Crowd: Sendable {
                     try command(&random)
                     count(name)
                 } catch {
-                    complain("\(name): \(error)")
+                    recordFailure("\(name): \(error)")
                 }
             }
         }
     }
 
-    /// Runs a command that is to end with one of some statuses.
+    /// Runs a command that must exit with one of `statuses`.
     private func run(_ arguments: [String], statuses: Set<Int32> = [0]) throws -> Finished {
         let finished = try larder.binary.run(arguments + ["--cache", larder.cache])
         guard statuses.contains(finished.status) else {
@@ -71,7 +71,7 @@ final class Crowd: Sendable {
 
     // MARK: - Members
 
-    /// Prefetches what is kept and some of what changes; what is kept is there afterwards.
+    /// Prefetches the kept icons and some changing ones. The kept icons must then be in the cache.
     func prefetch(member: Int) throws -> Command {
         let manifest = larder.directory.path("prefetch-\(member).json")
         let report = larder.directory.path("prefetch-\(member).jsonl")
@@ -97,18 +97,18 @@ final class Crowd: Sendable {
         }
     }
 
-    /// Never a false alarm.
+    /// Verifies the cache. There must be no finding.
     func verify(_ random: inout Pseudorandom) throws {
         _ = try run(["verify", "--json"] + (random.next(below: 4) == 0 ? ["--quick"] : []))
     }
 
-    /// Takes something every time; half of what is kept is pinned, the other half named.
+    /// Evicts down to a low limit. Of the kept icons, half are pinned and half are in `manifest`.
     func evict(keeping manifest: String) -> Command {
         { [self] random in
             var arguments = ["evict", "--json", "--keep", manifest]
             arguments += ["--max-count", "\(60 + random.next(below: 120))"]
             if random.next(below: 3) == 0 { arguments += ["--grace", "0"] }
-            // Where runs under way hold too much, the limit is out of reach.
+            // The status is 2 if running prefetches protect too much to reach the limit.
             let finished = try run(arguments, statuses: [0, 2])
             let report = try JSONValue.lines(finished.standardOutputBytes)[0]
             if case .integer(let evicted) = report["evicted_objects"] { count("evicted", evicted) }
@@ -117,8 +117,8 @@ final class Crowd: Sendable {
 
     func status(_ random: inout Pseudorandom) throws { _ = try run(["status", "--json"]) }
 
-    /// What is listed is read with the right bytes, or was evicted meanwhile.
-    func look(_ random: inout Pseudorandom) throws {
+    /// Reads a listed icon. Its bytes must be right unless it was evicted since.
+    func readListed(_ random: inout Pseudorandom) throws {
         let rows = try JSONValue.lines(run(["list", "--json"]).standardOutputBytes)
         guard let url = rows.randomElement(using: &random)?["url"]?.string else { return }
         let cat = try run(["cat", url], statuses: [0, 2])
@@ -130,7 +130,7 @@ final class Crowd: Sendable {
         }
         let path = try run(["path", url], statuses: [0, 2])
         let file = path.standardOutput.trimmingCharacters(in: .newlines)
-        // Who has the path only may find the file gone.
+        // The file may be evicted after its path is printed.
         if path.status == 0, let bytes = FileManager.default.contents(atPath: file),
             !icons.hasServed(Array(bytes), at: url)
         {
@@ -138,7 +138,7 @@ final class Crowd: Sendable {
         }
     }
 
-    /// Reads everything through the library, in one cache that stays open.
+    /// Reads all icons through the library, with one open cache.
     func read() throws -> Command {
         let cache = try Cache.open(at: larder.cache)
         return { [self] _ in

@@ -1,14 +1,14 @@
 import LarderTestSupport
 import Synchronization
 
-/// An origin whose icons change while they are fetched, and that remembers all it has served.
+/// An origin whose icons change between requests. It remembers all bodies that it has served.
 final class CrowdOrigin: Sendable {
     let origin: Origin
     private let ledger = Ledger()
 
-    /// Icons that never change, and that nothing may take from the cache.
+    /// Icons that never change and must never be evicted.
     let kept: [String]
-    /// Icons that change with every third request, some of which are never fresh.
+    /// Icons that change with every third request. Some of them are never fresh.
     let changing: [String]
 
     init(kept: Int, changing: Int) throws {
@@ -32,17 +32,17 @@ final class CrowdOrigin: Sendable {
             if request.header("If-None-Match") == tag {
                 return .notModified.header("ETag", tag).header("Cache-Control", freshness)
             }
-            // Some have another's bytes, and share its object.
+            // Some icons have the same bytes as another one and share its object.
             let seed = (number % 10 == 9 ? number - 1 : number) + 1_000 * version
             return .ok(ledger.serve(seed: seed, at: url), type: "image/png").header("ETag", tag)
                 .header("Cache-Control", freshness)
         }
     }
 
-    /// Whether it has served these bytes at this URL.
+    /// Whether the origin has served these bytes at this URL.
     func hasServed(_ bytes: [UInt8], at url: String) -> Bool { ledger.hasServed(bytes, at: url) }
 
-    /// A handler must not keep the origin itself.
+    /// The served bodies. They are separate because a handler must not retain the origin.
     private final class Ledger: Sendable {
         private struct State {
             var requests: [String: Int] = [:]
@@ -52,7 +52,7 @@ final class CrowdOrigin: Sendable {
 
         private let state = Mutex(State())
 
-        /// Counts a request; returns how many there were before.
+        /// Counts a request and returns the number of earlier ones.
         func request(of url: String) -> Int {
             state.withLock { state in
                 defer { state.requests[url, default: 0] += 1 }

@@ -3,12 +3,12 @@ import LarderCache
 import LarderTestSupport
 import Testing
 
-/// Four prefetchers, readers, verifications, evictions and the status at once over one cache.
+/// Four prefetchers, readers, verifications, evictions and status reports on one cache at once.
 ///
-/// `LARDER_CROWD_SECONDS` sets for how long (default: 60), `LARDER_CROWD_SEED` repeats the choices
-/// of a run, though not their timing.
+/// `LARDER_CROWD_SECONDS` sets the duration in seconds (default: 60). `LARDER_CROWD_SEED` repeats
+/// the random choices of a run, but not their timing.
 @Suite struct CrowdTests {
-    @Test(.timeLimit(.minutes(60))) func nothingIsLostAndNothingIsFoundWrong() async throws {
+    @Test(.timeLimit(.minutes(60))) func concurrentUseLosesAndCorruptsNothing() async throws {
         let seconds = testSetting("LARDER_CROWD_SECONDS") ?? share(of: 60)
         let seed = testSetting("LARDER_CROWD_SEED") ?? .random(in: 0...Int(UInt32.max))
         try await withFixture { larder in
@@ -33,22 +33,22 @@ import Testing
                 join("verify", crowd.verify)
                 join("evict", crowd.evict(keeping: named))
                 join("status", crowd.status)
-                join("list, cat, path", crowd.look)
+                join("list, cat, path", crowd.readListed)
                 for member in 0..<2 { join("reader \(member)", try crowd.read()) }
                 try await group.waitForAll()
             }
             let counts = crowd.counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
             print("seed \(seed), \(seconds) s: \(counts.joined(separator: "; "))")
-            for complaint in crowd.complaints { Issue.record("\(complaint)") }
+            for failure in crowd.failures { Issue.record("\(failure)") }
             #expect(crowd.counts["evicted", default: 0] > 0)
-            // What is fresh and was never lost is never asked for.
+            // The kept icons stay fresh and in the cache, so they are never requested again.
             #expect(!crowd.icons.origin.requests.contains { $0.path.hasPrefix("/kept/") })
-            try expectOrder(larder, crowd)
+            try expectCleanCache(larder, crowd)
         }
     }
 
-    /// In the end nothing is wrong, nothing is left over, and the index's totals are the disk's.
-    private func expectOrder(_ larder: CLIFixture, _ crowd: Crowd) throws {
+    /// Expects no findings, no leftovers, and index totals that match the files.
+    private func expectCleanCache(_ larder: CLIFixture, _ crowd: Crowd) throws {
         let evict = try larder.run("evict", "--grace", "0")
         #expect(evict.status == 0, "\(evict)")
         let cache = try Cache.open(at: larder.cache)

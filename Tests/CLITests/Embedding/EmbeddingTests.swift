@@ -2,15 +2,15 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// The packages and modules of an app that embeds LarderCache or LarderIcons. The code of the
-/// article about LarderCache and the examples work. Takes minutes, because it builds everything.
+/// Apps that embed LarderCache or LarderIcons, the README's code, and the examples. Takes minutes,
+/// because each test builds from scratch.
 @Suite struct EmbeddingTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().path
 
     @Test(.isLong, .timeLimit(.minutes(60)))
-    func anAppGetsTheCacheAndNothingElse() async throws {
+    func anAppBuildsOnlyTheCacheAndItsDependencies() async throws {
         try await withFixture { larder in
             let icon = Icons.reply(1)
             larder.origin.on("/notes.png", icon)
@@ -40,10 +40,10 @@ import Testing
         }
     }
 
-    /// Also with the traits that are on by default, nobody clones what only the command line needs:
-    /// the server's SwiftNIO, the parser of arguments.
+    /// Even with the default traits, an app does not clone packages that only the command line
+    /// needs, such as SwiftNIO and swift-argument-parser.
     @Test(.isLong, .timeLimit(.minutes(30)))
-    func anAppWithAllTraitsClonesNoServer() async throws {
+    func anAppWithDefaultTraitsClonesNoCommandLinePackages() async throws {
         try await withTemporaryDirectory { directory in
             let app = directory.path("app")
             try FileManager.default.createDirectory(
@@ -61,9 +61,9 @@ import Testing
         }
     }
 
-    /// `Examples/`, built as it stands, and its reader run on a cache.
+    /// Builds a copy of `Examples/` and runs its reader on a cache.
     @Test(.isLong, .timeLimit(.minutes(60)))
-    func theExamplesBuildAndRead() async throws {
+    func theExamplesBuildAndReadACache() async throws {
         try await withFixture { larder in
             let icon = Icons.reply(1)
             larder.origin.on("/notes.png", icon)
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    /// With the lines of the README and of the article about LarderCache.
+    /// A package with the lines from the README.
     private static let package = """
         // swift-tools-version: 6.1
         import PackageDescription
@@ -133,7 +133,7 @@ import Testing
             ])
         """
 
-    /// The code of the article about LarderCache, and a line that reads an icon with it.
+    /// Returns the README's code with another URL. It prints the size of the icon.
     private static func main(_ url: String) throws -> String {
         let article = try String(
             contentsOfFile: root + "/Sources/LarderCache/LarderCache.docc/GettingStarted.md",

@@ -2,18 +2,19 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// A cache with an icon of each kind and state, and thousands of others.
+/// A cache of 13,000 icons that includes every kind and state.
 struct GalleryFixture {
     static let count = 13_000
     private static let hosts = 40
-    /// Icons at these places of the first manifest have failed, are missing, or are damaged.
+    /// The places of failed icons in the first manifest.
     static let failed = [3, 8]
+    /// The place of a damaged icon in the first manifest.
     static let damaged = 5
 
     let larder: CLIFixture
-    /// What was prefetched.
+    /// The manifest that was prefetched.
     let first: String
-    /// What nobody has prefetched yet.
+    /// A manifest that was not prefetched.
     let second: String
 
     init(_ larder: CLIFixture) throws {
@@ -38,7 +39,7 @@ struct GalleryFixture {
     }
 
     static func name(_ number: Int) -> String {
-        // One that would be read from right to left, and one that would be more than text.
+        // The first name has a right-to-left override and markup.
         switch number {
         case 1: "\u{202E}<b>App & 1</b>"
         default: "App \(number)"

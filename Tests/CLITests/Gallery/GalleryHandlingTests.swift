@@ -1,12 +1,12 @@
 import LarderTestSupport
 import Testing
 
-/// The gallery's page under the hands of people who do not wait, or have no mouse.
+/// The gallery's page, used with the keyboard and before it has loaded.
 @Suite(.timeLimit(.minutes(30)), .enabled(if: Browser.missing == nil, "\(Browser.missing ?? "")"))
 struct GalleryHandlingTests {
     private typealias Key = Browser.Key
 
-    @Test func whatIsTypedWhileItLoadsStays() async throws {
+    @Test func aSearchTypedWhileLoadingIsKept() async throws {
         try await withGallery { gallery, browser in
             let gate = try Gate()
             let page = try await begin(browser, gallery.address(at: "/typed", until: gate))
@@ -22,15 +22,14 @@ struct GalleryHandlingTests {
             #expect(try await value(browser, "search") == "app 24")
             let address = try await browser.run("return location.hash", as: String.self)
             #expect(address == "#search=app+24")
-            // What waits for the server is read out once.
-            let said = try await browser.run("return said", as: [String].self)
-            #expect(said.count { $0 == "Reading the cache …" } <= 1)
-            #expect(said.last == "154 of 2,500 icons")
+            // The message about loading is announced at most once.
+            let announced = try await browser.run("return announced", as: [String].self)
+            #expect(announced.count { $0 == "Reading the cache …" } <= 1)
+            #expect(announced.last == "154 of 2,500 icons")
         }
     }
 
-    /// An icon that is on another page by then hands the focus on, and does not lose it.
-    @Test func theFocusStaysOnThePage() async throws {
+    @Test func theFocusMovesOnIfItsIconLeavesThePage() async throws {
         try await withGallery { gallery, browser in
             let gate = try Gate()
             let page = try await begin(browser, gallery.address(at: "/sorted", until: gate))
@@ -45,9 +44,9 @@ struct GalleryHandlingTests {
         }
     }
 
-    /// A page of the address that is not loaded yet is shown when it is, unless somebody has turned
-    /// to another one meanwhile.
-    @Test func theAddressWaitsForItsPage() async throws {
+    /// The page in the address is shown once it has loaded, unless the user has turned to another
+    /// page.
+    @Test func thePageInTheAddressIsShownOnceLoaded() async throws {
         try await withGallery { gallery, browser in
             for (prefix, isTurned) in [("/left", false), ("/turned", true)] {
                 let gate = try Gate()
@@ -62,7 +61,7 @@ struct GalleryHandlingTests {
         }
     }
 
-    @Test func theSkipLinkKeepsWhatIsSelected() async throws {
+    @Test func theSkipLinkKeepsSearchAndSortOrder() async throws {
         try await withGallery { gallery, browser in
             let page = try await GalleryPage(browser, gallery.address)
             try await page.choose("sort", "name")
@@ -77,8 +76,8 @@ struct GalleryHandlingTests {
         }
     }
 
-    /// The buttons keep the focus on the first page and the last, and pages begin at their top.
-    @Test func pagesAreTurnedWithoutAMouse() async throws {
+    /// The buttons keep the focus on the first and last page, and each page starts at its top.
+    @Test func pagesAreTurnedWithTheKeyboard() async throws {
         try await withGallery { gallery, browser in
             let page = try await GalleryPage(browser, gallery.address + "#page=10")
             try await browser.run("scrollTo(0, 1e6); document.getElementById('next').focus()")
@@ -91,7 +90,7 @@ struct GalleryHandlingTests {
             #expect(try await browser.run("return \(top) >= 0 && \(top) < 100", as: Bool.self))
             let button = "document.getElementById('next').getBoundingClientRect()"
             #expect(try await browser.run("return \(button).bottom <= innerHeight", as: Bool.self))
-            #expect(try await page.obstacles() == [])
+            #expect(try await page.accessibilityViolations() == [])
             try await browser.run("document.getElementById('previous').focus()")
             for _ in 0..<11 { try await browser.press(Key.enter) }
             #expect(try await page.status == "2,500 icons, 1 to 240 shown")
@@ -99,9 +98,9 @@ struct GalleryHandlingTests {
         }
     }
 
-    /// A list of all hosts would take seconds to open: it has those that have the most icons, and
-    /// an address leads to the others.
-    @Test func thousandsOfHosts() async throws {
+    /// A list of all hosts would take seconds to open. It contains the hosts with the most icons,
+    /// and an address can select any other host.
+    @Test func theListOfHostsIsLimited() async throws {
         let host = { number in number < 20 ? "z.example" : "h\(number).example" }
         try await withGallery(host: host) { gallery, browser in
             let page = try await GalleryPage(browser, gallery.address + "#host=h2222.example")
@@ -131,14 +130,14 @@ struct GalleryHandlingTests {
         }
     }
 
-    /// Opens a page, and returns when it shows icons, though not all are there.
+    /// Opens a page and returns when it shows the first icons.
     private func begin(_ browser: Browser, _ address: String) async throws -> GalleryPage {
         let page = try await GalleryPage(opening: browser, address)
         try await browser.run(
             """
-            window.said = [];
+            window.announced = [];
             const status = document.getElementById("status");
-            new MutationObserver(() => said.push(status.textContent))
+            new MutationObserver(() => announced.push(status.textContent))
               .observe(status, { childList: true, characterData: true, subtree: true });
             """)
         try await browser.wait(until: "document.querySelector('.card') !== null")
@@ -151,7 +150,7 @@ struct GalleryHandlingTests {
     }
 
     private static func names(below end: Int, _ digits: String) -> [String] {
-        // All of these are on one page.
+        // All of these names fit on one page.
         (0..<end).filter { "\($0)".contains(digits) }.map { "App \($0)" }
     }
 }

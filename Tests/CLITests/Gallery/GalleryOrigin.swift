@@ -2,18 +2,18 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// A gallery's files at an origin that keeps some of them back.
+/// An origin that serves a gallery's files and holds some of them back.
 struct GalleryOrigin {
     static let count = 2_500
-    /// The second thousand icons: they and what follows come when a gate is open.
+    /// The script with the second thousand icons. Holding it holds all later icons too.
     private static let second = "/gallery/icons-1.js"
-    /// How often the description is still being made, as it is on a server.
+    /// The number of responses that say "not ready yet", as a server does while it reads the cache.
     private static let waits = 3
 
     private let origin: Origin
     private let folder: String
 
-    /// - Parameter host: of the icon with a number. Default: the same for all.
+    /// - Parameter host: Returns the host of an icon. By default, all icons have the same host.
     init(_ larder: CLIFixture, host: (Int) -> String = { _ in "a.example" }) throws {
         origin = larder.origin
         let icon = larder.origin.serveIcons(1)[0]
@@ -25,16 +25,16 @@ struct GalleryOrigin {
         let export = try larder.run(
             "export", larder.directory.path("gallery"), "--layout", "gallery", "--manifest",
             manifest)
-        // They are missing, all of them.
+        // All icons are missing from the cache.
         try #require(export.status == 2, "\(export)")
         folder = larder.directory.path("gallery")
         serve(at: "/whole", gate: nil)
     }
 
-    /// The page's address where it loads all of it.
+    /// The address of a page that loads all icons.
     var address: String { origin.url("/whole/index.html") }
 
-    /// The page's address where more than the first thousand icons come once a gate is open.
+    /// Returns the address of a page that loads only the first thousand icons until `gate` opens.
     func address(at prefix: String, until gate: Gate) -> String {
         serve(at: prefix, gate: gate)
         return origin.url("\(prefix)/index.html")

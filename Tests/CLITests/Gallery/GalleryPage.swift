@@ -2,25 +2,25 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// The gallery in a browser, as its reader uses it.
+/// The gallery's page in a browser.
 struct GalleryPage {
     let browser: Browser
     let address: String
 
-    /// Opens it, and returns when it has loaded all icons.
+    /// Opens the page and returns when it has loaded all icons.
     init(_ browser: Browser, _ address: String) async throws {
         try await self.init(opening: browser, address)
         try await waitForAll()
     }
 
-    /// Opens it, and returns when its first script has been read.
+    /// Opens the page and returns when its first script has loaded.
     init(opening browser: Browser, _ address: String) async throws {
         self.browser = browser
         self.address = address
         try await browser.open(address)
     }
 
-    /// Returns when it has loaded all icons, or cannot.
+    /// Returns when the page has loaded all icons or reports a problem.
     func waitForAll() async throws {
         try await browser.wait(
             until: """
@@ -38,7 +38,7 @@ struct GalleryPage {
             "return document.querySelector('\(selector)').textContent", as: String.self)
     }
 
-    /// The names on the page, in their order.
+    /// The names on the page, in order.
     var names: [String] {
         get async throws {
             try await browser.run(
@@ -47,7 +47,7 @@ struct GalleryPage {
         }
     }
 
-    /// What has the focus: an icon's name, or an element's id.
+    /// The focused element: an icon's name, or an element's ID.
     var focus: String {
         get async throws {
             try await browser.run(
@@ -58,13 +58,13 @@ struct GalleryPage {
         }
     }
 
-    /// Chooses a value, as a person does with a list.
+    /// Chooses a value from a list.
     func choose(_ control: String, _ value: String) async throws {
         try await browser.run(
             """
             const control = document.getElementById("\(control)");
             control.value = "\(value)";
-            if (control.value !== "\(value)") throw new Error("there is no such choice");
+            if (control.value !== "\(value)") throw new Error("no such option");
             control.dispatchEvent(new Event("change"));
             """)
     }
@@ -73,7 +73,7 @@ struct GalleryPage {
         try await browser.run("document.getElementById('\(control)').click()")
     }
 
-    /// Waits for the images that are in the window.
+    /// Waits until the images in the window have loaded.
     func waitForImages() async throws {
         try await browser.wait(
             until: """
@@ -83,9 +83,9 @@ struct GalleryPage {
                 """)
     }
 
-    /// What axe-core finds: each rule, and where. It is not to fetch the styles once more, which
-    /// no page on a disk may.
-    func obstacles() async throws -> [String] {
+    /// Returns the violations that axe-core finds, each with its rule and elements. Preloading is
+    /// off because a page on disk may not fetch its own styles.
+    func accessibilityViolations() async throws -> [String] {
         try await browser.run(try #require(Browser.axe))
         return try await browser.run(
             """

@@ -2,30 +2,30 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// The gallery in a real browser: 13,000 icons, as files and from a server.
+/// A gallery of 13,000 icons in a real browser, from files and from a server.
 @Suite(.timeLimit(.minutes(30)), .enabled(if: Browser.missing == nil, "\(Browser.missing ?? "")"))
 struct GalleryTests {
     private typealias Key = Browser.Key
     private static let total = GalleryFixture.count + 10
 
-    @Test func filesOnADisk() async throws {
+    @Test func theGalleryWorksFromFiles() async throws {
         try await withFixture { larder in
             let gallery = try GalleryFixture(larder)
             let directory = larder.directory.path("gallery")
             let export = try larder.run(
                 "export", directory, "--layout", "gallery", "--manifest", gallery.first,
                 "--manifest", gallery.second)
-            // One is damaged, two have failed, ten are missing.
+            // One icon is damaged, two have failed, and ten are missing.
             #expect(export.status == 2, "\(export)")
             let browser = try await Browser()
             defer { browser.stop() }
             let page = try await GalleryPage(browser, "file://\(directory)/index.html")
-            try await useIt(page)
-            try await brokenImage(page, directory)
+            try await checkPage(page)
+            try await checkRemovedImage(page, directory)
         }
     }
 
-    @Test func pagesOfAServer() async throws {
+    @Test func theGalleryWorksFromAServer() async throws {
         try await withFixture { larder in
             let gallery = try GalleryFixture(larder)
             let server = try await onThreadOfItsOwn {
@@ -34,26 +34,26 @@ struct GalleryTests {
             }
             let browser = try await Browser()
             defer { browser.stop() }
-            try await useIt(GalleryPage(browser, server.url))
+            try await checkPage(GalleryPage(browser, server.url))
             #expect(try await onThreadOfItsOwn { try server.stop() }.status == 0)
         }
     }
 
-    private func useIt(_ page: GalleryPage) async throws {
+    private func checkPage(_ page: GalleryPage) async throws {
         let browser = page.browser
         #expect(try await page.status == "13,010 icons, 1 to 240 shown")
         #expect(try await page.names.count == 240)
         #expect(try await page.names.prefix(3) == ["App 0", GalleryFixture.name(1), "App 2"])
         try await page.waitForImages()
         let images = "return document.querySelectorAll('.card img').length"
-        let others = GalleryFixture.failed.count + 1
-        #expect(try await browser.run(images, as: Int.self) == 240 - others)
-        #expect(try await page.obstacles() == [])
+        let withoutImage = GalleryFixture.failed.count + 1
+        #expect(try await browser.run(images, as: Int.self) == 240 - withoutImage)
+        #expect(try await page.accessibilityViolations() == [])
 
-        try await filters(page)
-        try await order(page)
-        try await keyboard(page)
-        try await dark(page)
+        try await checkFilters(page)
+        try await checkOrder(page)
+        try await checkKeyboard(page)
+        try await checkColours(page)
 
         #expect(try await browser.consoleMessages() == [])
         let base = page.address.replacingOccurrences(of: "index.html", with: "")
@@ -61,7 +61,7 @@ struct GalleryTests {
         #expect(foreign == [])
     }
 
-    private func filters(_ page: GalleryPage) async throws {
+    private func checkFilters(_ page: GalleryPage) async throws {
         try await page.choose("state", "corrupt")
         #expect(try await page.names == ["App \(GalleryFixture.damaged)"])
         #expect(try await page.status == "1 of 13,010 icons")
@@ -80,16 +80,16 @@ struct GalleryTests {
         #expect(try await page.status == "10 of 13,010 icons")
         try await page.choose("manifest", "")
         try await page.choose("type", "image/png")
-        // Every fourth, but for one that has failed.
+        // Every fourth icon except one that failed.
         #expect(try await page.status == "3,249 of 13,010 icons, 1 to 240 shown")
         try await page.choose("type", "")
         #expect(try await page.status == "13,010 icons, 1 to 240 shown")
     }
 
-    private func order(_ page: GalleryPage) async throws {
+    private func checkOrder(_ page: GalleryPage) async throws {
         try await page.choose("sort", "name")
         try await page.click("direction")
-        // In the order of numbers, not of digits.
+        // Numbers in names are sorted by value.
         #expect(try await page.names.prefix(11).last == "App 12999")
         try await page.click("direction")
         try await page.choose("sort", "state")
@@ -107,7 +107,7 @@ struct GalleryTests {
         try await page.browser.wait(until: "document.getElementById('sort').value === ''")
     }
 
-    /// The bytes of the icons on the page.
+    /// Returns the sizes shown for the icons on the page, in bytes.
     private func sizes(_ page: GalleryPage) async throws -> [Double] {
         try await page.browser.run(
             """
@@ -119,7 +119,7 @@ struct GalleryTests {
             """, as: [Double].self)
     }
 
-    private func keyboard(_ page: GalleryPage) async throws {
+    private func checkKeyboard(_ page: GalleryPage) async throws {
         let browser = page.browser
         try await browser.press("/")
         #expect(try await page.focus == "search")
@@ -128,7 +128,7 @@ struct GalleryTests {
         #expect(try await page.names.prefix(2) == ["App 1299", "App 11299"])
         let address = try await browser.run("return location.hash", as: String.self)
         #expect(address == "#search=app+1299")
-        // Past the controls, the icons are one stop.
+        // After the controls, the icons are a single tab stop.
         try await browser.run("document.getElementById('reset').focus()")
         try await browser.press(Key.tab)
         #expect(try await page.focus == "App 1299")
@@ -148,7 +148,7 @@ struct GalleryTests {
         #expect(try await page.text("#detail-name") == "App 1299")
         #expect(try await page.text("#detail-facts").contains("http://h19.example/1299.svg"))
         try await page.waitForImages()
-        #expect(try await page.obstacles() == [])
+        #expect(try await page.accessibilityViolations() == [])
         try await browser.press(Key.escape)
         try await browser.wait(until: "!document.getElementById('detail').open")
         #expect(try await page.focus == "App 1299")
@@ -162,21 +162,21 @@ struct GalleryTests {
         try await browser.wait(until: "document.getElementById('page').value === '1'")
     }
 
-    private func dark(_ page: GalleryPage) async throws {
+    private func checkColours(_ page: GalleryPage) async throws {
         let background = "return getComputedStyle(document.body).backgroundColor"
         try await page.browser.prefer(dark: true)
         let dark = try await page.browser.run(background, as: String.self)
         try await page.waitForImages()
-        #expect(try await page.obstacles() == [])
-        try await keep(page, "dark")
+        #expect(try await page.accessibilityViolations() == [])
+        try await saveScreenshot(page, "dark")
         try await page.browser.prefer(dark: false)
         let light = try await page.browser.run(background, as: String.self)
         #expect(dark == "rgb(15, 18, 22)" && light == "rgb(255, 255, 255)")
-        try await keep(page, "light")
+        try await saveScreenshot(page, "light")
     }
 
-    /// A file that is gone since: its place says so.
-    private func brokenImage(_ page: GalleryPage, _ directory: String) async throws {
+    /// Checks the text shown in place of an image whose file was removed.
+    private func checkRemovedImage(_ page: GalleryPage, _ directory: String) async throws {
         let first = try await page.browser.run(
             "return document.querySelector('.card img').src", as: String.self)
         try FileManager.default.removeItem(at: try #require(URL(string: first)))
@@ -185,8 +185,8 @@ struct GalleryTests {
         #expect(try await again.text(".card .picture") == "cannot be shown")
     }
 
-    /// For a person to look at, in the directory that LARDER_TEST_SCREENSHOTS names.
-    private func keep(_ page: GalleryPage, _ name: String) async throws {
+    /// Saves a screenshot in the directory named by LARDER_TEST_SCREENSHOTS, if set.
+    private func saveScreenshot(_ page: GalleryPage, _ name: String) async throws {
         let directory = ProcessInfo.processInfo.environment["LARDER_TEST_SCREENSHOTS"]
         guard let directory else { return }
         let scheme = page.address.prefix { $0 != ":" }

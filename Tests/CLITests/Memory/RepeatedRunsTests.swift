@@ -2,10 +2,10 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// What a process holds in memory does not grow with what it does again.
+/// The memory of a process that repeats its work.
 @Suite struct RepeatedRunsTests {
     @Test(.timeLimit(.minutes(20)), arguments: ["prefetch", "scroll", "verify"])
-    func memoryIsFlatAfterTheSecondTime(_ part: String) async throws {
+    func memoryDoesNotGrowWithRepetition(_ part: String) async throws {
         let origin = try Origin()
         origin.onAny { .ok(IconPainter.png(seed: $0.target.hashValue, size: 32)) }
         let urls = (0..<300).map { origin.url("/\($0)") }
@@ -17,9 +17,9 @@ import Testing
             try #require(run.status == 0, "\(run)")
             let resident = run.standardOutput.split(separator: "\n").compactMap { Int($0) }
             try #require(resident.count == 10)
-            // What the allocator keeps for later still grows by a megabyte, less each time, and ends
-            // after forty. What leaked would add up: the bodies of 300 icons alone are a megabyte a
-            // time.
+            // The allocator's reserve still grows by a megabyte, less with each repetition, and
+            // stops growing after forty. A leak adds up: the bodies of 300 icons alone are a
+            // megabyte for each repetition.
             let growth = try #require(resident[2...].max()) - resident[1]
             #expect(growth < 3_000_000, "\(part): \(resident)")
         }

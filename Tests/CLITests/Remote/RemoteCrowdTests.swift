@@ -68,8 +68,8 @@ import Testing
                 .joined(separator: "; ")
         }
 
-        private func count(_ what: String, _ count: Int = 1) {
-            state.withLock { $0.counts[what, default: 0] += count }
+        private func count(_ action: String, _ count: Int = 1) {
+            state.withLock { $0.counts[action, default: 0] += count }
         }
 
         private func expect(_ isRight: Bool, _ failure: @autoclosure () -> String) {

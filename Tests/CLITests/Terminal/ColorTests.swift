@@ -1,7 +1,7 @@
 import LarderTestSupport
 import Testing
 
-/// Colours are for terminals, unless somebody says otherwise.
+/// Coloured output, which is the default on terminals only.
 @Suite struct ColorTests {
     private static let red = "\u{1B}[31m"
 
@@ -12,7 +12,7 @@ import Testing
         ([], ["CLICOLOR_FORCE": "1", "NO_COLOR": "1"], false),
         ([], ["CLICOLOR_FORCE": "1", "NO_COLOR": ""], true),
     ])
-    func whatSaysWhetherThereAreAny(
+    func optionsAndVariablesTurnColoursOnAndOff(
         _ choice: [String], _ environment: [String: String], _ isColoured: Bool
     ) async throws {
         try await withFixture { larder in
@@ -33,7 +33,9 @@ import Testing
             (["NO_COLOR": ""], true), (["NO_COLOR": "1"], false),
             (["NO_COLOR": "", "CLICOLOR": "0"], false), (["NO_COLOR": "", "TERM": "dumb"], false),
         ])
-    func aTerminalHasThem(_ environment: [String: String], _ isColoured: Bool) async throws {
+    func terminalOutputIsColouredUnlessTurnedOff(
+        _ environment: [String: String], _ isColoured: Bool
+    ) async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest("ftp://a.example/icon.png")
             let screen = try TerminalScreen(
@@ -44,8 +46,7 @@ import Testing
         }
     }
 
-    /// What failed, what is stale, and what is clean.
-    @Test func whatIsColoured() async throws {
+    @Test func failedStaleAndCleanAreColoured() async throws {
         try await withFixture { larder in
             larder.origin.on("/a", Icons.reply(1).header("Cache-Control", "max-age=0"))
             let manifest = try larder.manifest(larder.origin.url("/a"), larder.origin.url("/b"))

@@ -2,9 +2,9 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Progress where no terminal is: a line now and then, or when a signal asks for one.
+/// Progress without a terminal: a line every few seconds, or on a signal.
 @Suite(.timeLimit(.minutes(30))) struct ProgressTests {
-    @Test func elsewhereALineComesEveryFewSeconds() async throws {
+    @Test func aProgressLineIsPrintedEveryFewSecondsWithoutATerminal() async throws {
         try await withFixture { larder in
             let gate = try Gate()
             larder.origin.on("/0", Icons.reply(0).heldBy(gate))
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [[], ["--quiet"]])
-    func aSignalPrintsALineAtOnce(_ options: [String]) async throws {
+    func aSignalPrintsAProgressLineAtOnce(_ options: [String]) async throws {
         try await withFixture { larder in
             let gate = try Gate()
             larder.origin.on("/0", Icons.reply(0).heldBy(gate))
@@ -40,8 +40,8 @@ import Testing
         }
     }
 
-    /// It waits for another one, and is not ended by it.
-    @Test func aSignalBeforeThereIsAnythingToShowEndsNoRun() async throws {
+    /// The command waits for another process's lock when the signal arrives.
+    @Test func aSignalBeforeAnyProgressDoesNotEndTheRun() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(1))
             #expect(try larder.prefetch(manifest).status == 0)

@@ -1,10 +1,9 @@
 import Foundation
 import LarderTestSupport
 
-/// A terminal in which a command runs: a window of tmux, which draws what it is told as any other
-/// does.
+/// A terminal that runs a command: a tmux window, which interprets output as other terminals do.
 final class TerminalScreen {
-    /// Nil where it is not installed.
+    /// The path of tmux, or nil if it is not installed.
     static let tmux = ["/usr/bin/tmux", "/opt/homebrew/bin/tmux", "/usr/local/bin/tmux"]
         .first(where: FileManager.default.isExecutableFile)
 
@@ -13,35 +12,35 @@ final class TerminalScreen {
     private let program: String
     private let socket: String
     private let output: FileHandle
-    private var seen: [UInt8] = []
-    /// All that was written to it so far.
+    /// The output that `wait(for:)` has not passed yet.
+    private var unread: [UInt8] = []
+    /// All output so far.
     private var written: [UInt8] = []
 
     /// Starts a command.
     ///
     /// - Parameters:
-    ///   - command: the path and the arguments.
-    ///   - environment: what is set besides the tests' own environment. By default, nothing says
-    ///     whether colours are wanted.
+    ///   - command: The path and the arguments.
+    ///   - environment: Variables to set in addition to the tests' environment and `NO_COLOR`.
     init(
         _ command: [String], columns: Int, rows: Int = 24, in directory: TemporaryDirectory,
         environment: [String: String] = [:]
     ) throws {
-        program = try Self.tmux.orThrow(Failure(description: "there is no tmux"))
-        // A socket's path has at most 107 bytes.
+        program = try Self.tmux.orThrow(Failure(description: "tmux is not installed"))
+        // A socket path is limited to 107 bytes.
         socket = directory.path("tmux")
         let (start, pipe) = (directory.path("start"), directory.path("screen"))
         for fifo in [start, pipe] where mkfifo(fifo, 0o600) != 0 {
             throw POSIXError(.init(rawValue: errno) ?? .EIO)
         }
-        // Without waiting for who writes, because that one waits for a reader.
+        // Opening must not block, because the writer waits for a reader.
         let descriptor = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
         _ = fcntl(descriptor, F_SETFL, 0)
         output = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         let variables = ["NO_COLOR=1"] + environment.map { "\($0)=\($1)" }
-        // It begins when somebody hears it, and its last words stay until they were read. `^C` is
-        // for the command alone.
+        // The command starts once its output can be read. The window stays open afterwards, so that
+        // the last output can be read. The trap leaves `^C` to the command.
         let script = """
             trap : INT; cat '\(start)' >/dev/null; unset TMUX; env "$@"; printf '\\n[status %s]' $?; \
             cat '\(start)' >/dev/null
@@ -54,7 +53,7 @@ final class TerminalScreen {
         try resize(columns: columns, rows: rows)
         try tmux(["pipe-pane", "-O", "exec cat >'\(pipe)'"])
         var first = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        // Nobody waits for this end: the shell opens its own.
+        // The shell's `cat` returns once this end is closed.
         let begin = open(start, O_WRONLY | O_CLOEXEC)
         close(begin)
         while poll(&first, 1, 120_000) < 0, errno == EINTR {}
@@ -62,48 +61,47 @@ final class TerminalScreen {
 
     deinit { _ = try? tmux(["kill-server"]) }
 
-    /// Changes its size.
     func resize(columns: Int, rows: Int = 24) throws {
         try tmux(["resize-window", "-x", "\(columns)", "-y", "\(rows)"])
     }
 
-    /// Types a key, such as `C-c`.
+    /// Types a key, for example `C-c`.
     func type(_ key: String) throws { try tmux(["send-keys", key]) }
 
-    /// Whether a text was written to it so far.
+    /// Whether the command has written a text so far.
     func hasWritten(_ text: String) -> Bool { written.firstRange(of: Array(text.utf8)) != nil }
 
-    /// Returns once `words` were written to it, from where the last call has left off.
-    func wait(for words: String) throws {
-        let wanted = Array(words.utf8)
+    /// Returns once the command has written `text` after the text of the last call.
+    func wait(for text: String) throws {
+        let wanted = Array(text.utf8)
         let deadline = ContinuousClock.now + .seconds(240)
         while true {
-            if let place = seen.firstRange(of: wanted) {
-                seen.removeSubrange(..<place.upperBound)
+            if let place = unread.firstRange(of: wanted) {
+                unread.removeSubrange(..<place.upperBound)
                 return
             }
             var ready = pollfd(fd: output.fileDescriptor, events: Int16(POLLIN), revents: 0)
             guard ContinuousClock.now < deadline, poll(&ready, 1, 60_000) != 0 else {
                 throw Failure(
-                    description: "\(words.debugDescription) did not come; there is "
+                    description: "\(text.debugDescription) was not written; the screen shows "
                         + (try lines().joined(separator: "\n")))
             }
             let more = output.availableData
             guard !more.isEmpty else {
                 throw Failure(
-                    description: "it ended without \(words.debugDescription); the last were "
-                        + String(decoding: seen.suffix(2000), as: UTF8.self).debugDescription)
+                    description: "the output ended without \(text.debugDescription); its end is "
+                        + String(decoding: unread.suffix(2000), as: UTF8.self).debugDescription)
             }
-            seen += more
+            unread += more
             written += more
         }
     }
 
-    /// Waits for the command's end.
+    /// Waits for the command to end.
     ///
-    /// - Parameter withHistory: as of ``lines(joined:withHistory:)``.
-    /// - Returns: its status, and all that it has left on the screen and above, without blank lines
-    ///   at the end. Lines that were broken at the right edge are whole again.
+    /// - Parameter withHistory: See ``lines(joined:withHistory:)``.
+    /// - Returns: The exit status, and the lines on the screen without blank lines at the end.
+    ///   Lines that were broken at the right edge are joined.
     func finish(withHistory: Bool = true) throws -> (status: Int, lines: [String]) {
         try wait(for: "\n[status ")
         var lines = try lines(joined: true, withHistory: withHistory)
@@ -115,12 +113,12 @@ final class TerminalScreen {
         return (status, lines)
     }
 
-    /// What is on the screen, and above it.
+    /// Returns the lines on the screen and the history above it.
     ///
     /// - Parameters:
-    ///   - joined: whether lines that were broken at the right edge are whole again.
-    ///   - withHistory: whether what is above it counts, too: if it became narrower, tmux itself
-    ///     puts parts of broken lines there.
+    ///   - joined: Whether to join lines that were broken at the right edge.
+    ///   - withHistory: Whether to include the lines above the screen. After the screen becomes
+    ///     narrower, tmux itself moves parts of broken lines there.
     func lines(joined: Bool = false, withHistory: Bool = true) throws -> [String] {
         let text = try tmux(
             ["capture-pane", "-p"] + (joined ? ["-J"] : []) + (withHistory ? ["-S", "-"] : []))

@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// What a person sees on a terminal, wide and narrow.
+/// Progress and messages on wide and narrow terminals.
 @Suite(.enabled(if: TerminalScreen.tmux != nil), .timeLimit(.minutes(30))) struct TerminalTests {
     private func prefetch(
         _ larder: CLIFixture, _ manifest: String, _ options: String...
@@ -11,12 +11,11 @@ import Testing
             + ["--allow-private-network", "--stall-timeout", "1h", "--timeout", "1h"] + options
     }
 
-    /// Messages are broken between words, so that their lines are compared as one.
+    /// Joins lines, because messages are wrapped between words.
     private func words(_ lines: some Sequence<String>) -> String {
         lines.joined(separator: " ").split(separator: /\s+/).joined(separator: " ")
     }
 
-    /// The line is gone in the end, and nothing of it is left in between.
     @Test(arguments: [25, 40, 80])
     func tenThousandIconsAndFiveHundredFailuresTakeFewLines(_ columns: Int) async throws {
         try await withFixture { larder in
@@ -41,12 +40,12 @@ import Testing
                     "larder: to retry the failed icons: larder prefetch \(manifest)"
                         + " --retry-failed, with the same options; to list all icons:"
                         + " --report FILE"), "\(lines)")
-            // Five failures, the count of the others, and the command.
+            // Five failures, the count of the rest, and the suggested command.
             #expect(text.ranges(of: "larder: ").count == 7, "\(lines)")
         }
     }
 
-    @Test func everyFailureIsShownIfThatIsWanted() async throws {
+    @Test func verboseShowsEveryFailure() async throws {
         try await withFixture { larder in
             let base = larder.origin.url("/gone/")
             let manifest = try larder.manifest(urls: (0..<20).map { "\(base)\($0)" })
@@ -60,9 +59,9 @@ import Testing
         }
     }
 
-    /// No command is suggested that would read another manifest: a masked URL, or a pipe.
+    /// A command with a masked name or a pipe would read another manifest.
     @Test(arguments: ["apps?token=x.json", "-", "/dev/stdin"])
-    func aManifestThatCannotBeNamedAgainIsNot(_ name: String) async throws {
+    func theRetrySuggestionOmitsManifestsThatCannotBeReadAgain(_ name: String) async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(larder.origin.url("/gone"))
             let copy = larder.directory.path("apps?token=x.json")
@@ -81,8 +80,8 @@ import Testing
         }
     }
 
-    /// A shell has its prompt there.
-    @Test func inTheBackgroundThereIsNoLine() async throws {
+    /// The shell's prompt is in the place of the progress line.
+    @Test func aBackgroundProcessShowsNoProgressLine() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(larder.origin.url("/gone"))
             let screen = try TerminalScreen(
@@ -95,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func theLineComesWithTheForeground() async throws {
+    @Test func theProgressLineAppearsInTheForeground() async throws {
         try await withFixture { larder in
             let gate = try Gate()
             larder.origin.onAny { _ in Icons.reply(1).heldBy(gate) }
@@ -113,8 +112,7 @@ import Testing
         }
     }
 
-    /// Whatever the width is by then, the line is one, and cut to it.
-    @Test func theLineFollowsTheTerminalsWidth() async throws {
+    @Test func theProgressLineFollowsTheTerminalsWidth() async throws {
         try await withFixture { larder in
             let gate = try Gate()
             larder.origin.onAny { _ in Icons.reply(1).heldBy(gate) }
@@ -129,8 +127,8 @@ import Testing
                 (5, "0/6"), (3, "0…"), (40, whole),
             ] {
                 try screen.resize(columns: columns)
-                // Some more of them, since tmux tells of no two sizes within a quarter of a second,
-                // and a line for the last one would be broken.
+                // tmux reports at most one size in a quarter of a second. A line for the previous
+                // size would be broken, so the test waits for further lines.
                 for _ in 0..<4 { try screen.wait(for: "\r\(line)\u{1B}[K\r") }
                 #expect(try screen.lines(withHistory: false) == [line])
             }
@@ -143,7 +141,7 @@ import Testing
     }
 
     @Test(arguments: [25, 40, 80])
-    func anInterruptsMessageHasALineOfItsOwn(_ columns: Int) async throws {
+    func theInterruptMessageHasItsOwnLine(_ columns: Int) async throws {
         try await withFixture { larder in
             let gate = try Gate()
             larder.origin.onAny { _ in Icons.reply(1).heldBy(gate) }
@@ -168,9 +166,9 @@ import Testing
         }
     }
 
-    /// Not minutes of `0/3`: what is done about it is said. The names of `.invalid` are nobody's
-    /// (RFC 6761, section 6.4).
-    @Test func namesThatDoNotResolveAreSeenToWait() async throws {
+    /// The line shows the retries instead of `0/3` for minutes. Names below `.invalid` never
+    /// resolve (RFC 6761, section 6.4).
+    @Test func unresolvedNamesAreShownAsWaitingToRetry() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: (0..<3).map { "http://h.invalid/\($0).png" })
             let screen = try TerminalScreen(
@@ -183,8 +181,7 @@ import Testing
         }
     }
 
-    /// Of the same run at 40 columns, what matters is still there.
-    @Test func whatWaitsIsSeenOnANarrowTerminal() async throws {
+    @Test func aNarrowTerminalShowsWaitingRetries() async throws {
         try await withFixture { larder in
             let port = try Origin.refusedPort()
             let manifest = try larder.manifest(
@@ -200,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func aDumbTerminalGetsNoSequences() async throws {
+    @Test func aDumbTerminalGetsNoEscapeSequences() async throws {
         try await withFixture { larder in
             let gate = try Gate()
             larder.origin.onAny { _ in Icons.reply(1).heldBy(gate) }
@@ -211,7 +208,7 @@ import Testing
             let whole = "0/6  6 in flight  0 B  0 B/s  0 failed"
             try screen.wait(for: "\r\(whole)\r")
             try screen.resize(columns: 20)
-            // Blanks cover the rest of the longer one, as far as there are columns.
+            // Blanks overwrite the rest of the longer line, up to the terminal's width.
             try screen.wait(for: "\r0/6  0 B  0 B/s    \r")
             gate.open()
             let (status, lines) = try screen.finish()
@@ -221,13 +218,12 @@ import Testing
         }
     }
 
-    /// Each command that may take long shows how far it is, and nothing of it stays.
     @Test(arguments: [
         (["evict", "--max-count", "0"], "0/4 objects evicted  "),
         (["reindex"], "1/4 objects read  "), (["snapshot"], "1/4 objects copied  "),
         (["verify"], "4/4 objects  "), (["plan"], "reading "),
     ])
-    func longCommandsShowTheirs(_ command: [String], _ line: String) async throws {
+    func longCommandsShowProgressAndRemoveIt(_ command: [String], _ line: String) async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(4))
             #expect(try larder.prefetch(manifest).status == 0)
