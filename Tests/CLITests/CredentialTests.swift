@@ -187,7 +187,7 @@ import Testing
             #expect(
                 origin.requests.map { $0.header("Authorization") } == [Self.basic, Self.basic, nil])
             SecretSearch("sEcReT").expectNothing(in: run.finished)
-            try SecretSearch("sEcReT").expectNothing(inFilesBeneath: larder.cache)
+            try SecretSearch("sEcReT").expectNothing(inFilesBelow: larder.cache)
         }
     }
 

@@ -40,8 +40,8 @@ import Testing
         let report = larder.directory.path("report.jsonl")
         let process = try larder.binary.start(
             larder.prefetchArguments([manifest], report: report),
-            environment: shim.slowingSyncs(by: 250, beneath: larder.cache))
-        // Before most responses are committed, at a different time in each round.
+            environment: shim.slowingSyncs(by: 250, below: larder.cache))
+        // Before most of the answers are committed, at a moment of each round's own.
         try await larder.origin.waitForRequests(1 + round % 8 * 50)
         let eviction = try larder.run("evict", "--max-count", "0", "--quiet")
         // Status 2: icons that the prefetch has already stored are protected.

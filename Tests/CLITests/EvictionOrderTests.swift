@@ -19,7 +19,7 @@ import Testing
                 try FileManager.default.copyItem(atPath: larder.cache, toPath: cache)
                 let finished = try larder.binary.run(
                     ["evict", "--max-count", "0", "--cache", cache],
-                    environment: shim.killing(atSync: number, beneath: cache))
+                    environment: shim.killing(atSync: number, below: cache))
                 isDone = finished.status == 0
                 let remains = larder.directory.path("cut-at-\(number)")
                 try FileManager.default.copyItem(atPath: durable, toPath: remains)
@@ -43,7 +43,7 @@ import Testing
             let shim = try FaultShim(in: larder.directory)
             let finished = try larder.binary.run(
                 ["evict", "--max-count", "0", "--cache", larder.cache],
-                environment: shim.slowingRemovals(by: 15, beneath: larder.cache))
+                environment: shim.slowingRemovals(by: 15, below: larder.cache))
             #expect(finished.status == 0, "\(finished)")
             let remaining = FileManager.default.enumerator(atPath: larder.cache + "/objects")
             #expect(remaining?.filter { ($0 as? String)?.count ?? 0 > 64 }.count == 0)

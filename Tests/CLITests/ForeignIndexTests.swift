@@ -49,7 +49,7 @@ import Testing
                             """)
                 }
             } _: { command, finished in
-                finished.expectRefusalOrMending(of: command)
+                finished.expectRefusalOrRepair(of: command)
             }
         }
     }
@@ -188,7 +188,7 @@ import Testing
             try larder.forEachCommand {
                 try larder.stretch(larder.cache + "/index.sqlite")
             } _: { command, finished in
-                finished.expectRefusalOrMending(of: command)
+                finished.expectRefusalOrRepair(of: command)
             }
         }
     }
@@ -258,7 +258,7 @@ import Testing
                 try index.write(contentsOf: [3])
                 try index.close()
             } _: { command, finished in
-                finished.expectRefusalOrMending(of: command)
+                finished.expectRefusalOrRepair(of: command)
             }
         }
     }

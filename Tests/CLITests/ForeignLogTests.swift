@@ -74,7 +74,7 @@ import Testing
                 let log = log(ofFirstPage: first, pages: pages.count / 4096)
                 try Data(log).write(to: URL(fileURLWithPath: path + "-wal"))
             } _: { command, finished in
-                finished.expectRefusalOrMending(of: command)
+                finished.expectRefusalOrRepair(of: command)
             }
         }
     }
@@ -126,7 +126,7 @@ import Testing
                 }
                 try #require(log).write(to: URL(fileURLWithPath: path + "-wal"))
             } _: { command, finished in
-                finished.expectRefusalOrMending(of: command)
+                finished.expectRefusalOrRepair(of: command)
             }
         }
     }
@@ -150,7 +150,7 @@ import Testing
                 }
                 try #require(log).write(to: URL(fileURLWithPath: path + "-wal"))
             } _: { command, finished in
-                finished.expectRefusalOrMending(of: command)
+                finished.expectRefusalOrRepair(of: command)
             }
         }
     }

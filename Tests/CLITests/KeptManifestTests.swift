@@ -202,7 +202,7 @@ import Testing
                     "http://user:pa55word@\(address)/\(path)", options: ["--icons", "first"])
                 #expect(run.status == status, "\(run.finished)")
             }
-            try SecretSearch("s3cret", "pa55word").expectNothing(inFilesBeneath: larder.cache)
+            try SecretSearch("s3cret", "pa55word").expectNothing(inFilesBelow: larder.cache)
             #expect(try larder.run("plan", "http://\(address)/apps.json").status == 0)
             for path in ["more.json", "ftp.json"] + more.map(\.0) {
                 #expect(try larder.run("plan", "http://\(address)/\(path)").status == 66)

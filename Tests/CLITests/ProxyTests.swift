@@ -85,7 +85,7 @@ import Testing
                 #expect(request.header("Authorization") == nil)
             }
             SecretSearch("sEcReT").expectNothing(in: run.finished)
-            try SecretSearch("sEcReT").expectNothing(inFilesBeneath: larder.cache)
+            try SecretSearch("sEcReT").expectNothing(inFilesBelow: larder.cache)
         }
     }
 
@@ -103,7 +103,7 @@ import Testing
                 let shown = proxy.replacing("user:sEcReT", with: "***")
                 #expect(run.lines[0].error?.message.contains(shown) == true, "\(run.finished)")
                 SecretSearch("sEcReT").expectNothing(in: run.finished)
-                try SecretSearch("sEcReT").expectNothing(inFilesBeneath: larder.directory.path)
+                try SecretSearch("sEcReT").expectNothing(inFilesBelow: larder.directory.path)
             }
         }
     }

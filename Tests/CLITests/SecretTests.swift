@@ -70,7 +70,7 @@ import Testing
                 search.expectNothing(
                     in: try larder.binary.run(command + ["--cache", larder.cache]))
             }
-            try search.expectNothing(inFilesBeneath: larder.cache)
+            try search.expectNothing(inFilesBelow: larder.cache)
 
             // Icons are found under their URL or key, with and without the password.
             for (path, space) in [("/a", ""), ("/keyed", "key:")] {
@@ -182,7 +182,7 @@ import Testing
             let plan = try #require(left.first { $0.hasSuffix("plan.sqlite") }, "\(left)")
             let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(larder.cache)/\(plan)"))
             #expect(bytes.range(of: Data(larder.origin.url("/1999").utf8)) != nil)
-            try search.expectNothing(inFilesBeneath: larder.cache)
+            try search.expectNothing(inFilesBelow: larder.cache)
         }
     }
 

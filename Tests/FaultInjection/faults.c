@@ -1,21 +1,22 @@
-// Makes a system call beneath a directory fail as a bad disk would, take its time, or be the program's last.
-// Preloaded into the program under test (LD_PRELOAD, Linux alone), which need not know.
+// Makes a system call on files below a directory fail as on a bad disk, delays it, or kills the
+// process instead of the call. Preloaded into the program under test (LD_PRELOAD, Linux only).
 //
-//   LARDER_FAULT_ROOT   the directory: absolute, without links
-//   LARDER_FAULT_CALL   which kind of call: read (and pread), write, pwrite, fsync, syncfs, rename, open,
-//                       unlink, mkdir, link or truncate; change: any of them that changes what a reader
-//                       finds, which are all but reads, opens and SQLite's shared memory; sync: fsync
-//                       and syncfs
-//   LARDER_FAULT_NTH    which of them fails; the first beneath the directory is 1; 0: none
-//   LARDER_FAULT_TIMES  how many fail from there on; 0: all
-//   LARDER_FAULT_ERRNO  with which error number; 0: the program is killed (SIGKILL) instead of making
-//                       the call
-//   LARDER_FAULT_DELAY  they do not fail, and each takes so many milliseconds more
-//   LARDER_FAULT_LOG    a file that gets a line with the path of the first that failed, or of every call
-//                       if none is to fail; not made if there is none
+//   LARDER_FAULT_ROOT   The directory: an absolute path without symbolic links.
+//   LARDER_FAULT_CALL   The kind of call: read (and pread), write, pwrite, fsync, syncfs, rename,
+//                       open, unlink, mkdir, link or truncate. "sync" is fsync and syncfs. "change"
+//                       is every kind except read and open, without SQLite's shared memory.
+//   LARDER_FAULT_NTH    The number of the first failing call. The first call below the directory
+//                       is 1. With 0, no call fails.
+//   LARDER_FAULT_TIMES  The number of failing calls (default: 1). With 0, all later calls fail.
+//   LARDER_FAULT_ERRNO  The error number. With 0, the process is killed (SIGKILL) instead of the
+//                       call.
+//   LARDER_FAULT_DELAY  A delay in milliseconds. The calls are delayed and do not fail.
+//   LARDER_FAULT_LOG    A file that gets the path of the first failing call. With
+//                       LARDER_FAULT_NTH=0, it gets the path of every call, one per line. It is
+//                       not created without such a call.
 //
-// Calls go to the kernel by syscall(2), not to the next library: nothing is looked up, so that it works
-// from the very first call of the process, and in any thread.
+// Calls go to the kernel with syscall(2), not to the next library. Without symbol lookups, the
+// library works from the first call of the process and in any thread.
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -54,12 +55,12 @@ __attribute__((constructor)) static void readSettings(void) {
     root = getenv("LARDER_FAULT_ROOT");
 }
 
-static bool isBeneath(const char *path) {
+static bool isBelowRoot(const char *path) {
     return strncmp(path, root, rootLength) == 0
         && (path[rootLength] == 0 || path[rootLength] == '/');
 }
 
-// The path of a descriptor, or of the working directory.
+// Stores the path of a descriptor, or of the working directory.
 static bool resolve(int fd, char path[PATH_MAX]) {
     char link[64];
     if (fd == AT_FDCWD) strcpy(link, "/proc/self/cwd");
@@ -80,7 +81,7 @@ static void report(const char *path) {
     close(fd);
 }
 
-// Whether this call of a kind is to fail: of `name` beneath `fd`, or of `fd` itself.
+// Whether a call on `name` below `fd`, or on `fd` itself, must fail.
 static bool fails(const char *call, int fd, const char *name) {
     if (!root) return false;
     bool isAnyChange = strcmp(kind, "change") == 0;
@@ -91,12 +92,12 @@ static bool fails(const char *call, int fd, const char *name) {
     char path[2 * PATH_MAX];
     bool isOurs = false;
     if (name && name[0] == '/') {
-        isOurs = isBeneath(name);
+        isOurs = isBelowRoot(name);
         snprintf(path, sizeof path, "%s", name);
     } else if (resolve(fd, path)) {
         size_t length = strlen(path);
         if (name) snprintf(path + length, sizeof path - length, "/%s", name);
-        isOurs = isBeneath(path);
+        isOurs = isBelowRoot(path);
     }
     errno = saved;
     if (!isOurs || (isAnyChange && strstr(path, "-shm"))) return false;

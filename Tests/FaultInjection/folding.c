@@ -1,9 +1,9 @@
-// Lets a program find files beneath a directory whatever the case of their names in ASCII, as a file system
-// of macOS does. Preloaded into the program under test (LD_PRELOAD, Linux alone), which need not know.
+// Makes the names of files below a directory case-insensitive in ASCII, as on file systems of
+// macOS. Preloaded into the program under test (LD_PRELOAD, Linux only).
 //
-//   LARDER_FOLDING_ROOT   the directory: absolute, without links
+//   LARDER_FOLDING_ROOT   The directory: an absolute path without symbolic links.
 //
-// A name that is there keeps its letters if another file is put into its place, and is listed with them.
+// An existing name keeps its case if another file replaces it, and is listed in that case.
 
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -26,7 +26,7 @@ struct entry {
     char name[];
 };
 
-// The letters in which a directory has a name.
+// Returns a name in the case in which it exists in a directory.
 static const char *folded(int fd, const char *name, char found[NAME_MAX + 1]) {
     const char *root = getenv("LARDER_FOLDING_ROOT");
     char link[64], path[PATH_MAX];
@@ -60,7 +60,7 @@ int openat(int fd, const char *name, int flags, ...) {
     return syscall(SYS_openat, fd, folded(fd, name, found), flags, mode);
 }
 
-// The same on systems whose files are as large as they like.
+// The name of openat in programs that are compiled for large files.
 int openat64(int fd, const char *name, int flags, ...) __attribute__((alias("openat")));
 
 int fstatat(int fd, const char *name, struct stat *status, int flags) {

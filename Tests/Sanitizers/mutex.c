@@ -1,6 +1,7 @@
-// Tells the thread sanitizer when a contended Mutex (Synchronization) is locked and unlocked. Swift
-// compiles the uncontended cases into the caller, where the sanitizer sees them; these three are in
-// Swift's library, which is not compiled for it. To be preloaded (Scripts/sanitize).
+// Reports locks and unlocks of a contended Mutex (Synchronization) to the thread sanitizer. Swift
+// inlines the uncontended cases into the caller, where the sanitizer sees them. These three
+// functions are in Swift's library, which is not compiled for the sanitizer. Preloaded by
+// Scripts/sanitize.
 // Source: swift/stdlib/public/Synchronization/Mutex/LinuxImpl.swift of Swift 6.3.
 
 #define _GNU_SOURCE

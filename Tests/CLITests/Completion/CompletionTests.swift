@@ -2,9 +2,9 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// The names of icons that completion scripts ask for.
+/// Completion scripts, and the URLs that they request from larder.
 @Suite struct CompletionTests {
-    /// Completes the last word, as the script of a shell does.
+    /// Completes the last word as a shell's script does.
     private func names(
         _ words: String..., environment: [String: String] = [:]
     ) throws -> [String] {
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: ["bash", "zsh", "fish"])
-    func aScriptOffersEveryOption(_ shell: String) throws {
+    func completionScriptsOfferEveryOption(_ shell: String) throws {
         let finished = try LarderBinary().run(["--generate-completion-script", shell])
         #expect(finished.status == 0 && finished.standardError.isEmpty, "\(finished)")
         for option in try Definitions().commands.flatMap(\.options) {
@@ -26,12 +26,12 @@ import Testing
         }
     }
 
-    @Test func aScriptIsForAKnownShell() throws {
+    @Test func aCompletionScriptForAnUnknownShellIsRefused() throws {
         let finished = try LarderBinary().run(["--generate-completion-script", "tcsh"])
         #expect(finished.status == 64 && finished.standardOutput.isEmpty, "\(finished)")
     }
 
-    @Test func cachedURLs() async throws {
+    @Test func cachedURLsAreOffered() async throws {
         try await withFixture { larder in
             let base = larder.origin.url("")
             larder.origin.onAny { _ in Icons.reply(1) }
@@ -47,31 +47,30 @@ import Testing
                 ])
             #expect(try larder.prefetch(manifest).status == 0)
             let all = [urls[3], urls[0], base + "/a/two.png?x=1&y=%27z%27", urls[2]]
-            // Neither secrets nor what a terminal or a shell would obey.
+            // URLs with secrets, or with commands to a shell or terminal, are not offered.
             #expect(try names("path", "--cache", larder.cache, "") == all)
             #expect(try names("path", "--cache=\(larder.cache)", "") == all)
             #expect(try names("path", "--cache", "=", larder.cache, "") == all)
             #expect(try names("cat", "--cache", "'\(larder.cache)'", base + "/a/o") == [urls[0]])
             #expect(try names("pin", "--cache", larder.cache, "\"\(base)/b") == [urls[2]])
             #expect(try names("path", "--cache", larder.cache, "key:").isEmpty)
-            // What can be unpinned was pinned.
+            // `unpin` offers only pinned URLs.
             #expect(try names("unpin", "--cache", larder.cache, "").isEmpty)
             #expect(try larder.run("pin", urls[2]).status == 0)
             #expect(try names("unpin", "--cache", larder.cache, "") == [urls[2]])
-            // The directory may be named as usual.
+            // The cache directory is found as in other commands.
             #expect(try names("path", "", environment: ["LARDER_CACHE": larder.cache]) == all)
             let home = ["HOME": larder.directory.path]
             #expect(try names("path", "--cache", "~/cache", "", environment: home) == all)
-            // Zsh reads a description behind a colon, and expects one more line.
+            // Zsh reads text after a colon as a description, and expects one more line.
             let zsh = try names(
                 "path", "--cache", larder.cache, urls[2], environment: ["SAP_SHELL": "zsh"])
             #expect(zsh == [urls[2].replacing(":", with: "\\:"), " "])
         }
     }
 
-    /// However many there are, few are read and offered. What these have in common is common to
-    /// all: a shell inserts it.
-    @Test func manyCachedURLs() async throws {
+    /// A shell inserts the common prefix of the offered URLs, so it must be common to all URLs.
+    @Test func onlySomeOfManyCachedURLsAreOffered() async throws {
         try await withFixture { larder in
             larder.origin.onAny { _ in Icons.reply(1) }
             let base = larder.origin.url("/")
@@ -84,8 +83,7 @@ import Testing
         }
     }
 
-    /// It only looks.
-    @Test func nothingIsMadeOrChanged() async throws {
+    @Test func completionCreatesAndChangesNothing() async throws {
         try await withFixture { larder in
             #expect(try names("path", "--cache", larder.cache, "").isEmpty)
             #expect(!FileManager.default.fileExists(atPath: larder.cache))

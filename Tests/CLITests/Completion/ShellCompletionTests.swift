@@ -2,19 +2,19 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Completion in the real shells, each on a terminal of its own.
+/// Completion in the real shells, each on its own terminal.
 @Suite(.timeLimit(.minutes(10))) struct ShellCompletionTests {
     /// A shell that completes larder's command lines.
     enum Shell: String, CaseIterable {
         case bash, zsh, fish
 
-        /// Nil where it is not installed.
+        /// The path of the shell, or nil if it is not installed.
         var path: String? {
             ["/bin/", "/usr/bin/", "/opt/homebrew/bin/", "/usr/local/bin/"].map { $0 + rawValue }
                 .first(where: FileManager.default.isExecutableFile)
         }
 
-        /// Starts it as a person does whose settings load the script.
+        /// Starts the shell with settings that load the script.
         func start(in directory: TemporaryDirectory) throws -> TerminalProcess {
             let larder = try LarderBinary()
             let script = try larder.run(["--generate-completion-script", rawValue]).standardOutput
@@ -48,26 +48,26 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: Shell.bash.path != nil, "bash is not installed")) func inBash() async throws
-    {
+    @Test(.enabled(if: Shell.bash.path != nil, "bash is not installed"))
+    func bashCompletesCommandLines() async throws {
         try await drive(.bash)
     }
 
-    @Test(.enabled(if: Shell.zsh.path != nil, "zsh is not installed")) func inZsh() async throws {
+    @Test(.enabled(if: Shell.zsh.path != nil, "zsh is not installed"))
+    func zshCompletesCommandLines() async throws {
         try await drive(.zsh)
     }
 
-    @Test(.enabled(if: Shell.fish.path != nil, "fish is not installed")) func inFish() async throws
-    {
+    @Test(.enabled(if: Shell.fish.path != nil, "fish is not installed"))
+    func fishCompletesCommandLines() async throws {
         try await drive(.fish)
     }
 
-    /// Words are completed by Tab, and the command that comes of it does what it says: nothing of
-    /// that was typed.
+    /// Completes words with Tab and runs the resulting command lines.
     private func drive(_ shell: Shell) async throws {
         try await withFixture { larder in
             larder.origin.onAny { _ in Icons.reply(1) }
-            // The first would be a command to a shell that expands it, and is not offered.
+            // A shell that expands the first URL would run a command. This URL is not offered.
             let made = larder.directory.path("made")
             let trap = larder.origin.url("/icons/$(touch$IFS'made')`touch$IFS'made'`")
             let icon = larder.origin.url("/icons/two.png?size=64&x=1")
@@ -75,15 +75,15 @@ import Testing
             #expect(try larder.prefetch(manifest).status == 0)
             let terminal = try shell.start(in: larder.directory)
 
-            // A command, an option, a directory, a list of values.
+            // Completes a command, an option, a directory, and one of several values.
             try terminal.type("larder stat\t--ca\tcac\t --form\tprom\t\r")
             try terminal.read(to: "larder_resources{cache=")
             try terminal.read(to: "ready> ")
-            // A file whose name has a blank, behind an option.
+            // Completes a file name with a blank after an option.
             try terminal.type("larder plan --cache cac\t my\t\r")
             try terminal.read(to: "2 entries (plain")
             try terminal.read(to: "ready> ")
-            // A URL of the cache that an earlier option names.
+            // Completes a URL from the cache in an earlier option.
             try terminal.type("larder path --cache cache ht\t\r")
             try terminal.read(to: "/cache/objects/sha256/")
             try terminal.read(to: "ready> ")

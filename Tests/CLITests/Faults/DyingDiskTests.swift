@@ -2,27 +2,29 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// A disk that fails in mid-run, for good: what was done until then is told all the same, with why
-/// it ended.
+/// A disk that fails permanently during a run. The command still reports the work that was done and
+/// the error that ended it.
 @Suite(.enabled(if: FaultShim.isPossible)) struct DyingDiskTests {
     /// More than two batches.
     private static let icons = 1_100
 
-    /// What every command's summary has.
+    /// The keys that every command's summary contains.
     private struct Summary: Decodable {
         struct Problem: Decodable { let code: String }
         let error: Problem?
         let interrupted: Bool
     }
 
-    @Test(arguments: ["prefetch", "evict", "verify"]) func whatWasDoneIsTold(_ command: String)
+    @Test(arguments: ["prefetch", "evict", "verify"]) func aDiskFailureEndsWithASummary(
+        _ command: String
+    )
         async throws
     {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(Self.icons))
             var arguments = [command]
-            // What fails: to put a body in its place, a commit, to remember where a verification
-            // got to.
+            // The failing call publishes a body, commits a batch, or saves the position of a
+            // verification.
             var (call, number) = (Fault.Call.fsync, 2)
             switch command {
             case "prefetch":
@@ -35,7 +37,7 @@ import Testing
                 arguments += ["--max-count", "0", "--json"]
             default:
                 #expect(try larder.prefetch(manifest).status == 0)
-                // It goes on where one has been, and another part's is kept.
+                // The verification resumes at a saved position and keeps that of another part.
                 let none = String(repeating: "0", count: 62)
                 try Data(#"{"1/2":"01\#(none)","all":"01\#(none)"}"#.utf8).write(
                     to: URL(fileURLWithPath: larder.cache + "/verify-position.json"))
@@ -59,13 +61,13 @@ import Testing
         }
     }
 
-    /// SQLite calls an index corrupt whose bytes the disk does not give: it would be rebuilt from
-    /// its last snapshot.
+    /// SQLite reports an index as corrupt if the disk does not return its bytes. Such an index must
+    /// not be rebuilt from its last snapshot.
     @Test(
         arguments: share(of: [
             "prefetch", "evict", "verify", "snapshot", "status", "list", "reindex", "pin",
         ]))
-    func whatCannotBeReadIsNotDamaged(_ command: String) async throws {
+    func anUnreadableIndexIsNotTreatedAsDamaged(_ command: String) async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
             let manifest = try larder.manifest(urls: urls)
@@ -98,8 +100,7 @@ import Testing
                     environment: fault.environment(shim, root: larder.cache, log: log))
                 guard FileManager.default.fileExists(atPath: log) else { continue }
                 statuses.insert(finished.status)
-                // Objects that cannot be read are found; what is only best done fails without a
-                // word.
+                // Unreadable objects are findings (2). Failures of optional work are silent (0).
                 #expect([0, 2, 74].contains(finished.status), "\(fault): \(finished)")
                 #expect(!finished.standardError.contains("rebuild"), "\(fault): \(finished)")
                 let mark = larder.cache + "/index.damaged"
@@ -116,9 +117,9 @@ import Testing
         }
     }
 
-    /// SQLite opens for reading what it cannot open for writing: as it opens an index whose head
-    /// says so, which is damage.
-    @Test func whatCannotBeOpenedOnceIsNotDamaged() async throws {
+    /// If SQLite cannot open an index for writing, it opens it for reading. An index whose header
+    /// says read-only opens in the same way, but is damaged.
+    @Test func anIndexThatFailsToOpenOnceIsNotTreatedAsDamaged() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
             #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
@@ -144,10 +145,10 @@ import Testing
         }
     }
 
-    /// What connections to an index share is mapped from the disk: once that has failed, a store
-    /// into a page that was written down meanwhile has nowhere to go.
+    /// The memory that connections to an index share is mapped from the disk. After the disk has
+    /// failed, a store into a page that was written back cannot succeed.
     @Test(arguments: LoopDisk.Kind.allCases.filter(LoopDisk.isPossible))
-    func aStoreIntoSharedMemoryEndsNoRun(_ kind: LoopDisk.Kind) async throws {
+    func aStoreIntoSharedMemoryOfAFailedDiskDoesNotCrash(_ kind: LoopDisk.Kind) async throws {
         try await withFixture { larder in
             let disk = try LoopDisk(kind, at: larder.directory.path("disk"))
             let gate = try Gate()
@@ -168,9 +169,10 @@ import Testing
             #expect(try larder.binary.run(arguments).status == 0)
             larder.origin.resetLog()
             let process = try larder.binary.start(arguments)
-            // More than may wait for a commit: one is done, and the next begins with a store.
+            // More icons than may wait for a commit. One commit is done, and the next one begins
+            // with a store.
             try await larder.origin.waitForRequests(Self.icons + 6)
-            // The page is written down, and made read-only until the next store.
+            // The page is written back, and is read-only until the next store.
             try disk.flush()
             disk.cutPower()
             gate.open()

@@ -1,22 +1,22 @@
 import Foundation
 
-/// A system call beneath a cache that fails.
+/// A failing system call on files below a cache.
 struct Fault: CustomStringConvertible {
-    /// The kinds of calls, as the shim knows them.
+    /// The kinds of calls, by their names in the shim.
     enum Call: String {
         case write, pwrite, fsync, syncfs, rename, open, unlink, mkdir, link, truncate, read
 
-        /// All that may fail in every way.
+        /// The calls that `Way.all` applies to.
         static let changes: [Call] = [
             .write, .pwrite, .fsync, .syncfs, .rename, .open, .unlink, .mkdir, .link, .truncate,
         ]
     }
 
-    /// How it fails.
+    /// The error of the call.
     struct Way: CustomStringConvertible {
         let errno: Int32
         let name: String
-        /// Whether all that follow fail, too: a disk that stays full.
+        /// Whether all later calls fail too, as on a disk that stays full.
         let isLasting: Bool
 
         static let all = [
@@ -32,13 +32,14 @@ struct Fault: CustomStringConvertible {
     }
 
     let call: Call
-    /// The first beneath the cache is 1.
+    /// The place of the call among those below the cache. The first is 1.
     var number: Int
     let way: Way
 
-    /// What the shim needs to be told.
+    /// Returns the variables that the shim reads.
     ///
-    /// - Parameter log: a file that is made when the fault is reached, and says where.
+    /// - Parameter log: A file that the shim creates when the call fails. It contains the call's
+    ///   path.
     func environment(_ shim: FaultShim, root: String, log: String) -> [String: String] {
         [
             "LD_PRELOAD": shim.preloaded, "LARDER_FAULT_ROOT": root, "LARDER_FAULT_LOG": log,
@@ -47,11 +48,11 @@ struct Fault: CustomStringConvertible {
         ]
     }
 
-    /// The statuses other than 0 that a command may end with when `path` met the fault.
+    /// The permitted exit statuses, besides 0, of a command whose call on `path` failed.
     func statuses(at path: String) -> Set<Int32> {
         guard way.errno == EMFILE else { return [74] }
-        // SQLite does not tell why it could not open or write a file of its own. While there are
-        // descriptors for others, it was not for want of them.
+        // SQLite does not say why it could not open or write a file. If descriptors for other files
+        // are left, larder reports a storage error.
         let mayBeSQLite = path.contains(".sqlite") || path.contains("/tmp/run-")
         return mayBeSQLite || way.isLasting ? [1, 74] : [1]
     }

@@ -2,22 +2,22 @@ import LarderCache
 import LarderTestSupport
 import Synchronization
 
-/// Four icons: one stays fresh, one is stale and unchanged, one changes, and one is large and, at
-/// first, cut.
+/// Four icons: one stays fresh, one is stale but unchanged, one changes, and one is large and
+/// truncated at first.
 final class FaultOrigin: Sendable {
     let fresh: String
     let stale: String
     let changing: String
     let large: String
-    /// What each has in the end.
+    /// The final bytes of each icon, by URL.
     let icons: [String: [UInt8]]
     private let isGood: Flag
 
-    /// The part that all of their digests belong to: verifying it alone takes a sixteenth of the
-    /// time.
+    /// The part of the cache that contains all their digests. Verifying only this part takes a
+    /// sixteenth of the time.
     static let part = VerifySelection.part(1, of: 16)
 
-    /// The first `count` of the icons that `paint` makes of 0, 1, … that are of that part.
+    /// Returns the first `count` icons painted from 0, 1, … whose digests belong to that part.
     private static func icons(_ count: Int, _ paint: (Int) -> [UInt8]) -> [[UInt8]] {
         var icons: [[UInt8]] = []
         var number = 0
@@ -38,7 +38,7 @@ final class FaultOrigin: Sendable {
         (changing, large) = (origin.url("/changing"), origin.url("/large"))
         let drawn = Icons.icon(0)
         let small = Self.icons(4) { drawn + Array("<!-- \($0) -->".utf8) }
-        // A pixel differs.
+        // The candidates differ in one pixel.
         let painted = IconPainter.largeBMP(seed: 3, bytes: 76_000)
         let bitmap = Self.icons(1) { painted.dropLast() + [UInt8(truncatingIfNeeded: $0)] }[0]
         icons = [fresh: small[0], stale: small[1], changing: small[2], large: bitmap]
@@ -60,6 +60,6 @@ final class FaultOrigin: Sendable {
         }
     }
 
-    /// The second of two versions, and whole bodies.
+    /// Serves the second version of the changing icon, and complete bodies, from now on.
     func becomeGood() { isGood.value.store(true, ordering: .releasing) }
 }

@@ -4,11 +4,11 @@ import LarderCore
 import LarderTestSupport
 import Synchronization
 
-/// A cache for each command to begin with, the command under a fault, and what must be true then.
+/// A prepared cache, a command that runs on it with a fault, and the checks of the result.
 struct FaultScene {
-    /// What a fault led to.
+    /// The result of a run with a fault.
     enum Outcome: Hashable {
-        /// The command made fewer calls of the kind.
+        /// The command made fewer calls of this kind.
         case notReached
         case ended(status: Int32)
     }
@@ -17,11 +17,11 @@ struct FaultScene {
     private let larder: CLIFixture
     private let shim: FaultShim
     private let manifest: String
-    /// What the origin serves in the end.
+    /// The final bytes of each icon, by URL.
     private let icons: [String: [UInt8]]
-    /// The rows to begin with that no fault may lose.
+    /// The URLs in the prepared index that no fault may lose.
     private let safe: Set<String>
-    /// Digests that are damaged to begin with.
+    /// The digests of objects that are damaged in the prepared cache.
     private let damaged: Set<Digest>
 
     init(_ command: FaultCommand, in directory: TemporaryDirectory) throws {
@@ -37,7 +37,7 @@ struct FaultScene {
             return
         }
 
-        // The first of two versions, and the beginning of a body.
+        // Caches the first version of the changing icon, and a partial body.
         let begun = try larder.prefetch(manifest, options: ["--attempts", "1"])
         origin.becomeGood()
         guard begun.summary.failures == ["body-truncated": 1] else {
@@ -63,7 +63,7 @@ struct FaultScene {
         try FileManager.default.moveItem(atPath: larder.cache, toPath: directory.path("template"))
     }
 
-    /// Runs the command under a fault, examines what it left, and finishes the job.
+    /// Runs the command with a fault, checks the cache, and completes the work with another run.
     func play(_ fault: Fault) throws -> Outcome {
         try prepare()
         let log = larder.directory.path("fault")
@@ -87,7 +87,7 @@ struct FaultScene {
         return .ended(status: finished.status)
     }
 
-    /// The same where no more than so many descriptors may be open.
+    /// Runs the command with a limit on open file descriptors.
     func play(descriptors: Int) throws -> Outcome {
         try prepare()
         let finished = try RunningProcess(
@@ -103,9 +103,9 @@ struct FaultScene {
         return .ended(status: finished.status)
     }
 
-    /// The same on a disk of so many kilobytes, which then becomes large enough.
+    /// Runs the command on a small disk, which is then enlarged for the next run.
     func play(kilobytes: Int) throws -> Outcome {
-        // The report, too: a run that cannot begin leaves the one before.
+        // The report is removed too, because a run that cannot start does not overwrite it.
         for path in [larder.cache, report] { try FileManager.default.removeTree(atPath: path) }
         let disk = try Mount.memory(at: larder.cache, size: "\(kilobytes)k")
         defer { disk.remove() }
@@ -157,9 +157,9 @@ struct FaultScene {
         }
     }
 
-    /// What a command under a fault may leave.
+    /// Checks the exit status and the cache after a run with a fault.
     ///
-    /// - Parameter statuses: what it may end with but for 0.
+    /// - Parameter statuses: The permitted exit statuses besides 0.
     private func examine(_ finished: Finished, statuses: Set<Int32>) throws {
         guard finished.status == 0 || statuses.contains(finished.status) else {
             throw BrokenPromise("not status \(statuses): \(finished)")
@@ -173,7 +173,7 @@ struct FaultScene {
         let bad = verification.findings.filter { finding in
             finding.kind.isCorruption && !(finding.digest.map(damaged.contains) ?? false)
         }
-        // An index that is garbage or gone stays so until it is rebuilt.
+        // A garbage or missing index is a finding until it is rebuilt.
         let rebuilds = [.reindex, .recovery].contains(command)
         guard bad.isEmpty || rebuilds && bad.allSatisfy({ $0.kind == .index }) else {
             throw BrokenPromise("verify: \(bad)")
@@ -184,7 +184,7 @@ struct FaultScene {
         guard lost.isEmpty else { throw BrokenPromise("lost: \(lost), \(finished)") }
     }
 
-    /// The URLs of the index, whose objects must have the bytes of one of their versions.
+    /// Returns the URLs in the index. Reads their objects, which must be undamaged.
     private func rows(of cache: Cache) throws -> Set<String> {
         var rows: Set<String> = []
         guard (try? cache.status()) != nil else { return [] }
@@ -196,7 +196,7 @@ struct FaultScene {
         return rows
     }
 
-    /// What a command that ended with 0 has done.
+    /// Checks the effect of a command that exited with 0.
     private func checkGoal() throws {
         let cache = try Cache.open(at: larder.cache)
         defer { cache.close() }
@@ -218,10 +218,10 @@ struct FaultScene {
         }
     }
 
-    /// After a prefetch without a fault.
+    /// Checks the cache after a prefetch without a fault.
     ///
-    /// - Parameter hidesPartials: whether the fault may have kept partial bodies from being found;
-    ///   they then stay until they are too old.
+    /// - Parameter hidesPartials: Whether the fault may have hidden partial bodies. They then stay
+    ///   until they expire.
     private func checkEnd(hidesPartials: Bool) throws {
         let cache = try Cache.open(at: larder.cache)
         defer { cache.close() }

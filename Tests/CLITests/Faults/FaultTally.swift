@@ -1,8 +1,8 @@
 import LarderTestSupport
 
-/// What faults led to.
+/// The results of runs with faults.
 struct FaultTally: CustomStringConvertible {
-    /// How many runs met their fault.
+    /// The number of runs that reached their fault.
     private(set) var reached = 0
     private(set) var failures: [String] = []
     private var statuses: [Int32: Int] = [:]
@@ -10,7 +10,7 @@ struct FaultTally: CustomStringConvertible {
 
     private init() {}
 
-    /// Every call of every kind fails in every way: the first, the second, until none is left.
+    /// Fails every call of every kind in every way, one call in each run.
     static func ofAll(in scene: FaultScene) -> FaultTally {
         var tally = FaultTally()
         for call in Fault.Call.changes {
@@ -23,19 +23,19 @@ struct FaultTally: CustomStringConvertible {
         return tally
     }
 
-    /// Some of the same, drawn at random.
+    /// Fails calls chosen at random.
     init(ofSome count: Int, in scene: FaultScene, seed: Int) {
         self.seed = seed
         var random = Pseudorandom(seed: seed)
         var draws = 0
-        // Some commands make no calls of some kinds: a few draws may all miss.
+        // Some commands make no calls of some kinds, so a few draws may all miss.
         while draws < count || (reached == 0 && draws < count + 16) {
             draws += 1
             var fault = Fault(
                 call: Fault.Call.changes[random.next(below: Fault.Call.changes.count)],
                 number: 1 + random.next(below: 64),
                 way: Fault.Way.all[random.next(below: Fault.Way.all.count)])
-            // A command makes few calls of some kinds.
+            // Commands make few calls of some kinds, so smaller numbers are tried too.
             while !reaches(fault, in: scene), fault.number > 1 { fault.number /= 2 }
         }
     }

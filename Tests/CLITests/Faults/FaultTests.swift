@@ -2,15 +2,15 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Commands whose system calls beneath the cache fail, one at a time or from one on.
+/// Commands with failing system calls below the cache: a single call, or it and all later ones.
 ///
-/// Each must end with the documented status, lose nothing that was stored, and leave a cache that
-/// is clean and that the next run completes. What is only best done never changes a status:
-/// recording use, snapshots, partial bodies, removing leftovers.
+/// Each command must exit with a documented status, lose no stored object, and leave a clean cache
+/// that the next run completes. Optional work never changes the status: recording use, snapshots,
+/// partial bodies, and the removal of leftovers.
 ///
-/// `LARDER_FAULTS=all` tries every call of every kind in every way, instead of `LARDER_FAULTS`
-/// (default: 8) drawn at random for each command; `LARDER_FAULT_SEED` repeats the draw,
-/// `LARDER_FAULT_COMMAND` names a single command.
+/// `LARDER_FAULTS=all` tries every call of every kind in every way. Otherwise, `LARDER_FAULTS` is
+/// the number of random faults for each command (default: 8). `LARDER_FAULT_SEED` repeats the
+/// random choices. `LARDER_FAULT_COMMAND` selects a single command.
 @Suite struct FaultTests {
     private static let commands: [FaultCommand] = {
         let name = ProcessInfo.processInfo.environment["LARDER_FAULT_COMMAND"]
@@ -18,7 +18,7 @@ import Testing
     }()
 
     @Test(
-        .enabled(if: FaultShim.isPossible, "preloading a library takes Linux"),
+        .enabled(if: FaultShim.isPossible, "preloading a library needs Linux"),
         .timeLimit(.minutes(600)), arguments: commands)
     func aFailingCallBreaksNoPromise(_ command: FaultCommand) async throws {
         let setting = ProcessInfo.processInfo.environment["LARDER_FAULTS"]

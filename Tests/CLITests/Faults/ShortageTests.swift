@@ -2,30 +2,30 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Real shortages, from one in which a command can do nothing to one in which it can do everything:
-/// with `LARDER_FAULTS=all` every number, else some.
+/// Real shortages, from a limit at which a command cannot run to one at which it completes. With
+/// `LARDER_FAULTS=all`, every limit is tested, otherwise every fourth.
 @Suite struct ShortageTests {
     @Test(
-        .enabled(if: FaultShim.isPossible, "the checks take a library to preload"),
+        .enabled(if: FaultShim.isPossible, "preloading a library needs Linux"),
         .timeLimit(.minutes(10)), arguments: share(of: FaultCommand.allCases))
-    func fileDescriptors(_ command: FaultCommand) async throws {
+    func aShortageOfFileDescriptorsLosesNothing(_ command: FaultCommand) async throws {
         let least = try await least(from: 8, through: 80, for: command) { scene, count in
             try scene.play(descriptors: count)
         }
-        print("\(command) does with \(least) file descriptors")
+        print("\(command) needs \(least) file descriptors")
     }
 
     @Test(
-        .enabled(if: Mount.isPossible && FaultShim.isPossible, "mounting takes root on Linux"),
+        .enabled(if: Mount.isPossible && FaultShim.isPossible, "mounting needs root on Linux"),
         .timeLimit(.minutes(10)))
-    func roomOnTheDisk() async throws {
+    func aShortageOfDiskSpaceLosesNothing() async throws {
         let least = try await least(from: 2, through: 200, for: .cold) { scene, step in
             try scene.play(kilobytes: step * 8)
         }
-        print("a first prefetch does with \(least * 8) kB")
+        print("a first prefetch needs \(least * 8) kB")
     }
 
-    /// Tries one number after the other until the command ends with status 0.
+    /// Raises the limit until the command exits with 0, and returns that limit.
     private func least(
         from first: Int, through last: Int, for command: FaultCommand,
         _ play: @escaping @Sendable (FaultScene, Int) throws -> FaultScene.Outcome
@@ -43,10 +43,10 @@ import Testing
     }
 
     @Test(
-        .enabled("it takes root on Linux, loop devices and mkfs.ext4") {
+        .enabled("a loop disk needs root on Linux, loop devices and mkfs.ext4") {
             LoopDisk.isPossible(.ext4)
         })
-    func aDiskThatTurnsReadOnlyInTheMiddle() async throws {
+    func aDiskThatTurnsReadOnlyKeepsStoredIcons() async throws {
         try await withFixture { larder in
             let disk = try LoopDisk(.ext4, at: larder.cache)
             let gate = try Gate()

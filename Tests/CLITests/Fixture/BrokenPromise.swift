@@ -1,4 +1,4 @@
-/// A promise that the program under test has broken.
+/// An error that reports a broken promise of the program under test.
 struct BrokenPromise: Error, CustomStringConvertible {
     let description: String
 

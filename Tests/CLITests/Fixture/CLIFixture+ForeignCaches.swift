@@ -15,7 +15,8 @@ extension CLIFixture {
         ]
     }
 
-    /// Has a database state 2^28 pages, and be as long, with holes for all but what it had.
+    /// Makes a database's header claim 2^28 pages, and extends the file to that size as a sparse
+    /// file.
     func stretch(_ database: String) throws {
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: database))
         try file.seek(toOffset: 28)
@@ -24,8 +25,8 @@ extension CLIFixture {
         try file.close()
     }
 
-    /// Runs each command, or the tests' share of them, on a cache of three icons in which something
-    /// was planted just before, with what it came to.
+    /// Runs each command, or the tests' share of them, on a new cache of three icons that `plant`
+    /// has changed. Passes each command and its result to `body`.
     func forEachCommand(
         plant: () throws -> Void, _ body: ([String], Finished) throws -> Void
     ) throws {
@@ -45,8 +46,8 @@ extension CLIFixture {
 }
 
 extension Finished {
-    /// What is right where an index's tables are not larder's.
-    func expectRefusalOrMending(of command: [String]) {
+    /// Expects the documented result for an index whose tables are not larder's.
+    func expectRefusalOrRepair(of command: [String]) {
         switch command[0] {
         case "prefetch", "reindex",
             "pin" where command != ["pin"]:

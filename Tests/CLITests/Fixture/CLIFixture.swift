@@ -1,10 +1,10 @@
 import Foundation
 import LarderTestSupport
 
-/// An entry as a test writes it into a manifest.
+/// An entry that a test writes into a manifest.
 typealias ManifestEntry = [String: any Sendable]
 
-/// An origin, a directory whose cache is not there yet, and the binary between them.
+/// An origin, a directory for the cache and other files, and the binary.
 struct CLIFixture: Sendable {
     let origin: Origin
     let directory: TemporaryDirectory
@@ -16,7 +16,7 @@ struct CLIFixture: Sendable {
         binary = try LarderBinary()
     }
 
-    /// Where the cache is, or will be.
+    /// The path of the cache, which may not exist yet.
     var cache: String { directory.path("cache") }
 
     // MARK: Files
@@ -28,17 +28,17 @@ struct CLIFixture: Sendable {
         return path
     }
 
-    /// Writes entries as a manifest in JSON and returns its path.
+    /// Writes a JSON manifest and returns its path.
     func manifest(_ entries: [ManifestEntry], name: String = "apps.json") throws -> String {
         try write(JSONSerialization.data(withJSONObject: entries), to: name)
     }
 
-    /// Writes a manifest of URLs, each entry named by its place, and returns its path.
+    /// Writes a manifest of URLs and returns its path. The entries are named by their places.
     func manifest(_ urls: String..., name: String = "apps.json") throws -> String {
         try manifest(urls: urls, name: name)
     }
 
-    /// The same for any number of URLs.
+    /// Writes a manifest of URLs and returns its path. The entries are named by their places.
     func manifest(urls: [String], name: String = "apps.json") throws -> String {
         try manifest(
             urls.enumerated().map { ["name": "App \($0 + 1)", "icon": $1] }, name: name)
@@ -59,7 +59,7 @@ struct CLIFixture: Sendable {
         try binary.run(arguments + ["--cache", cache], environment: environment)
     }
 
-    /// Prefetches, loopback addresses allowed, and reads summary and report.
+    /// Prefetches with loopback addresses allowed, and reads the summary and the report.
     func prefetch(
         _ manifests: String..., options: [String] = [], standardInput: Data? = nil
     ) throws -> PrefetchRun {
@@ -69,14 +69,13 @@ struct CLIFixture: Sendable {
         return try PrefetchRun(finished, report: report)
     }
 
-    /// Starts the same, with the report in the file `report`. Replies may be held as long as a busy
-    /// machine keeps the test from opening the gate.
+    /// Starts a prefetch with long timeouts, because a busy machine may hold responses for long.
     func startPrefetch(
         _ manifest: String, report: String, options: [String] = []
     ) throws -> RunningProcess {
-        let patience = ["--stall-timeout", "1h", "--timeout", "1h"]
+        let timeouts = ["--stall-timeout", "1h", "--timeout", "1h"]
         return try binary.start(
-            prefetchArguments([manifest], report: report) + patience + options)
+            prefetchArguments([manifest], report: report) + timeouts + options)
     }
 
     func prefetchArguments(_ manifests: [String], report: String) -> [String] {
@@ -84,12 +83,12 @@ struct CLIFixture: Sendable {
             + ["--report", report, "--cache", cache]
     }
 
-    /// What `status --json` counts.
+    /// The counts of `status --json`.
     func status() throws -> CacheCounts {
         try CacheCounts(run("status", "--json"))
     }
 
-    /// The bytes that `cat` prints; nil where it does not end with status 0.
+    /// The bytes that `cat` prints, or nil if its status is not 0.
     func cat(_ url: String) throws -> [UInt8]? {
         let finished = try run("cat", url)
         return finished.status == 0 ? Array(finished.standardOutputBytes) : nil
@@ -99,7 +98,7 @@ struct CLIFixture: Sendable {
     func verify() throws -> Int32 { try run("verify").status }
 }
 
-/// Runs `body` with a fixture of its own, and removes everything afterwards.
+/// Runs `body` with a new fixture, and removes its files afterwards.
 func withFixture(_ body: (CLIFixture) async throws -> Void) async throws {
     try await withTemporaryDirectory { directory in
         try await body(CLIFixture(directory))

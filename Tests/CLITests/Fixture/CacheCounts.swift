@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// What `status --json` counts.
+/// The counts of `status --json`.
 struct CacheCounts: Decodable {
     let objects: Int
     let bytes: Int

@@ -10,18 +10,18 @@ extension CLIFixture {
         return finished.standardOutput.trimmingCharacters(in: .newlines)
     }
 
-    /// Replaces an object's bytes, read-only as it is.
+    /// Replaces the bytes of a read-only object.
     func overwrite(_ path: String, with bytes: [UInt8]) throws {
         chmod(path, 0o644)
         try Data(bytes).write(to: URL(fileURLWithPath: path))
         chmod(path, 0o444)
     }
 
-    /// What is in `tmp/`.
+    /// The names of the files in `tmp/`.
     func temporaries() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: cache + "/tmp")
     }
 
-    /// Whether the cache directory is there.
+    /// Whether the cache directory exists.
     var hasCache: Bool { FileManager.default.fileExists(atPath: cache) }
 }

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Answers one request on the loopback interface with a body that never ends, and counts the bytes
-/// that it could send.
+/// A server on the loopback interface that answers one request with an endless body and counts the
+/// bytes sent.
 final class EndlessServer: Sendable {
     struct Failure: Error {
         let call: String
@@ -14,10 +14,10 @@ final class EndlessServer: Sendable {
     private let end = DispatchGroup()
 
     /// - Parameters:
-    ///   - visitors: so many are heard and left without a word before the first is answered.
-    ///   - fields: lines of the head, each with its end.
-    ///   - beginning: what the body has before the letters A that never end.
-    init(leaving visitors: Int = 0, fields: String = "", beginning: [UInt8] = []) throws {
+    ///   - connections: The number of connections to close without a response first.
+    ///   - fields: Header lines, each with its line break.
+    ///   - beginning: The start of the body, before the endless letters A.
+    init(closing connections: Int = 0, fields: String = "", beginning: [UInt8] = []) throws {
         #if canImport(Darwin)
             let listener = socket(AF_INET, SOCK_STREAM, 0)
         #else
@@ -41,7 +41,7 @@ final class EndlessServer: Sendable {
         url = "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))/endless"
         end.enter()
         let thread = Thread { [self] in
-            for _ in 0..<visitors { leave(listener) }
+            for _ in 0..<connections { closeNextConnection(listener) }
             serve(listener, fields, beginning)
             close(listener)
             end.leave()
@@ -49,13 +49,13 @@ final class EndlessServer: Sendable {
         thread.start()
     }
 
-    /// Waits until the client has left; how many bytes went out.
+    /// Waits until the client disconnects, and returns the number of bytes sent.
     func waitForEnd() -> Int {
         _ = end.wait(timeout: .now() + 60)
         return sent.load(ordering: .relaxed)
     }
 
-    private func leave(_ listener: Int32) {
+    private func closeNextConnection(_ listener: Int32) {
         let client = accept(listener, nil, nil)
         guard client >= 0 else { return }
         var request = [UInt8](repeating: 0, count: 4096)
@@ -67,7 +67,7 @@ final class EndlessServer: Sendable {
         var signals = sigset_t()
         sigemptyset(&signals)
         sigaddset(&signals, SIGPIPE)
-        // A client that has left is an error to see, not the end of the tests.
+        // A write after the client disconnects must return an error, not end the tests.
         pthread_sigmask(SIG_BLOCK, &signals, nil)
         let client = accept(listener, nil, nil)
         guard client >= 0 else { return }

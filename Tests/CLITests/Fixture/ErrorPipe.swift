@@ -1,7 +1,7 @@
 import Foundation
 import LarderTestSupport
 
-/// A named pipe in place of a process's standard error, so that a test can wait for its words.
+/// A named pipe for a process's standard error, so that a test can wait for a message.
 final class ErrorPipe {
     private let path: String
     private let descriptor: Int32
@@ -9,7 +9,7 @@ final class ErrorPipe {
     init(at path: String) throws {
         self.path = path
         guard mkfifo(path, 0o600) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
-        // Without waiting for who writes, because that one waits for a reader.
+        // Opening must not block, because the writer waits for a reader.
         descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
         _ = fcntl(descriptor, F_SETFL, 0)
@@ -24,14 +24,14 @@ final class ErrorPipe {
             environment: ProcessInfo.processInfo.environment.merging(["ERRORS": path]) { $1 })
     }
 
-    /// Reads until `words` have come; false where the process ends without them.
-    func wait(for words: String) -> Bool {
-        // Before anybody has opened it for writing, reading would find its end.
+    /// Reads until `message` has come. Returns false if the process ends before it.
+    func wait(for message: String) -> Bool {
+        // Before the process opens the pipe, a read would return the end of the file.
         var first = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         while poll(&first, 1, 60_000) < 0, errno == EINTR {}
         var text: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
-        while !String(decoding: text, as: UTF8.self).contains(words) {
+        while !String(decoding: text, as: UTF8.self).contains(message) {
             let count = read(descriptor, &buffer, buffer.count)
             guard count > 0 else { return false }
             text += buffer.prefix(count)

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Prometheus' text format, version 0.0.4, read by the letter: what a collector might be lenient
-/// about is an error here.
+/// A strict parser of Prometheus' text format, version 0.0.4. It rejects deviations that a
+/// collector might tolerate.
 struct Exposition {
     struct Invalid: Error, CustomStringConvertible {
         let line: String

@@ -1,7 +1,7 @@
 #if os(Linux)
     import Foundation
 
-    /// Tells a test that another process reads a file (inotify(7)).
+    /// Detects that another process reads a file (inotify(7)).
     final class FileAccess {
         private let descriptor: Int32
 
@@ -15,7 +15,7 @@
 
         deinit { close(descriptor) }
 
-        /// Waits until the file has been read from since this was made; a minute at most.
+        /// Waits for the first read since the initialization, for at most a minute.
         func wait() {
             var event = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             while poll(&event, 1, 60_000) < 0, errno == EINTR {}

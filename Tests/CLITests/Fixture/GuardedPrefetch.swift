@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 
 extension CLIFixture {
-    /// Prefetches with no address permitted but by `options`, and each URL asked for once.
+    /// Prefetches with one attempt for each URL. Only `options` can permit private addresses.
     func prefetchGuarded(
         _ manifest: String, _ options: [String] = [], environment: [String: String] = [:]
     ) throws -> PrefetchRun {

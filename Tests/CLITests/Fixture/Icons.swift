@@ -1,19 +1,18 @@
 import LarderTestSupport
 
-/// Whole icons that are cheap to make.
+/// Valid icons that are cheap to create.
 enum Icons {
-    /// An icon of its own for each seed.
+    /// Returns a different icon for each seed.
     static func icon(_ seed: Int) -> [UInt8] { IconPainter.svg(seed: seed, size: 16) }
 
-    /// A reply with it.
     static func reply(_ seed: Int) -> Reply { .ok(icon(seed), type: "image/svg+xml") }
 
-    /// A PNG of some size in bytes, for what is cut or damaged.
+    /// A PNG that is large enough to be truncated or damaged.
     static let png = IconPainter.png(seed: 1, size: 48)
 }
 
 extension Origin {
-    /// Serves an icon of its own at `/0`, `/1`, … and returns the URLs.
+    /// Serves different icons at `/0`, `/1`, … and returns their URLs.
     func serveIcons(_ count: Int, host: String = "127.0.0.1") -> [String] {
         (0..<count).map { number in
             on("/\(number)", Icons.reply(number))

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Any JSON, to look at its shape.
+/// A JSON value of any type.
 enum JSONValue: Decodable, Equatable {
     case null
     case boolean(Bool)
@@ -29,14 +29,14 @@ enum JSONValue: Decodable, Equatable {
         }
     }
 
-    /// The objects of a text with one a line.
+    /// Decodes JSON Lines.
     static func lines(_ text: some DataProtocol) throws -> [[String: JSONValue]] {
         try text.split(separator: UInt8(ascii: "\n")).map {
             try JSONDecoder().decode([String: JSONValue].self, from: Data($0))
         }
     }
 
-    /// Whether the value is of the type that a document names.
+    /// Whether the value has a type, by its name in the documentation.
     func isOf(_ type: String) -> Bool {
         switch (self, type) {
         case (.boolean, "boolean"), (.integer, "integer"), (.integer, "number"),

@@ -2,11 +2,11 @@ import Foundation
 import LarderTestSupport
 import Synchronization
 
-/// A disk of its own for a test, whose power can be cut: a file as a loop device, as root on Linux.
+/// A disk whose power can be cut: a file that is a loop device. It needs root on Linux.
 final class LoopDisk: Sendable {
     enum Kind: String, CaseIterable { case ext4, xfs }
 
-    /// Where it is mounted.
+    /// The mount point.
     let path: String
     private let device = Mutex("")
     private let file: String
@@ -16,10 +16,10 @@ final class LoopDisk: Sendable {
         let finished: Finished
     }
 
-    /// Makes a file system and mounts it. In memory where there is room, since what the device was
-    /// given is what survives, wherever it is kept.
+    /// Creates a file system and mounts it. The file is in memory if possible: after a power cut,
+    /// data that has reached the device survives, wherever the device keeps it.
     ///
-    /// - Parameter blockSize: of ext4; nil leaves it to `mkfs`.
+    /// - Parameter blockSize: The block size of ext4. If nil, `mkfs` chooses it.
     init(_ kind: Kind, at path: String, blockSize: Int? = nil) throws {
         self.path = path
         self.kind = kind
@@ -28,7 +28,7 @@ final class LoopDisk: Sendable {
         file = "\(isInMemory ? memory : path + "/..")/larder-disk-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         do {
-            // XFS takes no less than 300 MB; hardly any of it is used.
+            // XFS needs at least 300 MB, but uses little of it.
             try Self.command("truncate", "--size", "512M", file)
             let blocks = blockSize.map { ["-b", "\($0)"] } ?? []
             try Self.command(
@@ -50,9 +50,9 @@ final class LoopDisk: Sendable {
         unlink(file)
     }
 
-    /// From now on nothing reaches the disk, and every call that would says EIO.
+    /// Cuts the power. Nothing reaches the disk any more, and calls that would write fail with EIO.
     func cutPower() {
-        // XFS_IOC_GOINGDOWN, which ext4 has, too; 2: the log is not flushed either.
+        // XFS_IOC_GOINGDOWN, which ext4 supports too. With 2, the log is not flushed either.
         let goingDown: UInt = 0x8004_587D
         var withoutFlush: UInt32 = 2
         let root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -61,21 +61,19 @@ final class LoopDisk: Sendable {
         _ = ioctl(root, goingDown, &withoutFlush)
     }
 
-    /// Forgets all that is in memory, and comes back with what the disk has. Nobody may have a file
-    /// open.
+    /// Drops all data in memory and mounts the disk again. No process may have a file open.
     func restart() throws {
         try Self.command("umount", path)
-        // Another device: whoever has made a mount namespace meanwhile has the old one mounted
-        // still, as dead as it is.
+        // A new loop device, because mount namespaces created since then still have the old one
+        // mounted.
         detach()
         try mount()
     }
 
-    /// Writes down all that is in memory.
+    /// Writes all data in memory to the disk.
     func flush() throws { try Self.command("sync", "--file-system", path) }
 
-    /// What the kernel does to ext4 that has found an error: read-only, in the middle of
-    /// everything.
+    /// Makes the file system read-only at once, as the kernel does after an error in ext4.
     func turnReadOnly() throws {
         try Self.command("mount", "-o", "remount,abort", path)
     }
@@ -103,7 +101,7 @@ final class LoopDisk: Sendable {
         return finished
     }
 
-    /// Whether this machine has the means.
+    /// Whether this machine can create such a disk.
     static func isPossible(_ kind: Kind) -> Bool {
         #if os(Linux)
             guard geteuid() == 0 else { return false }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Manifests as files, well formed and hostile.
+/// Contents of manifests, valid and hostile.
 enum ManifestFiles {
     /// Two entries as an XML property list.
     static let xmlPlist = plist(.xml)
 
-    /// The same as a binary property list.
+    /// The same entries as a binary property list.
     static let binaryPlist = plist(.binary)
 
     private static func plist(_ format: PropertyListSerialization.PropertyListFormat) -> [UInt8] {
@@ -15,7 +15,7 @@ enum ManifestFiles {
         return Array(data ?? Data())
     }
 
-    /// Ten to the ninth "lol" where entities are expanded.
+    /// A manifest that contains a billion "lol" if entities are expanded.
     static let billionLaughs: String = {
         let entities = (1...9).map { level in
             "<!ENTITY l\(level) \"\(String(repeating: "&l\(level - 1);", count: 10))\">\n"
@@ -32,7 +32,7 @@ enum ManifestFiles {
             """
     }()
 
-    /// A file's contents where external entities are loaded.
+    /// A manifest that contains another file if external entities are loaded.
     static let externalEntity = """
         <?xml version="1.0"?>
         <!DOCTYPE plist [<!ENTITY passwords SYSTEM "file:///etc/passwd">]>
@@ -44,18 +44,18 @@ enum ManifestFiles {
 
     // MARK: Deep nesting
 
-    /// How deep the manifests below nest.
+    /// The nesting depth of the following manifests.
     static let depth = 200_000
 
     private static let arrays =
         String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
 
-    /// Three entries, the second of which nests deep.
+    /// Returns three entries, the second of which is deeply nested.
     static func deepJSON(_ url: (Int) -> String) -> String {
         "[\(deepObjects(url).joined(separator: ",\n"))]"
     }
 
-    /// The same, one entry a line.
+    /// Returns the same entries, one per line.
     static func deepJSONLines(_ url: (Int) -> String) -> String {
         deepObjects(url).joined(separator: "\n")
     }
@@ -68,7 +68,7 @@ enum ManifestFiles {
         ]
     }
 
-    /// The same as an XML property list.
+    /// Returns the same entries as an XML property list.
     static func deepXML(_ url: (Int) -> String) -> String {
         let more =
             String(repeating: "<array>", count: depth)
@@ -83,8 +83,9 @@ enum ManifestFiles {
         return "<plist version=\"1.0\"><array>\(entries.joined())</array></plist>"
     }
 
-    /// The same as a binary property list: by hand, since Foundation's writer would overflow its
-    /// stack. Objects: root, keys, entries, and then each array holds the one behind it.
+    /// Returns the same entries as a binary property list. It is encoded by hand because
+    /// Foundation's encoder would overflow its stack. The objects are the root, the three entries,
+    /// their strings, and then arrays that each contain the next one.
     static func deepBinary(_ url: (Int) -> String) -> [UInt8] {
         func number(_ value: Int, _ width: Int) -> [UInt8] {
             (0..<width).reversed().map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }

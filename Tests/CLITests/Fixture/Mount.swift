@@ -1,7 +1,7 @@
 import Foundation
 import LarderTestSupport
 
-/// A file system that a test mounts, where it may: as root, on Linux.
+/// A file system that a test mounts. It needs root on Linux.
 struct Mount: Sendable {
     let path: String
 
@@ -9,15 +9,15 @@ struct Mount: Sendable {
         let finished: Finished
     }
 
-    /// A file system in memory with room for `size` (such as `2m`).
+    /// Mounts a file system in memory with a size limit, for example `2m`.
     static func memory(at path: String, size: String) throws -> Mount {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        // Its own mode is 1777, which no cache may have.
+        // The default mode is 1777, which is not permitted for a cache.
         try mount(["-t", "tmpfs", "-o", "size=\(size),mode=755", "tmpfs", path])
         return Mount(path: path)
     }
 
-    /// What is at `source`, to be read only.
+    /// Mounts the directory `source` read-only at `path`.
     static func readOnly(_ source: String, at path: String) throws -> Mount {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         try mount(["--bind", source, path])
@@ -29,14 +29,14 @@ struct Mount: Sendable {
         return mount
     }
 
-    /// Mounts it again with other options.
+    /// Changes the mount options.
     func remount(_ options: String) throws {
         try Self.mount(["-o", "remount,\(options)", path])
     }
 
     func remove() { _ = try? RunningProcess("/bin/umount", ["-l", path]).wait() }
 
-    /// Whether this machine lets the tests mount.
+    /// Whether the tests can mount file systems on this machine.
     static let isPossible: Bool = {
         #if os(Linux)
             guard geteuid() == 0 else { return false }

@@ -1,11 +1,10 @@
 import Testing
 
 extension OutputDocument {
-    /// Compares objects with a table of keys. Each object has exactly the keys of the table, and its
-    /// values have the types of the table, which are integer by default. A key is null in some object
-    /// if and only if its type ends with a question mark.
+    /// Expects each object to have exactly the keys in the table, with the documented types. A key
+    /// must be null in some object if the table says that it can be, and in none otherwise.
     ///
-    /// - Parameter column: the first column's heading.
+    /// - Parameter column: The heading of the first column.
     func compare(
         _ objects: [[String: JSONValue]], with heading: String, _ column: String = "key",
         _ location: SourceLocation = #_sourceLocation

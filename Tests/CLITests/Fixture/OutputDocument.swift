@@ -1,29 +1,25 @@
 import Foundation
 import Testing
 
-/// The tables of a page of `docs`.
+/// The tables of a page in `docs`.
 struct OutputDocument {
-    /// A table: its column heads, and its rows by their first cell, in order. A row whose first cell
-    /// lists several names (`a`, `b`) counts as one row for each name.
+    /// A table with its column headings, and its rows in order.
     struct Table {
         let columns: [String]
         let rows: [(first: String, cells: [String])]
-        /// The word in parentheses at the start of the last cell, by the row's name: a type, or
-        /// `skipped`. If a row has several names, there is one word for all of them or one for each.
-        let notes: [String: String]
-        /// The cells as the page has them.
+        /// The cells with their markup.
         fileprivate let source: [[Substring]]
 
         /// The first column, in the document's order.
         var words: [String] { rows.map(\.first) }
 
-        /// A row's cell.
+        /// Returns a cell of the row with this first cell.
         func cell(_ first: String, _ column: String) -> String? {
             guard let index = columns.firstIndex(of: column) else { return nil }
             return rows.first { $0.first == first }?.cells[index]
         }
 
-        /// What is set as code in a row's cell.
+        /// Returns the code spans in a cell.
         func code(_ first: String, _ column: String) -> [String] {
             guard let index = columns.firstIndex(of: column),
                 let row = rows.firstIndex(where: { $0.first == first })
@@ -32,7 +28,7 @@ struct OutputDocument {
         }
     }
 
-    /// By the heading above, then by the head of the first column.
+    /// The tables by the heading of their section, then by the heading of their first column.
     private var tables: [String: [String: Table]] = [:]
 
     init(_ page: String = "output") throws {
@@ -47,19 +43,8 @@ struct OutputDocument {
                 continue
             }
             if let head = lines.first?.map(Self.text) {
-                // Behind the head comes the line that makes it one.
-                var source: [[Substring]] = []
-                var notes: [String: String] = [:]
-                for cells in lines.dropFirst(2) {
-                    let note = cells.last?.firstMatch(of: /^ \(([a-z?, ]+)\)/)?.output.1
-                    let words = note?.split(separator: ", ") ?? []
-                    for (index, name) in cells[0].split(separator: "`, `").enumerated() {
-                        source.append([name] + cells.dropFirst())
-                        if let last = words.indices.last {
-                            notes[Self.text(name)] = String(words[min(index, last)])
-                        }
-                    }
-                }
+                // The second line separates the column headings from the rows.
+                let source = Array(lines.dropFirst(2))
                 let rows = source.map { $0.map(Self.text) }.map { (first: $0[0], cells: $0) }
                 tables[heading, default: [:]][head[0]] = Table(
                     columns: head, rows: rows, notes: notes, source: source)

@@ -2,15 +2,15 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// What a prefetch did and said, as `--json` and `--report` tell it.
+/// The result of a prefetch, read from `--json` and `--report`.
 struct PrefetchRun {
-    /// Why an entry, or a run, failed.
+    /// The reason for the failure of an entry or a run.
     struct Problem: Decodable, Equatable {
         let code: String
         let message: String
     }
 
-    /// The object of `--json`.
+    /// The object that `--json` prints.
     struct Summary: Decodable, Equatable {
         let entries: Int
         let fetched: Int
@@ -33,7 +33,7 @@ struct PrefetchRun {
         let remote: Remote?
     }
 
-    /// What a run had to do with a remote.
+    /// The remote's part of the summary.
     struct Remote: Decodable, Equatable {
         let pulled: Int
         let pushed: Int
@@ -69,7 +69,7 @@ struct PrefetchRun {
 
     var status: Int32 { finished.status }
 
-    /// Reads both, and checks that they agree, whatever the test is about.
+    /// Reads the summary and the report, and always checks that they agree.
     init(_ finished: Finished, report: String) throws {
         self.finished = finished
         summary = try Self.summary(of: finished)
@@ -79,7 +79,7 @@ struct PrefetchRun {
         checkAgreement()
     }
 
-    /// The object of `--json` alone.
+    /// Reads only the object that `--json` prints.
     static func summary(of finished: Finished) throws -> Summary {
         try #require(
             try? decoder.decode(Summary.self, from: finished.standardOutputBytes), "\(finished)")
@@ -91,15 +91,15 @@ struct PrefetchRun {
         return decoder
     }
 
-    /// What it had to do with the remote.
+    /// Returns the remote's part of the summary, which must exist.
     func remote() throws -> Remote { try #require(summary.remote, "\(finished)") }
 
-    /// The line of an entry of the only manifest.
+    /// Returns the line of an entry of the only manifest.
     func line(_ position: Int) throws -> Line {
         try #require(lines.first { $0.position == position }, "\(finished)")
     }
 
-    /// The outcomes in the order of the manifests' names and of the entries.
+    /// The outcomes, sorted by manifest and entry.
     var outcomes: [String] {
         lines.sorted { ($0.manifest, $0.position) < ($1.manifest, $1.position) }.map(\.outcome)
     }

@@ -2,16 +2,16 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Searches what a run has left, byte by byte.
+/// A search for secrets in the files and output of a run.
 struct SecretSearch {
     private let needles: [Data]
 
-    /// Each secret as it is, and in base64 wherever it may begin within an encoded text.
+    /// Searches for each secret as it is, and in Base64 at each of the three possible offsets.
     init(_ secrets: String...) {
         needles = secrets.flatMap { secret in
             [Data(secret.utf8)]
                 + (0..<3).map { offset in
-                    // What depends on the neighbours is cut off at both ends.
+                    // The characters that depend on adjacent bytes are removed at both ends.
                     let padded = Data(repeating: 0, count: offset) + Data(secret.utf8)
                     let whole = padded.prefix(padded.count / 3 * 3).base64EncodedString()
                     return Data(whole.dropFirst(offset == 0 ? 0 : 4).utf8)
@@ -19,9 +19,9 @@ struct SecretSearch {
         }
     }
 
-    /// Insists that no file beneath a directory has any of it, in its name or its bytes.
+    /// Expects no secret in the files below a directory, neither in names nor in contents.
     func expectNothing(
-        inFilesBeneath directory: String, sourceLocation: SourceLocation = #_sourceLocation
+        inFilesBelow directory: String, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
         var files = 0
         for name in try FileManager.default.subpathsOfDirectory(atPath: directory) {
@@ -34,7 +34,7 @@ struct SecretSearch {
         #expect(files > 0, "nothing was searched", sourceLocation: sourceLocation)
     }
 
-    /// Insists that neither output of a process has any of it.
+    /// Expects no secret in the output of a process.
     func expectNothing(
         in finished: Finished, sourceLocation: SourceLocation = #_sourceLocation
     ) {
@@ -50,7 +50,7 @@ struct SecretSearch {
         #expect(!finds(in: bytes), "\(name) has the secret", sourceLocation: sourceLocation)
     }
 
-    /// Whether any of it is there.
+    /// Whether the bytes contain a secret.
     func finds(in bytes: Data) -> Bool {
         needles.contains { bytes.range(of: $0) != nil }
     }

@@ -1,15 +1,14 @@
 import Foundation
 import LarderTestSupport
 
-/// The commands and their options as the argument parser has them, apart from what larder's own
-/// help says of them.
+/// The commands and options that the argument parser defines, independent of larder's own help.
 struct Definitions {
     struct Command {
-        /// The words after `larder`: `verify`, or `remote verify`.
+        /// The words after `larder`, for example `verify` or `remote verify`.
         let name: String
-        /// Whether it has subcommands.
+        /// Whether the command has subcommands.
         let isGroup: Bool
-        /// Its options in their long spelling.
+        /// The long names of the options.
         let options: [String]
 
         var words: [String] { name.split(separator: " ").map(String.init) }
@@ -30,7 +29,7 @@ struct Definitions {
                 .compactMap { $0.names?.first { $0.kind == "long" }?.name }
             let words = group + [command.commandName]
             let subcommands = command.subcommands ?? []
-            // The parser's own for every command.
+            // The parser adds `--version` to every command.
             let own = Command(
                 name: words.joined(separator: " "), isGroup: !subcommands.isEmpty,
                 options: options.filter { $0 != "version" }.map { "--\($0)" })

@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// What help shows, and that it fits.
+/// The contents and the layout of help pages.
 @Suite struct HelpTests {
     private let larder: LarderBinary
     private let commands: [Definitions.Command]
@@ -23,12 +23,12 @@ import Testing
         return finished.standardOutput
     }
 
-    /// The options that a page describes, in its order.
+    /// Returns the options that a page describes, in order.
     private func options(in help: String) -> [String] {
         help.matches(of: /(?m)^  (?:-\w, )?(--[a-z-]+)/).map { String($0.output.1) }
     }
 
-    @Test(arguments: [40, 60, 80, 200]) func itFits(_ columns: Int) throws {
+    @Test(arguments: [40, 60, 80, 200]) func helpFitsTheColumns(_ columns: Int) throws {
         var pages = [try help("--help", columns: columns)]
         for command in share(of: commands) {
             pages.append(try help(command.words + ["--help"], columns: columns))
@@ -37,12 +37,12 @@ import Testing
         for line in pages.joined(separator: "\n").split(separator: "\n") {
             #expect(line.count <= min(columns, 100), "\(line)")
         }
-        // As wide as it may be, too.
+        // The pages use the available width.
         let widest = pages.joined().split(separator: "\n").map(\.count).max() ?? 0
         #expect(widest > min(columns, 100) - 8)
     }
 
-    @Test func itFitsTheTerminal() throws {
+    @Test func helpFitsTheTerminal() throws {
         try withTemporaryDirectory { directory in
             let terminal = try TerminalProcess(
                 larder.path, ["evict", "--help"], columns: 47, environment: [:],
@@ -54,12 +54,12 @@ import Testing
         }
     }
 
-    /// All of its lines fit, and a message in a pipe stays one line.
+    /// On a terminal, messages are wrapped. In a pipe, they are not.
     @Test(arguments: [
         ["prefetch"], ["evict", "--max-size"], ["evict", "--by", "x"],
         ["prefetch", "a", "--nonsuch"],
     ])
-    func wrongUsageFitsTheTerminal(_ arguments: [String]) throws {
+    func wrongUsageMessagesFitTheTerminal(_ arguments: [String]) throws {
         try withTemporaryDirectory { directory in
             let terminal = try TerminalProcess(
                 larder.path, arguments, columns: 40, environment: [:], directory: directory.path)
@@ -75,13 +75,13 @@ import Testing
         }
     }
 
-    /// `--help` has those that people use, and says how to see the others.
+    /// `--help` lists the common options, and names the command that lists all of them.
     @Test(
         arguments: share(of: [
             "prefetch", "plan", "verify", "evict", "pin", "unpin", "export", "import",
             "remote push", "remote pull", "remote verify", "remote evict",
         ]))
-    func theShortHelpLeavesOptionsOut(_ name: String) throws {
+    func theShortHelpOmitsRareOptions(_ name: String) throws {
         let words = name.split(separator: " ").map(String.init)
         let short = try help(words + ["--help"])
         let shown = options(in: short)
@@ -93,7 +93,7 @@ import Testing
         #expect(short.hasSuffix("\nMore options: larder \(name) --help-all\n"), "\(short)")
     }
 
-    @Test func helpForAllOptionsLacksNone() throws {
+    @Test func helpAllListsEveryOption() throws {
         for command in share(of: commands) {
             let all = options(in: try help(command.words + ["--help-all"]))
             #expect(Set(all).subtracting(["--version"]) == Set(command.options), "\(command.name)")
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func itCanBeAskedForInSeveralWays() throws {
+    @Test func helpCanBeRequestedInSeveralWays() throws {
         #expect(try help("help", "evict", "--help-all") == help("evict", "--help-all"))
         #expect(try help("help", "evict") == help("evict", "--help"))
         #expect(try help("evict", "-h") == help("evict", "--help"))
@@ -111,13 +111,13 @@ import Testing
         #expect(try help("help", "remote", "push") == help("remote", "push", "--help"))
         #expect(try help("help", "remote") == help("remote", "--help"))
         #expect(try help("remote") == help("remote", "--help"))
-        // What a command is asked for comes before what is wrong with the rest.
+        // A request for help takes precedence over wrong options.
         #expect(try help("evict", "--nonsuch", "--help") == help("evict", "--help"))
-        // Behind the end of options, it is an argument.
+        // After `--`, it is an argument.
         #expect(try larder.run(["plan", "--", "--help"]).status == 66)
     }
 
-    @Test func theHelpOfAGroupNamesItsCommands() throws {
+    @Test func theHelpOfAGroupListsItsCommands() throws {
         let text = try help("remote")
         for name in ["push", "pull", "verify", "evict"] {
             #expect(text.contains("\n  \(name) "), "\(name)")
@@ -126,7 +126,7 @@ import Testing
         #expect(text.contains("\nUSAGE: larder remote <subcommand>\n"))
     }
 
-    @Test func theProgramsHelpNamesCommandsAndStatuses() throws {
+    @Test func theMainHelpListsCommandsAndExitStatuses() throws {
         let text = try help("--help")
         for command in commands where command.words.count == 1 {
             #expect(text.contains("\n  \(command.name) "), "\(command.name)")

@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// The manual pages, as `Scripts/manual` writes them.
+/// The manual pages that `Scripts/manual` writes.
 @Suite struct ManualTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().appendingPathComponent("../../..").standardizedFileURL.path
@@ -28,13 +28,13 @@ import Testing
             })
     }
 
-    /// A page as it is read, without markup.
+    /// Returns a page without markup.
     private func words(_ page: String) -> String {
         page.replacing("\\-", with: "-").replacing(/\\f[BIR]/, with: "")
             .replacing("\\(aq", with: "'").replacing("\\e", with: "\\")
     }
 
-    @Test func everyCommandHasAPageWithEveryOption() throws {
+    @Test func everyCommandHasAManualPageWithEveryOption() throws {
         try withTemporaryDirectory { directory in
             try write(directory.path("man"))
             let pages = try pages(directory.path("man"))
@@ -62,8 +62,7 @@ import Testing
         }
     }
 
-    /// The lines under EXAMPLES have options that exist.
-    @Test func examplesHaveRealOptions() throws {
+    @Test func examplesInManualPagesUseExistingOptions() throws {
         try withTemporaryDirectory { directory in
             try write(directory.path("man"))
             let pages = try pages(directory.path("man"))
@@ -84,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func theSameBytesEveryTime() throws {
+    @Test func manualPagesAreReproducible() throws {
         try withTemporaryDirectory { directory in
             try write(directory.path("one"))
             try write(directory.path("two"), environment: ["TZ": "Asia/Tokyo", "LC_ALL": "C"])
@@ -98,8 +97,8 @@ import Testing
         }
     }
 
-    /// The manifest's page has all of what docs/manifests.md has, and none of its markup.
-    @Test func thePageOfManifestsIsThatOfTheDocs() throws {
+    /// The page has all contents of docs/manifests.md and none of its markup.
+    @Test func theManifestPageMatchesItsDocumentation() throws {
         try withTemporaryDirectory { directory in
             try write(directory.path("man"))
             let page = words(try pages(directory.path("man"))["larder-manifest.5"] ?? "")
@@ -123,7 +122,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: mandoc != nil, "mandoc is not installed")) func mandocFindsNothingWrong()
+    @Test(.enabled(if: mandoc != nil, "mandoc is not installed")) func mandocAcceptsTheManualPages()
         throws
     {
         try withTemporaryDirectory { directory in
@@ -136,7 +135,7 @@ import Testing
                         directory.path("man/\(name)"),
                     ]
                 ).wait()
-                // Where it knows the date of no release and of no commit, the page has none.
+                // A page has no date if the dates of the release and the commit are unknown.
                 let complaints = finished.standardOutput.split(separator: "\n")
                     .filter { !$0.contains("missing date") }
                 #expect(complaints.isEmpty, "\(complaints)")

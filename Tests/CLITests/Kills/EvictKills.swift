@@ -3,15 +3,15 @@ import LarderCache
 import LarderCore
 import LarderTestSupport
 
-/// An eviction that is killed, again and again; one time in four beside a prefetch that lives on.
+/// An eviction that is killed repeatedly, in one of four rounds while a prefetch runs.
 struct EvictKills: KillScene {
     private static let entries = 120
 
     private let stage: KillStage
     private var aim: KillAim
-    /// The manifest of `--only`, and the URLs that it names.
+    /// The manifest for `--only`, and its URLs.
     private let only: (path: String, urls: Set<String>)
-    /// What the base lacks, for the prefetch beside.
+    /// The URLs that are missing from the base `part`, for the concurrent prefetch.
     private let absent: Set<String>
 
     init(in directory: TemporaryDirectory) throws {
@@ -27,7 +27,7 @@ struct EvictKills: KillScene {
         aim = KillAim(try stage.measure(["evict", "--max-count", "30"]))
     }
 
-    // MARK: - What is asked for
+    // MARK: - Options
 
     private struct Order: CustomStringConvertible {
         var policy = EvictionPolicy()
@@ -71,11 +71,11 @@ struct EvictKills: KillScene {
     mutating func round(using random: inout Pseudorandom) throws -> KillOutcome {
         let order = draw(using: &random)
         let moment = aim.draw(using: &random)
-        let isBeside = random.next(below: 4) == 0
+        let isConcurrent = random.next(below: 4) == 0
         do {
             let outcome =
-                isBeside
-                ? try killBesidePrefetch(order, at: moment) : try killAlone(order, at: moment)
+                isConcurrent
+                ? try killDuringPrefetch(order, at: moment) : try killAlone(order, at: moment)
             aim.learn(moment, outcome)
             return outcome
         } catch {
@@ -86,11 +86,11 @@ struct EvictKills: KillScene {
     private func killAlone(_ order: Order, at moment: KillMoment) throws -> KillOutcome {
         try stage.restore("whole")
         let leftovers = try plantLeftovers()
-        let (victims, missed, all) = try foretell(order)
+        let (victims, missed, all) = try predict(order)
         let status: Int32 = missed ? 2 : 0
         let isLate = try stage.kill(order.arguments, at: moment, statuses: [status])
 
-        // Whoever is gone is so in the order of the victims, with all its rows and none else.
+        // Objects are evicted in the predicted order, each with all of its rows.
         let gone = try examine(order, all)
         guard gone == Set(victims.prefix(gone.count)) else {
             throw BrokenPromise("\(gone.count) objects are gone, and not the first of the victims")
@@ -102,7 +102,7 @@ struct EvictKills: KillScene {
         guard try examine(order, all) == Set(victims) else {
             throw BrokenPromise("the next run did not complete the work")
         }
-        try stage.expectOrder(Cache.open(at: stage.cache))
+        try stage.expectCleanCache(Cache.open(at: stage.cache))
         if let left = leftovers.first(where: FileManager.default.fileExists(atPath:)) {
             throw BrokenPromise("\(left) was not swept")
         }
@@ -110,13 +110,13 @@ struct EvictKills: KillScene {
         return isDone ? .after : gone.isEmpty && swept == 0 ? .before : .inside
     }
 
-    /// What crashes and interruptions leave; returns their paths.
+    /// Creates files that crashes and interruptions leave, and returns their paths.
     private func plantLeftovers() throws -> [String] {
         var paths: [String] = []
         for number in 0..<6 {
             let bytes = IconPainter.png(seed: 1_000 + number, size: 8)
             let digest = try stage.digest(of: bytes)
-            // Of every other one some bytes were never written.
+            // Every second object is incomplete.
             try stage.plant(number % 2 == 0 ? bytes : Array(bytes.prefix(20)), as: digest)
             paths.append(stage.objectPath(digest))
         }
@@ -131,9 +131,9 @@ struct EvictKills: KillScene {
         return paths
     }
 
-    /// Pins what the order wants pinned; returns who is to go, in order, whether a limit is out of
-    /// reach, and every URL's object.
-    private func foretell(
+    /// Pins the order's URLs. Returns the objects to evict, in order, whether a limit cannot be
+    /// reached, and the object of each URL.
+    private func predict(
         _ order: Order
     ) throws -> (victims: [Digest], missed: Bool, all: [String: Digest]) {
         let cache = try Cache.open(at: stage.cache)
@@ -148,7 +148,8 @@ struct EvictKills: KillScene {
         return (victims, !report.missed.isEmpty, all)
     }
 
-    /// The objects that are gone of `all`, whose other rows are all there and right.
+    /// Returns the objects of `all` that were evicted. All other rows must remain, with the right
+    /// bytes.
     private func examine(_ order: Order, _ all: [String: Digest]) throws -> Set<Digest> {
         let cache = try Cache.open(at: stage.cache)
         defer { cache.close() }
@@ -167,27 +168,27 @@ struct EvictKills: KillScene {
         return gone
     }
 
-    /// A prefetch of what is absent notices nothing of an eviction that is killed beside it.
-    private func killBesidePrefetch(_ order: Order, at moment: KillMoment) throws -> KillOutcome {
+    /// Kills the eviction while a prefetch stores the missing icons. The prefetch must succeed.
+    private func killDuringPrefetch(_ order: Order, at moment: KillMoment) throws -> KillOutcome {
         try stage.restore("part")
         let report = stage.directory.path("report")
         try? FileManager.default.removeItem(atPath: report)
-        let (_, _, all) = try foretell(order)
+        let (_, _, all) = try predict(order)
         let prefetch = try stage.start(stage.prefetch(stage.manifest) + ["--report", report])
         let isLate = try stage.kill(order.arguments, at: moment, statuses: [0, 2])
-        let isBeside = try stage.isRunUnderWay()
+        let isPrefetching = try stage.isRunInProgress()
         let finished = try prefetch.wait()
         guard finished.status == 0 else { throw BrokenPromise("prefetch: \(finished)") }
         let cache = try Cache.open(at: stage.cache)
         defer { cache.close() }
         guard try cache.verify().isClean else { throw BrokenPromise("\(try cache.verify())") }
         let rows = try stage.job.rightRows(of: cache)
-        // An eviction that went on after the prefetch had ended owes it nothing.
-        if isBeside, let lost = absent.subtracting(rows).first {
-            throw BrokenPromise("\(lost) was just stored, and is gone")
+        // After the prefetch has ended, its icons may be evicted.
+        if isPrefetching, let lost = absent.subtracting(rows).first {
+            throw BrokenPromise("\(lost) was just stored, but is gone")
         }
         let pinned = Set(order.pins).intersection(all.keys)
-        guard pinned.isSubset(of: rows) else { throw BrokenPromise("pinned and gone") }
+        guard pinned.isSubset(of: rows) else { throw BrokenPromise("a pinned URL is gone") }
         if isLate { return .late }
         return rows.isSuperset(of: all.keys) ? .before : .inside
     }

@@ -1,14 +1,14 @@
 import LarderTestSupport
 
-/// Where in a command's life its kills fall: most of them instead of a call that changes the cache,
-/// where a busy machine cannot move them; the others by the clock, in the midst of calls, too.
+/// The moments at which a command is killed. Most kills replace a call that changes the cache, which
+/// does not depend on the machine's load. The others are timed, so they can also interrupt a call.
 struct KillAim {
     private var seconds: KillSpan
-    /// Nil: calls cannot be counted here.
+    /// Nil if calls cannot be counted on this system.
     private var calls: KillSpan?
 
-    /// - Parameter measured: a run that nobody killed: how long it lived, in seconds, and how many
-    ///   such calls it made.
+    /// - Parameter measured: The duration of a complete run in seconds, and its number of calls that
+    ///   change the cache.
     init(_ measured: (life: Double, calls: Int?)) {
         seconds = KillSpan(life: measured.life, least: 0.004)
         calls = measured.calls.map { KillSpan(life: Double($0), least: 4) }
@@ -21,7 +21,7 @@ struct KillAim {
         return .call(max(1, Int(calls.draw(using: &random))))
     }
 
-    /// Follows a kill at `moment`.
+    /// Adjusts to the outcome of a kill at `moment`.
     mutating func learn(_ moment: KillMoment, _ outcome: KillOutcome) {
         switch moment {
         case .call(let number): calls?.learn(Double(number), outcome)

@@ -1,7 +1,7 @@
-/// How many kills of a command fell where.
+/// The number of kills of a command by outcome.
 struct KillCounts: CustomStringConvertible {
     private var counts: [KillOutcome: Int] = [:]
-    /// Rounds that broke a promise; they are counted nowhere else.
+    /// Rounds that broke a promise. They are not counted elsewhere.
     var failures: [String] = []
 
     subscript(outcome: KillOutcome) -> Int { counts[outcome] ?? 0 }
@@ -10,8 +10,8 @@ struct KillCounts: CustomStringConvertible {
 
     var description: String {
         """
-        \(rounds) kills: \(self[.before]) before it had changed anything, \(self[.inside]) in the midst \
-        of it, \(self[.after]) after all was done, \(self[.late]) too late
+        \(rounds) kills: \(self[.before]) before any change, \(self[.inside]) during the work, \
+        \(self[.after]) after all the work, \(self[.late]) too late
         """
     }
 

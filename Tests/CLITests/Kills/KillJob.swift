@@ -2,23 +2,23 @@ import Foundation
 import LarderCache
 import LarderTestSupport
 
-/// What is prefetched in every round: small icons of two hosts, which name their files alike.
+/// The icons to prefetch in each round: small icons of two hosts with the same file names.
 struct KillJob {
-    /// Longer than a batch waits for more, and its commit and the report of it take.
+    /// Longer than a batch waits for more icons, is committed, and is reported.
     private static let pause = 1.35
 
     let origin: Origin
-    /// What the origin serves for each URL.
+    /// The body that the origin serves for each URL.
     let bytes: [String: [UInt8]]
-    /// How many different icons there are.
+    /// The number of different icons.
     let objects: Int
-    /// In the order of the manifest.
+    /// The URLs in the order of the manifest.
     let urls: [String]
-    /// Where the kill takes its cue from.
+    /// Triggers the kill.
     let script = KillScript()
 
     init(entries: Int) throws {
-        // Some have another's bytes, and share its object.
+        // Some icons have the same bytes as another one and share its object.
         let icons = (0..<entries).map { number in
             IconPainter.png(seed: number % 20 == 19 ? number - 19 : number, size: 8)
         }
@@ -38,34 +38,34 @@ struct KillJob {
         self.origin = origin
     }
 
-    /// Forgets what was asked.
+    /// Clears the log of requests.
     ///
-    /// - Parameter wave: after so many requests the origin pauses, for so long that what it has
-    ///   answered is committed meanwhile. Nil: it never does.
+    /// - Parameter wave: The number of requests after which the origin pauses, long enough for a
+    ///   commit of its responses. If nil, the origin never pauses.
     func begin(wave: Int? = nil) {
         script.begin(wave: wave)
         origin.resetLog()
     }
 
-    /// Writes a manifest of the entries that `isWanted` takes; returns their URLs.
+    /// Writes a manifest of the selected entries, and returns their URLs.
     @discardableResult
     func writeManifest(
-        to path: String, where isWanted: (Int) -> Bool = { _ in true }
+        to path: String, where isIncluded: (Int) -> Bool = { _ in true }
     ) throws -> Set<String> {
-        let wanted = urls.indices.filter(isWanted).map { urls[$0] }
+        let wanted = urls.indices.filter(isIncluded).map { urls[$0] }
         let apps = wanted.map { ["name": "app", "icon": $0] }
         try JSONEncoder().encode(apps).write(to: URL(fileURLWithPath: path))
         return Set(wanted)
     }
 
-    /// How often each URL was asked for since the log was reset.
+    /// The number of requests for each URL since the log was cleared.
     var requests: [String: Int] {
         origin.requests.reduce(into: [:]) { counts, request in
             counts[origin.url(request.path, host: request.host), default: 0] += 1
         }
     }
 
-    /// The URLs that a cache has, each of which must have the bytes that the origin serves.
+    /// Returns the URLs in a cache. Each must have the bytes that the origin serves.
     func rightRows(of cache: Cache) throws -> Set<String> {
         var rows: Set<String> = []
         try cache.forEachResource { resource in

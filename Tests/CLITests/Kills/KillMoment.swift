@@ -1,19 +1,19 @@
 import LarderTestSupport
 
-/// When a round's command is killed.
+/// The moment at which a round's command is killed.
 enum KillMoment: CustomStringConvertible {
-    /// Instead of that call which changes the cache; the first is 1. It needs no clock.
+    /// Instead of this call that changes the cache. The first is 1. No clock is needed.
     case call(Int)
-    /// So long after its start.
+    /// This long after the start.
     case elapsed(seconds: Double)
-    /// So long after the origin has seen so many of its requests.
+    /// This long after the origin has received this number of requests.
     case requests(Int, thenSeconds: Double)
 
-    /// Draws a moment for a prefetch that makes `requests` requests in about `seconds`, and begins
-    /// to commit at each of `commits`, which takes about `spread` seconds.
+    /// Draws a moment for a prefetch that makes `requests` requests in about `seconds`. A commit
+    /// starts at each of `commits` and takes about `spread` seconds.
     ///
-    /// Half of them fall anywhere; the other half close behind what leads to a commit, where bytes
-    /// are synced, renamed and recorded.
+    /// Half of the moments are arbitrary. The other half are shortly after the start of a commit,
+    /// while files are synced, renamed and recorded.
     static func random(
         requests: Int, seconds: Double, commits: [KillMoment], spread: Double,
         using random: inout Pseudorandom

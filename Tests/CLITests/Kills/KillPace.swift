@@ -1,15 +1,15 @@
 import LarderTestSupport
 
-/// How long the parts of a run take, in seconds: what the moments of kills are drawn from.
+/// The durations of the parts of a run, in seconds. Random kills are based on them.
 struct KillPace {
-    /// Until the first request.
+    /// The time before the first request.
     private var start: Double
-    /// For each request.
+    /// The time for each request.
     private var request: Double
-    /// From the last request to the end, with the last commit.
+    /// The time after the last request, including the last commit.
     private(set) var end: Double
 
-    /// Measures a run by what its origin saw; nil where that is too little.
+    /// Measures a run by the requests at its origin. Returns nil if there are too few.
     init?(from start: ContinuousClock.Instant, to end: ContinuousClock.Instant, of origin: Origin) {
         let arrivals = origin.requests.map(\.arrival)
         guard arrivals.count > 1, let first = arrivals.min(), let last = arrivals.max() else {
@@ -22,7 +22,7 @@ struct KillPace {
 
     func seconds(requests: Int) -> Double { start + Double(requests) * request + end }
 
-    /// Follows the machine's load: others use it, too.
+    /// Adjusts to the machine's load.
     mutating func follow(_ latest: KillPace) {
         start = (start + latest.start) / 2
         request = (request + latest.request) / 2

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What a run's `--report` file has said so far; its last line may be torn.
+/// The contents of a run's `--report` file. Its last line may be incomplete.
 struct KillReport {
-    /// The URLs whose bytes it called stored.
+    /// The URLs that the report lists as stored.
     let stored: Set<String>
 
     private struct Line: Decodable {
@@ -11,7 +11,7 @@ struct KillReport {
         let digest: String?
     }
 
-    /// Reads whole lines alone; none where the file was not made yet.
+    /// Reads complete lines only. A missing file is an empty report.
     init(path: String) throws {
         try self.init(FileManager.default.contents(atPath: path) ?? Data())
     }

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// What an origin does beside answering, by the number of requests it has seen.
+/// The kill and the pause of an origin, triggered by its number of requests.
 final class KillScript: Sendable {
-    /// The most requests that a run with default settings has in flight to two hosts.
+    /// The maximum number of requests in flight to two hosts with default settings.
     private static let window = 12
 
     private struct State {
@@ -18,15 +18,16 @@ final class KillScript: Sendable {
 
     private let state = Mutex(State())
 
-    /// Begins to count anew, without a cue.
+    /// Resets the count and removes the action.
     ///
-    /// - Parameter wave: so many requests are answered at once; then as many as a run may have
-    ///   under way are held back, so that nothing arrives for a while. Nil: none are.
+    /// - Parameter wave: The number of requests to answer at once. The following requests are held
+    ///   back, as many as can be in flight, so that no response arrives for a while. If nil, none
+    ///   are held back.
     func begin(wave: Int?) {
         state.withLock { $0 = State(wave: wave) }
     }
 
-    /// Acts as soon as so many requests have arrived.
+    /// Runs an action once this number of requests has arrived.
     func at(_ count: Int, _ action: @escaping @Sendable () -> Void) {
         let isPast = state.withLock { state in
             state.cue = Cue(count: count, action: action)
@@ -35,7 +36,7 @@ final class KillScript: Sendable {
         if isPast { action() }
     }
 
-    /// Takes note of a request; returns whether its reply is to be held back.
+    /// Counts a request, and returns whether to hold back its response.
     func request() -> Bool {
         let (action, isHeldBack) = state.withLock { state in
             state.requests += 1

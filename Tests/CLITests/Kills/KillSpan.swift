@@ -1,18 +1,18 @@
 import LarderTestSupport
 
-/// The part of a command's life in which it changes something, found by where the kills fell: in
-/// seconds from its start, which depend on the machine's load, or in calls.
+/// The part of a command's duration in which it changes something, learned from the outcomes of
+/// kills. The unit is seconds, which depend on the machine's load, or calls.
 struct KillSpan {
     private var begin: Double
     private var end: Double
     private let life: Double
     private let least: Double
-    /// The last moments that fell inside.
+    /// The last moments of kills inside the span.
     private var hits: [Double] = []
 
     /// - Parameters:
-    ///   - life: how long the command lives that nobody kills.
-    ///   - least: the least that the span is taken to last: a kill comes a little early or late.
+    ///   - life: The duration of a complete run.
+    ///   - least: The minimum length of the span, because kills are imprecise.
     init(life: Double, least: Double) {
         self.life = life
         self.least = least
@@ -20,8 +20,8 @@ struct KillSpan {
         end = life
     }
 
-    /// Draws a moment: one in five anywhere in the command's life, two close to one that fell
-    /// inside, the others in and around the span.
+    /// Draws a moment. One in five is anywhere in the command's duration, two are close to an
+    /// earlier moment inside the span, and the others are in or around the span.
     func draw(using random: inout Pseudorandom) -> Double {
         let way = random.next(below: 5)
         if way == 0 { return .random(in: 0...life, using: &random) }
@@ -32,7 +32,7 @@ struct KillSpan {
         return .random(in: max(0, begin - margin)...(end + margin), using: &random)
     }
 
-    /// Follows a kill at `moment`.
+    /// Adjusts to the outcome of a kill at `moment`.
     mutating func learn(_ moment: Double, _ outcome: KillOutcome) {
         switch outcome {
         case .before: begin = max(begin, (begin + moment) / 2)

@@ -3,12 +3,12 @@ import LarderCache
 import LarderCore
 import LarderTestSupport
 
-/// What the scenes share: a job, caches that hold it, and a copy of one to be killed in.
+/// The parts shared by the scenes: a job, base caches, and the copy in which commands are killed.
 struct KillStage {
     let directory: TemporaryDirectory
     let binary: LarderBinary
     let job: KillJob
-    /// Kills at a call; nil where that is not possible.
+    /// Kills at a call. Nil if this system does not support it.
     private let shim: FaultShim?
 
     init(in directory: TemporaryDirectory, entries: Int) throws {
@@ -19,17 +19,17 @@ struct KillStage {
         try job.writeManifest(to: manifest)
     }
 
-    /// Where the kills take place.
+    /// The cache in which commands are killed.
     var cache: String { directory.path("cache") }
 
     /// The manifest of the whole job.
     var manifest: String { directory.path("all.json") }
 
-    /// Begins a round with a copy of `base`.
+    /// Starts a round with a copy of a base cache.
     ///
     /// - Parameters:
-    ///   - base: nil: with none.
-    ///   - wave: see ``KillJob/begin(wave:)``.
+    ///   - base: The name of the base cache. If nil, there is no cache.
+    ///   - wave: See ``KillJob/begin(wave:)``.
     func restore(_ base: String?, wave: Int? = nil) throws {
         try FileManager.default.removeTree(atPath: cache)
         if let base {
@@ -38,7 +38,7 @@ struct KillStage {
         job.begin(wave: wave)
     }
 
-    /// Makes the cache `base` of the whole job, or of the manifest `manifest`.
+    /// Fills the base cache `base` with the whole job, or with the entries of `manifest`.
     func fill(_ base: String, from manifest: String? = nil) throws {
         try run(prefetch(manifest ?? self.manifest), in: directory.path(base))
     }
@@ -55,7 +55,7 @@ struct KillStage {
         try binary.start(arguments + ["--cache", cache], environment: environment)
     }
 
-    /// Runs a command to its end, which has to be this status.
+    /// Runs a command to its end, and expects an exit status.
     @discardableResult
     func run(
         _ arguments: [String], in cache: String? = nil, status: Int32 = 0,
@@ -69,28 +69,28 @@ struct KillStage {
         return finished
     }
 
-    /// Runs a command to its end, to learn how long it lives, in seconds, and how many calls it
-    /// makes that change the cache; nil: nobody can count them here.
+    /// Runs a command to its end. Returns its duration in seconds and its number of calls that
+    /// change the cache, or nil if calls cannot be counted on this system.
     func measure(_ arguments: [String]) throws -> (life: Double, calls: Int?) {
         guard let shim else { return (try run(arguments).duration / .seconds(1), nil) }
-        // A library that kills nobody would prove nothing.
+        // If the library does not kill, the test proves nothing.
         guard try !kill(arguments, at: .call(1)) else {
             throw BrokenPromise("\(arguments[0]) was not killed instead of its first change")
         }
         let log = directory.path("calls")
         defer { try? FileManager.default.removeItem(atPath: log) }
-        let finished = try run(arguments, environment: shim.counting(beneath: cache, log: log))
+        let finished = try run(arguments, environment: shim.counting(below: cache, log: log))
         let lines = try String(contentsOfFile: log, encoding: .utf8)
         return (finished.duration / .seconds(1), lines.count { $0 == "\n" })
     }
 
-    /// Starts a command and kills it; returns whether it had ended by then, with one of `statuses`.
+    /// Starts a command and kills it. Returns whether it had already ended, with one of `statuses`.
     func kill(
         _ arguments: [String], at moment: KillMoment, statuses: Set<Int32> = [0]
     ) throws -> Bool {
         var environment: [String: String] = [:]
         if case .call(let number) = moment, let shim {
-            environment = shim.killing(at: number, beneath: cache)
+            environment = shim.killing(at: number, below: cache)
         }
         let process = try start(arguments, environment: environment)
         @Sendable func kill(after seconds: Double) {
@@ -108,10 +108,10 @@ struct KillStage {
         return finished.status != -SIGKILL
     }
 
-    // MARK: Examination
+    // MARK: Checks
 
-    /// Whether a run holds its directory beneath `tmp/`.
-    func isRunUnderWay() throws -> Bool {
+    /// Whether a run holds the lock of its directory in `tmp/`.
+    func isRunInProgress() throws -> Bool {
         try FileManager.default.contentsOfDirectory(atPath: path("tmp")).contains { name in
             guard name.hasPrefix("run-") else { return false }
             let run = open(path("tmp/\(name)"), O_RDONLY | O_DIRECTORY)
@@ -121,15 +121,15 @@ struct KillStage {
         }
     }
 
-    /// A file's path beneath the cache.
+    /// Returns the path of a file in the cache.
     func path(_ name: String) -> String { "\(cache)/\(name)" }
 
-    /// Where an object belongs.
+    /// Returns the path of an object.
     func objectPath(_ digest: Digest) -> String {
         path("objects/sha256/\(digest.hex.prefix(2))/\(digest.hex)")
     }
 
-    /// Puts bytes where an object of that digest belongs.
+    /// Writes bytes to the path of an object with this digest.
     func plant(_ bytes: [UInt8], as digest: Digest) throws {
         let path = objectPath(digest)
         try FileManager.default.createDirectory(
@@ -152,9 +152,8 @@ struct KillStage {
         return pins
     }
 
-    /// What no run leaves behind: nothing is wrong, nothing is left over, and the index's totals
-    /// are the disk's.
-    func expectOrder(_ cache: Cache) throws {
+    /// Expects no findings, no leftovers, and index totals that match the files.
+    func expectCleanCache(_ cache: Cache) throws {
         let report = try cache.verify()
         guard report.findings.isEmpty, report.temporaries == 0,
             report.indexObjects == report.treeObjects, report.indexBytes == report.treeBytes

@@ -1,34 +1,34 @@
 import Foundation
 
-/// Where the kills of a test run fell.
+/// Counts of kills of a prefetch, by progress.
 struct KillTally: CustomStringConvertible {
     var rounds = 0
-    /// The run had ended by itself.
+    /// Runs that had already ended.
     var late = 0
-    /// It had committed nothing of its own.
+    /// Runs that had committed nothing.
     var beforeCommits = 0
-    /// It had committed some, and some were left.
+    /// Runs that had committed some entries, but not all.
     var betweenCommits = 0
-    /// It had committed everything, and was still alive.
+    /// Runs that had committed everything, but had not ended.
     var afterCommits = 0
-    /// Objects had their names and no rows yet.
+    /// Runs killed inside a commit: objects had their names, but no rows yet.
     var insideCommits = 0
-    /// Its report had already called some stored.
+    /// Runs whose report already listed entries as stored.
     var reported = 0
-    /// Its cache was not even made.
+    /// Runs that had not created the cache.
     var withoutCache = 0
-    /// Rounds that broke a promise; they are counted nowhere else.
+    /// Rounds that broke a promise. They are not counted elsewhere.
     var failures: [String] = []
     /// The fewest and the most rows that a killed run had committed.
     var rows: ClosedRange<Int>?
 
     var description: String {
         """
-        \(rounds) kills: \(beforeCommits) before the first commit (\(withoutCache) before there was \
-        a cache), \(betweenCommits) between commits, \(afterCommits) after the last, \(late) too \
-        late; \(insideCommits) of them inside a commit, its objects renamed and not yet recorded; \
-        \(reported) had reported some as stored; \
-        rows committed by the killed: \(rows.map { "\($0.lowerBound) to \($0.upperBound)" } ?? "none")
+        \(rounds) kills: \(beforeCommits) before the first commit (\(withoutCache) without a \
+        cache), \(betweenCommits) between commits, \(afterCommits) after the last, \(late) too \
+        late; \(insideCommits) of them inside a commit, with objects renamed but not yet recorded; \
+        \(reported) had reported entries as stored; \
+        rows committed by killed runs: \(rows.map { "\($0.lowerBound) to \($0.upperBound)" } ?? "none")
         """
     }
 

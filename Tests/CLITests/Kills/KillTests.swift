@@ -2,20 +2,21 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// `kill -9` at random points of everything that writes, again and again.
+/// `kill -9` at random points of all commands that write to the cache.
 ///
-/// `LARDER_KILLS` sets how often (default: 1,000), `LARDER_KILL_SEED` repeats the choices of a run.
+/// `LARDER_KILLS` sets the number of kills (default: 1,000). `LARDER_KILL_SEED` repeats the random
+/// choices of a run.
 @Suite struct KillTests {
     private let kills = testSetting("LARDER_KILLS") ?? share(of: 1_000)
     private let seed = testSetting("LARDER_KILL_SEED") ?? .random(in: 0...Int(UInt32.max))
 
     // MARK: Prefetch
 
-    /// The jobs that are killed side by side. The large one fills a batch on its way; the small
-    /// ones, which cost less, are made to commit by their origin's pauses.
+    /// The sizes of the jobs, which are killed in parallel. The large job fills a batch. The small
+    /// jobs cost less, and commit when their origin pauses.
     private static let entries = [540, 40, 40, 40, 40, 40, 40]
 
-    /// Which job a round is about: one of twenty has the large one.
+    /// Returns the job of a round. One round in twenty has the large job.
     private static func job(of round: Int) -> Int {
         round % 20 == 0 ? 0 : 1 + round % (entries.count - 1)
     }
@@ -37,7 +38,7 @@ import Testing
         print("prefetch, seed \(seed): \(tally)")
         for failure in tally.failures { Issue.record("\(failure)") }
         #expect(tally.rounds + tally.failures.count == kills)
-        // Kills that all fell beside the commits would prove nothing.
+        // Kills far from any commit would prove nothing.
         if kills >= 100 {
             #expect(tally.insideCommits > 0)
             #expect(tally.beforeCommits + tally.betweenCommits > kills / 4)
@@ -60,7 +61,7 @@ import Testing
         }
     }
 
-    // MARK: What mends, evicts and rebuilds
+    // MARK: Repair, eviction and rebuild
 
     @Test(.timeLimit(.minutes(240))) func killedRepairBreaksNoPromise() async throws {
         try await expectNoViolation("verify --repair", RepairKills.self)

@@ -3,27 +3,27 @@ import LarderCache
 import LarderTestSupport
 import Testing
 
-/// A prefetch that is killed, again and again: a job, and caches to begin with.
+/// A prefetch that is killed repeatedly, with a job and base caches.
 struct PrefetchKills {
-    /// What one round begins with, drawn at random.
+    /// The random choices for a round.
     private struct Round {
-        /// How many tenths of the job are cached before.
+        /// The number of tenths of the job that are in the base cache.
         let tenths: Int
         let cached: Set<String>
-        /// How many requests are answered before the origin pauses; nil: it never does.
+        /// The number of requests before the origin pauses, or nil if it never pauses.
         let wave: Int?
         let moment: KillMoment
     }
 
     private let stage: KillStage
     private let entries: Int
-    /// URLs cached before, by how many tenths of the job that is.
+    /// The URLs in each base cache, by its number of tenths of the job.
     private var cached: [Int: Set<String>] = [0: []]
-    /// How many calls change the cache, by the same.
+    /// The number of calls that change each base cache, by its number of tenths.
     private var calls: [Int: Int] = [:]
     private var pace: KillPace
 
-    /// Fills the caches to begin with, and measures the job.
+    /// Fills the base caches and measures the job.
     init(in directory: TemporaryDirectory, entries: Int) throws {
         self.entries = entries
         stage = try KillStage(in: directory, entries: entries)
@@ -39,19 +39,19 @@ struct PrefetchKills {
         }
     }
 
-    /// The cache that has so many tenths of the job; nil: none.
+    /// Returns the name of the base cache with this number of tenths, or nil for no cache.
     private static func base(_ tenths: Int) -> String? { tenths > 0 ? "\(tenths)" : nil }
 
-    /// One kill, an examination of what it left, and a run that finishes the job.
+    /// Kills the prefetch once, checks the cache, and completes the job with another run.
     mutating func round(using random: inout Pseudorandom) throws -> KillTally {
         let round = draw(using: &random)
         do {
             try prepare(round)
             let (stored, isLate) = try kill(at: round.moment)
             let left = try examine()
-            let unkept = stored.subtracting(left.rows)
-            guard unkept.isEmpty else { throw BrokenPromise("reported and not kept: \(unkept)") }
-            try finish(beside: left.rows)
+            let lost = stored.subtracting(left.rows)
+            guard lost.isEmpty else { throw BrokenPromise("reported but lost: \(lost)") }
+            try finish(after: left.rows)
             var tally = tally(left, round, isLate: isLate)
             tally.reported = !isLate && !stored.isSubset(of: round.cached) ? 1 : 0
             return tally
@@ -98,8 +98,8 @@ struct PrefetchKills {
         try stage.restore(Self.base(round.tenths), wave: round.wave)
     }
 
-    /// Returns the URLs that the run's report had called stored, and whether the kill came after
-    /// its end.
+    /// Returns the URLs that the run's report listed as stored, and whether the run had already
+    /// ended.
     private func kill(at moment: KillMoment) throws -> (stored: Set<String>, isLate: Bool) {
         let arguments = stage.prefetch(stage.manifest) + ["--report", report]
         let isLate = try stage.kill(arguments, at: moment)
@@ -109,10 +109,10 @@ struct PrefetchKills {
     private struct Remains {
         var rows: Set<String> = []
         var orphans = 0
-        var isCache = false
+        var hasCache = false
     }
 
-    /// The killed run's cache opens, is clean, and every row has the bytes that its origin serves.
+    /// Expects that the cache opens and is clean, and that each row has the origin's bytes.
     private func examine() throws -> Remains {
         var remains = Remains()
         do {
@@ -120,23 +120,23 @@ struct PrefetchKills {
             let report = try cache.verify()
             guard report.isClean else { throw BrokenPromise("verify: \(report.findings)") }
             remains.orphans = report.count(.orphaned)
-            remains.isCache = true
+            remains.hasCache = true
             remains.rows = try stage.job.rightRows(of: cache)
         } catch let error as CacheError where error.code == .missing {
-            // Killed before it had made the directory.
+            // The run was killed before it created the directory.
         }
         return remains
     }
 
-    /// The next run asks for what is missing, once, and for nothing else.
-    private mutating func finish(beside rows: Set<String>) throws {
+    /// Expects that the next run requests each missing icon once, and nothing else.
+    private mutating func finish(after rows: Set<String>) throws {
         if let latest = try Self.run(stage) { pace.follow(latest) }
         let missing = Set(stage.job.bytes.keys).subtracting(rows)
         let requests = stage.job.requests
         guard requests == Dictionary(uniqueKeysWithValues: missing.map { ($0, 1) }) else {
             let wrong = requests.filter { !missing.contains($0.key) || $0.value != 1 }
             throw BrokenPromise(
-                "the next run asked for \(wrong), and not for "
+                "the next run requested \(wrong), but not "
                     + "\(missing.subtracting(requests.keys))")
         }
         let cache = try Cache.open(at: stage.cache)
@@ -144,7 +144,7 @@ struct PrefetchKills {
             throw BrokenPromise("the next run did not finish the job")
         }
         let report = try cache.verify()
-        // Every object that the killed run had left without a row is taken over.
+        // The next run adopts every object that the killed run left without a row.
         guard report.whole == stage.job.objects, report.findings.isEmpty, report.temporaries == 0
         else { throw BrokenPromise("after the next run: \(report)") }
     }
@@ -154,7 +154,7 @@ struct PrefetchKills {
         let all = entries - round.cached.count
         var tally = KillTally()
         tally.rounds = 1
-        tally.withoutCache = left.isCache ? 0 : 1
+        tally.withoutCache = left.hasCache ? 0 : 1
         tally.insideCommits = left.orphans > 0 ? 1 : 0
         tally.late = isLate ? 1 : 0
         tally.beforeCommits = rows == 0 ? 1 : 0
@@ -164,7 +164,7 @@ struct PrefetchKills {
         return tally
     }
 
-    /// Runs to the end; returns how fast that went.
+    /// Runs the prefetch to the end, and returns its pace.
     private static func run(_ stage: KillStage) throws -> KillPace? {
         stage.job.begin()
         let start = ContinuousClock.now

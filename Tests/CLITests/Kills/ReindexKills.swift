@@ -3,8 +3,7 @@ import LarderCache
 import LarderCore
 import LarderTestSupport
 
-/// A rebuilding of the index that is killed, again and again: `reindex`, or what a prefetch does by
-/// itself.
+/// A rebuild of the index that is killed repeatedly: by `reindex`, or automatically by a prefetch.
 struct ReindexKills: KillScene {
     private static let entries = 60
 
@@ -15,7 +14,7 @@ struct ReindexKills: KillScene {
     private struct Round: CustomStringConvertible {
         let state: State
         let hasSnapshot: Bool
-        /// One whose bytes are others; nil: none is.
+        /// An object with other bytes, or nil for none.
         let corrupt: Digest?
         let arguments: [String]
         let moment: KillMoment
@@ -31,7 +30,7 @@ struct ReindexKills: KillScene {
     private let stage: KillStage
     private var aim: KillAim
     private var prefetchAim: KillAim
-    /// Every URL's object, of those that the base has.
+    /// The object of each URL in the base cache.
     private let stored: [String: Digest]
     private let pins: Set<String>
 
@@ -43,7 +42,7 @@ struct ReindexKills: KillScene {
         stored = try stage.job.bytes.filter { urls.contains($0.key) }
             .mapValues { try stage.digest(of: $0) }
         pins = Set(stage.job.urls.prefix(3))
-        // Pinned first: they are in the snapshot that the prefetch takes.
+        // The pins come first, so that the prefetch's snapshot of the index contains them.
         try stage.run(["pin"] + pins, in: directory.path("base"))
         try stage.fill("base", from: part)
         try stage.restore("base")
@@ -83,36 +82,37 @@ struct ReindexKills: KillScene {
         let wasFetched = Set(stage.job.requests.keys)
         stage.job.begin()
 
-        // Whether somebody asks for it or not, the next one completes it.
+        // The next run completes the rebuild, with or without `reindex`.
         if finishing || round.corrupt != nil {
             try stage.run(["reindex", "--quiet"], status: status)
             try expectRows(round, of: Cache.open(at: stage.cache))
         }
         try stage.run(stage.prefetch(stage.manifest))
         let known = known(round)
-        let asked = Set(stage.job.requests.keys)
-        // What the killed prefetch had fetched may be stored or not.
-        guard asked.subtracting(wasFetched).isDisjoint(with: known),
-            asked.union(wasFetched).isSuperset(of: Set(stage.job.urls).subtracting(known))
-        else { throw BrokenPromise("asked for \(asked), and \(known) was whole") }
-        guard asked.isDisjoint(with: known) else {
-            throw BrokenPromise("fetched again although it was whole: \(asked.intersection(known))")
+        let requested = Set(stage.job.requests.keys)
+        // Icons that the killed prefetch fetched may or may not be stored.
+        guard requested.subtracting(wasFetched).isDisjoint(with: known),
+            requested.union(wasFetched).isSuperset(of: Set(stage.job.urls).subtracting(known))
+        else { throw BrokenPromise("requested \(requested), but \(known) was intact") }
+        guard requested.isDisjoint(with: known) else {
+            throw BrokenPromise(
+                "fetched again although it was intact: \(requested.intersection(known))")
         }
         try expectCompletion(round, old)
         return isLate ? .late : outcome
     }
 
-    /// The URLs that are not to be fetched again.
+    /// Returns the URLs that must not be fetched again.
     private func known(_ round: Round) -> Set<String> {
         guard round.state == .sound || round.hasSnapshot else { return [] }
         return Set(stored.filter { $0.value != round.corrupt }.keys)
     }
 
-    /// Makes the cache as the round wants it; returns the damaged index's bytes.
+    /// Prepares the cache for a round, and returns the bytes of the damaged index.
     private func prepare(_ round: Round) throws -> Data? {
         try stage.restore("base")
         if !round.hasSnapshot { unlink(stage.path("index.snapshot.sqlite")) }
-        // Whole objects without a row are adopted.
+        // Intact objects without rows, which the rebuild adopts.
         for url in stage.job.urls where stored[url] == nil {
             let bytes = stage.job.bytes[url] ?? []
             try stage.plant(bytes, as: stage.digest(of: bytes))
@@ -131,7 +131,7 @@ struct ReindexKills: KillScene {
         }
     }
 
-    /// There is the old index, or the new one, or none and a way back.
+    /// Expects the old index or the new one, or none if it can be rebuilt.
     private func examine(_ round: Round, _ old: Data?) throws -> KillOutcome {
         let index = FileManager.default.contents(atPath: stage.path("index.sqlite"))
         if round.state == .damaged, index == old { return .before }
@@ -164,7 +164,7 @@ struct ReindexKills: KillScene {
         return names?.contains { $0.hasPrefix("run-") } ?? false
     }
 
-    /// The rows of whole objects with the right bytes, and those of the corrupt one.
+    /// Returns the URLs in the index. All objects except the corrupt one must have the right bytes.
     private func rightRows(_ round: Round, of cache: Cache) throws -> Set<String> {
         var rows: Set<String> = []
         try cache.forEachResource { resource in
@@ -177,7 +177,7 @@ struct ReindexKills: KillScene {
         return rows
     }
 
-    /// A new index has what is known, and the pins.
+    /// Expects the known URLs and the pins in a new index.
     private func expectRows(_ round: Round, of cache: Cache) throws {
         let rows = try rightRows(round, of: cache)
         guard rows.isSuperset(of: known(round)) else {
@@ -195,7 +195,7 @@ struct ReindexKills: KillScene {
         guard try stage.job.rightRows(of: cache).count == Self.entries else {
             throw BrokenPromise("the prefetch did not complete the job")
         }
-        try stage.expectOrder(cache)
+        try stage.expectCleanCache(cache)
         let names = try FileManager.default.contentsOfDirectory(atPath: stage.cache)
         let setAside = names.filter { $0.hasPrefix("index.damaged") }
         guard let old else {

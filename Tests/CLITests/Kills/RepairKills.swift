@@ -3,14 +3,14 @@ import LarderCache
 import LarderCore
 import LarderTestSupport
 
-/// A repair that is killed, again and again, in a cache that is damaged in several ways.
+/// A repair that is killed repeatedly, in a cache with several kinds of damage.
 struct RepairKills: KillScene {
     private static let entries = 40
     private static let arguments = ["verify", "--repair", "--allow-private-network", "--quiet"]
 
     private let stage: KillStage
     private var aim: KillAim
-    /// Every URL's object, of those that the base has.
+    /// The object of each URL in the base cache.
     private let stored: [String: Digest]
     private let pins: Set<String>
 
@@ -34,9 +34,9 @@ struct RepairKills: KillScene {
     // MARK: - Damage
 
     private struct Damage {
-        /// Objects whose bytes are others, or gone.
+        /// Objects that have other bytes or are missing.
         var bad: Set<Digest> = []
-        /// Objects that are whole, and not where or as they should be.
+        /// Intact objects in the wrong place or with the wrong permissions.
         var odd: Set<Digest> = []
     }
 
@@ -67,7 +67,7 @@ struct RepairKills: KillScene {
             default: continue
             }
         }
-        // Orphans: whole ones, whose rows were lost, and one that is not.
+        // Orphans: intact objects without rows, and an empty file.
         for (number, url) in stage.job.urls.filter({ stored[$0] == nil }).enumerated() {
             let bytes = stage.job.bytes[url] ?? []
             let digest = try stage.digest(of: bytes)
@@ -102,7 +102,7 @@ struct RepairKills: KillScene {
         }
     }
 
-    /// Nothing is found but what was damaged, and nothing else is lost.
+    /// Expects no findings except the damage, and no other losses.
     private func examine(_ damage: Damage, isLate: Bool) throws -> KillOutcome {
         let cache = try Cache.open(at: stage.cache)
         defer { cache.close() }
@@ -113,16 +113,16 @@ struct RepairKills: KillScene {
                 case .orphaned, .foreign: true
                 case .corrupt, .link: finding.digest.map(damage.bad.contains) == true
                 case .missing:
-                    // With its URLs, from which the next repair fetches it.
+                    // The finding has URLs, from which the next repair fetches the object.
                     !finding.urls.isEmpty
                         && finding.digest.map(damage.bad.union(damage.odd).contains) == true
                 case .misplaced, .mode: finding.digest.map(damage.odd.contains) == true
                 case .unreadable, .index, .obstructed: false
                 }
-            guard isPlanted else { throw BrokenPromise("found and not planted: \(finding)") }
+            guard isPlanted else { throw BrokenPromise("a finding without damage: \(finding)") }
         }
         var rows: Set<String> = []
-        var unmended = 0
+        var unrepaired = 0
         try cache.forEachResource { resource in
             rows.insert(resource.url)
             do {
@@ -134,18 +134,18 @@ struct RepairKills: KillScene {
                 guard damage.bad.contains(digest) || damage.odd.contains(digest) else {
                     throw error
                 }
-                unmended += 1
+                unrepaired += 1
             }
         }
         if let lost = stored.first(where: {
             !rows.contains($0.key) && !damage.bad.contains($0.value)
         }) {
-            throw BrokenPromise("\(lost.key) was whole, and has no row any more")
+            throw BrokenPromise("\(lost.key) was intact, but its row is lost")
         }
         guard try stage.pins(cache) == pins else { throw BrokenPromise("pins were lost") }
         if isLate { return .late }
         let odd = report.count(.mode) + report.count(.misplaced)
-        let isWhole = unmended == 0 && odd == 0 && rows.isSuperset(of: stored.keys)
+        let isWhole = unrepaired == 0 && odd == 0 && rows.isSuperset(of: stored.keys)
         let isUntouched =
             odd == damage.odd.count && rows.isSuperset(of: stored.keys)
             && report.count(.corrupt) + report.count(.missing) + report.count(.link)
@@ -153,8 +153,8 @@ struct RepairKills: KillScene {
         return isWhole ? .after : isUntouched ? .before : .inside
     }
 
-    /// Another repair mends what the killed one has not, and fetches what that had taken out of the
-    /// index: the next prefetch asks for nothing that was ever stored.
+    /// Expects that another repair completes the work, including objects that the killed repair
+    /// removed from the index. The next prefetch must not request icons that were stored before.
     private func complete(_ damage: Damage) throws {
         try stage.run(Self.arguments)
         let missing: Set<String>
@@ -175,13 +175,13 @@ struct RepairKills: KillScene {
         try stage.run(stage.prefetch(stage.manifest))
         guard Set(stage.job.requests.keys) == missing else {
             throw BrokenPromise(
-                "the prefetch asked for \(stage.job.requests.keys), and not for \(missing)")
+                "the prefetch requested \(stage.job.requests.keys), but not \(missing)")
         }
         let cache = try Cache.open(at: stage.cache)
         defer { cache.close() }
         guard try stage.job.rightRows(of: cache).count == Self.entries else {
             throw BrokenPromise("the prefetch did not complete the job")
         }
-        try stage.expectOrder(cache)
+        try stage.expectCleanCache(cache)
     }
 }

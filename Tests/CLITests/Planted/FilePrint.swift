@@ -1,14 +1,14 @@
 import Foundation
 
-/// All of a file that a change would show in, but for the time of its last reading and its links.
+/// The state of a file, except its access time and its number of links.
 struct FilePrint: Equatable, CustomStringConvertible {
     let mode: mode_t
     let inode: ino_t
     let modified: [Int]
-    /// A file's bytes, or where a link leads; of anything else none.
+    /// The bytes of a file or the target of a link, otherwise empty.
     let bytes: [UInt8]
 
-    /// Nil where nothing is. Paths are bytes, because not every name is text.
+    /// Returns nil if the path does not exist. Paths are bytes, because a name need not be text.
     init?(_ path: [UInt8]) {
         var status = stat()
         guard path.withCPath({ lstat($0, &status) }) == 0 else { return nil }
@@ -31,7 +31,7 @@ struct FilePrint: Equatable, CustomStringConvertible {
         "(mode \(String(mode, radix: 8)), inode \(inode), \(modified), \(bytes.prefix(80).shown))"
     }
 
-    /// Everything at and beneath a path.
+    /// Returns the states of all files at and below a path.
     static func tree(_ path: [UInt8]) -> [[UInt8]: FilePrint] {
         var prints: [[UInt8]: FilePrint] = [:]
         guard let print = FilePrint(path) else { return prints }
@@ -69,13 +69,13 @@ struct FilePrint: Equatable, CustomStringConvertible {
 }
 
 extension Collection<UInt8> {
-    /// Lends the path as C wants it.
+    /// Calls `body` with the path as a C string.
     func withCPath<Value>(_ body: (UnsafePointer<CChar>) throws -> Value) rethrows -> Value {
         try (map(CChar.init(bitPattern:)) + [0]).withUnsafeBufferPointer {
             try body($0.baseAddress!)
         }
     }
 
-    /// The path as a message shows it.
+    /// The path as shown in messages.
     var shown: String { String(decoding: self, as: UTF8.self).debugDescription }
 }

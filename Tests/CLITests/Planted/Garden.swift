@@ -1,14 +1,14 @@
 import Foundation
 import LarderTestSupport
 
-/// A cache with things planted in it at random, and a tree outside that they lead to.
+/// A cache with foreign files planted at random, and a directory outside that links lead to.
 struct Garden {
     let larder: CLIFixture
-    /// Where links lead to.
+    /// The directory outside the cache.
     let witness: String
-    /// What is planted where nothing is the cache's own: with all that is in it.
+    /// The foreign files at names that the cache does not use, with all files below them.
     private(set) var foreign: [[UInt8]: FilePrint] = [:]
-    /// What is planted in place of what is the cache's own.
+    /// The foreign files that replace the cache's own files.
     private(set) var inPlace: [(path: [UInt8], plant: Plant)] = []
     private let outside: [[UInt8]: FilePrint]
 
@@ -20,7 +20,7 @@ struct Garden {
             atPath: "\(witness)/directory/deep", withIntermediateDirectories: true)
         try Data("witness".utf8).write(to: URL(fileURLWithPath: "\(witness)/file"))
         try Data("deep".utf8).write(to: URL(fileURLWithPath: "\(witness)/directory/deep/file"))
-        // Objects that somebody keeps elsewhere by hard links, and whose permissions are his own.
+        // Objects that also have hard links outside, with other permissions.
         for path in objects.shuffled(using: &random).prefix(3) {
             link(path, "\(witness)/\((path as NSString).lastPathComponent)")
             chmod(path, 0o640)
@@ -35,11 +35,11 @@ struct Garden {
             let name = Self.ownNames.randomElement(using: &random) ?? ""
             try plant(.random(using: &random), at: Array("\(larder.cache)/\(name)".utf8))
         }
-        // What is in a planted tree is as it is only when all is planted.
+        // Planted directories may get further files, so their state is read last.
         for path in foreign.keys { foreign.merge(FilePrint.tree(path)) { $1 } }
     }
 
-    /// What the cache uses, and anybody may put something else in place of.
+    /// The cache's own names, which foreign files may replace.
     private static let ownNames = [
         "objects", "objects/sha256", "objects/sha256/00", "objects/sha256/7f", "tmp", "tmp/partial",
         "quarantine", "index.sqlite", "index.sqlite-wal", "index.sqlite-shm",
@@ -64,15 +64,15 @@ struct Garden {
         var name: [UInt8]
         switch random.next(below: 4) {
         case 0:
-            // A digest where it belongs: a regular file would be the cache's own.
+            // A digest in its proper place, where a regular file would be an object.
             directory = "\(larder.cache)/objects/sha256/\(digest.prefix(2))"
             name = Array(digest.utf8)
-            // A directory would be in an object's way.
+            // A directory would obstruct an object.
             if [.file, .empty, .hardLink, .directory].contains(plant) {
                 name = Array(digest.uppercased().utf8) + [0x5A]
             }
         case 1:
-            // Another's digest, or one of its own, where it does not belong.
+            // An object's digest in the wrong place, or a name that is not a digest.
             directory = "\(larder.cache)/objects/sha256/\(digest.prefix(2))"
             name = Array((object as NSString).lastPathComponent.utf8)
             if name.starts(with: digest.prefix(2).utf8) { return }
@@ -100,20 +100,20 @@ struct Garden {
         guard FilePrint(path) == nil else { return }
         try plant.put(at: path, witness: witness)
         foreign[path] = FilePrint(path)
-        // Anything in tmp/ may be deleted; it must only do no harm.
-        let nobodys = ["run-1-1", "run-x", digest, "other"].randomElement(using: &random) ?? ""
-        let temporary = Array("\(larder.cache)/tmp/\(nobodys)".utf8)
+        // Anything in tmp/ may be deleted, but must do no harm.
+        let name = ["run-1-1", "run-x", digest, "other"].randomElement(using: &random) ?? ""
+        let temporary = Array("\(larder.cache)/tmp/\(name)".utf8)
         if FilePrint(temporary) == nil {
             try Plant.random(using: &random).put(at: temporary, witness: witness)
         }
     }
 
-    /// What is in place of the cache's own, as a message shows it.
+    /// The foreign files that replace the cache's own, as shown in messages.
     var shown: String { inPlace.map { "\($0.plant) at \($0.path.shown)" }.joined(separator: ", ") }
 
-    // MARK: Afterwards
+    // MARK: Checks
 
-    /// What is not as it was before.
+    /// Returns the changes to foreign files and to the directory outside.
     func changes() -> [String] {
         var changes: [String] = []
         let outsideNow = FilePrint.tree(Array(witness.utf8))
@@ -125,7 +125,7 @@ struct Garden {
         }
         let structures = inPlace.map(\.path)
         for (path, print) in foreign {
-            // What lay beneath something that another was planted in place of went with it.
+            // Files below a replaced directory were removed with it.
             if structures.contains(where: { path.starts(with: $0) }) { continue }
             let now = FilePrint(path)
             if now != print { changes.append("\(path.shown) was \(print), is \(now as Any)") }
@@ -133,21 +133,21 @@ struct Garden {
         return changes
     }
 
-    /// Takes away what was put in place of the cache's own, as a person does who is told of it.
+    /// Removes the files that replaced the cache's own, as a user does after an error message.
     func weed() throws {
         for (path, plant) in inPlace {
             let name = String(decoding: path, as: UTF8.self)
             var status = stat()
             guard lstat(name, &status) == 0 else { continue }
             let isDirectory = status.st_mode & S_IFMT == S_IFDIR
-            // The cache may have put its own there already.
+            // The cache may already have created its own directory there.
             guard !isDirectory || plant == .directory else { continue }
             if isDirectory { unlink(name + "/up") }
             if !isDirectory || rmdir(name) != 0 { unlink(name) }
         }
     }
 
-    /// Takes away the names that Foundation cannot remove.
+    /// Removes files whose names Foundation cannot remove.
     func clear() {
         for path in foreign.keys.sorted(by: { $0.count > $1.count }) {
             path.withCPath { path in if unlink(path) != 0 { rmdir(path) } }

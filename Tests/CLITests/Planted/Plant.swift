@@ -1,17 +1,18 @@
 import Foundation
 import LarderTestSupport
 
-/// Something that is not the cache's own, put into its tree.
+/// A kind of foreign file in a cache's tree.
 enum Plant: CaseIterable {
     case file, empty, directory, linkToFile, linkToDirectory, danglingLink, loop, pipe, socket
     case hardLink
 
-    /// Puts it at a path, in place of what is there.
+    /// Creates the file at a path, and replaces an existing file.
     ///
-    /// - Parameter witness: a directory outside with the file `file`, for links to lead to.
+    /// - Parameter witness: A directory outside that contains the file `file`, as a target of
+    ///   links.
     func put(at path: [UInt8], witness: String) throws {
         path.withCPath { path in _ = unlink(path) }
-        // A directory in its place.
+        // An existing directory is renamed first.
         if let print = FilePrint(path), print.mode & S_IFMT == S_IFDIR {
             let aside = path + Array(".aside".utf8)
             guard path.withCPath({ old in aside.withCPath { rename(old, $0) } }) == 0 else {

@@ -2,17 +2,17 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Foreign files, links, pipes and odd names in a cache: nothing but the cache's own is ever
-/// changed, and no command hangs or crashes over them.
+/// Foreign files, links, pipes and odd names in a cache. Commands change only the cache's own
+/// files, and do not hang or crash.
 ///
-/// `LARDER_PLANTED_ROUNDS` sets how many caches are planted (default: 12).
+/// `LARDER_PLANTED_ROUNDS` sets the number of caches to test (default: 12).
 @Suite struct PlantedTests {
     private static let entries = 24
 
     @Test(
         .timeLimit(.minutes(60)),
         arguments: 0..<(testSetting("LARDER_PLANTED_ROUNDS") ?? share(of: 12)))
-    func nothingButTheCachesOwnIsChanged(_ seed: Int) async throws {
+    func foreignFilesInACacheAreNeverChanged(_ seed: Int) async throws {
         try await withFixture { larder in
             var random = Pseudorandom(seed: seed)
             let urls = larder.origin.serveIcons(Self.entries)
@@ -41,7 +41,7 @@ import Testing
                 try #require(changes.isEmpty, "\(command): \(changes); in place: \(garden.shown)")
             }
 
-            // Once nothing is in its place, the cache serves as ever, beside all that is foreign.
+            // Once its own names are free again, the cache works despite the other foreign files.
             try garden.weed()
             let run = try larder.binary.run(
                 ["prefetch", manifest, "--cache", larder.cache, "--quiet"] + network)

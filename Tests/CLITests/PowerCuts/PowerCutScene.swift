@@ -4,19 +4,19 @@ import LarderCore
 import LarderTestSupport
 import Synchronization
 
-/// A cache on a disk of its own, whose power is cut again and again.
+/// A cache on its own disk, whose power is cut repeatedly.
 struct PowerCutScene {
-    /// What is under way.
+    /// The command that runs when the power is cut.
     enum Command: String { case prefetch, repair, evict, reindex }
 
-    /// A full batch, and one that is not.
+    /// A full batch and a partial one.
     private static let entries = Store.batchLimit + 60
 
     private let larder: CLIFixture
     private let disk: LoopDisk
     private let job: KillJob
     private let manifest: String
-    /// How long each command takes that nobody disturbs, in seconds.
+    /// The duration of each command without a power cut, in seconds.
     private var lives: [Command: Double] = [:]
     private(set) var tally = PowerCutTally()
 
@@ -27,7 +27,7 @@ struct PowerCutScene {
         manifest = directory.path("all.json")
         try job.writeManifest(to: manifest)
         try finish(after: .prefetch)
-        // Disturbed by nobody, for their durations.
+        // Measures the durations without power cuts.
         for command in [Command.reindex, .repair, .evict] {
             _ = try prepare(command, count: Self.entries / 2)
             lives[command] = try run(arguments(command, count: Self.entries / 2))
@@ -35,7 +35,7 @@ struct PowerCutScene {
         }
     }
 
-    /// One cut, an examination of what is left, and a run that finishes the job.
+    /// Cuts the power once, checks the cache, and completes the job with another run.
     mutating func cut(using random: inout Pseudorandom) throws {
         let command: Command =
             switch random.next(below: 20) {
@@ -44,7 +44,7 @@ struct PowerCutScene {
             case 2: .evict
             default: .prefetch
             }
-        // From nothing, or from a part: the last round has left all.
+        // Starts without a cache or with a part of it. The last round has left all entries.
         let count = random.next(below: 2) == 0 ? 0 : random.next(below: Self.entries - 50)
         let moment = Moment(of: command, life: lives[command] ?? 1, count: count, using: &random)
         do {
@@ -66,9 +66,9 @@ struct PowerCutScene {
         }
     }
 
-    mutating func note(_ failure: String) {
+    mutating func record(_ failure: String) {
         tally.failures.append(failure)
-        // Whatever the cache is now is no fault of the next round's.
+        // The next round starts with a new cache, so that it does not fail for the same reason.
         try? disk.restart()
         try? FileManager.default.removeItem(atPath: cache)
         try? finish(after: .prefetch)
@@ -78,11 +78,11 @@ struct PowerCutScene {
 
     private var cache: String { disk.path + "/cache" }
 
-    /// A cache to begin with.
+    /// The state of the cache at the start of a round.
     private struct Beginning {
         /// The URLs whose rows must not be lost.
         var kept: Set<String> = []
-        /// Objects that are damaged.
+        /// The damaged objects.
         var damaged: Set<Digest> = []
     }
 
@@ -126,7 +126,7 @@ struct PowerCutScene {
         }
     }
 
-    /// Runs to the end; returns how long that took.
+    /// Runs a command to the end, and returns its duration in seconds.
     @discardableResult
     private func run(_ arguments: [String]) throws -> Double {
         job.begin()
@@ -135,15 +135,15 @@ struct PowerCutScene {
         return finished.duration / .seconds(1)
     }
 
-    /// What was so when the power was cut.
+    /// The state at the time of a power cut.
     private struct Cut {
-        /// The command had ended.
+        /// Whether the command had ended.
         let isLate: Bool
-        /// What the report had called stored by then.
+        /// The URLs that the report listed as stored.
         let stored: Set<String>
     }
 
-    /// Runs until the power is cut, and as long as the command then takes to notice.
+    /// Runs a command, cuts the power, and waits until the command ends.
     private func run(_ arguments: [String], until moment: Moment) throws -> Cut {
         job.begin()
         let isCut = CutOnce(disk, report: report)
@@ -215,7 +215,7 @@ struct PowerCutScene {
         return rows
     }
 
-    /// Whatever was left is mended and completed, and nothing stays in `tmp/`.
+    /// Repairs and completes the cache. Nothing may remain in `tmp/`.
     private mutating func finish(after command: Command) throws {
         if command == .repair { try run(arguments(.repair, count: 0)) }
         lives[.prefetch] = try run(arguments(.prefetch, count: 0))
@@ -229,13 +229,13 @@ struct PowerCutScene {
 }
 
 extension PowerCutScene {
-    /// When the power is cut.
+    /// The moment at which the power is cut.
     fileprivate enum Moment: CustomStringConvertible {
         case elapsed(Double)
         case requests(Int, thenSeconds: Double)
 
-        /// Half of them fall anywhere; the other half, of a prefetch, close behind what leads to a
-        /// commit.
+        /// Draws a random moment. For a prefetch, half of the moments are shortly after a request
+        /// that leads to a commit.
         init(
             of command: Command, life: Double, count: Int, using random: inout Pseudorandom
         ) {
@@ -258,7 +258,7 @@ extension PowerCutScene {
         }
     }
 
-    /// Cuts a disk's power at most once, whoever comes first.
+    /// Cuts a disk's power at most once, even if several threads call it.
     private final class CutOnce: Sendable {
         private let disk: LoopDisk
         private let path: String
@@ -269,21 +269,21 @@ extension PowerCutScene {
             self.path = path
         }
 
-        /// Returns whether it was this call that cut it.
+        /// Returns whether this call cut the power.
         @discardableResult
         func cut() -> Bool {
             reported.withLock { reported in
                 guard reported == nil else { return false }
-                // Before: nobody acknowledges anything after a real one, but Linux (6.18) lets a
-                // sync that was under way succeed and loses it, one in five on ext4, one in twelve
-                // on XFS.
+                // The report is read before the cut. After a real one, nothing is reported. Linux
+                // (6.18) instead lets a sync in progress succeed and loses its data, in one of five
+                // cuts on ext4 and one of twelve on XFS.
                 reported = FileManager.default.contents(atPath: path) ?? Data()
                 disk.cutPower()
                 return true
             }
         }
 
-        /// What the run's report had said before.
+        /// The run's report at the time of the cut.
         var report: KillReport {
             get throws { try KillReport(reported.withLock { $0 } ?? Data()) }
         }

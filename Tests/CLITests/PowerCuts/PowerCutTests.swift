@@ -2,15 +2,15 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// The power is cut at random points of a prefetch, and now and then of a repair, an eviction or a
-/// reindex: what a report called stored is there afterwards, and no row is broken.
+/// Power cuts at random points of a prefetch, and sometimes of a repair, an eviction or a reindex.
+/// Icons that a report listed as stored must exist afterwards, and no row may be broken.
 ///
-/// `LARDER_POWER_CUTS` sets how often on each file system (default: 4), `LARDER_POWER_CUT_SEED`
-/// repeats the choices of a run.
+/// `LARDER_POWER_CUTS` sets the number of cuts on each file system (default: 4).
+/// `LARDER_POWER_CUT_SEED` repeats the random choices of a run.
 @Suite(.serialized) struct PowerCutTests {
     @Test(
         .timeLimit(.minutes(120)),
-        .enabled("it takes root on Linux, loop devices, and mkfs.ext4 and mkfs.xfs") {
+        .enabled("loop disks need root on Linux, loop devices, mkfs.ext4 and mkfs.xfs") {
             LoopDisk.Kind.allCases.allSatisfy(LoopDisk.isPossible)
         },
         arguments: LoopDisk.Kind.allCases)
@@ -23,7 +23,7 @@ import Testing
                 for round in 0..<cuts {
                     var random = Pseudorandom(seed: seed &+ round)
                     do { try scene.cut(using: &random) } catch {
-                        scene.note("seed \(seed), cut \(round): \(error)")
+                        scene.record("seed \(seed), cut \(round): \(error)")
                     }
                 }
                 return scene.tally
@@ -32,7 +32,7 @@ import Testing
         print("\(kind), seed \(seed): \(tally)")
         for failure in tally.failures { Issue.record("\(failure)") }
         #expect(tally.cuts + tally.failures.count == cuts)
-        // Cuts that all fell beside the commits would prove nothing.
+        // Cuts far from any commit would prove nothing.
         if cuts >= 50 { #expect(tally.insideCommits + tally.betweenCommits > cuts / 10) }
     }
 }

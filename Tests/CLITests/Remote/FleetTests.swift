@@ -42,8 +42,8 @@ import Testing
     /// transfers (`--max-concurrent`), responses waiting to be staged (`FetchQueue.backlogLimit`),
     /// the store's batches (up to twice `Store.batchLimit`), and uploads (`PushStage.capacity`, the
     /// last page of results, `--remote-concurrent`). Their number has a limit that does not depend
-    /// on the size of the shard. The limit is larger than this shard, so the test computes the icons
-    /// in flight from the listings of the remote and the cache.
+    /// on the size of the shard. The limit is larger than this shard, so the test computes the
+    /// icons in flight from the listings of the remote and the cache.
     @Test(.needsRclone, arguments: share(of: [true, false]))
     func rerunningAShardFetchesOnlyIconsInFlightAgain(_ keepsCache: Bool) async throws {
         try await withRemote { remote in
@@ -112,7 +112,7 @@ import Testing
                 let reply = RemoteFixture.reply(request)
                 return RemoteFixture.number(request) < 150 ? reply : reply.heldBy(gate)
             }
-            // After it writes a reference, the worker checks with HEAD that the object still exists.
+            // After writing a reference, the worker checks with HEAD that its object exists.
             let shared = try Countdown(150)
             remote.proxy.misbehave { request, _ in
                 if request.method == "HEAD" { shared.count() }

@@ -156,7 +156,7 @@ import Testing
             let other = String(reference.dropLast(64)) + String(repeating: "0", count: 64)
             try await storage.put(other, RequestBody([]), digest: "", mediaType: nil)
             storage.age(by: 100)
-            // The newer reference has no object. The icon is fetched again, and that reference goes.
+            // The newer reference has no object, so it is replaced and the icon is fetched again.
             try await store(in: directory, "2")
             #expect(origin.count("/a") == 2)
             #expect(storage.isConsistent)

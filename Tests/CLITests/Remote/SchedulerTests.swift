@@ -2,8 +2,8 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// The scripts for several workers in `contrib`, run by their schedulers. One worker fails the first
-/// time, because the remote refuses a request.
+/// The scripts for several workers in `contrib`, run by their schedulers. One worker fails the
+/// first time, because the remote refuses a request.
 @Suite(.timeLimit(.minutes(30))) struct SchedulerTests {
     private static let count = 240
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

@@ -2,10 +2,9 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// `larder serve --access-log`: the log is never worth more than what it is about.
+/// `larder serve --access-log`. A log that cannot be written does not affect responses.
 @Suite struct AccessLogTests {
-    /// The server answers and ends, although nobody reads its standard output.
-    @Test func aPipeThatNobodyReads() async throws {
+    @Test func aLogPipeThatIsNotReadDoesNotBlockTheServer() async throws {
         try await withFixture { larder in
             _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
             let pipe = larder.directory.path("pipe")
@@ -20,7 +19,7 @@ import Testing
                 ],
                 environment: ProcessInfo.processInfo.environment.merging(["PIPE": pipe]) { $1 })
             let client = try RawClient(port: Self.port(reader))
-            // More than any pipe holds.
+            // More text than a pipe can hold.
             let target = "/" + String(repeating: "a", count: 8_000)
             for _ in 0..<40 { #expect(try client.get(target).status == 404) }
             process.kill(SIGTERM)
@@ -30,21 +29,21 @@ import Testing
         }
     }
 
-    /// The port of the URL that is the first line of a pipe.
+    /// Reads a URL from the first line of a pipe, and returns its port.
     private static func port(_ reader: Int32) throws -> UInt16 {
         var text = ""
         while !text.hasSuffix("\n") {
             var ready = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
             try #require(poll(&ready, 1, 120_000) > 0)
             var byte: UInt8 = 0
-            // Before it is opened for writing, it is at its end.
+            // Before the server opens the pipe, a read returns the end of the file.
             if read(reader, &byte, 1) == 1 { text.unicodeScalars.append(Unicode.Scalar(byte)) }
         }
         return try #require(UInt16(text.dropLast(2).split(separator: ":").last ?? ""))
     }
 
     #if os(Linux)
-        @Test func aFullDisk() async throws {
+        @Test func linesLostToAFullDiskAreReported() async throws {
             try await withFixture { larder in
                 _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
                 let serve = try ServeRun(larder, ["--access-log", "/dev/full"])
@@ -58,7 +57,7 @@ import Testing
         }
     #endif
 
-    @Test func aReaderThatHasLeft() async throws {
+    @Test func linesLostToAClosedPipeAreReported() async throws {
         try await withFixture { larder in
             _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
             let pipe = larder.directory.path("pipe")
@@ -73,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func aPipeWithoutAReader() async throws {
+    @Test func aLogPipeWithoutAReaderIsRefused() async throws {
         try await withFixture { larder in
             _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
             let pipe = larder.directory.path("pipe")
@@ -85,8 +84,8 @@ import Testing
         }
     }
 
-    /// Not to the index, nor to a manifest, nor to what another option writes.
-    @Test func itIsAppendedToNothingElse() async throws {
+    /// It may not be a file of the cache, a manifest, or the output of another option.
+    @Test func theAccessLogIsNotWrittenToOtherFiles() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(larder.origin.serveIcons(1)[0])
             _ = try larder.prefetch(manifest)
@@ -95,7 +94,7 @@ import Testing
             let index = larder.cache + "/index.sqlite"
             let link = larder.directory.path("link")
             #expect(symlink(index, link) == 0)
-            // They lead to nothing yet.
+            // The targets of these links do not exist.
             let links = ["dangling", "again", "aside"].map { larder.directory.path($0) }
             #expect(symlink(larder.cache + "/objects/oops", links[0]) == 0)
             #expect(symlink("dangling", links[1]) == 0)
@@ -122,8 +121,8 @@ import Testing
         }
     }
 
-    /// However a target is written, whatever it is for, and whether it is one or not.
-    @Test func noSecretsOfTargets() async throws {
+    /// In any spelling, for any route, and in malformed targets.
+    @Test func secretsInTargetsAreNotLogged() async throws {
         try await withFixture { larder in
             _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
             let log = larder.directory.path("access.jsonl")
@@ -151,8 +150,8 @@ import Testing
         }
     }
 
-    /// In URLs within URLs, in fragments, and in what is no URL.
-    @Test func noHiddenSecretsOfTargets() async throws {
+    /// In URLs within URLs, in fragments, and in text that is not a URL.
+    @Test func nestedSecretsInTargetsAreNotLogged() async throws {
         let targets: [(target: String, shown: String?)] = [
             ("/icon?url=//u:S3CRET@h/", "/icon?url=//***@h/"),
             ("/a?x=Bearer%20S3CRET&w=1", "/a?x=***&w=1"), ("/a?w=1&Basic+S3CRET", "/a?w=1&***"),
@@ -179,11 +178,11 @@ import Testing
             ("/icon?a=1;token=S3CRET;S3CRET&b=2", "/icon?a=1;token=***&b=2"),
             ("/icon?token=%2526S3CRET&b=2", "/icon?token=***&b=2"),
             ("/icon?tok%256%35n=%26S3CRET&b=%32", nil),
-            // Encoded four times, and not as text.
+            // Encoded four times, or not text.
             ("/icon?url=%252525253Ftoken%252525253DS3CRET", "/icon?url=***"),
             ("/icon?url=%0Atoken%3DS3CRET", "/icon?url=***"),
             ("/icon?a=%FFS3CRET&b=2", "/icon?a=***"),
-            // Nothing is decoded for the sake of it.
+            // Targets without secrets are not decoded.
             (
                 "/icon?url=http%3A%2F%2Fh%2Fa%2520b.png&x=y",
                 "/icon?url=http%3A%2F%2Fh%2Fa%2520b.png&x=y"
@@ -200,8 +199,8 @@ import Testing
         }
     }
 
-    /// Whatever a client asks for, no more than a hundred parameters are looked at.
-    @Test func whatIsTooMuchToLookAt() async throws {
+    /// At most a hundred parameters are examined.
+    @Test func targetsThatAreTooLongAreMasked() async throws {
         let many = (1...100).map { "a=\($0)" }
         let some = "/icon?" + many.joined(separator: "&")
         let long = String(repeating: "a", count: 16 << 10)
@@ -215,7 +214,7 @@ import Testing
         }
     }
 
-    /// Gives the targets that are logged for such requests.
+    /// Sends requests and passes the logged targets to `body`.
     private func withLog(
         _ requests: [(method: String, target: String)], _ body: ([String]) throws -> Void
     ) async throws {

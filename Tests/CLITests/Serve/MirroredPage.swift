@@ -1,11 +1,11 @@
 import LarderTestSupport
 import Testing
 
-/// Icons whose names no resolver knows, in a cache.
+/// Cached icons whose host name does not resolve.
 struct MirroredPage {
     let urls: [String]
-    /// How many requests it took to fill the cache.
-    let asked: Int
+    /// The number of requests that filled the cache.
+    let requests: Int
 
     init(_ larder: CLIFixture, count: Int = 200) throws {
         urls = (0..<count).map { "http://icons.invalid/\($0).svg?size=64" }
@@ -16,6 +16,6 @@ struct MirroredPage {
             try larder.manifest(urls: urls),
             options: ["--connect-to", "icons.invalid:80:127.0.0.1:\(larder.origin.port)"])
         try #require(prefetch.status == 0, "\(prefetch.finished)")
-        asked = larder.origin.count()
+        requests = larder.origin.count()
     }
 }

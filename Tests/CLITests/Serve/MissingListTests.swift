@@ -2,11 +2,11 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// `larder serve --missing-list`: what is on the list, and what is not.
+/// The contents of the list that `larder serve --missing-list` writes.
 @Suite struct MissingListTests {
-    /// Whoever visits a page elsewhere has its images asked for, but lacks none of them. What a
-    /// mirror is asked for is meant for it.
-    @Test func pagesOfOtherSitesAddNothing() async throws {
+    /// A page of another site can make a browser request any URL from the server. Requests to a
+    /// mirror are intended, so they are listed.
+    @Test func requestsFromPagesOfOtherSitesAreNotListed() async throws {
         try await withServe(["--mirror"]) { serve, list in
             let client = try serve.client()
             let foreign = ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Dest: image"]
@@ -19,8 +19,7 @@ import Testing
         }
     }
 
-    /// What nobody asks for any longer is not on it for ever.
-    @Test func theOldestMakeRoom() async throws {
+    @Test func theOldestMissingIconsMakeRoomForNewOnes() async throws {
         let old = (1...10_000).map { "http://a.example/\($0)" }
         try await withServe(list: old) { serve, list in
             let client = try serve.client()
@@ -40,25 +39,25 @@ import Testing
         }
     }
 
-    @Test func aFullListIsSaid() async throws {
+    @Test func aFullMissingListIsReportedOnce() async throws {
         try await withServe { serve, list in
             let client = try serve.client()
-            // As many as fit in 2 MiB, and two more.
+            // Two more URLs than fit in 2 MiB.
             let path = String(repeating: "a", count: 8_000)
             let count = (2 << 20) / ("http://a.example/000".utf8.count + path.utf8.count)
             let urls = (0..<count + 2).map { "http://a.example/\(100 + $0)\(path)" }
             for url in urls { #expect(try client.get("/icon?url=\(url)").status == 404) }
             let finished = try serve.stop()
-            let said = finished.standardError.split(separator: "\n").filter {
+            let messages = finished.standardError.split(separator: "\n").filter {
                 $0.contains("the list of missing icons is full")
             }
-            #expect(finished.status == 0 && said.count == 1, "\(finished.standardError)")
+            #expect(finished.status == 0 && messages.count == 1, "\(finished.standardError)")
             #expect(try Self.urls(list) == Array(urls.dropLast(2)))
         }
     }
 
-    /// Who starts the next prefetch with it is told that it is not there.
-    @Test func aListThatCannotBeWritten() async throws {
+    /// The exit status shows that a prefetch of the list would fail.
+    @Test func aMissingListThatCannotBeWrittenIsAnError() async throws {
         try await withServe { serve, list in
             #expect(try serve.client().get("/icon?url=http://a.example/1").status == 404)
             try FileManager.default.removeItem(
@@ -71,7 +70,7 @@ import Testing
 
     // MARK: -
 
-    /// Runs `body` with a server that writes a list in a directory of its own.
+    /// Runs `body` with a server that writes its list in a separate directory.
     private func withServe(
         _ options: [String] = [], list urls: [String]? = nil,
         _ body: @escaping @Sendable (ServeRun, String) throws -> Void

@@ -2,10 +2,10 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// `larder serve` beneath a low limit on open files.
+/// `larder serve` with a low limit on open files.
 @Suite struct ServeFilesTests {
-    /// Fewer connections are taken, instead of too many that cannot be answered.
-    @Test func aLowLimitIsKept() async throws {
+    /// The server accepts fewer connections instead of more than it can answer.
+    @Test func connectionsStayWithinTheLimitOnOpenFiles() async throws {
         try await withFixture { larder in
             let url = larder.origin.serveIcons(1)[0]
             _ = try larder.prefetch(try larder.manifest(url))
@@ -19,7 +19,7 @@ import Testing
                 let port = process.standardOutputSoFar.dropLast(2).split(separator: ":").last
                     .flatMap({ UInt16($0) })
             else { throw BrokenPromise("serve does not listen: \(try process.wait())") }
-            // More than descriptors. Idle ones make room for others.
+            // There are more clients than descriptors. Idle connections are closed for new ones.
             var clients = try (0..<100).map { _ in try RawClient(port: port) }
             clients.append(try RawClient(port: port))
             for client in clients.suffix(3) {
@@ -35,7 +35,7 @@ import Testing
 
     /// NIO traps if an event loop gets no descriptor.
     @Test(arguments: [11, 14, 17, 19, 21, 23, 27, 33, 40])
-    func aLimitThatIsTooLowIsNamed(_ limit: Int) async throws {
+    func aTooLowLimitOnOpenFilesIsReported(_ limit: Int) async throws {
         try await withFixture { larder in
             _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
             let finished = try RunningProcess(

@@ -2,12 +2,12 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// What many clients cost, and many requests.
+/// The cost of many clients and of many requests.
 @Suite struct ServeLoadTests {
-    /// Others are served beside 1,000 that read nothing and 1,000 that ask for nothing, and memory
-    /// stays where it was.
-    @Test(.timeLimit(.minutes(20))) func slowReadersAndHalfOpenConnections() async throws {
-        try #require(Self.allowManyFiles(), "this takes 4,100 open files")
+    /// With 1,000 clients that read nothing and 1,000 that complete no request, other clients are
+    /// still served, and memory grows little.
+    @Test(.timeLimit(.minutes(20))) func slowAndIdleClientsDoNotBlockOthers() async throws {
+        try #require(Self.allowManyFiles(), "this test needs 4,100 open files")
         try await withFixture { larder in
             let small = larder.origin.serveIcons(1)[0]
             larder.origin.on(
@@ -37,9 +37,9 @@ import Testing
                     #expect(try serve.client().get("/healthz").status == 200)
                 }
                 let grown = try serve.residentBytes - before
-                // 10 kB a connection, which is what NIO's channel and parser take.
+                // NIO's channel and parser take 10 kB for each connection.
                 #expect(grown < 40 << 20, "\(grown / 1_000) kB more")
-                // Who reads at last gets all of it.
+                // A slow client that reads in the end gets the whole body.
                 #expect(try slow[500].readResponse().body.count == 5_000_000)
                 withExtendedLifetime((slow, open)) {}
             }
@@ -47,8 +47,8 @@ import Testing
         }
     }
 
-    /// As many requests as make a leak of a few bytes each visible.
-    @Test(.isLong, .timeLimit(.minutes(30))) func memoryIsFlat() async throws {
+    /// The number of requests makes a leak of a few bytes for each request visible.
+    @Test(.isLong, .timeLimit(.minutes(30))) func memoryDoesNotGrowWithRequests() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(200)
             _ = try larder.prefetch(try larder.manifest(urls: urls))
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// False if the system does not permit as many as the test takes.
+    /// Raises the limit on open files. Returns false if the system does not permit enough.
     private static func allowManyFiles() -> Bool {
         var limit = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

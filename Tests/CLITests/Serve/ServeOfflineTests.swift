@@ -2,11 +2,11 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// A page full of icons where there is no network: in a network namespace without a route, through
-/// a server in there.
+/// A page of icons that loads without a network: in a network namespace without routes, through a
+/// server in the same namespace.
 @Suite(.enabled(if: isOfflinePossible, "needs root, unshare, ip and curl"))
 struct ServeOfflineTests {
-    @Test func aPageOfIcons() async throws {
+    @Test func aPageOfIconsLoadsOffline() async throws {
         try await withFixture { larder in
             let icons = try MirroredPage(larder)
             let count = icons.urls.count
@@ -16,7 +16,7 @@ struct ServeOfflineTests {
                 mkdir page
                 curl --silent --fail --proxy "$proxy" --output "page/#1" \
                     "http://icons.invalid/[0-\(count - 1)].svg?size=64"
-                # And nothing else is to be had.
+                # Other URLs are not available.
                 code=$(curl --silent --proxy "$proxy" --output /dev/null \
                     --write-out '%{http_code}' "http://icons.invalid/none")
                 test "$code" = 404
@@ -30,7 +30,7 @@ struct ServeOfflineTests {
     }
 
     @Test(.enabled(if: Browser.missing == nil, "\(Browser.missing ?? "")"))
-    func aPageInABrowser() async throws {
+    func aPageLoadsOfflineInABrowser() async throws {
         let chromium = try #require(Browser.chromium)
         try await withFixture { larder in
             let icons = try MirroredPage(larder)
@@ -56,18 +56,18 @@ struct ServeOfflineTests {
         }
     }
 
-    /// Runs a script in the fixture's directory, with a mirror at `$proxy`, and expects that it
-    /// succeeds and the origin is not asked.
+    /// Runs a script in the fixture's directory with a mirror at `$proxy`. Expects that the script
+    /// succeeds and sends no request to the origin.
     private func offline(_ larder: CLIFixture, _ icons: MirroredPage, _ body: String) async throws {
         let script = try larder.write(
             """
             set -eu
             cd "$3"
             ip link set lo up
-            # A browser that finds no other interface asks not even a proxy.
+            # Without another interface, a browser does not even use its proxy.
             ip link add end0 type veth peer name end1
-            # An address that it gets later would be a change of network, at which the browser ends
-            # its requests.
+            # An address assigned later would be a network change, which ends the browser's
+            # requests.
             ip link set end0 addrgenmode none
             ip link set end1 addrgenmode none
             ip addr add 192.0.2.1/32 dev end0
@@ -90,7 +90,7 @@ struct ServeOfflineTests {
             try RunningProcess("/usr/bin/env", arguments).wait()
         }
         try #require(finished.status == 0, "\(finished)")
-        #expect(larder.origin.count() == icons.asked)
+        #expect(larder.origin.count() == icons.requests)
     }
 }
 

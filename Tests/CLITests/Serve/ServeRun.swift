@@ -1,10 +1,10 @@
 import Foundation
 import LarderTestSupport
 
-/// A `larder serve` that listens.
+/// A running `larder serve`.
 final class ServeRun: Sendable {
     let process: RunningProcess
-    /// Such as `http://127.0.0.1:41237/`.
+    /// The server's URL, for example `http://127.0.0.1:41237/`.
     let url: String
     let port: UInt16
 
@@ -26,7 +26,7 @@ final class ServeRun: Sendable {
         try RawClient(port: port, receiveBuffer: receiveBuffer)
     }
 
-    /// What it has resident, in bytes.
+    /// The resident memory of the server, in bytes.
     var residentBytes: Int {
         get throws {
             let status = try String(contentsOfFile: "/proc/\(process.pid)/status", encoding: .utf8)
@@ -35,7 +35,7 @@ final class ServeRun: Sendable {
         }
     }
 
-    /// Ends it.
+    /// Stops the server and waits until it ends.
     @discardableResult
     func stop(_ signal: Int32 = SIGTERM) throws -> Finished {
         process.kill(signal)

@@ -2,10 +2,11 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// `larder serve`, as a script uses it.
+/// `larder serve` as a process: signals, files and exit statuses.
 @Suite struct ServeTests {
-    /// What is missed is fetched by the next prefetch, and then served, without a restart.
-    @Test func theLoopCloses() async throws {
+    /// The list of missing icons is a manifest. After its prefetch, the server serves the icons
+    /// without a restart.
+    @Test func missingIconsAreServedAfterTheirPrefetch() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
             _ = try larder.prefetch(try larder.manifest(urls[0]))
@@ -19,7 +20,7 @@ import Testing
             #expect(
                 try client.get("http://user:secret@127.0.0.1:\(larder.origin.port)/2").status == 404
             )
-            // It is written every few seconds; the server is asked meanwhile.
+            // The list is written every few seconds. The server stays responsive until then.
             while !FileManager.default.fileExists(atPath: list) {
                 try #require(client.get("/healthz").status == 200)
             }
@@ -35,13 +36,12 @@ import Testing
                 #expect(try client.get(url).body == Icons.icon(number))
             }
             #expect(try serve.stop().status == 0)
-            // Those that are cached by now are not on it any longer.
+            // Icons that are now in the cache are removed from the list.
             #expect(try String(contentsOfFile: list, encoding: .utf8) == "[]\n")
         }
     }
 
-    /// The list goes on where it was.
-    @Test func theListIsKept() async throws {
+    @Test func theMissingListIsKeptAcrossRestarts() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
             _ = try larder.prefetch(try larder.manifest(urls[0]))
@@ -53,7 +53,7 @@ import Testing
             }
             let text = try String(contentsOfFile: list, encoding: .utf8)
             #expect(text.contains(urls[1]) && text.contains(urls[2]))
-            // One of an earlier version becomes the user's alone.
+            // A list of an earlier version becomes readable only by the user.
             #expect(chmod(list, 0o644) == 0)
             #expect(try ServeRun(larder, ["--missing-list", list]).stop(SIGINT).status == 0)
             #expect(try permissions(list) == 0o600)
@@ -66,7 +66,7 @@ import Testing
         return status.st_mode & 0o7777
     }
 
-    /// Nobody's work is lost: these are not what a server writes, or more than it does.
+    /// These files were not written by a server, or are longer than its lists.
     @Test(arguments: [
         "my notes", #"[{"name": "Notes", "icon": "http://a.example/1"}]"#,
         #"[{"icon": "http://a.example/1"}, {"icon": "http://a.example/2", "priority": 1}]"#,
@@ -78,7 +78,7 @@ import Testing
         "[\n{\"icon\":\"http://a.example/1\"},\n{\"icon\":\"http://a.example/1\"}\n]\n",
         "[\n{\"icon\":\"http://u:p@a.example/1\"}\n]\n", "\n", "{}",
     ])
-    func aListTakesThePlaceOfNothingElse(text: String) async throws {
+    func theMissingListDoesNotReplaceOtherFiles(text: String) async throws {
         try await withFixture { larder in
             _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
             let other = try larder.write(text.utf8, to: "other.json")
@@ -93,9 +93,9 @@ import Testing
         }
     }
 
-    /// Its text is known again, whatever a URL has in it.
+    /// The server recognises its own list, even with unusual characters in URLs.
     @Test(arguments: ["", "[]", "[]\n", ServeTests.list(2)])
-    func aListIsWrittenAnew(text: String) async throws {
+    func anExistingMissingListIsRewritten(text: String) async throws {
         try await withFixture { larder in
             _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
             let list = try larder.write(text.utf8, to: "missing.json")
@@ -116,7 +116,7 @@ import Testing
         return "[\n" + entries.joined(separator: ",\n") + "\n]\n"
     }
 
-    @Test func noCache() async throws {
+    @Test func serveFailsWithoutACache() async throws {
         try await withFixture { larder in
             let finished = try larder.run("serve", "--listen", "127.0.0.1:0")
             #expect(finished.status == 66, "\(finished)")
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func aPortThatIsTaken() async throws {
+    @Test func aPortInUseIsReported() async throws {
         try await withFixture { larder in
             _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
             let finished = try larder.run(
@@ -134,8 +134,9 @@ import Testing
         }
     }
 
-    /// A large body comes whole to a slow reader, although the server is told to stop.
-    @Test(arguments: [SIGTERM, SIGINT]) func bodiesEndBeforeTheServer(_ signal: Int32) async throws
+    /// A slow client gets the whole body after the server was told to stop.
+    @Test(arguments: [SIGTERM, SIGINT]) func aStoppingServerFinishesItsResponses(_ signal: Int32)
+        async throws
     {
         try await withFixture { larder in
             let bytes = (0..<4_000_000).map { UInt8(truncatingIfNeeded: $0 / 7 ^ $0) }
@@ -154,8 +155,9 @@ import Testing
         }
     }
 
-    /// The second signal ends it at once, and so does the end of its patience.
-    @Test(arguments: [true, false]) func cutOff(_ twice: Bool) async throws {
+    @Test(arguments: [true, false]) func aSecondSignalOrTheGracePeriodEndsTheServer(_ twice: Bool)
+        async throws
+    {
         try await withFixture { larder in
             larder.origin.on(
                 "/large", .ok([UInt8](repeating: 1, count: 8_000_000), type: "text/plain"))
@@ -175,7 +177,7 @@ import Testing
         }
     }
 
-    @Test func theRequestLog() async throws {
+    @Test func theAccessLogHasTheDocumentedKeys() async throws {
         try await withFixture { larder in
             let url = larder.origin.serveIcons(1)[0]
             _ = try larder.prefetch(try larder.manifest(url))
@@ -198,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func metrics() async throws {
+    @Test func theServersMetricsAreDocumented() async throws {
         try await withFixture { larder in
             let url = larder.origin.serveIcons(1)[0]
             _ = try larder.prefetch(try larder.manifest(url))
@@ -224,7 +226,7 @@ import Testing
         ["--missing-list", "-"], ["--max-connections", "0"], ["--idle-timeout", "0"],
         ["--fallback-status", "500"],
     ])
-    func wrongUsage(_ options: [String]) async throws {
+    func wrongUsageOfServeIsRejected(_ options: [String]) async throws {
         try await withFixture { larder in
             let finished = try larder.run(arguments: ["serve"] + options)
             #expect(finished.status == 64, "\(finished)")
