@@ -13,7 +13,7 @@ guard summary.entries == 1, !ImageFormat.all.isEmpty, !ExportLayout.allCases.isE
     exit(1)
 }
 _ = configuration
-// Line by line: the kernel hands out a page of it at a time, which is not its end.
+// Reads by line: the kernel returns a page at a time, so a short read is not the end of the file.
 guard dup2(open("/proc/self/maps", O_RDONLY), STDIN_FILENO) == STDIN_FILENO else { exit(1) }
 var paths: Set<Substring> = []
 while let line = readLine() {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import rehearse
 
-/// Rows that leave before their images have come, step by step.
+/// Rows that leave the screen before their images arrive.
 @Suite(.timeLimit(.minutes(30))) struct LeavingRowsTests {
     private let icons: PaddedIcons
     private let gate: Gate
@@ -13,7 +13,7 @@ import Testing
     private let screen: TableScreen
     private let inbox = Inbox()
 
-    /// The first four rows' images are held back.
+    /// Holds back the images of the first four rows.
     init() throws {
         icons = try PaddedIcons(rows: 100, bytes: 1000)
         gate = try Gate()
@@ -37,7 +37,7 @@ import Testing
         appeared.forEach(strategy.load)
     }
 
-    /// Not by waiting in the inbox: this thread is one of those that the downloads need.
+    /// Does not wait in the inbox, because the downloads need this thread.
     private func settle(_ strategy: any LoadingStrategy) async {
         while !screen.isSettled {
             await Task.yield()
@@ -50,9 +50,9 @@ import Testing
         return ledger.counts
     }
 
-    /// Larder's own way cancels them; the others do so only in the end.
+    /// Larder's own strategy cancels them at once. The other strategies do so at the end.
     @Test(arguments: [StrategyName.asynchronous, .memory, .coalescing, .sandbox])
-    func whatLeavesIsNotShownInAnotherRow(_ name: StrategyName) async throws {
+    func downloadsOfRowsThatLeftAreCancelled(_ name: StrategyName) async throws {
         let strategy = try strategy(name)
         show(0..<4, strategy)
         try await icons.origin.waitForRequests(4)
@@ -76,9 +76,9 @@ import Testing
         #expect(await epilogue() == nil)
     }
 
-    /// The same cells have other rows by the time that the images come.
+    /// The cells show other rows when the images arrive.
     @Test(arguments: [StrategyName.asynchronous, .memory, .coalescing, .sandbox])
-    func whatComesLateIsNotShownInAnotherRow(_ name: StrategyName) async throws {
+    func lateImagesAreNotShownInOtherRows(_ name: StrategyName) async throws {
         let strategy = try strategy(name)
         show(0..<4, strategy)
         try await icons.origin.waitForRequests(4)

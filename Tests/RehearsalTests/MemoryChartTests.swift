@@ -25,7 +25,7 @@ import Testing
         return report
     }
 
-    @Test func aPanelForEachStrategy() throws {
+    @Test func theChartHasAPanelForEachStrategy() throws {
         let chart = MemoryChart(report(StrategyName.allCases.map { strategy($0, warnings: 3) }))
         for name in StrategyName.allCases {
             #expect(chart.svg.contains(">\(name.rawValue)</text>"))
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 10_000])
-    func whateverItIsItIsAnImage(_ warnings: Int) throws {
+    func everyChartIsAValidImage(_ warnings: Int) throws {
         for strategies in [[], [StrategyReport(.memory)], [strategy(.sandbox, warnings: warnings)]]
         {
             let svg = MemoryChart(report(strategies)).svg

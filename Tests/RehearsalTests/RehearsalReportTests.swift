@@ -30,19 +30,18 @@ import Testing
         #expect(cells("  p99").map { $0.drop { $0 == " " } } == ["1 min 15 s", "-"])
     }
 
-    /// `--memory-limit 32MiB` was once echoed as 33.6 MB only.
     @Test(arguments: [
         (32 << 20, "33.6 MB (32 MiB)"), (1 << 30, "1.1 GB (1 GiB)"), (1 << 10, "1.0 kB (1 KiB)"),
         (1000 << 20, "1.0 GB (1000 MiB)"), (64_000_000, "64.0 MB"), (1_000_000_000_000, "1.0 TB"),
         (1_000_001, "1.0 MB"),
     ])
-    func aLimitInPowersOfTwoIsRecognised(_ bytes: Int, _ text: String) {
+    func aLimitInPowersOfTwoIsShownInBothUnits(_ bytes: Int, _ text: String) {
         let first = report([], memoryLimit: bytes).text.split(separator: "\n").first
         #expect(first?.hasSuffix("; memory limit \(text)") == true)
     }
 
-    /// Milliseconds once hid what a frame without a download takes.
-    @Test func jsonHasMicroseconds() {
+    /// Milliseconds would hide the duration of a frame without a download.
+    @Test func timesInJSONHaveMicroseconds() {
         var strategy = StrategyReport(.sandbox)
         strategy.frames.add(.microseconds(234))
         strategy.waits = StrategyReport.Waits(p50: 0.000_012, p95: 0.0171, p99: 1.5)
@@ -55,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func jsonIsReadAsItWasWritten() throws {
+    @Test func aJSONReportIsReadAsWritten() throws {
         var strategy = StrategyReport(.memory)
         strategy.rows.shown = 7
         strategy.link.bytes = 1 << 40
@@ -75,14 +74,14 @@ import Testing
         }
     }
 
-    @Test func aTableWithoutIconsIsNotATableOfZeros() {
+    @Test func aReportWithoutIconsHasNoTable() {
         let empty = RehearsalReport(
             TableRows([nil, nil]), badEntries: 0, visible: 0, prefetchAhead: 3, memoryLimit: 1,
             strategies: [])
         #expect(empty.text == "2 rows, 2 without an icon: no icons to rehearse")
     }
 
-    @Test func whatIsWrongIsSaid() {
+    @Test func wrongImagesAndInterruptsAreReported() {
         var wrong = StrategyReport(.memory)
         #expect(wrong.complaints.isEmpty)
         wrong.rows.wrong = 2
@@ -91,7 +90,7 @@ import Testing
         #expect(wrong.complaints.first == "interrupted; incomplete: memory")
     }
 
-    @Test func whatIsSound() {
+    @Test func failuresAndWrongImagesMakeAReportUnsound() {
         func isSound(_ change: (inout StrategyReport) -> Void) -> Bool {
             var strategy = StrategyReport(.sandbox)
             change(&strategy)
@@ -101,7 +100,7 @@ import Testing
         #expect(isSound { $0.rows.unseen = 1 })
         #expect(!isSound { $0.rows.wrong = 1 })
         #expect(!isSound { $0.rows.failed = 1 })
-        // Of a row that was gone by then, or was only ahead.
+        // The row of a failed request may have left, or may not have appeared yet.
         #expect(!isSound { $0.link.failures = 1 })
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import rehearse
 
-/// The scroll's clock.
+/// The clock of a scroll.
 @Suite(.timeLimit(.minutes(30))) struct RehearsalTests {
     private let rows = TableRows((0..<1000).map { "https://a.example/\($0)" })
 
@@ -17,7 +17,7 @@ import Testing
         ).run()
     }
 
-    @Test func aFrameShowsTheLastEventThatIsDue() async {
+    @Test func aFrameShowsTheLastDueEvent() async {
         // A thousand events in a sixtieth of a second.
         let trace = ScrollTrace(
             (0..<1000).map { ScrollEvent(time: Double($0) / 1e6, first: $0, visible: 1) })
@@ -25,7 +25,7 @@ import Testing
         #expect(report.rows.shown == 2)
     }
 
-    @Test func withImagesEveryEventIsShown() async {
+    @Test func waitingForImagesShowsEveryEvent() async {
         let trace = ScrollTrace(
             (0..<1000).map { ScrollEvent(time: Double($0) / 1e6, first: $0, visible: 1) })
         let report = await rehearse(trace, .images)
@@ -33,7 +33,7 @@ import Testing
         #expect(report.rows.unseen == 0)
     }
 
-    @Test func aFasterClockTakesFewerFrames() async {
+    @Test func aFasterClockShowsFewerFrames() async {
         let trace = ScrollTrace([
             ScrollEvent(time: 0, first: 0, visible: 5), ScrollEvent(time: 10, first: 5, visible: 5),
         ])
@@ -43,9 +43,9 @@ import Testing
         #expect(report.rows.shown == 10)
     }
 
-    /// They have not come over a line with a bandwidth.
+    /// With a simulated bandwidth, these bytes are not part of the link's traffic.
     @Test(arguments: [nil, 1_000_000_000])
-    func whatTheFetcherReceivedInVainIsCounted(_ bytesPerSecond: Int64?) async {
+    func bytesThatTheFetcherWastedAreCounted(_ bytesPerSecond: Int64?) async {
         var options = RehearsalOptions(.asynchronous)
         options.pace = .images
         let report = await Rehearsal(
@@ -57,7 +57,7 @@ import Testing
         #expect(report.link.bytes == 500 + report.link.wastedBytes)
     }
 
-    @Test func aTableWithoutRows() async {
+    @Test func aTableWithoutRowsCanBeRehearsed() async {
         let empty = TableRows([String?]())
         for pattern in ScrollPattern.allCases {
             let report = await rehearse(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import rehearse
 
-/// The program `rehearse` against the loopback origin. What is compared depends on no time.
+/// The program `rehearse` with a loopback origin. No expectation depends on time.
 @Suite(.timeLimit(.minutes(30))) struct RehearseTests {
     @Test func theSandboxDownloadsEachIconOnce() async throws {
         try await withFixture { fixture in
@@ -22,14 +22,14 @@ import Testing
             #expect(run.count("repeated_downloads") == 0)
             #expect(run.count("wrong_images") == 0)
             #expect((0..<40).allSatisfy { fixture.origin.count("/\($0)") == 1 })
-            // Neither the user's cache nor a temporary one.
+            // The temporary cache was removed.
             #expect(try fixture.leftovers() == [])
         }
     }
 
-    /// As `Scripts/rehearsals` does it: a process for each strategy, the last one with the reports
-    /// of the others.
-    @Test func aComparisonShowsTheLiteraturesPicture() async throws {
+    /// As in `Scripts/rehearsals`, each strategy runs in its own process. The last one reads the
+    /// reports of the other strategies.
+    @Test func aComparisonAgreesWithTheLiterature() async throws {
         try await withFixture { fixture in
             let manifest = try fixture.manifest(urls: fixture.serveIcons(60, bytes: 10_000))
             let options = [
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func aCacheThatIsNamedIsUsedAndFilled() async throws {
+    @Test func theCacheOptionUsesAndFillsACache() async throws {
         try await withFixture { fixture in
             let manifest = try fixture.manifest(urls: fixture.serveIcons(20))
             let first = try fixture.rehearse(manifest, "--cache", fixture.cache)
@@ -112,9 +112,9 @@ import Testing
         }
     }
 
-    /// `URL` spells it otherwise than the cache. Each was once downloaded again, and its image
-    /// counted as another row's.
-    @Test func charactersThatURLEncodesMakeNoDifference() async throws {
+    /// `URL` spells such a URL differently from the cache. If the spellings did not match, the icon
+    /// would be downloaded again and count as another row's.
+    @Test func iconsAreFoundDespiteCharactersThatURLEncodes() async throws {
         try await withFixture { fixture in
             let icon = Reply.ok(IconPainter.png(seed: 1, size: 8), type: "image/png")
             for path in ["/a|b[1].png", "/a%7Cb%5B1%5D.png"] { fixture.origin.on(path, icon) }
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func iconsThatAreNotThereFail() async throws {
+    @Test func missingIconsAreReportedWithMaskedURLs() async throws {
         try await withFixture { fixture in
             let urls = fixture.serveIcons(3) + [fixture.origin.url("/gone?token=s3cret")]
             let run = try fixture.rehearse(try fixture.manifest(urls: urls))
@@ -165,23 +165,24 @@ import Testing
         }
     }
 
-    /// It was once a table of zeros.
     @Test(arguments: [[], [["icon": "data:image/png;base64,iVBORw0KGgo="]]])
-    func nothingToRehearseIsSaid(_ entries: [[String: String]]) async throws {
+    func aManifestWithoutIconsIsReported(_ entries: [[String: String]]) async throws {
         try await withFixture { fixture in
             let manifest = try fixture.manifest(entries)
-            let said = try fixture.binary.run(fixture.arguments(manifest))
-            #expect(said.status == 0, "\(said)")
-            #expect(said.standardOutput.hasSuffix(": no icons to rehearse\n"), "\(said)")
-            #expect(said.standardOutput.hasPrefix("\(entries.count) row"), "\(said)")
-            #expect(said.standardError.isEmpty)
+            let finished = try fixture.binary.run(fixture.arguments(manifest))
+            #expect(finished.status == 0, "\(finished)")
+            #expect(
+                finished.standardOutput.hasSuffix(": there is nothing to rehearse\n"), "\(finished)"
+            )
+            #expect(finished.standardOutput.hasPrefix("\(entries.count) row"), "\(finished)")
+            #expect(finished.standardError.isEmpty)
             let run = try fixture.rehearse(manifest)
             #expect(run.report["rows"] as? Int == entries.count)
             #expect(run.strategies.isEmpty)
         }
     }
 
-    @Test func cachesThatCannotBeUsed() async throws {
+    @Test func unusableCachesAreReported() async throws {
         try await withFixture { fixture in
             let manifest = try fixture.manifest(urls: fixture.serveIcons(3))
             let broken = try fixture.rehearse(manifest, "--cache", try fixture.brokenCache())
@@ -199,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func inputsThatAreMissingOrWrong() async throws {
+    @Test func missingAndWrongInputsAreReported() async throws {
         try await withFixture { fixture in
             let manifest = try fixture.manifest(urls: fixture.serveIcons(3))
             func run(_ arguments: [String], _ status: Int32, _ message: String) throws {
@@ -231,7 +232,7 @@ import Testing
     }
 
     @Test(arguments: [SIGINT, SIGTERM], ["synchronous", "sandbox"])
-    func anInterruptEndsIt(_ signal: Int32, _ strategy: String) async throws {
+    func anInterruptEndsARehearsal(_ signal: Int32, _ strategy: String) async throws {
         try await withFixture { fixture in
             let gate = try Gate()
             fixture.origin.onAny { _ in
@@ -271,7 +272,7 @@ import Testing
         #expect(throws: (any Error).self) { try RehearseCommand.parse(arguments) }
     }
 
-    @Test func sizesAndTimesHaveUnits() throws {
+    @Test func sizesAndTimesAcceptUnits() throws {
         let command = try RehearseCommand.parse(
             ["m", "--memory-limit", "16MiB", "--bandwidth", "1.5MB/s", "--latency", "40ms"])
         #expect(command.strategy.memoryLimit == 16 * 1024 * 1024)
@@ -279,8 +280,7 @@ import Testing
         #expect(command.strategy.latency == 0.04)
     }
 
-    /// Every key of a report is in the tables of the page, and no other.
-    @Test func thePageHasTheKeysOfTheReport() async throws {
+    @Test func theDocumentationHasExactlyTheKeysOfAReport() async throws {
         try await withFixture { fixture in
             let manifest = try fixture.manifest(urls: fixture.serveIcons(30, bytes: 1000))
             let run = try fixture.rehearse(

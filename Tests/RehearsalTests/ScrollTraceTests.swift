@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func eventsOfLines() throws {
+    @Test func eventsAreReadFromLines() throws {
         let trace = try read(
             """
             {"time": 0, "first": 0, "visible": 10}
@@ -96,11 +96,11 @@ import Testing
             "a.jsonl: line 2: 'time' decreases from 2.0 to 1.0"
         ),
     ])
-    func whatIsWrong(_ text: String, _ message: String) {
+    func malformedTracesAreRejected(_ text: String, _ message: String) {
         #expect(error(text) == message)
     }
 
-    @Test func whatIsTooMuch() throws {
+    @Test func longLinesAndDeepNestingAreRejected() throws {
         let line = #"{"time": 0, "first": 0, "visible": 1, "note": ""#
         let long = line + String(repeating: "x", count: 4096) + "\"}"
         #expect(error(long) == "a.jsonl: line 1: is longer than 4096 bytes")
@@ -108,13 +108,13 @@ import Testing
         #expect(error(deep) == "a.jsonl: line 1: is not JSON, expected \(Self.form)")
     }
 
-    @Test func bytesThatAreNoText() {
+    @Test func bytesThatAreNotTextAreRejected() {
         #expect(throws: ScrollTraceError.self) {
             try ScrollTraceReader(name: "a", rows: 1).read([0xFF, 0xFE, 0x00, 0x0A, 0x7B])
         }
     }
 
-    @Test func filesThatCannotBeRead() throws {
+    @Test func unreadableAndEndlessFilesAreRejected() throws {
         try withTemporaryDirectory { directory in
             func read(_ name: String) throws -> ScrollTrace {
                 try ScrollTraceReader(name: name, rows: 9).readFile()
@@ -123,7 +123,7 @@ import Testing
                 let error = #expect(throws: ScrollTraceError.self) { try read(name) }
                 #expect(error?.isMissing == true, "\(name)")
             }
-            // It never ends, and is given up.
+            // Reading an endless file stops at the size limit.
             let endless = #expect(throws: ScrollTraceError.self) { try read("/dev/zero") }
             #expect(endless?.reason == "is larger than 64 MiB")
             let path = directory.path("a.jsonl")
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func namesAreSafeToPrint() {
+    @Test func fileNamesInErrorsAreSafeToPrint() {
         let error = #expect(throws: ScrollTraceError.self) {
             try ScrollTraceReader(name: "\u{1B}[2J", rows: 1).readFile()
         }
@@ -143,7 +143,7 @@ import Testing
 
 @Suite struct ScrollPatternTests {
     @Test(arguments: ScrollPattern.allCases, [0, 1, 5, 12, 13, 1000])
-    func staysWithinTheTable(_ pattern: ScrollPattern, _ rows: Int) {
+    func patternsStayWithinTheTable(_ pattern: ScrollPattern, _ rows: Int) {
         let trace = pattern.trace(rows: rows, visible: 12)
         #expect(trace.events.first?.time == 0)
         #expect(trace.events.first?.first == 0)
@@ -158,13 +158,13 @@ import Testing
     }
 
     @Test(arguments: [ScrollPattern.slow, .fling, .thereAndBack])
-    func comesToTheLastRow(_ pattern: ScrollPattern) {
+    func patternsReachTheLastRow(_ pattern: ScrollPattern) {
         let trace = pattern.trace(rows: 500, visible: 10)
         #expect(trace.events.map(\.first).max() == 490)
         #expect(trace.events.last?.first == (pattern == .thereAndBack ? 0 : 490))
     }
 
-    @Test func speeds() {
+    @Test func patternsScrollAtTheirSpeeds() {
         // 490 rows beyond the first screen: 49 screens.
         #expect(ScrollPattern.slow.trace(rows: 500, visible: 10).duration == 98)
         #expect(ScrollPattern.thereAndBack.trace(rows: 500, visible: 10).duration == 49)
@@ -172,7 +172,7 @@ import Testing
         #expect((20...60).contains(fling))
     }
 
-    @Test func jumpsReturn() {
+    @Test func jumpsReturnToEarlierRows() {
         let places = ScrollPattern.jump.trace(rows: 1000, visible: 10).events.map(\.first)
         #expect(places.count == 40)
         #expect(Set(places).count == 20)

@@ -29,14 +29,14 @@ import Testing
         IconRequest(url: try #require(URL(string: Self.urls[number])))
     }
 
-    @Test func latencyAndBandwidthTakeTime() async throws {
+    @Test func latencyAndBandwidthDelayAFetch() async throws {
         let clock = VirtualClock()
         let link = link(latency: .milliseconds(40), bytesPerSecond: 100_000, clock: clock)
         _ = try await link.fetch(try request(0))
         #expect(clock.now.offset == .milliseconds(1040))
     }
 
-    @Test func allShareTheBandwidth() async throws {
+    @Test func concurrentFetchesShareTheBandwidth() async throws {
         let clock = VirtualClock()
         let link = link(bytesPerSecond: 100_000, clock: clock)
         let requests = try (0..<4).map(request)
@@ -49,8 +49,8 @@ import Testing
         #expect(ledger.counts.bytes == 400_000)
     }
 
-    @Test func withoutLimitsItOnlyCounts() async throws {
-        let clock = VirtualClock { _ in Issue.record("nobody waits") }
+    @Test func aLinkWithoutLimitsOnlyCounts() async throws {
+        let clock = VirtualClock { _ in Issue.record("the link waited") }
         let link = link(clock: clock)
         for number in [0, 1, 0, 0] { _ = try await link.fetch(try request(number)) }
         let counts = ledger.counts
@@ -61,7 +61,7 @@ import Testing
         #expect(counts.wastedBytes == 0)
     }
 
-    @Test func whatCameBeforeACancellationIsWasted() async throws {
+    @Test func bytesReceivedBeforeACancellationAreWasted() async throws {
         let task = Mutex<Task<Void, any Error>?>(nil)
         let clock = VirtualClock { number in
             if number == 3 { task.withLock { $0?.cancel() } }
@@ -75,14 +75,14 @@ import Testing
         #expect(counts.cancelled == 1)
         #expect(counts.wastedBytes == Int64(2 * Bandwidth.piece))
         #expect(counts.bytes == counts.wastedBytes)
-        // It was not downloaded, and so is not downloaded again.
+        // The cancelled fetch is not a download, so this one is not repeated.
         _ = try await link.fetch(request)
         counts = ledger.counts
         #expect(counts.downloads == 1)
         #expect(counts.repeatedDownloads == 0)
     }
 
-    @Test func failuresAreCountedAndTheFirstIsKept() async throws {
+    @Test func failuresAreCountedAndTheFirstIsRecorded() async throws {
         let link = SimulatedLink(
             StubFetcher(bytes: nil), clock: VirtualClock(), ledger: ledger, identities: identities)
         for number in 0..<2 {
@@ -94,27 +94,27 @@ import Testing
         #expect(ledger.counts.firstFailure?.message == "https://a.example/0: there is none")
     }
 
-    @Test func itKnowsTheImagesThatItBrings() async throws {
+    @Test func downloadedImagesAreIdentified() async throws {
         _ = try await link().fetch(try request(0))
         let (own, other) = (StubFetcher.data(Self.urls[0], 100_000), Data([1]))
         #expect(identities.accept(own, of: Self.urls[0]))
         #expect(!identities.accept(other, of: Self.urls[0]))
         #expect(!identities.accept(own, of: "https://a.example/unknown"))
-        // What was never downloaded is what it was when it was first seen.
+        // Without a download, the first bytes seen are accepted.
         #expect(identities.accept(other, of: Self.urls[1]))
         #expect(!identities.accept(own, of: Self.urls[1]))
-        // A server that sends something else each time is right each time.
+        // A server may send other bytes each time. All of them are accepted.
         identities.note(other, of: Self.urls[0])
         #expect(identities.accept(other, of: Self.urls[0]))
     }
 }
 
 @Suite struct BandwidthTests {
-    @Test func piecesComeOneAfterAnother() {
+    @Test func piecesAreTransferredOneAfterAnother() {
         var line = Bandwidth(bytesPerSecond: 1000)
         #expect(line.book(500, at: .zero) == .milliseconds(500))
         #expect(line.book(500, at: .milliseconds(100)) == .seconds(1))
-        // It was free for a second, which nobody can have back.
+        // The line was idle for a second. Later pieces cannot use that time.
         #expect(line.book(500, at: .seconds(2)) == .milliseconds(2500))
     }
 }

@@ -4,10 +4,10 @@ import Testing
 
 @testable import rehearse
 
-/// Each strategy, scrolling there and back over rows of an origin. Only what does not depend on
-/// time is compared.
+/// Each strategy, scrolling to the last row and back. Only results that do not depend on time are
+/// compared.
 @Suite(.timeLimit(.minutes(30))) struct StrategyTests {
-    /// 60 rows of 10 kB, six of them visible; memory is short at 200 kB.
+    /// The memory limit for 60 rows of 10 kB, six of them visible.
     private static let limit = 200_000
 
     private func rehearse(_ strategy: StrategyName) async throws -> (StrategyReport, Origin) {
@@ -29,7 +29,7 @@ import Testing
         #expect(rows.failed == 0)
         #expect(rows.unseen == 0)
         #expect(rows.memoryHits + rows.diskHits + rows.networkImages == rows.shown)
-        // What the origin has counted.
+        // The counts agree with the origin.
         #expect(link.requests == origin.count())
         #expect(link.downloads == link.requests)
         #expect(link.repeatedDownloads == link.downloads - 60)
@@ -44,29 +44,29 @@ import Testing
     }
 
     @Test(arguments: [StrategyName.synchronous, .asynchronous])
-    func withoutACacheEveryRowIsDownloaded(_ strategy: StrategyName) async throws {
+    func everyRowIsDownloadedWithoutACache(_ strategy: StrategyName) async throws {
         let (report, _) = try await rehearse(strategy)
         #expect(report.link.downloads == report.rows.shown)
         #expect(report.rows.networkImages == report.rows.shown)
         #expect(report.warnings.isEmpty)
-        // Six cells.
+        // The images of six cells.
         #expect(report.peakHeld == 60_000)
     }
 
-    /// The literature's picture: memory climbs to a warning, falls, climbs again, and images are
+    /// As in the literature, memory grows until a warning, falls, and grows again. Images are
     /// downloaded again.
     @Test(arguments: [StrategyName.memory, .coalescing])
-    func aPurgedMemoryCacheClimbsAndFalls(_ strategy: StrategyName) async throws {
+    func aPurgedMemoryCacheGrowsAndFalls(_ strategy: StrategyName) async throws {
         let (report, _) = try await rehearse(strategy)
         #expect(report.warnings.count >= 3)
         #expect(report.warningCount == report.warnings.count)
         for warning in report.warnings {
             #expect(warning.before >= Self.limit)
-            // What is left is in cells.
+            // The remaining images are in cells.
             #expect(warning.after <= 60_000)
         }
         #expect(report.link.repeatedDownloads > 20)
-        // On a busy machine a point stands for several frames: for the highest of them.
+        // On a busy machine, a point has the maximum of several frames.
         for warning in report.warnings {
             let start = report.curve.last { $0.time < warning.time }?.time ?? 0
             #expect(
@@ -79,23 +79,23 @@ import Testing
         #expect(report.peakHeld >= Self.limit)
     }
 
-    /// The sandbox once counted its table, too, and was not to be compared.
+    /// Strategies cannot be compared if one of them also counts its own data structures.
     @Test(arguments: [StrategyName.memory, .coalescing, .sandbox])
-    func memoryOfImagesIsTheirBytesAlone(_ strategy: StrategyName) async throws {
+    func onlyTheBytesOfImagesAreCounted(_ strategy: StrategyName) async throws {
         let icons = try PaddedIcons(rows: 20, bytes: 1000)
         let report = try await icons.rehearse(strategy)
         #expect(report.peakHeld == 20 * 1000)
     }
 
-    /// With the disk behind it, memory reaches a plateau, and nothing is downloaded twice.
-    @Test func theSandboxReachesAPlateau() async throws {
+    /// With the cache on disk, memory reaches a plateau and no image is downloaded twice.
+    @Test func theSandboxReachesAMemoryPlateau() async throws {
         let (report, origin) = try await rehearse(.sandbox)
         #expect(report.warnings.isEmpty)
         #expect(report.peakHeld < Self.limit)
         #expect(report.link.repeatedDownloads == 0)
         #expect((0..<60).allSatisfy { origin.count("/\($0)") == 1 })
         #expect(report.rows.diskHits + report.rows.memoryHits >= 54)
-        // When half of the way there is done, and on, it is within an image's size of the cache's
+        // From half of the way to the last row on, memory is within an image's size of the cache's
         // limit.
         let plateau = report.curve.filter { $0.time > report.scrollSeconds / 4 }.map(\.held)
         let limit = Self.limit / 4 * 3
@@ -103,8 +103,8 @@ import Testing
         #expect(outside == [])
     }
 
-    @Test func downloadsUnderWayAreShared() async throws {
-        // All rows of the first screen have one of two URLs.
+    @Test func downloadsInProgressAreShared() async throws {
+        // The rows of the first screen have only two URLs.
         let icons = try PaddedIcons(rows: 20, urls: 2, bytes: 1000)
         let alone = try await icons.rehearse(.memory)
         #expect(alone.link.repeatedDownloads >= 4)
@@ -121,7 +121,7 @@ import Testing
         #expect(sandbox.rows.wrong == 0)
     }
 
-    @Test func theDirectoryIsUsedAndFilled() async throws {
+    @Test func theSandboxUsesAndFillsItsDirectory() async throws {
         try await withTemporaryDirectory { directory in
             let icons = try PaddedIcons(rows: 20, bytes: 1000)
             let cache = URL(fileURLWithPath: directory.path("cache"))
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func aDirectoryThatCannotBeUsedIsSaid() async throws {
+    @Test func anUnusableDirectoryIsReported() async throws {
         try await withTemporaryDirectory { directory in
             let file = directory.path("file")
             try Data("no cache".utf8).write(to: URL(fileURLWithPath: file))
@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test(arguments: StrategyName.allCases)
-    func whatIsNotThereFails(_ strategy: StrategyName) async throws {
+    func missingImagesAreCountedAsFailures(_ strategy: StrategyName) async throws {
         let icons = try PaddedIcons(rows: 8, bytes: 1000)
         icons.origin.on("/3", .status(404))
         let report = try await icons.rehearse(strategy, visible: 4)
@@ -157,13 +157,13 @@ import Testing
         #expect(report.rows.wrong == 0)
         #expect(report.link.firstFailure?.code == "http-404")
         #expect(report.link.firstFailure?.message.contains("/3: ") == true)
-        // A loader remembers it; the others ask again whenever the row appears.
+        // A loader remembers the failure. The other strategies send a request for each appearance.
         let expected = strategy == .sandbox ? 1 : report.rows.failed
         #expect(icons.origin.count("/3") == expected)
     }
 
     @Test(arguments: StrategyName.allCases)
-    func anInterruptEndsIt(_ strategy: StrategyName) async throws {
+    func cancellingARehearsalEndsIt(_ strategy: StrategyName) async throws {
         let icons = try PaddedIcons(rows: 50, bytes: 1000)
         let gate = try Gate()
         for row in 0..<50 { icons.origin.on("/\(row)", Reply.ok("").heldBy(gate)) }
@@ -182,7 +182,7 @@ import Testing
     }
 
     @Test(arguments: StrategyName.allCases)
-    func nothingIsKeptAfterwards(_ strategy: StrategyName) async throws {
+    func theFetcherIsReleasedAfterARehearsal(_ strategy: StrategyName) async throws {
         let icons = try PaddedIcons(rows: 10, bytes: 1000)
         weak var fetcher: WatchedFetcher?
         do {

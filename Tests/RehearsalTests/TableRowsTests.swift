@@ -5,7 +5,7 @@ import Testing
 @testable import rehearse
 
 @Suite struct TableRowsTests {
-    @Test func rowsAndURLs() {
+    @Test func rowsWithEqualURLsShareANumber() {
         let rows = TableRows(["https://a/1", nil, "https://a/2", "https://a/1", "https://a/é"])
         #expect(rows.count == 5)
         #expect(rows.urlCount == 3)
@@ -21,8 +21,8 @@ import Testing
         #expect(TableRows([String?]()).number(of: "") == nil)
     }
 
-    /// Each image of such a URL once counted as another row's.
-    @Test func urlsAreSpelledAsAnAppHasThem() throws {
+    /// Otherwise, every image of such a URL would count as another row's.
+    @Test func urlsAreSpelledAsFoundationSpellsThem() throws {
         let text = #"[{"icon": "https://a.example/a|b[1].png"}]"#
         let rows = try TableRows.read(.bytes(Array(text.utf8), name: "a"), ManifestRules()) { _ in }
         let url = try #require(rows[0].flatMap { URL(string: $0) })
@@ -30,7 +30,7 @@ import Testing
         #expect(rows.number(of: url.absoluteString) == 0)
     }
 
-    @Test func entriesOfManifests() throws {
+    @Test func entriesWithoutUsableIconsAreRows() throws {
         let text = """
             [{"icon": "https://a.example/1"}, {"name": "none"}, {"icon": 7},
              {"icon": "https://a.example/2"}, {"icon": "data:,a"}]

@@ -35,19 +35,19 @@ import Testing
         #expect(!screen.isSettled)
     }
 
-    @Test func cellsAreUsedAgain() {
+    @Test func cellsAreReused() {
         let first = screen.show(0..<3).appeared
         let second = screen.show(10..<13).appeared
         #expect(Set(first.map(\.cell)) == Set(second.map(\.cell)))
         #expect(first.allSatisfy { !screen.isShowing($0) })
         #expect(second.allSatisfy { screen.isShowing($0) })
-        // The same row again is another time.
+        // A row that appears again is a new request.
         let third = screen.show(0..<3).appeared
         #expect(first.allSatisfy { !screen.isShowing($0) })
         #expect(third.allSatisfy { screen.isShowing($0) })
     }
 
-    @Test func imagesEndTheWaiting() {
+    @Test func imagesAndFailuresEndTheWait() {
         let requests = screen.show(0..<4).appeared
         for (request, origin) in zip(requests, [LoadedImage.Origin.memory, .disk, .network]) {
             screen.put(image(request.row), from: origin, in: request.cell)
@@ -55,7 +55,7 @@ import Testing
         #expect(!screen.isSettled)
         screen.fail(requests[3])
         #expect(screen.isSettled)
-        // Told again, nothing is counted again.
+        // Repeated calls are not counted.
         screen.put(image(0), from: .network, in: requests[0].cell)
         screen.fail(requests[3])
         screen.close()
@@ -69,7 +69,7 @@ import Testing
         #expect(screen.waits.count == 3)
     }
 
-    /// What the literature's first version does: the image goes to the cell that the row had.
+    /// As in the first version in the literature, the image goes to the row's former cell.
     @Test func anImageForTheCellsFormerRowIsWrong() {
         let late = screen.show(0..<3).appeared[0]
         let now = screen.show(10..<13).appeared.first { $0.cell == late.cell }
@@ -78,13 +78,13 @@ import Testing
         screen.put(image(late.row), from: .network, in: late.cell)
         #expect(screen.counts.wrong == 1)
         #expect(!screen.isSettled)
-        // The right one comes in the end; it was wrong all the same.
+        // The right image comes later. The wrong one still counts.
         screen.put(image(now?.row ?? 0), from: .network, in: late.cell)
         #expect(screen.counts.networkImages == 1)
         #expect(screen.counts.wrong == 1)
     }
 
-    @Test func otherBytesUnderTheRightURLAreWrong() {
+    @Test func otherBytesForTheRightURLAreWrong() {
         let request = screen.show(0..<1).appeared[0]
         identities.note(image(0).data, of: request.url.absoluteString)
         screen.put(image(0, bytes: 1), from: .disk, in: request.cell)
@@ -92,20 +92,20 @@ import Testing
         #expect(screen.counts.diskHits == 0)
     }
 
-    /// A warning once seemed to raise what is held: only the cache held the image for all cells.
-    @Test func cellsThatShareAnImageHoldItOnce() {
+    /// If each cell counted the image, purging the cache would seem to increase the memory.
+    @Test func aSharedImageIsCountedOnce() {
         let rows = TableRows(Array(repeating: "https://a.example/1", count: 4))
         let screen = TableScreen(rows, identities: ImageIdentities(rows))
         let shared = image(1)
         for request in screen.show(0..<4).appeared {
-            // The last one has a download of its own.
+            // The last row has its own download.
             screen.put(request.row < 3 ? shared : image(1), from: .network, in: request.cell)
         }
         #expect(screen.counts.networkImages == 4)
         #expect(screen.images.map(\.data.count) == [1000, 1000])
     }
 
-    @Test func anEmptyCellTakesNothing() {
+    @Test func anEmptyCellAcceptsNoImage() {
         let request = screen.show(0..<1).appeared[0]
         _ = screen.show(0..<0)
         screen.put(image(0), from: .network, in: request.cell)

@@ -3,9 +3,9 @@ import Testing
 
 @testable import rehearse
 
-/// What the main thread asks a strategy for.
+/// The calls that the main thread makes to a strategy.
 @Suite struct TableThreadTests {
-    /// Has no image for any row.
+    /// A strategy that has no images and records the calls.
     private final class NoImages: LoadingStrategy {
         private let screen: TableScreen
         private(set) var prefetched: [Range<Int>] = []
@@ -42,19 +42,19 @@ import Testing
         scroll(events).prefetched
     }
 
-    /// Else what a row that appears wants, too, would be cancelled first.
-    @Test func rowsLeaveWhenOthersHaveAppeared() {
+    /// Otherwise, a download that an appearing row shares would be cancelled first.
+    @Test func rowsLeaveAfterOtherRowsAppear() {
         #expect(
             scroll([(0, 2), (1, 2)]).log == ["load 0", "load 1", "load 2", "leave 0"])
     }
 
-    @Test func rowsAheadLieInTheDirectionOfTheScroll() {
+    @Test func rowsAheadArePrefetchedInTheScrollDirection() {
         #expect(prefetched([(50, 5), (51, 5), (40, 5)]) == [55..<58, 56..<59, 37..<40])
         #expect(prefetched([(0, 5), (94, 5), (1, 5)]) == [5..<8, 99..<100, 0..<1])
     }
 
-    /// As of recorded scrolls, where rows are cut off at both ends.
-    @Test func aRowMoreOrLessAtTheBottomChangesNoDirection() {
+    /// In recorded scrolls, rows are cut off at both ends.
+    @Test func aPartialRowAtTheBottomDoesNotChangeTheDirection() {
         #expect(
             prefetched([(50, 5), (49, 6), (49, 5), (48, 6), (48, 5)])
                 == [55..<58, 46..<49, 46..<49, 45..<48, 45..<48])

@@ -3,7 +3,8 @@ import LarderCache
 import LarderIcons
 import LarderPrefetch
 
-// Does one thing ten times in one process, and prints the resident memory after each:
+// Repeats one kind of work ten times in one process, and prints the resident memory after each
+// repetition:
 //
 //     repeated-runs prefetch|scroll|verify DIRECTORY URL…
 
@@ -23,7 +24,7 @@ func prefetch(into path: String) async throws {
     let events = Prefetcher(configuration)
         .prefetch([.bytes(Array(manifest.utf8), name: "manifest")])
     for try await case .finished(let report) in events {
-        precondition(report.count(.fetched) == urls.count, "not all were fetched")
+        precondition(report.count(.fetched) == urls.count, "not all icons were fetched")
     }
 }
 
@@ -43,13 +44,13 @@ func verify() throws {
     let cache = try Cache.open(at: directory)
     defer { cache.close() }
     let report = try cache.verify()
-    precondition(report.objects > 0 && report.whole == report.objects, "the cache is not whole")
+    precondition(report.objects > 0 && report.whole == report.objects, "the cache is damaged")
 }
 
 if part != "prefetch" { try await prefetch(into: directory) }
-for turn in 0..<10 {
+for number in 0..<10 {
     switch part {
-    case "prefetch": try await prefetch(into: "\(directory)/\(turn)")
+    case "prefetch": try await prefetch(into: "\(directory)/\(number)")
     case "scroll": try await scroll()
     default: try verify()
     }

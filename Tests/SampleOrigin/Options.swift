@@ -1,6 +1,6 @@
 import LarderTestSupport
 
-/// What the command line asks for.
+/// The command-line options.
 struct Options {
     static let usage = """
         usage: sample-origin [--port NUMBER] [--directory DIR] [--ready-file FILE] [--until-eof]
@@ -9,10 +9,10 @@ struct Options {
         Serves DIR/icons (default: manifests/icons) at http://127.0.0.1:8642/icons/ and
         http://localhost:8642/icons/ until it is interrupted.
 
-          --port NUMBER        another port; 0: the system chooses
-          --ready-file FILE    holds the origin's URL from when it listens until it ends
-          --until-eof          ends with its standard input, too
-          --write-samples DIR  writes the sample manifests and icons anew, and serves nothing
+          --port NUMBER        use another port; with 0, the system chooses one
+          --ready-file FILE    write the origin's URL to FILE while it listens
+          --until-eof          also stop at the end of standard input
+          --write-samples DIR  write the sample manifests and icons, and serve nothing
 
         """
 
@@ -22,7 +22,7 @@ struct Options {
     var endsWithInput = false
     var samples: String?
 
-    /// nil where the arguments are not understood.
+    /// Returns nil if the arguments are not valid.
     init?(_ arguments: some Sequence<String>) {
         var arguments = arguments.makeIterator()
         while let name = arguments.next() {

@@ -6,7 +6,8 @@ func say(_ text: String) {
 }
 
 func serve(_ options: Options) throws {
-    // Before the first thread starts, because each inherits this: only `sigwait` hears them.
+    // Signals are blocked before the first thread starts, because threads inherit the mask. Only
+    // `sigwait` may receive them.
     var signals = sigset_t()
     sigemptyset(&signals)
     for signal in [SIGHUP, SIGINT, SIGTERM] { sigaddset(&signals, signal) }
@@ -17,7 +18,7 @@ func serve(_ options: Options) throws {
         throw CocoaError(.fileNoSuchFile, userInfo: [NSFilePathErrorKey: icons])
     }
     let origin = try Origin(port: options.port)
-    // A day: what was fetched today is fresh whatever the age of the checkout.
+    // One day. Without it, freshness would depend on the age of the checkout.
     origin.serve(directory: icons, at: "/icons", maxAge: 86_400)
     say("listening on \(origin.baseURL)")
     if let file = options.readyFile {
@@ -51,10 +52,10 @@ do {
         try serve(options)
     }
 } catch let error as OriginError where error.isAddressInUse {
-    say("sample-origin: port \(options.port) is taken by another process")
+    say("sample-origin: port \(options.port) is in use")
     exit(1)
 } catch let error as CocoaError where error.code == .fileNoSuchFile {
-    say("sample-origin: there is no directory \(error.filePath ?? options.directory)")
+    say("sample-origin: no directory \(error.filePath ?? options.directory)")
     exit(1)
 } catch {
     say("sample-origin: \(error)")

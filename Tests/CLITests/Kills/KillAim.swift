@@ -1,14 +1,14 @@
 import LarderTestSupport
 
-/// The moments at which a command is killed. Most kills replace a call that changes the cache, which
-/// does not depend on the machine's load. The others are timed, so they can also interrupt a call.
+/// The moments at which a command is killed. Most kills replace a call that changes the cache, so
+/// they do not depend on the machine's load. The rest are timed, and can also interrupt a call.
 struct KillAim {
     private var seconds: KillSpan
     /// Nil if calls cannot be counted on this system.
     private var calls: KillSpan?
 
-    /// - Parameter measured: The duration of a complete run in seconds, and its number of calls that
-    ///   change the cache.
+    /// - Parameter measured: The duration of a complete run in seconds, and its number of calls
+    ///   that change the cache.
     init(_ measured: (life: Double, calls: Int?)) {
         seconds = KillSpan(life: measured.life, least: 0.004)
         calls = measured.calls.map { KillSpan(life: Double($0), least: 4) }

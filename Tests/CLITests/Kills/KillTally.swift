@@ -26,7 +26,7 @@ struct KillTally: CustomStringConvertible {
         """
         \(rounds) kills: \(beforeCommits) before the first commit (\(withoutCache) without a \
         cache), \(betweenCommits) between commits, \(afterCommits) after the last, \(late) too \
-        late; \(insideCommits) of them inside a commit, with objects renamed but not yet recorded; \
+        late; \(insideCommits) of them inside a commit, with objects but without rows; \
         \(reported) had reported entries as stored; \
         rows committed by killed runs: \(rows.map { "\($0.lowerBound) to \($0.upperBound)" } ?? "none")
         """

@@ -1,11 +1,11 @@
 import Foundation
 import LarderIcons
 
-/// Has an icon of its own for each URL, at once.
+/// A fetcher that returns a different icon for each URL, without delay.
 final class StubFetcher: IconFetcher {
     private let bytes: Int?
 
-    /// - Parameter bytes: how long each is; nil if there is none to be had.
+    /// - Parameter bytes: The size of each icon. If nil, every fetch fails.
     init(bytes: Int?) { self.bytes = bytes }
 
     func fetch(_ request: IconRequest) async throws -> FetchedIcon {
@@ -14,13 +14,13 @@ final class StubFetcher: IconFetcher {
         return FetchedIcon(data: Self.data(request.url.absoluteString, bytes))
     }
 
-    /// The icon of a URL.
+    /// Returns the icon of a URL.
     static func data(_ url: String, _ bytes: Int) -> Data {
         Data(Array(url.utf8) + Array(repeating: 0, count: max(0, bytes - url.utf8.count)))
     }
 }
 
-/// Another fetcher's icons, from an object whose end can be seen.
+/// A wrapper of another fetcher, for tests of its deallocation.
 final class WatchedFetcher: IconFetcher {
     private let fetcher: any IconFetcher
 

@@ -11,7 +11,7 @@ struct PaddedIcons {
     let rows: TableRows
     let bytes: Int
 
-    /// - Parameter urls: how many there are; row by row, again and again.
+    /// - Parameter urls: The number of URLs, which the rows repeat in order.
     init(rows count: Int, urls: Int? = nil, bytes: Int) throws {
         let origin = try Origin()
         self.origin = origin
@@ -28,13 +28,13 @@ struct PaddedIcons {
     func fetcher() throws -> TransferFetcher {
         var transfer = TransferConfiguration()
         transfer.addressPolicy = .allowAll
-        // What a test holds back is not to fail, however long that takes on a busy machine.
+        // Responses that a test holds must not time out, even on a busy machine.
         transfer.stallTimeout = .seconds(3600)
         transfer.totalTimeout = .seconds(3600)
         return try TransferFetcher(transfer)
     }
 
-    /// Scrolls there and back, never faster than images come.
+    /// Scrolls to the end and back, never faster than images arrive.
     func rehearse(
         _ strategy: StrategyName, visible: Int = 6, directory: URL? = nil,
         _ change: (inout RehearsalOptions) -> Void = { _ in }

@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// A rehearsal that has ended, and the report that it printed.
+/// A finished rehearsal with its report.
 struct RehearsalRun {
     let finished: Finished
     let report: [String: Any]
@@ -10,11 +10,11 @@ struct RehearsalRun {
     /// The reports of strategies, in order.
     var strategies: [[String: Any]] { report["strategies"] as? [[String: Any]] ?? [] }
 
-    /// A figure of the last strategy.
+    /// Returns a count of the last strategy.
     func count(_ key: String) -> Int? { strategies.last?[key] as? Int }
 }
 
-/// An origin, a temporary directory, and the programs that run there.
+/// An origin, a temporary directory, and the program `rehearse`.
 struct RehearsalFixture: Sendable {
     let origin: Origin
     let directory: TemporaryDirectory
@@ -26,7 +26,7 @@ struct RehearsalFixture: Sendable {
         binary = try LarderBinary("rehearse")
     }
 
-    /// Where the cache is, or will be.
+    /// The path of the cache, which may not exist yet.
     var cache: String { directory.path("cache") }
 
     /// Writes a file and returns its path.
@@ -36,7 +36,7 @@ struct RehearsalFixture: Sendable {
         return path
     }
 
-    /// Writes entries as a manifest in JSON and returns its path.
+    /// Writes a JSON manifest and returns its path.
     func manifest(_ entries: [[String: any Sendable]]) throws -> String {
         try write(JSONSerialization.data(withJSONObject: entries), to: "apps.json")
     }
@@ -46,12 +46,12 @@ struct RehearsalFixture: Sendable {
         try manifest(urls.map { ["icon": $0] })
     }
 
-    /// The arguments of a rehearsal, with loopback addresses allowed, no faster than images come.
+    /// Returns the arguments of a rehearsal that allows loopback addresses and waits for images.
     func arguments(_ manifest: String) -> [String] {
         [manifest, "--allow-private-network", "--wait-for-images"]
     }
 
-    /// Rehearses and reads the report.
+    /// Runs a rehearsal and reads its report.
     func rehearse(_ manifest: String, _ options: String...) throws -> RehearsalRun {
         let finished = try binary.run(
             arguments(manifest) + ["--json"] + options,
@@ -68,7 +68,7 @@ struct RehearsalFixture: Sendable {
         try #require(finished.status == 0, "\(finished)")
     }
 
-    /// A directory for temporary files.
+    /// Creates the directory for temporary files, and returns its path.
     func temporaryDirectory() throws -> String {
         let path = directory.path("tmp")
         try FileManager.default.createDirectory(
@@ -76,19 +76,19 @@ struct RehearsalFixture: Sendable {
         return path
     }
 
-    /// The files that rehearsals have left there.
+    /// Returns the names of temporary files that rehearsals left.
     func leftovers() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: try temporaryDirectory())
     }
 
-    /// A directory that is no cache and cannot become one, because a file is in the way.
+    /// Creates a directory that cannot become a cache, because a file is in the way.
     func brokenCache() throws -> String {
         let path = directory.path("broken")
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         return try (path, write("".utf8, to: "broken/objects")).0
     }
 
-    /// Serves images that are padded to a size at `/0`, `/1`, … and returns the URLs.
+    /// Serves images at `/0`, `/1`, … that are padded to a size, and returns their URLs.
     func serveIcons(_ count: Int, bytes: Int = 0) -> [String] {
         (0..<count).map { number in
             let icon = Self.icon(number)
@@ -98,11 +98,11 @@ struct RehearsalFixture: Sendable {
         }
     }
 
-    /// An icon of its own for each seed.
+    /// Returns a different icon for each seed.
     static func icon(_ seed: Int) -> [UInt8] { IconPainter.svg(seed: seed, size: 16) }
 }
 
-/// Runs `body` with a fixture of its own, and removes everything afterwards.
+/// Runs `body` with a new fixture, and removes its files afterwards.
 func withFixture(_ body: (RehearsalFixture) async throws -> Void) async throws {
     try await withTemporaryDirectory { directory in
         try await body(RehearsalFixture(directory))

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A clock that stands still but for those who wait: their time has come at once.
+/// A clock that advances only when a task sleeps. The sleep ends at once.
 final class VirtualClock: Clock {
     struct Instant: InstantProtocol {
         var offset = Duration.zero
@@ -13,7 +13,7 @@ final class VirtualClock: Clock {
     private let state = Mutex((now: Instant(), sleeps: 0))
     private let onSleep: @Sendable (Int) -> Void
 
-    /// - Parameter onSleep: called with the number of each wait before it ends; the first is 1.
+    /// - Parameter onSleep: Called before each sleep ends, with its number. The first is 1.
     init(onSleep: @escaping @Sendable (Int) -> Void = { _ in }) { self.onSleep = onSleep }
 
     var now: Instant { state.withLock { $0.now } }
