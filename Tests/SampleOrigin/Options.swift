@@ -1,6 +1,5 @@
 import LarderTestSupport
 
-/// The command-line options.
 struct Options {
     static let usage = """
         usage: sample-origin [--port NUMBER] [--directory DIR] [--ready-file FILE] [--until-eof]

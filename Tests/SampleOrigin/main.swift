@@ -52,7 +52,7 @@ do {
         try serve(options)
     }
 } catch let error as OriginError where error.isAddressInUse {
-    say("sample-origin: port \(options.port) is in use")
+    say("sample-origin: port \(options.port) is taken by another process")
     exit(1)
 } catch let error as CocoaError where error.code == .fileNoSuchFile {
     say("sample-origin: no directory \(error.filePath ?? options.directory)")

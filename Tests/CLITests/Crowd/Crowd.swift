@@ -26,10 +26,8 @@ final class Crowd: Sendable {
         lastEnd = end + .seconds(600)
     }
 
-    /// The broken promises.
     var failures: [String] { state.withLock { $0.failures } }
 
-    /// The number of times that each action was done.
     var counts: [String: Int] { state.withLock { $0.counts } }
 
     func count(_ action: String, _ count: Int = 1) {

@@ -39,7 +39,6 @@ final class CrowdOrigin: Sendable {
         }
     }
 
-    /// Whether the origin has served these bytes at this URL.
     func hasServed(_ bytes: [UInt8], at url: String) -> Bool { ledger.hasServed(bytes, at: url) }
 
     /// The served bodies. They are separate because a handler must not retain the origin.

@@ -3,7 +3,7 @@ import LarderTestSupport
 import Testing
 
 /// Apps that embed LarderCache or LarderIcons, the README's code, and the examples. Takes minutes,
-/// because each test builds from scratch.
+/// because the tests build from scratch.
 @Suite struct EmbeddingTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

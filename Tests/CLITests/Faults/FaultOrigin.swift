@@ -60,6 +60,6 @@ final class FaultOrigin: Sendable {
         }
     }
 
-    /// Serves the second version of the changing icon, and complete bodies, from now on.
+    /// Starts to serve the second version of the changing icon, and complete bodies.
     func becomeGood() { isGood.value.store(true, ordering: .releasing) }
 }

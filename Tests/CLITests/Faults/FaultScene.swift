@@ -6,7 +6,6 @@ import Synchronization
 
 /// A prepared cache, a command that runs on it with a fault, and the checks of the result.
 struct FaultScene {
-    /// The result of a run with a fault.
     enum Outcome: Hashable {
         /// The command made fewer calls of this kind.
         case notReached

@@ -67,8 +67,8 @@ import Testing
             let next = try larder.prefetch(try larder.manifest(urls: urls))
             #expect(next.status == 0, "\(next.finished)")
             #expect(next.summary.fetched <= urls.count - stored.count)
-            let asked = Set(larder.origin.requests.map { larder.origin.url($0.path) })
-            #expect(asked.isDisjoint(with: stored))
+            let requested = Set(larder.origin.requests.map { larder.origin.url($0.path) })
+            #expect(requested.isDisjoint(with: stored))
             #expect(try larder.temporaries().isEmpty)
         }
     }

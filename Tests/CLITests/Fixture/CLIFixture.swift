@@ -38,7 +38,6 @@ struct CLIFixture: Sendable {
         try manifest(urls: urls, name: name)
     }
 
-    /// Writes a manifest of URLs and returns its path. The entries are named by their places.
     func manifest(urls: [String], name: String = "apps.json") throws -> String {
         try manifest(
             urls.enumerated().map { ["name": "App \($0 + 1)", "icon": $1] }, name: name)
@@ -46,7 +45,6 @@ struct CLIFixture: Sendable {
 
     // MARK: Commands
 
-    /// Runs a command on the cache.
     func run(
         _ arguments: String..., standardInput: Data? = nil, environment: [String: String] = [:]
     ) throws -> Finished {
@@ -54,7 +52,6 @@ struct CLIFixture: Sendable {
             arguments + ["--cache", cache], standardInput: standardInput, environment: environment)
     }
 
-    /// Runs a command on the cache.
     func run(arguments: [String], environment: [String: String] = [:]) throws -> Finished {
         try binary.run(arguments + ["--cache", cache], environment: environment)
     }
@@ -69,7 +66,8 @@ struct CLIFixture: Sendable {
         return try PrefetchRun(finished, report: report)
     }
 
-    /// Starts a prefetch with long timeouts, because a busy machine may hold responses for long.
+    /// Starts a prefetch with long timeouts, because tests hold responses, and a busy machine may
+    /// delay their release.
     func startPrefetch(
         _ manifest: String, report: String, options: [String] = []
     ) throws -> RunningProcess {
@@ -83,7 +81,6 @@ struct CLIFixture: Sendable {
             + ["--report", report, "--cache", cache]
     }
 
-    /// The counts of `status --json`.
     func status() throws -> CacheCounts {
         try CacheCounts(run("status", "--json"))
     }
@@ -94,7 +91,6 @@ struct CLIFixture: Sendable {
         return finished.status == 0 ? Array(finished.standardOutputBytes) : nil
     }
 
-    /// The exit status of `verify`.
     func verify() throws -> Int32 { try run("verify").status }
 }
 

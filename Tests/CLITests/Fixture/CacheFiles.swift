@@ -3,7 +3,6 @@ import Testing
 
 /// The files of a fixture's cache, for tests that damage them.
 extension CLIFixture {
-    /// The path of a cached URL's object.
     func objectPath(_ url: String) throws -> String {
         let finished = try run("path", url)
         try #require(finished.status == 0, "\(finished)")
@@ -17,11 +16,9 @@ extension CLIFixture {
         chmod(path, 0o444)
     }
 
-    /// The names of the files in `tmp/`.
     func temporaries() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: cache + "/tmp")
     }
 
-    /// Whether the cache directory exists.
     var hasCache: Bool { FileManager.default.fileExists(atPath: cache) }
 }

@@ -15,7 +15,6 @@ struct Exposition {
     }
 
     private(set) var samples: [Sample] = []
-    /// The names of all metrics, in order.
     private(set) var names: [String] = []
 
     init(_ text: String) throws {

@@ -70,7 +70,6 @@ final class LoopDisk: Sendable {
         try mount()
     }
 
-    /// Writes all data in memory to the disk.
     func flush() throws { try Self.command("sync", "--file-system", path) }
 
     /// Makes the file system read-only at once, as the kernel does after an error in ext4.
@@ -101,7 +100,6 @@ final class LoopDisk: Sendable {
         return finished
     }
 
-    /// Whether this machine can create such a disk.
     static func isPossible(_ kind: Kind) -> Bool {
         #if os(Linux)
             guard geteuid() == 0 else { return false }

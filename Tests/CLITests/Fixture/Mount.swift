@@ -29,14 +29,12 @@ struct Mount: Sendable {
         return mount
     }
 
-    /// Changes the mount options.
     func remount(_ options: String) throws {
         try Self.mount(["-o", "remount,\(options)", path])
     }
 
     func remove() { _ = try? RunningProcess("/bin/umount", ["-l", path]).wait() }
 
-    /// Whether the tests can mount file systems on this machine.
     static let isPossible: Bool = {
         #if os(Linux)
             guard geteuid() == 0 else { return false }

@@ -33,7 +33,6 @@ struct PrefetchRun {
         let remote: Remote?
     }
 
-    /// The remote's part of the summary.
     struct Remote: Decodable, Equatable {
         let pulled: Int
         let pushed: Int
@@ -79,7 +78,6 @@ struct PrefetchRun {
         checkAgreement()
     }
 
-    /// Reads only the object that `--json` prints.
     static func summary(of finished: Finished) throws -> Summary {
         try #require(
             try? decoder.decode(Summary.self, from: finished.standardOutputBytes), "\(finished)")
@@ -91,7 +89,6 @@ struct PrefetchRun {
         return decoder
     }
 
-    /// Returns the remote's part of the summary, which must exist.
     func remote() throws -> Remote { try #require(summary.remote, "\(finished)") }
 
     /// Returns the line of an entry of the only manifest.

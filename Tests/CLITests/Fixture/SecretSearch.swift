@@ -50,7 +50,6 @@ struct SecretSearch {
         #expect(!finds(in: bytes), "\(name) has the secret", sourceLocation: sourceLocation)
     }
 
-    /// Whether the bytes contain a secret.
     func finds(in bytes: Data) -> Bool {
         needles.contains { bytes.range(of: $0) != nil }
     }

@@ -38,7 +38,6 @@ struct GalleryPage {
             "return document.querySelector('\(selector)').textContent", as: String.self)
     }
 
-    /// The names on the page, in order.
     var names: [String] {
         get async throws {
             try await browser.run(
@@ -58,7 +57,6 @@ struct GalleryPage {
         }
     }
 
-    /// Chooses a value from a list.
     func choose(_ control: String, _ value: String) async throws {
         try await browser.run(
             """

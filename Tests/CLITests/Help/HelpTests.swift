@@ -2,7 +2,6 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// The contents and the layout of help pages.
 @Suite struct HelpTests {
     private let larder: LarderBinary
     private let commands: [Definitions.Command]

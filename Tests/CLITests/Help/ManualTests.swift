@@ -136,9 +136,9 @@ import Testing
                     ]
                 ).wait()
                 // A page has no date if the dates of the release and the commit are unknown.
-                let complaints = finished.standardOutput.split(separator: "\n")
+                let messages = finished.standardOutput.split(separator: "\n")
                     .filter { !$0.contains("missing date") }
-                #expect(complaints.isEmpty, "\(complaints)")
+                #expect(messages.isEmpty, "\(messages)")
             }
         }
     }

@@ -9,7 +9,6 @@ struct EvictKills: KillScene {
 
     private let stage: KillStage
     private var aim: KillAim
-    /// The manifest for `--only`, and its URLs.
     private let only: (path: String, urls: Set<String>)
     /// The URLs that are missing from the base `part`, for the concurrent prefetch.
     private let absent: Set<String>

@@ -4,7 +4,7 @@ import LarderTestSupport
 
 /// The icons to prefetch in each round: small icons of two hosts with the same file names.
 struct KillJob {
-    /// Longer than a batch waits for more icons, is committed, and is reported.
+    /// Longer than a batch waits for more icons, plus its commit and report.
     private static let pause = 1.35
 
     let origin: Origin
@@ -58,7 +58,6 @@ struct KillJob {
         return Set(wanted)
     }
 
-    /// The number of requests for each URL since the log was cleared.
     var requests: [String: Int] {
         origin.requests.reduce(into: [:]) { counts, request in
             counts[origin.url(request.path, host: request.host), default: 0] += 1

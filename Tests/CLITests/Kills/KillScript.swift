@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The kill and the pause of an origin, triggered by its number of requests.
+/// An action and a pause that start at certain numbers of requests to an origin.
 final class KillScript: Sendable {
     /// The maximum number of requests in flight to two hosts with default settings.
     private static let window = 12

@@ -121,10 +121,8 @@ struct KillStage {
         }
     }
 
-    /// Returns the path of a file in the cache.
     func path(_ name: String) -> String { "\(cache)/\(name)" }
 
-    /// Returns the path of an object.
     func objectPath(_ digest: Digest) -> String {
         path("objects/sha256/\(digest.hex.prefix(2))/\(digest.hex)")
     }

@@ -2,7 +2,6 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// The memory of a process that repeats its work.
 @Suite struct RepeatedRunsTests {
     @Test(.timeLimit(.minutes(20)), arguments: ["prefetch", "scroll", "verify"])
     func memoryDoesNotGrowWithRepetition(_ part: String) async throws {

@@ -101,14 +101,14 @@ struct Garden {
         try plant.put(at: path, witness: witness)
         foreign[path] = FilePrint(path)
         // Anything in tmp/ may be deleted, but must do no harm.
-        let name = ["run-1-1", "run-x", digest, "other"].randomElement(using: &random) ?? ""
-        let temporary = Array("\(larder.cache)/tmp/\(name)".utf8)
+        let temporaryName =
+            ["run-1-1", "run-x", digest, "other"].randomElement(using: &random) ?? ""
+        let temporary = Array("\(larder.cache)/tmp/\(temporaryName)".utf8)
         if FilePrint(temporary) == nil {
             try Plant.random(using: &random).put(at: temporary, witness: witness)
         }
     }
 
-    /// The foreign files that replace the cache's own, as shown in messages.
     var shown: String { inPlace.map { "\($0.plant) at \($0.path.shown)" }.joined(separator: ", ") }
 
     // MARK: Checks

@@ -12,7 +12,6 @@ enum Plant: CaseIterable {
     ///   links.
     func put(at path: [UInt8], witness: String) throws {
         path.withCPath { path in _ = unlink(path) }
-        // An existing directory is renamed first.
         if let print = FilePrint(path), print.mode & S_IFMT == S_IFDIR {
             let aside = path + Array(".aside".utf8)
             guard path.withCPath({ old in aside.withCPath { rename(old, $0) } }) == 0 else {

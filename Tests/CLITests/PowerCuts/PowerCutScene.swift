@@ -82,7 +82,6 @@ struct PowerCutScene {
     private struct Beginning {
         /// The URLs whose rows must not be lost.
         var kept: Set<String> = []
-        /// The damaged objects.
         var damaged: Set<Digest> = []
     }
 
@@ -135,7 +134,6 @@ struct PowerCutScene {
         return finished.duration / .seconds(1)
     }
 
-    /// The state at the time of a power cut.
     private struct Cut {
         /// Whether the command had ended.
         let isLate: Bool
@@ -196,7 +194,7 @@ struct PowerCutScene {
             throw BrokenPromise("\(lost.count) of \(stored.count) acknowledged URLs are lost")
         }
         if command == .evict, cut.isLate, try cache.status().totals.objects > count {
-            throw BrokenPromise("what was evicted is back")
+            throw BrokenPromise("evicted objects are back")
         }
         return remains
     }
@@ -229,7 +227,6 @@ struct PowerCutScene {
 }
 
 extension PowerCutScene {
-    /// The moment at which the power is cut.
     fileprivate enum Moment: CustomStringConvertible {
         case elapsed(Double)
         case requests(Int, thenSeconds: Double)

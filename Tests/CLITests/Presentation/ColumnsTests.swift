@@ -2,7 +2,6 @@ import Testing
 
 @testable import larder
 
-/// The width of text in terminal columns.
 @Suite struct ColumnsTests {
     @Test(arguments: [
         ("", 0), ("icon.png", 8), ("漢字", 4), ("ｱｲｺﾝ", 4), ("アイコン", 8), ("e\u{301}", 1),

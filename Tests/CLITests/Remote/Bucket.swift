@@ -27,7 +27,6 @@ struct Bucket: Sendable {
         guard finished.status == 0 else { throw BrokenPromise("DELETE \(key): \(finished)") }
     }
 
-    /// Returns the keys that begin with `prefix`, in order.
     func keys(_ prefix: String) async throws -> [String] {
         var keys: [String] = []
         while true {

@@ -11,7 +11,6 @@ final class Countdown: Sendable {
         gate = try Gate()
     }
 
-    /// Records one event.
     func count() {
         let isLast = left.withLock { left in
             left -= 1
@@ -20,7 +19,6 @@ final class Countdown: Sendable {
         if isLast { gate.open() }
     }
 
-    /// Returns after the last event.
     func wait() async throws {
         let gate = gate
         try await onThreadOfItsOwn { gate.wait() }

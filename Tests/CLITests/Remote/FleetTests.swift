@@ -59,8 +59,8 @@ import Testing
                 #expect(run.status == 0, "\(run.finished)")
             }
             _ = try await onThreadOfItsOwn { try workers[1].process.wait() }
-            let asked = remote.origin.requests.map(\.path)
-            #expect(Set(asked).count == asked.count)
+            let requested = remote.origin.requests.map(\.path)
+            #expect(Set(requested).count == requested.count)
 
             let shared = try await remote.bucket.names()
             var stored = Set(
@@ -75,12 +75,12 @@ import Testing
             let (process, report) = try start(remote, manifest, 1, of: 3)
             let again = try await RemoteFixture.end(process, report)
             #expect(again.status == 0, "\(again.finished)")
-            let refetched = Set(remote.origin.requests.dropFirst(asked.count).map(\.path))
-                .intersection(asked)
-            let inFlight = Set(asked).subtracting(stored.map(path))
+            let refetched = Set(remote.origin.requests.dropFirst(requested.count).map(\.path))
+                .intersection(requested)
+            let inFlight = Set(requested).subtracting(stored.map(path))
             #expect(refetched.isSubset(of: inFlight))
             print(
-                "killed after \(asked.count) requests, in flight \(inFlight.count), "
+                "killed after \(requested.count) requests, in flight \(inFlight.count), "
                     + "fetched twice \(refetched.count)")
             #expect(try await remote.bucket.names().count == Self.count)
             try await remote.expectSoundRemote(objects: Self.count, references: Self.count)

@@ -3,7 +3,6 @@ import LarderTestSupport
 import Synchronization
 import Testing
 
-/// A remote that stops working during a run.
 @Suite(.timeLimit(.minutes(30))) struct RemoteCutOffTests {
     private static let count = 60
 

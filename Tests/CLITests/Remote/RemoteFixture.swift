@@ -7,7 +7,6 @@ struct RemoteFixture: Sendable {
     static let hosts = 24
 
     let larder: CLIFixture
-    /// The proxy between larder and the server.
     let proxy: MisbehavingProxy
     let bucket: Bucket
     /// The endpoint that larder uses. The default is the proxy.
@@ -79,7 +78,6 @@ struct RemoteFixture: Sendable {
         try FileManager.default.removeItem(atPath: cache(machine))
     }
 
-    /// Prefetches with the remote.
     func prefetch(
         _ manifest: String, on machine: String, _ options: [String] = [],
         environment: [String: String] = [:]
@@ -88,7 +86,6 @@ struct RemoteFixture: Sendable {
         return try await Self.end(process, report)
     }
 
-    /// Starts a prefetch with the remote.
     func start(
         _ manifest: String, on machine: String, _ options: [String] = [],
         environment: [String: String] = [:]

@@ -11,7 +11,6 @@ extension Remote {
     }
 }
 
-/// Prefetches URLs of loopback origins with a remote.
 func prefetch(
     _ urls: [String], into cache: String, _ storage: any ObjectStore, _ use: Remote.Use,
     freshFor: Duration? = nil
@@ -20,7 +19,6 @@ func prefetch(
         entries: urls.map { ["icon": $0] }, into: cache, storage, use, freshFor: freshFor)
 }
 
-/// Prefetches manifest entries with a remote.
 func prefetch(
     entries: [[String: String]], into cache: String, _ storage: any ObjectStore,
     _ use: Remote.Use, freshFor: Duration? = nil

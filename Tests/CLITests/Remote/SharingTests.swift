@@ -2,7 +2,6 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Sharing icons between machines through a remote.
 @Suite(.timeLimit(.minutes(30))) struct SharingTests {
     @Test(arguments: S3ServerKind.installed)
     func aSecondMachineSendsNoRequestToTheOrigins(_ kind: S3ServerKind) async throws {
@@ -24,7 +23,6 @@ import Testing
             #expect(pulled.status == 0, "\(pulled)")
             #expect(try PrefetchRun.summary(of: pulled).pulled == 40)
             try await remote.expectIcons(40, on: "three")
-            // A second pull downloads nothing.
             remote.proxy.origin.resetLog()
             let again = try await remote.run(pull, on: "three")
             #expect(try PrefetchRun.summary(of: again).cached == 40)
@@ -143,9 +141,9 @@ import Testing
             let run = try await remote.prefetch(manifest, on: "two")
             #expect(run.status == 0 && run.summary.revalidated == 20, "\(run.finished)")
             #expect(try run.remote().pulled == 20 && run.remote().pushed == 20)
-            let asked = remote.origin.requests
-            #expect(asked.count == 20)
-            #expect(asked.allSatisfy { $0.header("If-None-Match") == "\"\($0.path)\"" })
+            let requests = remote.origin.requests
+            #expect(requests.count == 20)
+            #expect(requests.allSatisfy { $0.header("If-None-Match") == "\"\($0.path)\"" })
             #expect(remote.proxy.count("PUT", "/refs/") == 20)
             #expect(remote.proxy.count("PUT", "/objects/") == 0)
             let new = try #require(try await remote.bucket.get(reference))

@@ -103,8 +103,8 @@ final class SyntheticRemote: ObjectStore {
         return ListedObject(key: key, size: 300, modified: modified)
     }
 
-    /// The digest at a place. Digests are spread evenly over all values, or over those that begin
-    /// with `byte`.
+    /// The digest at a place. Digests are spread evenly, over all values or over the values
+    /// that begin with `byte`.
     func name(_ place: Int, below byte: UInt8?) -> Digest {
         let step = UInt64.max / UInt64(resourcesPerPart + 1)
         var value = UInt64(place + 1) * step

@@ -2,7 +2,6 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// `larder serve` with a low limit on open files.
 @Suite struct ServeFilesTests {
     /// The server accepts fewer connections instead of more than it can answer.
     @Test func connectionsStayWithinTheLimitOnOpenFiles() async throws {

@@ -2,7 +2,6 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// The cost of many clients and of many requests.
 @Suite struct ServeLoadTests {
     /// With 1,000 clients that read nothing and 1,000 that complete no request, other clients are
     /// still served, and memory grows little.

@@ -26,7 +26,6 @@ final class ServeRun: Sendable {
         try RawClient(port: port, receiveBuffer: receiveBuffer)
     }
 
-    /// The resident memory of the server, in bytes.
     var residentBytes: Int {
         get throws {
             let status = try String(contentsOfFile: "/proc/\(process.pid)/status", encoding: .utf8)
@@ -35,7 +34,6 @@ final class ServeRun: Sendable {
         }
     }
 
-    /// Stops the server and waits until it ends.
     @discardableResult
     func stop(_ signal: Int32 = SIGTERM) throws -> Finished {
         process.kill(signal)

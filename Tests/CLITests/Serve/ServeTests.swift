@@ -28,10 +28,10 @@ import Testing
             let text = try String(contentsOfFile: list, encoding: .utf8)
             #expect(
                 text == "[\n{\"icon\":\"\(urls[1])\"},\n{\"icon\":\"\(urls[2])\"}\n]\n", "\(text)")
-            let asked = larder.origin.count()
+            let requestCount = larder.origin.count()
             let run = try larder.prefetch(list)
             #expect(run.outcomes == ["fetched", "fetched"])
-            #expect(larder.origin.count() == asked + 2)
+            #expect(larder.origin.count() == requestCount + 2)
             for (number, url) in urls.enumerated() {
                 #expect(try client.get(url).body == Icons.icon(number))
             }

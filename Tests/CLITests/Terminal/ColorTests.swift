@@ -1,7 +1,6 @@
 import LarderTestSupport
 import Testing
 
-/// Coloured output, which is the default on terminals only.
 @Suite struct ColorTests {
     private static let red = "\u{1B}[31m"
 

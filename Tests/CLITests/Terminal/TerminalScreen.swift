@@ -68,7 +68,6 @@ final class TerminalScreen {
     /// Types a key, for example `C-c`.
     func type(_ key: String) throws { try tmux(["send-keys", key]) }
 
-    /// Whether the command has written a text so far.
     func hasWritten(_ text: String) -> Bool { written.firstRange(of: Array(text.utf8)) != nil }
 
     /// Returns once the command has written `text` after the text of the last call.

@@ -2,7 +2,6 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Progress and messages on wide and narrow terminals.
 @Suite(.enabled(if: TerminalScreen.tmux != nil), .timeLimit(.minutes(30))) struct TerminalTests {
     private func prefetch(
         _ larder: CLIFixture, _ manifest: String, _ options: String...

@@ -14,7 +14,6 @@ final class StubFetcher: IconFetcher {
         return FetchedIcon(data: Self.data(request.url.absoluteString, bytes))
     }
 
-    /// Returns the icon of a URL.
     static func data(_ url: String, _ bytes: Int) -> Data {
         Data(Array(url.utf8) + Array(repeating: 0, count: max(0, bytes - url.utf8.count)))
     }

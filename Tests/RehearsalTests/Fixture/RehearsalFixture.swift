@@ -2,12 +2,10 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// A finished rehearsal with its report.
 struct RehearsalRun {
     let finished: Finished
     let report: [String: Any]
 
-    /// The reports of strategies, in order.
     var strategies: [[String: Any]] { report["strategies"] as? [[String: Any]] ?? [] }
 
     /// Returns a count of the last strategy.
@@ -41,7 +39,6 @@ struct RehearsalFixture: Sendable {
         try write(JSONSerialization.data(withJSONObject: entries), to: "apps.json")
     }
 
-    /// Writes a manifest of URLs and returns its path.
     func manifest(urls: [String]) throws -> String {
         try manifest(urls.map { ["icon": $0] })
     }
@@ -51,7 +48,6 @@ struct RehearsalFixture: Sendable {
         [manifest, "--allow-private-network", "--wait-for-images"]
     }
 
-    /// Runs a rehearsal and reads its report.
     func rehearse(_ manifest: String, _ options: String...) throws -> RehearsalRun {
         let finished = try binary.run(
             arguments(manifest) + ["--json"] + options,
@@ -61,7 +57,6 @@ struct RehearsalFixture: Sendable {
             finished: finished, report: try #require(report as? [String: Any], "\(finished)"))
     }
 
-    /// Fills the cache with `larder prefetch`.
     func prefetch(_ manifest: String) throws {
         let finished = try LarderBinary().run(
             ["prefetch", manifest, "--allow-private-network", "--cache", cache])
