@@ -103,7 +103,7 @@ import Testing
         (["prefetch", "m", "--write-lock", ""], "--write-lock"),
         (["status", "--output", ""], "--output"), (["plan", ""], "empty"),
         (["plan", "ftp://a.example/m.json"], "'ftp'"), (["unpin", "--all", "a"], "combined"),
-        (["plan", "m", "--entries", "a[x"], "not closed"),
+        (["plan", "m", "--entries", "a[x"], "expected [*]"),
         (["prefetch", "m", "--shard", "2/2"], "0/8"),
         (["prefetch", "m", "--shard", "0/257"], "256"),
         (["plan", "m", "--shard=-1/2"], "0/8"), (["plan", "m", "--shard", "1"], "auto"),

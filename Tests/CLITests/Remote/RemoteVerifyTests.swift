@@ -158,8 +158,8 @@ import Testing
             let found = try await remote.run(["verify"])
             let last = found.standardOutput.split(separator: "\n").last
             #expect(
-                last?.hasPrefix(
-                    "larder remote verify --remote \(remote.bucket.location) --repair, ")
+                last?.contains(
+                    ": larder remote verify --remote \(remote.bucket.location) --repair, ")
                     == true, "\(found)")
             let repaired = try await remote.run(["verify", "--repair"], on: "one")
             #expect(repaired.status == 0, "\(repaired)")

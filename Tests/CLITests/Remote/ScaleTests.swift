@@ -5,7 +5,7 @@ import LarderTestSupport
 import Synchronization
 import Testing
 
-/// The numbers of requests in `docs/scale.md`, compared with the requests that larder makes.
+/// The numbers of requests in `docs/remote.md`, compared with the requests that larder makes.
 @Suite(.timeLimit(.minutes(15))) struct ScaleTests {
     private let document: OutputDocument
     private let icons = 40
