@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// Collects the messages of a log.
+/// A log that keeps its messages in memory.
 public final class CollectedLog: Sendable {
     private struct Message: Sendable {
         let level: Logger.Level
@@ -11,15 +11,15 @@ public final class CollectedLog: Sendable {
 
     private let collected = Mutex<[Message]>([])
 
-    /// A log without messages.
+    /// Creates an empty log.
     public init() {}
 
-    /// A logger whose messages are collected, of every level.
+    /// A logger that adds messages of every level to this log.
     public var logger: Logger {
         Logger(label: "test") { [self] _ in Handler(collector: self) }
     }
 
-    /// A line for each message: its level, its text and its metadata.
+    /// One line per message: level, text and metadata sorted by key.
     public var lines: [String] {
         collected.withLock { $0 }.map { message in
             let metadata = message.metadata.sorted { $0.key < $1.key }
@@ -28,7 +28,7 @@ public final class CollectedLog: Sendable {
         }
     }
 
-    /// The metadata of each message with this text.
+    /// Returns the metadata of each message with this text.
     public func messages(_ text: String) -> [[String: String]] {
         collected.withLock { $0 }.filter { $0.text == text }.map(\.metadata)
     }

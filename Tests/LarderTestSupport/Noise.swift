@@ -1,4 +1,4 @@
-/// Bytes that no two seeds share.
+/// Returns pseudorandom bytes, always the same for a seed.
 public func noise(_ count: Int, seed: Int) -> [UInt8] {
     var state = UInt64(bitPattern: Int64(seed)) &* 0x9E37_79B9_7F4A_7C15 | 1
     var bytes: [UInt8] = []

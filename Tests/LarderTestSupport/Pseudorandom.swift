@@ -1,12 +1,12 @@
-/// The same numbers for the same seed (Steele, Lea, Flood, "Fast splittable pseudorandom number
-/// generators", 2014: SplitMix64).
+/// A pseudorandom number generator with a seed: SplitMix64 (Steele, Lea, Flood, "Fast splittable
+/// pseudorandom number generators", 2014).
 public struct Pseudorandom: RandomNumberGenerator {
     private var state: UInt64
 
-    /// The sequence of a seed.
+    /// Starts the sequence of a seed.
     public init(seed: Int) { state = UInt64(bitPattern: Int64(seed)) }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var bits = state
@@ -15,6 +15,6 @@ public struct Pseudorandom: RandomNumberGenerator {
         return bits ^ (bits >> 31)
     }
 
-    /// A number from 0 up to, not including, `limit`.
+    /// Returns a number in `0..<limit`.
     public mutating func next(below limit: Int) -> Int { Int.random(in: 0..<limit, using: &self) }
 }

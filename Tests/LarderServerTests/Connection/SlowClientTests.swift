@@ -40,7 +40,7 @@ import Testing
             client.send("GET /healthz HTTP/1.1\r\n")
             var fields = 0
             // Waits for what the server sends, which is nothing until it closes.
-            while client.sendWhileTaken(Array("X: y\r\n".utf8), milliseconds: 1_000) > 0,
+            while client.sendUntilBlocked(Array("X: y\r\n".utf8), milliseconds: 1_000) > 0,
                 fields < 5_000
             {
                 fields += 1
@@ -115,7 +115,7 @@ import Testing
             let padding = "X: " + String(repeating: "x", count: 1_900) + "\r\n\r\n"
             let request = Array((Self.request.dropLast() + padding).utf8)
             let all = Array(repeatElement(request, count: 10_000).joined())
-            let sent = client.sendWhileTaken(all, milliseconds: 1_000)
+            let sent = client.sendUntilBlocked(all, milliseconds: 1_000)
             #expect(sent < all.count)
             #expect(try fixture.client().get("/healthz").status == 200)
             let whole = sent / request.count

@@ -1,15 +1,9 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Foundation
 
-/// A port on 127.0.0.1 where connecting neither succeeds nor fails: its backlog is full and
-/// nobody accepts.
+/// A port on 127.0.0.1 where connecting neither succeeds nor fails. Its backlog is full and no
+/// connection is accepted.
 public final class BlackHole: Sendable {
-    /// The port.
+    /// The port on 127.0.0.1.
     public let port: UInt16
     private let sockets: [Int32]
 
@@ -33,6 +27,6 @@ public final class BlackHole: Sendable {
         for socket in sockets { close(socket) }
     }
 
-    /// The URL of a path that begins with a slash.
+    /// Returns the URL of a path that begins with a slash.
     public func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
 }

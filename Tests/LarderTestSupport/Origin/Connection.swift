@@ -1,11 +1,11 @@
-/// One accepted connection: reads requests and answers them, one after the other, in its thread.
+/// An accepted connection. Its thread reads and answers requests one after the other.
 struct Connection {
     private static let maximumHead = 1 << 20
 
     let number: Int
     let socket: Int32
     let server: OriginServer
-    /// Received and not yet read.
+    /// Received bytes that are not parsed yet.
     private var buffer: [UInt8] = []
 
     init(number: Int, socket: Int32, server: OriginServer) {
@@ -14,7 +14,7 @@ struct Connection {
         self.server = server
     }
 
-    /// Returns when either side has had enough.
+    /// Answers requests until either side ends the connection.
     mutating func serve() {
         let writer = ReplyWriter(socket: socket) { [server, number] in
             server.traffic.ended(number)
@@ -27,7 +27,7 @@ struct Connection {
         }
     }
 
-    /// The lines up to the next empty one; nil where the peer has left.
+    /// Reads the lines of the next request head; nil if the peer has left or the head is too long.
     private mutating func readHead() -> [String]? {
         while true {
             if let (lines, end) = buffer.withUnsafeBytes(MessageHead.parse) {
@@ -38,15 +38,17 @@ struct Connection {
         }
     }
 
-    /// A body whose length is announced; false if the peer has left, or is to be cut off.
+    /// Reads the body if `Content-Length` announces one.
+    ///
+    /// - Returns: False if the peer has left or ``Origin/cutBodies(_:)`` limits this body.
     private mutating func readBody(of request: inout Request) -> Bool {
         guard let length = request.header("Content-Length").flatMap({ Int($0) }), length > 0 else {
             return true
         }
         let limit = server.routes.bodyLimit(for: request) ?? .max
         if request.header("Expect")?.lowercased() == "100-continue" {
-            let goOn = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
-            guard goOn.withUnsafeBytes({ Socket.send(socket, $0) }) else { return false }
+            let interim = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+            guard interim.withUnsafeBytes({ Socket.send(socket, $0) }) else { return false }
         }
         while buffer.count < min(length, limit), receive() {}
         if limit < length { Socket.abortOnClose(socket) }

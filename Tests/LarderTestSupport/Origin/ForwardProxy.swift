@@ -3,8 +3,8 @@ import Synchronization
 
 /// A forward proxy on the loopback interface: `GET http://host:port/path` and `CONNECT host:port`.
 ///
-/// It looks no name up: wherever a request is to go, it goes to that port of 127.0.0.1, so that
-/// names need not exist. It writes down what it was asked, the fields included.
+/// It resolves no names. It connects to 127.0.0.1 with the port of the request, so hosts need not
+/// exist. It records every request with its headers.
 public final class ForwardProxy: Sendable {
     /// The port on 127.0.0.1, chosen by the kernel.
     public let port: UInt16
@@ -15,23 +15,22 @@ public final class ForwardProxy: Sendable {
 
     /// Starts listening.
     ///
-    /// - Parameter refusal: the status that every request is answered with; `nil`: they are
-    ///   relayed.
+    /// - Parameter refusal: The status with which to answer every request, or nil to relay them.
     public init(refusingWith refusal: Int? = nil) throws {
         self.refusal = Mutex(refusal)
         stopping = try Gate()
         listener = try Socket.bound(to: .ipv4, port: 0)
         port = try Socket.port(of: listener)
         try Socket.listen(listener, backlog: SOMAXCONN)
-        // The thread owns what it needs, and not this object, whose end is to end it.
-        Self.startThread { [listener, stopping, weak self] in
+        // The thread does not retain the proxy, because releasing the proxy must end the thread.
+        startThread { [listener, stopping, weak self] in
             while Socket.firstReadable([stopping.descriptor, listener]) == 1 {
                 guard let client = Socket.accept(listener) else { continue }
                 guard let self else {
                     close(client)
                     break
                 }
-                Self.startThread { [weak self] in
+                startThread { [weak self] in
                     self?.serve(client)
                     close(client)
                 }
@@ -42,15 +41,15 @@ public final class ForwardProxy: Sendable {
 
     deinit { stopping.open() }
 
-    /// Such as `http://127.0.0.1:43211`, perhaps with a user.
+    /// Returns the URL of the proxy, such as `http://127.0.0.1:43211`, with `user` if given.
     public func url(user: String? = nil, scheme: String = "http") -> String {
         "\(scheme)://\(user.map { "\($0)@" } ?? "")127.0.0.1:\(port)"
     }
 
-    /// Every request in order of arrival; a target is a whole URL, or a host and port.
+    /// All requests in order of arrival. A target is an absolute URL, or a host and port.
     public var requests: [Request] { log.withLock { $0 } }
 
-    // MARK: One connection
+    // MARK: Connections
 
     private func serve(_ client: Int32) {
         guard let (head, rest) = Self.readHead(client),
@@ -83,7 +82,7 @@ public final class ForwardProxy: Sendable {
         relay(client, server)
     }
 
-    /// Copies both ways until either side has ended.
+    /// Copies bytes in both directions until either side closes its connection.
     private func relay(_ client: Int32, _ server: Int32) {
         withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 1) { space in
             while let index = Socket.firstReadable([stopping.descriptor, client, server]), index > 0
@@ -111,11 +110,5 @@ public final class ForwardProxy: Sendable {
 
     private static func send(_ socket: Int32, _ text: String) {
         _ = Array(text.utf8).withUnsafeBytes { Socket.send(socket, $0) }
-    }
-
-    private static func startThread(_ body: @escaping @Sendable () -> Void) {
-        let thread = Thread { body() }
-        thread.stackSize = 512 << 10
-        thread.start()
     }
 }

@@ -1,23 +1,16 @@
+import Foundation
 import Synchronization
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
-/// Holds replies back until a test lets them go, so that tests order events without sleeping.
+/// A gate that holds replies back until a test opens it, so that tests order events without sleeping.
 ///
 /// A gate opens once and stays open.
 public final class Gate: Sendable {
-    // The read end of a pipe: readable for everyone once the write end is closed, and so
-    // something a thread can wait for together with its peer's leaving.
+    // The read end of a pipe. It becomes readable when the write end is closed, so a thread can poll
+    // it together with a socket.
     package let descriptor: Int32
     private let writeEnd: Mutex<Int32?>
 
-    /// A closed gate.
+    /// Creates a closed gate.
     public init() throws {
         let pipe = try Pipe()
         descriptor = pipe.readEnd
@@ -29,7 +22,7 @@ public final class Gate: Sendable {
         close(descriptor)
     }
 
-    /// Lets everyone through, now and later.
+    /// Opens the gate for all current and later waiters.
     public func open() {
         writeEnd.withLock { end in
             if let end { close(end) }

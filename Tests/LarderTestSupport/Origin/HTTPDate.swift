@@ -1,13 +1,13 @@
 import Foundation
 
-/// The one date format HTTP sends (IMF-fixdate, RFC 9110, section 5.6.7).
+/// The preferred date format of HTTP: IMF-fixdate (RFC 9110, section 5.6.7).
 public enum HTTPDate {
     private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`; fractions of a second are dropped.
+    /// Formats a date, such as `Sun, 06 Nov 1994 08:49:37 GMT`. Drops fractions of a second.
     public static func string(from date: Date) -> String {
         var seconds = time_t(date.timeIntervalSince1970.rounded(.down))
         var parts = tm()
@@ -19,7 +19,7 @@ public enum HTTPDate {
         return "\(day), \(two(parts.tm_mday)) \(month) \(parts.tm_year + 1900) \(time) GMT"
     }
 
-    /// The date of such a string; nil for any other.
+    /// Parses a date in this format; nil for any other text.
     public static func date(from string: String) -> Date? {
         let words = string.split(separator: " ")
         guard words.count == 6, words[5] == "GMT", let month = months.firstIndex(of: "\(words[2])"),

@@ -1,18 +1,13 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Foundation
 
-/// The lines before a message's body.
+/// A parser for the head of an HTTP message.
 package enum MessageHead {
-    /// The lines up to the first empty one, and where it ends; nil where there is none yet.
+    /// Returns the lines before the first empty line and the offset of the body; nil if the head is
+    /// incomplete.
     package static func parse(_ bytes: UnsafeRawBufferPointer) -> (lines: [String], end: Int)? {
         var lines: [String] = []
         var start = 0
-        // memchr, because a loop over bytes costs a build without optimisation dearly.
+        // memchr, because a loop over bytes is slow in a build without optimisation.
         while start < bytes.count, let base = bytes.baseAddress,
             let feed = memchr(base + start, 10, bytes.count - start)
         {

@@ -1,28 +1,27 @@
 import Synchronization
 
-/// A real HTTP/1.1 server on the loopback interface that can misbehave on demand and counts what
-/// it was asked.
+/// An HTTP/1.1 server on the loopback interface that counts requests and misbehaves on demand.
 ///
-/// It answers with 404 until told otherwise, keeps connections alive and serves each in a thread
-/// of its own. It listens on 127.0.0.1 and, where there is IPv6, on [::1].
+/// It listens on 127.0.0.1 and, if IPv6 is available, on [::1]. It answers 404 to requests without a
+/// reply, keeps connections alive, and serves each connection on a separate thread.
 public final class Origin: Sendable {
     private let server: OriginServer
 
-    /// Starts listening. Port 0, the default, lets the kernel choose.
+    /// Starts listening. With port 0, the default, the kernel chooses a port.
     ///
-    /// - Throws: ``OriginError``, such as for a port that is taken.
+    /// - Throws: ``OriginError``, for example if the port is in use.
     public init(port: UInt16 = 0, replies: [String: Reply] = [:]) throws {
         server = try OriginServer(port: port)
         for (path, reply) in replies { on(path, reply) }
     }
 
     deinit {
-        // Without waiting, because the last reference may go in one of the origin's own threads.
+        // Does not wait, because the last reference may be released on one of the origin's threads.
         server.stop(waiting: false)
     }
 
-    /// Closes the listener and every connection and waits for the threads. Not to be called in a
-    /// handler.
+    /// Closes the listener and every connection, and waits for the threads to end. Handlers must not
+    /// call this.
     public func stop() { server.stop(waiting: true) }
 
     // MARK: Addresses
@@ -30,45 +29,47 @@ public final class Origin: Sendable {
     /// The port on both loopback addresses.
     public var port: UInt16 { server.port }
 
-    /// Whether it listens on [::1], too.
+    /// Whether the origin also listens on [::1].
     public var isOnIPv6: Bool { server.isOnIPv6 }
 
-    /// Such as `http://127.0.0.1:43211`.
+    /// The URL without a path, such as `http://127.0.0.1:43211`.
     public var baseURL: String { url("") }
 
-    /// The URL of a path that begins with a slash. `localhost` makes it another host's.
+    /// Returns the URL of a path that begins with a slash.
+    ///
+    /// Clients treat `localhost` and `127.0.0.1` as different hosts.
     public func url(_ path: String, host: String = "127.0.0.1") -> String {
         "http://\(host):\(port)\(path)"
     }
 
     // MARK: Replies
 
-    /// Answers requests for exactly this path: with its query if it has one, else whatever the
-    /// query. The newest such reply counts.
+    /// Answers requests for this path. If `path` contains a query, the request must have the same one;
+    /// otherwise any query matches. Replaces an earlier reply for the same path.
     public func on(_ path: String, _ reply: Reply) { server.routes.add(path) { _ in reply } }
 
-    /// The same, with a reply that depends on the request, such as on its attempt.
+    /// Answers requests for this path with a reply that depends on the request, such as on its attempt.
     ///
-    /// The handler runs in a connection's thread and must not keep the origin itself.
+    /// The handler runs on a connection's thread and must not retain the origin.
     public func on(_ path: String, _ handler: @escaping @Sendable (Request) -> Reply) {
         server.routes.add(path, handler)
     }
 
-    /// Answers requests that no exact path answers; nil leaves it to earlier handlers.
+    /// Answers requests that match no path. If the handler returns nil, earlier handlers are called.
     public func onAny(_ handler: @escaping @Sendable (Request) -> Reply?) {
         server.routes.add(handler)
     }
 
-    /// Resets the connection once so many bytes of a request's body have come, if that is less than
-    /// all; nil: reads all of it.
+    /// Resets the connection after receiving a number of bytes of a request's body. If `limit` returns
+    /// nil, or no less than the length of the body, the origin reads the whole body.
     public func cutBodies(_ limit: @escaping @Sendable (Request) -> Int?) {
         server.routes.limitBodies(limit)
     }
 
-    /// Answers requests below `prefix` (such as `/icons`) with the files in a directory.
+    /// Serves the files of a directory under `prefix`, such as `/icons`.
     ///
-    /// - Parameter maxAge: how long they may be used without asking again, in seconds; nil, the
-    ///   default, says nothing about it.
+    /// - Parameter maxAge: The `max-age` of the responses in seconds, or nil to send no
+    ///   `Cache-Control`.
     public func serve(directory: String, at prefix: String, maxAge: Int? = nil) {
         let files = StaticFiles(directory: directory, prefix: prefix)
         server.routes.add { request in
@@ -78,53 +79,57 @@ public final class Origin: Sendable {
         }
     }
 
-    // MARK: What was asked
+    // MARK: Requests and connections
 
     /// All requests in order of arrival, without their bodies.
     public var requests: [Request] { server.log.requests }
 
-    /// The number of requests, in all or for one path (with its query if it has one).
+    /// Returns the number of requests, for all paths or for one. A path with a query counts only
+    /// requests with that query.
     public func count(_ path: String? = nil) -> Int { server.log.count(path) }
 
-    /// The most requests that were being answered at one time. Never more than the clients had
-    /// open at one time; to be sure that it is as many, hold the replies back.
+    /// The maximum number of requests in progress at the same time.
+    ///
+    /// It never exceeds the number of requests that clients had open at once. It is exact if the
+    /// replies are held back.
     public var mostConcurrentRequests: Int { server.traffic.requests.most }
 
-    /// The same for one host, such as `localhost`.
+    /// Returns the maximum number of concurrent requests for one host, such as `localhost`.
     public func mostConcurrentRequests(host: String) -> Int {
         server.traffic.requests.mostByHost[host] ?? 0
     }
 
-    /// How many requests found so many of their host's being answered, themselves included.
+    /// The number of requests by the number of concurrent requests for the same host when they
+    /// arrived, including themselves.
     public var requestsByConcurrency: [Int: Int] { server.traffic.requests.histogram }
 
-    /// The most connections on which something had been asked that were open at one time.
+    /// The maximum number of connections open at the same time that had received a request.
     public var mostConcurrentConnections: Int { server.traffic.connections.most }
 
-    /// The same for those whose first request named that host.
+    /// Returns the maximum number of concurrent connections whose first request named this host.
     public func mostConcurrentConnections(host: String) -> Int {
         server.traffic.connections.mostByHost[host] ?? 0
     }
 
-    /// How many connections were ever accepted, asked on or not.
+    /// The number of connections accepted, including those without a request.
     public var connectionsOpened: Int { server.traffic.connectionsOpened }
 
-    /// Has `tell` called for each connection that is accepted from now on, with how many there ever
-    /// were.
-    public func onConnection(_ tell: @escaping @Sendable (Int) -> Void) {
-        server.traffic.onOpened(tell)
+    /// Calls `handler` for each new connection with the number of connections accepted until then,
+    /// including the new one.
+    public func onConnection(_ handler: @escaping @Sendable (Int) -> Void) {
+        server.traffic.onOpened(handler)
     }
 
-    /// Forgets requests, attempts and maxima; connections stay open and keep their numbers.
+    /// Clears the requests, attempts and maxima. Connections stay open and keep their numbers.
     public func resetLog() {
         server.log.reset()
         server.traffic.reset()
     }
 
-    /// Returns once at least `count` requests have arrived, in all or for one path.
+    /// Waits until at least `count` requests have arrived, for all paths or for one.
     ///
-    /// - Throws: ``Timeout`` after `timeout` seconds (default 300: other tests may keep every
-    ///   thread of the process busy for long, and none of them is a reason to fail).
+    /// - Throws: ``Timeout`` after `timeout` seconds. The default of 300 allows for other tests that
+    ///   keep all threads of the process busy.
     public func waitForRequests(
         _ count: Int, to path: String? = nil, timeout: Double = 300
     ) async throws {
@@ -133,25 +138,25 @@ public final class Origin: Sendable {
         }
     }
 
-    /// Requests that were waited for and did not come.
+    /// A wait for requests that did not arrive in time.
     public struct Timeout: Error, CustomStringConvertible {
         let wanted: Int
         let path: String?
         let arrived: Int
 
-        /// How many came of how many.
+        /// The number of requests that arrived and the number expected.
         public var description: String {
             "only \(arrived) of \(wanted) requests\(path.map { " to \($0)" } ?? "") arrived in time"
         }
     }
 
-    // MARK: Nobody there
+    // MARK: Refused connections
 
-    /// A port that refuses connections, and that nobody else can take while this process lives.
+    /// Returns a port that refuses connections. It stays reserved until this process exits.
     public static func refusedPort() throws -> UInt16 {
         try Socket.port(of: refusing.get())
     }
 
-    /// Bound and never listening.
+    /// A socket that is bound but does not listen.
     private static let refusing = Result { try Socket.bound(to: .ipv4, port: 0) }
 }

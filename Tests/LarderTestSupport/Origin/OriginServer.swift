@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// The origin's threads: one that accepts, one for each connection.
+/// The threads of an origin: one accepts connections, and each connection has a thread.
 ///
-/// Threads own this and never the ``Origin``, so that dropping the origin can end them.
+/// Threads retain this object and never the ``Origin``, because releasing the origin must end them.
 final class OriginServer: Sendable {
     let port: UInt16
     let isOnIPv6: Bool
@@ -19,10 +19,10 @@ final class OriginServer: Sendable {
         listeners = try Self.listen(port: port)
         self.port = try Socket.port(of: listeners[0])
         isOnIPv6 = listeners.count > 1
-        startThread { [self] in accept() }
+        addThread { [self] in accept() }
     }
 
-    /// Ends every connection; with `waiting`, returns when the last thread is gone.
+    /// Closes the listeners and every connection. With `waiting`, returns after all threads have ended.
     func stop(waiting: Bool) {
         stopping.open()
         traffic.stop()
@@ -37,7 +37,7 @@ final class OriginServer: Sendable {
                 close(socket)
                 break
             }
-            startThread { [self] in
+            addThread { [self] in
                 var connection = Connection(number: number, socket: socket, server: self)
                 connection.serve()
                 traffic.closed(number)
@@ -47,18 +47,16 @@ final class OriginServer: Sendable {
         for listener in listeners { close(listener) }
     }
 
-    private func startThread(_ body: @escaping @Sendable () -> Void) {
+    private func addThread(_ body: @escaping @Sendable () -> Void) {
         threads.enter()
-        let thread = Thread { [threads] in
+        startThread { [threads] in
             body()
             threads.leave()
         }
-        thread.stackSize = 512 << 10
-        thread.start()
     }
 
-    /// A listener on 127.0.0.1 and, where there is IPv6, one on [::1] with the same port: else
-    /// `localhost` might lead to somebody else's.
+    /// Listens on 127.0.0.1 and, if IPv6 is available, on [::1] with the same port. Otherwise
+    /// `localhost` could lead to the server of another process.
     private static func listen(port: UInt16) throws(OriginError) -> [Int32] {
         for _ in 0..<20 {
             let ipv4 = try Socket.bound(to: .ipv4, port: port)
@@ -71,7 +69,7 @@ final class OriginServer: Sendable {
                     listeners.append(ipv6)
                     try Socket.listen(ipv6, backlog: SOMAXCONN)
                 } catch  where !error.isAddressInUse {
-                    // No IPv6 here: localhost can only be 127.0.0.1.
+                    // IPv6 is not available, so localhost is 127.0.0.1.
                 }
                 return listeners
             } catch {

@@ -1,12 +1,6 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Foundation
 
-/// Two connected descriptors, both of them close-on-exec.
+/// A pipe whose two descriptors are close-on-exec.
 struct Pipe {
     let readEnd: Int32
     let writeEnd: Int32

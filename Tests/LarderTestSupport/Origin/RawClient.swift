@@ -1,28 +1,28 @@
 import Foundation
 
-/// A client that sends any bytes over a loopback connection, and reads what comes.
+/// A client that sends arbitrary bytes over a loopback connection.
 ///
-/// Blocking; a read ends after ``patience``.
+/// Its methods block. A read fails after ``patience`` seconds.
 public final class RawClient: @unchecked Sendable {
-    // Unchecked because `pending` is a variable: a test uses a client in one thread.
+    // Unchecked because `pending` is mutable. Each test uses a client on one thread at a time.
 
-    /// What was answered.
+    /// A response.
     public struct Response: Sendable {
         /// The status code.
         public let status: Int
-        /// The head's lines but for the first, by their names in lower case.
+        /// The header fields by lowercase name.
         public let fields: [String: String]
-        /// All of the body, without the frames of chunks.
+        /// The whole body, without chunk framing.
         public let body: [UInt8]
     }
 
-    /// What went wrong.
+    /// A failed exchange.
     public struct Failure: Error, CustomStringConvertible {
-        /// In words.
+        /// The reason.
         public let description: String
     }
 
-    /// Seconds until a read gives up: other tests may keep every processor.
+    /// The timeout of a read in seconds. It is long because other tests may use every processor.
     public static let patience = 120
 
     private let socket: Int32
@@ -30,8 +30,8 @@ public final class RawClient: @unchecked Sendable {
 
     /// Connects to a loopback port.
     ///
-    /// - Parameter receiveBuffer: how much the kernel may hold of what is not read, in bytes.
-    ///   Default: what the system gives.
+    /// - Parameter receiveBuffer: The size of the kernel's receive buffer in bytes, or nil for the
+    ///   system's default.
     public init(port: UInt16, receiveBuffer: Int32? = nil) throws {
         socket = try Socket.connect(toPort: port, receiveBuffer: receiveBuffer)
         var time = timeval(tv_sec: Self.patience, tv_usec: 0)
@@ -43,18 +43,20 @@ public final class RawClient: @unchecked Sendable {
 
     deinit { close(socket) }
 
-    /// Sends text; false if the server is gone.
+    /// Sends text; false if the connection is closed.
     @discardableResult
     public func send(_ text: String) -> Bool { send(Array(text.utf8)) }
 
-    /// Sends bytes; false if the server is gone.
+    /// Sends bytes; false if the connection is closed.
     @discardableResult
     public func send(_ bytes: [UInt8]) -> Bool {
         bytes.withUnsafeBytes { Socket.send(socket, $0) }
     }
 
-    /// Sends as much as is taken within `milliseconds` of the last that was; returns how much.
-    public func sendWhileTaken(_ bytes: [UInt8], milliseconds: Int32) -> Int {
+    /// Sends bytes until the connection has accepted none for `milliseconds`.
+    ///
+    /// - Returns: The number of bytes sent.
+    public func sendUntilBlocked(_ bytes: [UInt8], milliseconds: Int32) -> Int {
         var sent = 0
         while sent < bytes.count {
             var polled = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
@@ -68,10 +70,10 @@ public final class RawClient: @unchecked Sendable {
         return sent
     }
 
-    /// Sends no more.
+    /// Closes the sending direction of the connection.
     public func endSending() { shutdown(socket, Int32(SHUT_WR)) }
 
-    /// Asks for a target with GET and a `Host`, and reads the response.
+    /// Sends a request with a `Host` and reads the response.
     public func get(
         _ target: String, _ fields: [String] = [], method: String = "GET"
     ) throws -> Response {
@@ -82,7 +84,7 @@ public final class RawClient: @unchecked Sendable {
 
     /// Reads a response.
     ///
-    /// - Parameter isHead: whether it has no body whatever it says.
+    /// - Parameter isHead: Whether the request was HEAD, so that the response has no body.
     public func readResponse(isHead: Bool = false) throws -> Response {
         let head = try readHead()
         let lines = head.components(separatedBy: "\r\n")
@@ -116,22 +118,22 @@ public final class RawClient: @unchecked Sendable {
         return Response(status: status, fields: fields, body: body)
     }
 
-    /// Reads everything until the server ends the connection, or resets it.
+    /// Reads until the server closes or resets the connection.
     public func readToEnd() -> [UInt8] {
         while (try? fill()) == true {}
         defer { pending = [] }
         return pending
     }
 
-    /// Whether the server ends the connection without sending any more.
+    /// Waits, and returns whether the server closes the connection without sending more bytes.
     public func isEnded() throws -> Bool { try pending.isEmpty && !fill() }
 
-    /// Returns once something has come, and leaves it to be read.
+    /// Waits until bytes have arrived, without consuming them.
     public func waitForBytes() throws {
         if pending.isEmpty { _ = try fill(4_096) }
     }
 
-    /// Reads exactly so many bytes.
+    /// Reads exactly `count` bytes.
     public func read(_ count: Int) throws -> [UInt8] {
         while pending.count < count {
             guard try fill(max(4_096, count - pending.count)) else {
@@ -172,7 +174,7 @@ public final class RawClient: @unchecked Sendable {
         }
     }
 
-    /// Reads once; false at the end.
+    /// Receives bytes once; false if the server has closed the connection.
     private func fill(_ most: Int = 65_536) throws -> Bool {
         var buffer = [UInt8](repeating: 0, count: min(most, 1 << 20))
         while true {

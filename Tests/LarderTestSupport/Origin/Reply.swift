@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the origin answers, well behaved or not: a static function and chained modifiers.
+/// A reply of the origin, correct or faulty. A static function creates it and modifiers change it.
 ///
 ///     .ok(png, type: "image/png").header("ETag", "\"1\"").delayed(0.2).cut(after: 100)
 public struct Reply: Sendable {
@@ -13,27 +13,27 @@ public struct Reply: Sendable {
     var delay = 0.0
     var gate: Gate?
     var trickle: (bytes: Int, seconds: Double)?
-    /// How much of the body is sent before the ending takes place; nil: all of it.
+    /// The number of bytes of the body to send before `ending`; nil for all of them.
     var limit: Int?
     var ending = Ending.keepAlive
-    /// Sent in place of an HTTP response.
+    /// Bytes to send in place of an HTTP response.
     var raw: [UInt8]?
 
-    /// How the body's end is announced.
+    /// The way in which the length of the body is announced.
     enum Framing: Equatable {
-        /// Content-Length; nil: the true one.
+        /// `Content-Length`; nil for the actual length.
         case length(Int?)
-        /// Chunks of these sizes, then one with the rest.
+        /// Chunks of these sizes, then a chunk with the remaining bytes.
         case chunked([Int])
         case untilClose
     }
 
-    /// What becomes of the connection.
+    /// The state of the connection after the reply.
     enum Ending {
         case keepAlive, close, reset, stall
     }
 
-    // MARK: Beginnings
+    // MARK: Creating replies
 
     /// Status 200 with a body.
     public static func ok(
@@ -42,12 +42,12 @@ public struct Reply: Sendable {
         Reply(body: Array(body)).header("Content-Type", type)
     }
 
-    /// Status 200 with a text as its body.
+    /// Status 200 with a text body.
     public static func ok(_ text: String, type: String = "text/plain; charset=utf-8") -> Reply {
         ok(text.utf8, type: type)
     }
 
-    /// A status with a line of text as its body (none with 204 and 304).
+    /// A status with a line of text as its body. 204 and 304 have no body.
     public static func status(_ status: Int) -> Reply {
         var reply = ok("\(status) \(reason(status))\n")
         reply.status = status
@@ -67,24 +67,23 @@ public struct Reply: Sendable {
         Reply(raw: Array(bytes))
     }
 
-    /// No response: the connection is reset.
-    public static var lost: Reply { Reply(ending: .reset, raw: []) }
-
     /// This text instead of a response; then the connection is closed.
     public static func raw(_ text: String) -> Reply { raw(text.utf8) }
 
-    /// Status 200 and a body that repeats `chunk` until the peer has had enough.
+    /// No response: the connection is reset.
+    public static var lost: Reply { Reply(ending: .reset, raw: []) }
+
+    /// Status 200 and a body that repeats `chunk` until the peer closes the connection.
     public static func endless(_ chunk: some Sequence<UInt8>) -> Reply {
         var reply = ok(chunk)
         reply.repeatsBody = true
         return reply.withoutLength()
     }
 
-    /// The part of a body that the request asks for, as a server does it that offers ranges: with
-    /// 206 where its If-Range is this tag, 416 where the part is beyond the end, else the whole
-    /// with 200.
+    /// The reply of a server that supports ranges: 206 and a part of the body if `If-Range` equals
+    /// `tag`, 416 if the range starts beyond the end, otherwise 200 and the whole body.
     ///
-    /// - Parameter ignoresIfRange: sends a part of whatever version there is.
+    /// - Parameter ignoresIfRange: Whether to send the part even if `If-Range` does not match.
     public static func ranged(
         _ body: [UInt8], tag: String, for request: Request, ignoresIfRange: Bool = false
     ) -> Reply {
@@ -102,31 +101,30 @@ public struct Reply: Sendable {
             .header("Content-Range", "bytes \(first)-\(body.count - 1)/\(body.count)")
     }
 
-    /// Status 200 with a body that is compressed on its way (Content-Encoding: deflate), perhaps
-    /// more than once.
+    /// Status 200 with a body that is compressed `times` times (`Content-Encoding: deflate`).
     public static func deflated(_ body: some Sequence<UInt8>, times: Int = 1) -> Reply {
         let packed = (0..<times).reduce(Array(body)) { bytes, _ in Deflate.zlibStream(bytes) }
         let codings = Array(repeating: "deflate", count: times).joined(separator: ", ")
         return ok(packed).header("Content-Encoding", codings)
     }
 
-    /// How many bytes the body has on its way.
+    /// The number of bytes in the body as sent, after compression.
     public var bodyLength: Int { body.count }
 
     // MARK: Head
 
-    /// Another status, body and headers unchanged.
+    /// Changes the status and keeps the body and headers.
     public func status(_ status: Int) -> Reply { with { $0.status = status } }
 
-    /// One more header. It takes the place of one the origin would have added by itself.
+    /// Adds a header. It replaces a header that the origin adds by default.
     public func header(_ name: String, _ value: String) -> Reply {
         with { $0.headers.append((name, value)) }
     }
 
-    /// No Date header.
+    /// Omits the `Date` header.
     public func withoutDate() -> Reply { with { $0.omitsDate = true } }
 
-    /// `count` headers of `bytes` bytes each.
+    /// Adds `count` headers with values of `bytes` bytes.
     public func hugeHeaders(count: Int, bytes: Int) -> Reply {
         with { reply in
             let value = String(repeating: "x", count: bytes)
@@ -136,31 +134,31 @@ public struct Reply: Sendable {
 
     // MARK: Framing
 
-    /// Announces `length` bytes, whatever the body has; then the connection is closed.
+    /// Announces `length` bytes, even if that is wrong. The connection then closes after the body.
     public func announcing(length: Int) -> Reply { with { $0.framing = .length(length) } }
 
-    /// Sends the body in chunks of these sizes, what is left in a last one.
+    /// Sends the body in chunks of these sizes and a last chunk with the remaining bytes.
     public func chunked(_ sizes: [Int] = []) -> Reply { with { $0.framing = .chunked(sizes) } }
 
-    /// Announces no length: the body ends where the connection does.
+    /// Announces no length. The body ends when the connection closes.
     public func withoutLength() -> Reply { with { $0.framing = .untilClose } }
 
     // MARK: Timing
 
-    /// Waits this long before the head.
+    /// Waits before sending the head.
     public func delayed(_ seconds: Double) -> Reply { with { $0.delay = seconds } }
 
-    /// Waits before the head until the gate is open.
+    /// Waits until the gate is open before sending the head.
     public func heldBy(_ gate: Gate) -> Reply { with { $0.gate = gate } }
 
-    /// Sends the body in pieces with a pause after each.
+    /// Sends the body in pieces with a pause after each piece.
     public func trickled(_ bytesPerPiece: Int, every seconds: Double) -> Reply {
         with { $0.trickle = (max(1, bytesPerPiece), seconds) }
     }
 
     // MARK: Endings
 
-    /// Closes the connection after the reply, and says so in the head.
+    /// Closes the connection after the reply and announces it in the head.
     public func closing() -> Reply { with { $0.ending = .close } }
 
     /// Sends only the body's first `count` bytes, then closes the connection.
@@ -169,7 +167,7 @@ public struct Reply: Sendable {
     /// Sends only the body's first `count` bytes, then resets the connection.
     public func reset(after count: Int) -> Reply { ended(.reset, after: count) }
 
-    /// Sends only the body's first `count` bytes, then nothing until the peer leaves.
+    /// Sends only the body's first `count` bytes, then waits until the peer leaves.
     public func stalling(after count: Int) -> Reply { ended(.stall, after: count) }
 
     private func ended(_ ending: Ending, after count: Int) -> Reply {

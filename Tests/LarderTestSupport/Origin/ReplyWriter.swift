@@ -1,13 +1,13 @@
 import Foundation
 
-/// Puts one reply on the wire, with whatever is wrong about it.
+/// A writer that sends one reply, including its faults, over a socket.
 struct ReplyWriter {
     let socket: Int32
-    /// Called just before the bytes that let the peer know that the exchange is over: a peer that
-    /// starts its next request at once must never be counted twice.
+    /// Called just before the bytes that end the exchange. Otherwise a peer that starts its next
+    /// request immediately would be counted twice.
     let willEnd: () -> Void
 
-    /// Answers `request`; true where the connection can carry another one.
+    /// Sends the reply; true if the connection can carry another request.
     func write(_ reply: Reply, to request: Request) -> Bool {
         if reply.delay > 0, !Socket.pause(socket, seconds: reply.delay) { return false }
         if let gate = reply.gate, !Socket.pause(socket, until: gate) { return false }
@@ -33,7 +33,8 @@ struct ReplyWriter {
         return false
     }
 
-    /// Sends each piece with what precedes it in one call, so that a small reply is one packet.
+    /// Sends the body. The first piece is sent together with the head, so that a small reply is one
+    /// packet.
     private func writeBody(of reply: Reply, after head: [UInt8]) -> Bool {
         var pending = head
         var allowance = reply.limit ?? .max
@@ -68,7 +69,7 @@ struct ReplyWriter {
     }
 }
 
-/// A body in the pieces in which it is sent; always at least one, if an empty one.
+/// The pieces of a body. There is at least one, which is empty if the body is empty.
 private struct BodyPieces {
     private let reply: Reply
     private var sizes: ArraySlice<Int>

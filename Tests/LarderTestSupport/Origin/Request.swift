@@ -1,18 +1,18 @@
-/// A request as it arrived at the origin.
+/// A request that arrived at the origin.
 public struct Request: Sendable {
-    /// `GET`, `HEAD`, ….
+    /// The method, such as `GET`.
     public let method: String
     /// The request target as sent: path and query.
     public let target: String
-    /// Names as sent, in order.
+    /// The headers in order, with names as sent.
     public let headers: [(name: String, value: String)]
-    /// What followed its head, if that says how much. Handlers have it; logs do not.
+    /// The body, if `Content-Length` announced one. It is empty in ``Origin/requests``.
     public var body: [UInt8] = []
-    /// Which connection it came on; the first one is 1.
+    /// The number of the connection, counted from 1.
     public let connection: Int
-    /// When its head was complete.
+    /// The time at which the head was complete.
     public let arrival: ContinuousClock.Instant
-    /// How often this target has been asked for, this time included, since the log was reset.
+    /// The number of requests for this target since the log was reset, including this one.
     public internal(set) var attempt = 1
 
     /// The target without its query.
@@ -29,13 +29,13 @@ public struct Request: Sendable {
         return String(host[..<colon])
     }
 
-    /// The first header of that name, in any case.
+    /// Returns the value of the first header with this name, ignoring case.
     public func header(_ name: String) -> String? {
         let name = name.lowercased()
         return headers.first { $0.name.lowercased() == name }?.value
     }
 
-    /// Parses the lines of a head; nil where they are no request's.
+    /// Parses the lines of a head; nil if they are not a request.
     init?(head lines: [String], connection: Int) {
         let words = lines.first?.split(separator: " ") ?? []
         guard words.count == 3, words[2].hasPrefix("HTTP/1.") else { return nil }
@@ -51,7 +51,7 @@ public struct Request: Sendable {
         arrival = .now
     }
 
-    /// Whether the client wants the connection closed after the reply (RFC 9112, section 9.3).
+    /// Whether the connection must close after the reply (RFC 9112, section 9.3).
     var asksToClose: Bool {
         let connection = header("Connection")?.lowercased() ?? ""
         return isVersion10 ? connection != "keep-alive" : connection == "close"

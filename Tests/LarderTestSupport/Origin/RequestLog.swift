@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// What was asked of an origin, in order, and who waits for more.
+/// The requests of an origin in order of arrival, and the tests that wait for more.
 final class RequestLog: Sendable {
     private struct State {
         var requests: [Request] = []
@@ -36,7 +36,7 @@ final class RequestLog: Sendable {
         }
     }
 
-    /// Numbers the attempt, appends the request and wakes who waited for it.
+    /// Numbers the attempt, appends the request and resumes the waiters whose count it reaches.
     func record(_ request: Request) -> Request {
         let (request, met): (Request, [CheckedContinuation<Bool, Never>]) = state.withLock {
             state in
@@ -54,7 +54,7 @@ final class RequestLog: Sendable {
         return request
     }
 
-    /// False where the time was over first.
+    /// Waits for a number of requests; false after `seconds`.
     func wait(for count: Int, to path: String?, seconds: Double) async -> Bool {
         await withCheckedContinuation { continuation in
             let id: Int? = state.withLock { state in

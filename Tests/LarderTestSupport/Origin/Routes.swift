@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Which reply belongs to which request.
+/// The handlers of an origin.
 final class Routes: Sendable {
     typealias Handler = @Sendable (Request) -> Reply?
     typealias BodyLimit = @Sendable (Request) -> Int?
@@ -29,12 +29,13 @@ final class Routes: Sendable {
         state.withLock { $0.bodyLimit }(request)
     }
 
-    /// Drops the handlers, and with them whatever they refer to.
+    /// Releases the handlers and the objects that they capture.
     func removeAll() {
         state.withLock { $0 = State() }
     }
 
-    /// An exact route first, then the newest general one that answers, else 404.
+    /// Returns the reply of the exact route, else of the newest general handler that has a reply,
+    /// else 404.
     func reply(to request: Request) -> Reply {
         let (exact, general) = state.withLock { state in
             (state.exact[request.target] ?? state.exact[request.path], state.general)

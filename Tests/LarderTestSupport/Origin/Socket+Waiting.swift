@@ -1,26 +1,21 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Foundation
 
 extension Socket {
     #if canImport(Darwin)
-        /// What ends a wait: the peer's leaving, which POLLHUP says, and that is always reported.
+        /// The event to poll for when the peer leaves: none, because `poll` always reports POLLHUP.
         private static let departure: Int16 = 0
     #else
-        /// What ends a wait: the peer's leaving. POLLRDHUP, which Glibc declares for GNU C alone.
+        /// The event to poll for when the peer leaves: POLLRDHUP. Glibc declares it only with
+        /// `_GNU_SOURCE`.
         private static let departure: Int16 = 0x2000
     #endif
 
-    /// Whether the peer has closed its end, told without waiting.
+    /// Returns whether the peer has closed its end, without waiting.
     static func isAbandoned(_ socket: Int32) -> Bool {
         !isAlive(socket, milliseconds: 0)
     }
 
-    /// Waits until `seconds` have passed (nil: for ever); false as soon as the peer has left.
+    /// Waits for `seconds`, or without a limit if nil; false as soon as the peer leaves.
     static func pause(_ socket: Int32, seconds: Double?) -> Bool {
         guard let seconds else { return isAlive(socket, milliseconds: -1) }
         let end = ContinuousClock.now + .seconds(seconds)
@@ -32,7 +27,7 @@ extension Socket {
         }
     }
 
-    /// Waits until `gate` is open; false as soon as the peer has left.
+    /// Waits until `gate` is open; false as soon as the peer leaves.
     static func pause(_ socket: Int32, until gate: Gate) -> Bool {
         var polled = [
             pollfd(fd: socket, events: departure, revents: 0),
@@ -42,7 +37,7 @@ extension Socket {
         return polled[0].revents == 0
     }
 
-    /// The index of the first descriptor that has something to read.
+    /// Waits until a descriptor is readable, and returns the index of the first one.
     static func firstReadable(_ descriptors: [Int32]) -> Int? {
         var polled = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         while poll(&polled, nfds_t(polled.count), -1) < 0, errno == EINTR {}

@@ -6,9 +6,9 @@
     import Darwin
 #endif
 
-/// The blocking socket calls that the origin is made of, and their platform differences.
+/// The blocking socket calls of the origin, with their platform differences.
 ///
-/// Every descriptor is made close-on-exec, so that none lives on in a process a test starts.
+/// Every descriptor is close-on-exec, so that processes that tests start do not inherit it.
 package enum Socket {
     /// The two loopback addresses.
     package enum Address: String {
@@ -16,7 +16,7 @@ package enum Socket {
         case ipv6 = "[::1]"
     }
 
-    /// A stream socket bound to `address`; port 0 lets the kernel choose.
+    /// Returns a stream socket bound to `address`. With port 0, the kernel chooses a port.
     package static func bound(to address: Address, port: UInt16) throws(OriginError) -> Int32 {
         let name = "\(address.rawValue):\(port)"
         let socket = try stream(address == .ipv4 ? AF_INET : AF_INET6)
@@ -46,9 +46,9 @@ package enum Socket {
         #endif
     }
 
-    /// The port a socket is bound to.
+    /// Returns the port to which a socket is bound.
     package static func port(of socket: Int32) throws(OriginError) -> UInt16 {
-        // The port is at the same place in both families' addresses.
+        // The port is at the same offset in IPv4 and IPv6 addresses.
         var address = sockaddr_in6()
         var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
         let result = withUnsafeMutablePointer(to: &address) { pointer in
@@ -60,7 +60,7 @@ package enum Socket {
         return UInt16(bigEndian: address.sin6_port)
     }
 
-    /// The next connection, or nil where the peer left before it was accepted.
+    /// Accepts the next connection; nil if that fails, for example because the peer has left.
     package static func accept(_ listener: Int32) -> Int32? {
         #if canImport(Darwin)
             let socket = Darwin.accept(listener, nil, nil)
@@ -78,7 +78,7 @@ package enum Socket {
         return socket
     }
 
-    /// Starts a connection to a loopback port without waiting for it.
+    /// Starts connecting to a loopback port without waiting for the result.
     package static func startConnecting(toPort port: UInt16) throws(OriginError) -> Int32 {
         let socket = try stream(AF_INET)
         _ = fcntl(socket, F_SETFL, O_NONBLOCK)
@@ -91,10 +91,10 @@ package enum Socket {
         return socket
     }
 
-    /// A connection to a loopback port.
+    /// Connects to a loopback port.
     ///
-    /// - Parameter receiveBuffer: how much the kernel may hold of what is not read, in bytes.
-    ///   Default: what the system gives.
+    /// - Parameter receiveBuffer: The size of the kernel's receive buffer in bytes, or nil for the
+    ///   system's default.
     package static func connect(
         toPort port: UInt16, receiveBuffer: Int32? = nil
     ) throws(OriginError) -> Int32 {
@@ -109,7 +109,7 @@ package enum Socket {
         return socket
     }
 
-    /// Up to `buffer.count` bytes; nil at the end of the stream or when the connection is lost.
+    /// Receives up to `buffer.count` bytes; nil if the stream has ended or the connection is lost.
     static func receive(_ socket: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         while true {
             let count = recv(socket, buffer.baseAddress, buffer.count, 0)
@@ -118,7 +118,7 @@ package enum Socket {
         }
     }
 
-    /// Sends everything, or says that the peer is gone. Never raises SIGPIPE.
+    /// Sends all bytes; false if the connection is closed. Does not raise SIGPIPE.
     static func send(_ socket: Int32, _ bytes: UnsafeRawBufferPointer) -> Bool {
         #if canImport(Darwin)
             let flags: Int32 = 0
@@ -144,7 +144,7 @@ package enum Socket {
         return true
     }
 
-    /// Sends as much as is taken without waiting; returns how many bytes, or less than 1.
+    /// Sends as many bytes as possible without waiting. Returns their number, or less than 1 if none.
     static func sendAtOnce(_ socket: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
         #if canImport(Darwin)
             Darwin.send(socket, bytes.baseAddress, bytes.count, MSG_DONTWAIT)
@@ -158,14 +158,14 @@ package enum Socket {
         #endif
     }
 
-    /// Makes the coming `close` abort the connection (RST) instead of ending it (FIN).
+    /// Makes the next `close` reset the connection (RST) instead of ending it (FIN).
     static func abortOnClose(_ socket: Int32) {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(
             socket, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     }
 
-    /// Ends both directions: whoever waits on the socket, in any thread, stops waiting.
+    /// Closes both directions, so that threads waiting on the socket wake up.
     package static func shutDown(_ socket: Int32) {
         _ = shutdown(socket, Int32(SHUT_RDWR))
     }
@@ -215,7 +215,7 @@ package enum Socket {
     }
 }
 
-/// `connect` under a name that the method above does not hide.
+/// Calls the system's `connect`, which the method of ``Socket`` hides.
 private func systemConnect(
     _ socket: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t
 ) -> Int32 {

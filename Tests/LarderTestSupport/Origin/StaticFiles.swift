@@ -1,11 +1,11 @@
 import Foundation
 
-/// A directory served under a prefix, with validators, as a careful static server does it.
+/// The files of a directory, served under a prefix with validators.
 struct StaticFiles {
     let directory: String
     let prefix: String
 
-    /// nil where the request is for another part of the origin.
+    /// Returns the reply; nil if the request is for a path outside the prefix.
     func reply(to request: Request) -> Reply? {
         guard request.path.hasPrefix(prefix + "/") else { return nil }
         let relative = request.path.dropFirst(prefix.count + 1)
@@ -15,7 +15,7 @@ struct StaticFiles {
         return reply(with: "\(directory)/\(name)", to: request)
     }
 
-    /// Whether a relative path only leads downwards.
+    /// Whether a relative path stays within the directory.
     private func isPlain(_ path: String) -> Bool {
         let components = path.split(separator: "/", omittingEmptySubsequences: false)
         return !path.utf8.contains(0) && !components.contains { ["", ".", ".."].contains($0) }
@@ -40,7 +40,7 @@ struct StaticFiles {
         return reply.header("ETag", tag).header("Last-Modified", HTTPDate.string(from: date))
     }
 
-    /// If-None-Match decides alone where there is one (RFC 9110, section 13.2.2).
+    /// Whether the client's copy is current. `If-None-Match` has precedence (RFC 9110, section 13.2.2).
     private func isUnchanged(since date: Date, _ tag: String, _ request: Request) -> Bool {
         if let tags = request.header("If-None-Match") {
             return tags.split(separator: ",").contains { candidate in

@@ -1,18 +1,18 @@
 import Synchronization
 
-/// Who is connected and whose request is being answered, now and at most.
+/// The open connections and requests in progress, with their maxima.
 ///
-/// The maxima never exceed what the peers really did at one time: a request stops counting
-/// before its last byte is sent, and a peer that has left does not count towards a new maximum,
-/// even where its thread has not noticed yet.
+/// The maxima never exceed the actual concurrency. A request stops counting before its last byte is
+/// sent. A peer that has left does not count towards a new maximum, even if its thread has not
+/// noticed yet.
 final class Traffic: Sendable {
-    /// Some connections, by the host they asked for, and the most there were at one time.
+    /// A set of connections by requested host, with the maximum number at the same time.
     struct Census {
         private var hosts: [Int: String] = [:]
         private var countByHost: [String: Int] = [:]
         private(set) var most = 0
         private(set) var mostByHost: [String: Int] = [:]
-        /// How often one that was added was the first, the second… of its host's at the time.
+        /// The number of additions by the resulting number of connections for the same host.
         private(set) var histogram: [Int: Int] = [:]
 
         mutating func add(_ connection: Int, host: String, isGone: (Int) -> Bool) {
@@ -34,7 +34,7 @@ final class Traffic: Sendable {
             countByHost[host, default: 0] -= 1
         }
 
-        mutating func forgetMost() {
+        mutating func resetMaxima() {
             most = 0
             mostByHost = [:]
             histogram = [:]
@@ -60,23 +60,23 @@ final class Traffic: Sendable {
     var connections: Census { state.withLock { $0.connections } }
     var requests: Census { state.withLock { $0.requests } }
 
-    /// Numbers a new connection; nil once the origin has stopped.
+    /// Returns the number of a new connection; nil if the origin has stopped.
     func opened(_ socket: Int32) -> Int? {
-        let entry: (number: Int, tell: @Sendable (Int) -> Void)? = state.withLock { state in
+        let entry: (number: Int, handler: @Sendable (Int) -> Void)? = state.withLock { state in
             guard !state.isStopped else { return nil }
             state.opened += 1
             state.sockets[state.opened] = socket
             return (state.opened, state.onOpened)
         }
-        if let entry { entry.tell(entry.number) }
+        if let entry { entry.handler(entry.number) }
         return entry?.number
     }
 
-    func onOpened(_ tell: @escaping @Sendable (Int) -> Void) {
-        state.withLock { $0.onOpened = tell }
+    func onOpened(_ handler: @escaping @Sendable (Int) -> Void) {
+        state.withLock { $0.onOpened = handler }
     }
 
-    /// Forgets a connection. Its socket may be closed only after this.
+    /// Removes a connection. Its socket must be closed after this call, not before.
     func closed(_ connection: Int) {
         state.withLock { state in
             state.requests.remove(connection)
@@ -98,15 +98,15 @@ final class Traffic: Sendable {
         state.withLock { $0.requests.remove(connection) }
     }
 
-    /// Forgets the maxima, not who is there.
+    /// Resets the maxima and keeps the open connections.
     func reset() {
         state.withLock { state in
-            state.connections.forgetMost()
-            state.requests.forgetMost()
+            state.connections.resetMaxima()
+            state.requests.resetMaxima()
         }
     }
 
-    /// Admits nobody any more and wakes every thread that waits on a connection.
+    /// Refuses further connections and wakes every thread that waits on a connection.
     func stop() {
         state.withLock { state in
             state.isStopped = true

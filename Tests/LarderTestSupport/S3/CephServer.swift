@@ -1,52 +1,42 @@
 import Foundation
 
-/// Ceph's object gateway over a cluster of one, in memory: about as strict as Amazon's store about
-/// signatures and digests. It takes ten to twenty seconds to start.
+/// Ceph's object gateway with a one-node cluster in memory.
+///
+/// It is about as strict as Amazon S3 about signatures and digests, and takes 10 to 20 seconds to
+/// start.
 public final class CephServer: S3Server {
     private let process: ServerProcess
 
-    /// Starts one and waits for it. Most tests use ``S3ServerKind/shared()``.
+    /// Starts a server and waits until it is ready. Most tests use ``S3ServerKind/shared()``.
     public init() async throws {
         if let missing = Self.missing { throw ServerFailure(name: "ceph", message: missing) }
-        process = try await onThreadOfItsOwn { try Self.start() }
-        // The first one takes seconds, since it makes what buckets are kept in.
+        process = try await onThreadOfItsOwn {
+            try ServerProcess.start(
+                "ceph.sh", portCount: 2, [S3Credentials.accessKey, S3Credentials.secretKey])
+        }
+        // The first bucket takes seconds, because the gateway creates its storage pools.
         _ = try await makeBucket()
     }
 
-    /// The kernel chooses the ports, but somebody else may take them before Ceph does.
-    private static func start() throws -> ServerProcess {
-        var attempts = 0
-        while true {
-            attempts += 1
-            do {
-                let sockets = try (0..<2).map { _ in try Socket.bound(to: .ipv4, port: 0) }
-                let ports = try sockets.map { try Socket.port(of: $0) }
-                for socket in sockets { close(socket) }
-                return try ServerProcess(
-                    "ceph.sh", ports.map { "\($0)" } + ["AKIALARDERTESTS", "not/a+secret"])
-            } catch  where attempts < 3 {}
-        }
-    }
-
-    /// Why it cannot be started; nil if it can.
+    /// The reason why the server cannot be started; nil if it can.
     public static let missing: String? = {
         let programs = ["ceph-mon", "ceph-osd", "radosgw", "radosgw-admin", "ceph", "monmaptool"]
         return programs.first { ServerProcess.program($0) == nil }
             .map { "\($0) is not installed (Scripts/setup --servers)" }
     }()
 
-    /// Such as `http://127.0.0.1:43211`.
+    /// The base URL, such as `http://127.0.0.1:43211`.
     public var endpoint: String { "http://127.0.0.1:\(process.port)" }
-    /// SIGSTOP for each of its processes.
+    /// Suspends all of its processes (SIGSTOP).
     public func suspend() { process.suspend() }
-    /// SIGCONT for each of them.
+    /// Resumes its processes (SIGCONT).
     public func resume() { process.resume() }
-    /// Ends it and removes its files.
+    /// Stops the server and removes its files.
     public func stop() { process.stop() }
 
-    /// Refuses what would make a bucket larger than that: `QuotaExceeded`.
+    /// Limits the size of a bucket. Larger uploads fail with `QuotaExceeded`.
     ///
-    /// - Parameter bytes: nil: as large as it likes.
+    /// - Parameter bytes: The limit, or nil for none.
     public func setQuota(_ bytes: Int?, of bucket: String) async throws {
         let scope = ["--quota-scope", "bucket", "--bucket", bucket]
         if let bytes {

@@ -1,26 +1,28 @@
 import Foundation
 import Synchronization
 
-/// Stands in front of a server, counts what it is asked, and misbehaves on demand.
+/// A reverse proxy for a server that counts requests and misbehaves on demand.
 ///
 ///     let proxy = try MisbehavingProxy(to: server.endpoint)
 ///     proxy.misbehave { request, forward in
 ///         request.attempt == 1 ? .slowDown : forward(request).cut(after: 100)
 ///     }
 ///
-/// It hands on whole messages: a request once all of it has come, and then its answer.
+/// It buffers whole messages: it forwards a request, and then its response, when they are complete.
 public final class MisbehavingProxy: Sendable {
-    /// What it does with a request: an answer of its own, or what `forward` returns, changed
-    /// perhaps; nil: forwards it.
+    /// Returns the reply to a request, or nil to forward it. A handler can call `forward` and change
+    /// the server's reply.
     public typealias Handler =
         @Sendable (_ request: Request, _ forward: (Request) -> Reply) -> Reply?
 
-    /// Its listener: for waiting, counting connections, and cutting bodies.
+    /// The listener. Tests use it to wait for requests, count connections and cut bodies.
     public let origin: Origin
     private let handler = Handlers()
     private let forwarded = DispatchGroup()
 
-    /// - Parameter endpoint: of the server, such as `http://127.0.0.1:9000`.
+    /// Starts listening.
+    ///
+    /// - Parameter endpoint: The server's URL, such as `http://127.0.0.1:9000`.
     public init(to endpoint: String) throws {
         let port = UInt16(endpoint.split(separator: ":").last ?? "") ?? 0
         origin = try Origin()
@@ -34,37 +36,37 @@ public final class MisbehavingProxy: Sendable {
         }
     }
 
-    /// In place of the server's.
+    /// The proxy's URL, to use in place of the server's.
     public var endpoint: String { origin.baseURL }
 
-    /// From now on. Until then, it only forwards.
+    /// Passes later requests to `handler`. Without a handler, the proxy only forwards.
     public func misbehave(_ handler: @escaping Handler) { self.handler.set(handler) }
 
-    /// Waits until the server has answered everything that was forwarded to it.
+    /// Waits until the server has answered all forwarded requests.
     ///
-    /// A server that was suspended still carries out the uploads that a client gave up.
+    /// A server that was suspended still completes uploads that the client has given up.
     public func settle() async {
         await withCheckedContinuation { continuation in
             forwarded.notify(queue: .global()) { continuation.resume() }
         }
     }
 
-    /// The requests with this method, since the last ``Origin/resetLog()``.
+    /// Returns the number of requests with this method since the last ``Origin/resetLog()``.
     public func count(_ method: String) -> Int {
         origin.requests.count { $0.method == method }
     }
 
-    /// The same, and with a path that has `part` in it.
+    /// Returns the number of requests with this method whose target contains `part`.
     public func count(_ method: String, _ part: String) -> Int {
         origin.requests.count { $0.method == method && $0.target.contains(part) }
     }
 
-    // MARK: One request
+    // MARK: Forwarding
 
     private static func forward(_ request: Request, toPort port: UInt16) -> Reply {
         guard let server = try? Socket.connect(toPort: port) else { return .lost }
         defer { close(server) }
-        // The signature has the host in it, and none of these.
+        // The signature covers the host, but none of these headers.
         let fields = request.headers
             .filter { !["connection", "expect", "content-length"].contains($0.name.lowercased()) }
             .map { "\($0.name): \($0.value)\r\n" }
@@ -73,10 +75,10 @@ public final class MisbehavingProxy: Sendable {
             + "Content-Length: \(request.body.count)\r\nConnection: close\r\n\r\n"
         let message = Array(head.utf8) + request.body
         guard message.withUnsafeBytes({ Socket.send(server, $0) }) else { return .lost }
-        return answer(from: server) ?? .lost
+        return response(from: server) ?? .lost
     }
 
-    private static func answer(from server: Int32) -> Reply? {
+    private static func response(from server: Int32) -> Reply? {
         var bytes: [UInt8] = []
         withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 1) { space in
             while let count = Socket.receive(server, into: space) {
@@ -119,8 +121,8 @@ public final class MisbehavingProxy: Sendable {
 }
 
 private final class Handlers: Sendable {
-    /// In a box: each look at a bare closure in a Mutex wraps it once more (as the Mutex is generic
-    /// it has another calling convention there), and after thousands the stack ends.
+    /// Boxes the closure. Reading a bare closure from a Mutex wraps it in another thunk, because
+    /// generic code uses a different calling convention. After thousands of reads the stack overflows.
     private struct Box { var handler: MisbehavingProxy.Handler }
 
     private let box = Mutex(Box { _, _ in nil })

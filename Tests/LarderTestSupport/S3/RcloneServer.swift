@@ -1,13 +1,13 @@
 import Foundation
 
-/// `rclone serve s3`: quick to start and lenient. It checks who asks, and not what arrives.
+/// `rclone serve s3`: starts quickly and is lenient. It checks credentials but not request bodies.
 public final class RcloneServer: S3Server {
     private let process: ServerProcess
 
-    /// Starts one and waits for it; a moment.
+    /// Starts a server and waits until it is ready.
     ///
-    /// - Parameter capacity: how many bytes it can keep, about; see ``canBeFull``.
-    ///   Default: nil, what the disk has.
+    /// - Parameter capacity: The approximate capacity in bytes, which needs ``supportsCapacity``.
+    ///   By default, the disk is the limit.
     public init(capacity: Int? = nil) async throws {
         guard let program = Self.program else {
             throw ServerFailure(name: "rclone", message: Self.missing ?? "")
@@ -15,17 +15,18 @@ public final class RcloneServer: S3Server {
         process = try await onThreadOfItsOwn {
             try ServerProcess(
                 "rclone.sh",
-                [program, "AKIALARDERTESTS", "not/a+secret"] + (capacity.map { ["\($0)"] } ?? []))
+                [program, S3Credentials.accessKey, S3Credentials.secretKey]
+                    + (capacity.map { ["\($0)"] } ?? []))
         }
     }
 
-    /// Why it cannot be started; nil if it can.
+    /// The reason why the server cannot be started; nil if it can.
     public static var missing: String? {
         program == nil ? "rclone is not installed (Scripts/setup --servers)" : nil
     }
 
-    /// Whether one with a capacity can be started.
-    public static var canBeFull: Bool {
+    /// Whether a server with a capacity can be started. It needs root to mount a file system.
+    public static var supportsCapacity: Bool {
         #if os(Linux)
             geteuid() == 0 && ServerProcess.program("unshare") != nil
         #else
@@ -35,12 +36,12 @@ public final class RcloneServer: S3Server {
 
     private static let program = ServerProcess.program("rclone")
 
-    /// Such as `http://127.0.0.1:43211`.
+    /// The base URL, such as `http://127.0.0.1:43211`.
     public var endpoint: String { "http://127.0.0.1:\(process.port)" }
-    /// SIGSTOP for each of its processes.
+    /// Suspends all of its processes (SIGSTOP).
     public func suspend() { process.suspend() }
-    /// SIGCONT for each of them.
+    /// Resumes its processes (SIGCONT).
     public func resume() { process.resume() }
-    /// Ends it and removes its files.
+    /// Stops the server and removes its files.
     public func stop() { process.stop() }
 }

@@ -1,5 +1,5 @@
 extension Reply {
-    /// What an object store says in an error.
+    /// An S3 error response.
     public static func s3Error(_ status: Int, _ code: String) -> Reply {
         .ok(
             """
@@ -9,17 +9,17 @@ extension Reply {
         ).status(status)
     }
 
-    /// That it has too much to do (503).
+    /// The S3 error `SlowDown` (503).
     public static var slowDown: Reply { s3Error(503, "SlowDown") }
 
-    /// With another byte at that place of the body.
+    /// Flips the lowest bit of one byte of the body.
     public func flipped(at place: Int) -> Reply {
         var reply = self
         reply.body[place] ^= 0x01
         return reply
     }
 
-    /// With another text as its body.
+    /// Changes the text of the body.
     public func rewritten(_ change: (String) -> String) -> Reply {
         var reply = self
         reply.body = Array(change(String(decoding: body, as: UTF8.self)).utf8)

@@ -1,33 +1,29 @@
-/// A real object store on the loopback interface, run for tests.
+/// A real object store on the loopback interface.
 ///
-/// It ends when its last reference goes, and when the test process ends, however that ends.
+/// It stops when its last reference is released or the test process ends, even by a crash.
 public protocol S3Server: Sendable {
-    /// Such as `http://127.0.0.1:43211`. Buckets are in the path; any region will do.
+    /// The base URL, such as `http://127.0.0.1:43211`. Buckets are in the path. Any region works.
     var endpoint: String { get }
-    /// Who may do everything.
-    var accessKey: String { get }
-    /// The key's secret.
-    var secretKey: String { get }
 
-    /// Stops every process of it in its tracks (SIGSTOP): connections stay, nothing is answered.
+    /// Suspends all of its processes (SIGSTOP). Connections stay open but get no response.
     func suspend()
-    /// Lets them go on.
+    /// Resumes its processes (SIGCONT).
     func resume()
-    /// Ends it and removes its files.
+    /// Stops the server and removes its files.
     func stop()
 }
 
 extension S3Server {
-    /// The same for all of them.
-    public var accessKey: String { "AKIALARDERTESTS" }
-    /// The same for all of them, with what an URL or a shell would mind.
-    public var secretKey: String { "not/a+secret" }
+    /// The access key of a user with all permissions.
+    public var accessKey: String { S3Credentials.accessKey }
+    /// The secret of ``accessKey``.
+    public var secretKey: String { S3Credentials.secretKey }
 
-    /// Makes a bucket that nobody else has, and returns its name.
+    /// Creates a bucket with a random name and returns the name.
     public func makeBucket() async throws -> String {
         let bucket = "larder-\(String(UInt64.random(in: 0...(.max)), radix: 36))"
         try await onThreadOfItsOwn {
-            // Signed by another program than the one under test.
+            // Signed by curl, not by the code under test.
             let finished = try RunningProcess(
                 ServerProcess.program("curl") ?? "curl",
                 [
@@ -44,4 +40,11 @@ extension S3Server {
         }
         return bucket
     }
+}
+
+/// The credentials of all test servers.
+enum S3Credentials {
+    static let accessKey = "AKIALARDERTESTS"
+    /// Contains characters that URLs and shells treat specially.
+    static let secretKey = "not/a+secret"
 }

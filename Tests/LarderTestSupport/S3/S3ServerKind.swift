@@ -1,11 +1,14 @@
-/// The object stores that tests run on, such as `@Test(arguments: S3ServerKind.installed)`.
+/// The object stores for tests.
+///
+/// Tests use them as arguments: `@Test(arguments: S3ServerKind.installed)`.
 public enum S3ServerKind: String, CaseIterable, Sendable {
     case rclone, ceph
 
-    /// Those that this machine has. (`S3ServerTests` is skipped, with the reason, for another.)
+    /// The stores that are installed. For the others, a test in `S3ServerTests` is skipped with the
+    /// reason.
     public static let installed = allCases.filter { $0.missing == nil }
 
-    /// Why there is none; nil if there is.
+    /// The reason why the store cannot be started; nil if it can.
     public var missing: String? {
         switch self {
         case .rclone: RcloneServer.missing
@@ -13,8 +16,8 @@ public enum S3ServerKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// The one that all tests of this process share, each with buckets of its own. It ends when the
-    /// process does; nobody may suspend or stop it.
+    /// Returns the server that all tests of this process share. Each test creates its own buckets.
+    /// Tests must not suspend or stop the server.
     public func shared() async throws -> any S3Server {
         switch self {
         case .rclone: try await Self.sharedRclone.value

@@ -1,6 +1,6 @@
 #!/bin/bash
-# ceph.sh DIR PORT MONITOR-PORT KEY SECRET: a monitor, an object server that keeps all in memory, and
-# the gateway that speaks S3 on PORT, all on loopback; prints "ready" and the port.
+# ceph.sh DIR PORT MONITOR-PORT KEY SECRET: runs a monitor, an object storage daemon in memory, and an
+# S3 gateway on PORT, all on loopback. Prints "ready" and the port.
 set -eu
 directory=$1 port=$2 monitor=$3
 unset CEPH_ARGS
@@ -41,7 +41,7 @@ END
 
 monmaptool --create --fsid 6f3b7c1e-2d5a-4c8e-9b0f-1a2c3d4e5f60 \
     --addv a "[v1:127.0.0.1:$monitor]" "$directory/monmap" >&2
-# What runs for long has no part in standard output: its end says that the gateway did not come up.
+# The daemons do not write to standard output: if it closes early, the start has failed.
 ceph-mon -i a --mkfs --monmap "$directory/monmap" >&2
 ceph-mon -i a -f >&2 &
 mon=$!
@@ -51,11 +51,11 @@ ceph-osd -i 0 --mkfs --osd-uuid "$identifier" >&2
 ceph-osd -i 0 -f >&2 &
 osd=$!
 starts=1
-# Asking for it with ceph(8) takes half a second of a processor.
+# Reads the log, because each call of ceph(8) takes half a second of CPU time.
 until grep -q ' 1 up, ' "$directory/logs/mon.a.log"; do
     kill -0 $mon
-    # Now and then it asks the monitor before it knows the cluster's identifier, and ends ("wrong
-    # fsid").
+    # Sometimes the daemon contacts the monitor before the monitor knows the cluster's identifier, and
+    # exits with "wrong fsid".
     if ! kill -0 $osd; then
         ((starts++ < 5))
         ceph-osd -i 0 -f >&2 &

@@ -1,14 +1,14 @@
 #!/bin/bash
-# rclone.sh DIR RCLONE KEY SECRET [SIZE]: serves the folders in DIR/buckets as buckets, on a port that
-# the kernel chooses, and prints "ready" and the port. With a SIZE (such as 2m), they are in a file
-# system in memory of that size, which only this process and its children see; that needs root.
+# rclone.sh DIR RCLONE KEY SECRET [SIZE]: serves the folders in DIR/buckets as buckets, on a free port,
+# and prints "ready" and the port. With a SIZE (such as 2m), the buckets are on a tmpfs of that size in
+# a private mount namespace, which needs root.
 set -eu
 if [ -n "${5-}" ] && [ -z "${LARDER_IS_UNSHARED-}" ]; then
     LARDER_IS_UNSHARED=yes exec unshare --mount "$BASH" "$0" "$@"
 fi
 mkdir "$1/buckets" "$1/cache"
 [ -z "${5-}" ] || mount -t tmpfs -o size="$5" tmpfs "$1/buckets"
-# Nothing of the user's has a say.
+# Ignore the user's settings.
 for name in ${!RCLONE_@}; do unset "$name"; done
 "$2" serve s3 --addr 127.0.0.1:0 --auth-key "$3,$4" --config /dev/null --cache-dir "$1/cache" \
     --force-path-style --no-cleanup --vfs-cache-mode off --dir-cache-time 24h "$1/buckets" \

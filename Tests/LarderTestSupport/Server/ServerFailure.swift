@@ -1,8 +1,8 @@
-/// A server that did not do what a test needs of it.
+/// A failure of a server that a test depends on.
 public struct ServerFailure: Error, CustomStringConvertible {
     let name: String
     let message: String
 
-    /// What, and why.
+    /// The server or operation, and the reason.
     public var description: String { "\(name): \(message)" }
 }
