@@ -12,7 +12,7 @@ func icon(_ url: String, inCacheAt path: String) throws -> Data? {
 /// The article's code, compiled above.
 @Suite struct GettingStartedTests {
     @Test func itsCodeIsCompiled() throws {
-        #expect(try Article.codeIs("Sources/LarderCache/LarderCache.docc/GettingStarted.md"))
+        #expect(try Article.isCompiled("Sources/LarderCache/LarderCache.docc/GettingStarted.md"))
     }
 
     @Test func itsCodeWorks() throws {

@@ -28,8 +28,10 @@ func fillCache(at cache: String, from manifest: String) async throws {
 
 /// The Swift code of the GettingStarted article and the README, compiled above.
 @Suite struct GettingStartedTests {
-    @Test func theCodeOfTheArticleAndTheReadmeIsCompiled() throws {
-        #expect(try Article.codeIs("Sources/LarderPrefetch/LarderPrefetch.docc/GettingStarted.md"))
+    @Test func itsCodeIsCompiled() throws {
+        #expect(
+            try Article.isCompiled("Sources/LarderPrefetch/LarderPrefetch.docc/GettingStarted.md"))
+        #expect(try Article.isCompiled("README.md", importing: "LarderPrefetch"))
     }
 
     @Test func theArticleCodeReportsWhetherAllIconsWereFetched() async throws {

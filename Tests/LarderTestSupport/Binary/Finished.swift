@@ -1,17 +1,19 @@
 import Foundation
 
-/// What a process left behind.
+/// The result of a process.
 public struct Finished: Sendable, CustomStringConvertible {
-    /// The exit status, or the negative number of the signal that ended it.
+    /// The exit status, or the negated number of the signal that ended the process.
     public let status: Int32
-    /// Standard output as it was written.
+    /// The bytes of standard output.
     public let standardOutputBytes: Data
-    /// Standard error as it was written.
+    /// The bytes of standard error.
     public let standardErrorBytes: Data
-    /// The most memory it had resident. On Linux read every 10 ms where it cannot be told from
-    /// this process's own (`exec` inherits that); nil where it ended too soon.
+    /// The peak resident memory; nil if the process ended before it was measured.
+    ///
+    /// On Linux, `exec` inherits the peak of the calling process. If the child's peak is lower, this
+    /// is the largest value sampled every 10 ms.
     public let peakMemoryBytes: Int?
-    /// From its start to its end.
+    /// The time from start to end.
     public let duration: Duration
 
     /// Standard output as text.
@@ -19,20 +21,20 @@ public struct Finished: Sendable, CustomStringConvertible {
     /// Standard error as text.
     public var standardError: String { String(decoding: standardErrorBytes, as: UTF8.self) }
 
-    /// Status and both outputs, as a failed expectation shows them.
+    /// The status and both outputs, for failed expectations.
     public var description: String {
         "status \(status)\nstandard output:\n\(standardOutput)\nstandard error:\n\(standardError)"
     }
 }
 
-/// A process that did not end in time, and was killed.
+/// A process that was killed because it did not end in time.
 public struct ProcessTimeout: Error, Sendable, CustomStringConvertible {
     let command: String
     let seconds: Double
     let standardOutput: String
     let standardError: String
 
-    /// The command and what it had written until then.
+    /// The command and its output until then.
     public var description: String {
         """
         \(command) did not end within \(seconds) s

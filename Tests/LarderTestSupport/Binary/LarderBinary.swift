@@ -1,16 +1,16 @@
 import Foundation
 
-/// A built executable of this package, driven as a person or a script would.
+/// A built executable of this package, run as a user or a script runs it.
 public struct LarderBinary: Sendable {
-    /// Where it is.
+    /// The path of the executable.
     public let path: String
 
-    /// Finds the executable of that name where the tests were built.
+    /// Finds an executable that was built together with the tests.
     ///
     /// - Throws: ``NotBuilt``.
     public init(_ name: String = "larder") throws {
         var directory = Self.testBundle
-        // On macOS the tests' own executable is some levels down, in a bundle.
+        // On macOS, the test executable is a few levels down, inside a bundle.
         for _ in 0..<5 {
             directory.deleteLastPathComponent()
             let candidate = directory.appendingPathComponent(name).path
@@ -22,13 +22,14 @@ public struct LarderBinary: Sendable {
         throw NotBuilt(name: name, testBundle: Self.testBundle.path)
     }
 
-    /// Runs it to its end.
+    /// Runs the executable and waits for its end.
     ///
     /// - Parameters:
-    ///   - standardInput: what it reads; nil: nothing.
-    ///   - environment: added to what ``start(_:standardInput:environment:directory:)`` leaves.
-    ///   - directory: where it runs; nil: where the tests do.
-    ///   - timeout: in seconds; default 300.
+    ///   - standardInput: The input, or nil for none.
+    ///   - environment: Variables to add to the environment of
+    ///     ``start(_:standardInput:environment:directory:)``.
+    ///   - directory: The working directory, or nil for that of the tests.
+    ///   - timeout: The limit in seconds.
     /// - Throws: ``ProcessTimeout``, ``OriginError``.
     public func run(
         _ arguments: [String], standardInput: Data? = nil, environment: [String: String] = [:],
@@ -39,8 +40,10 @@ public struct LarderBinary: Sendable {
         ).wait(timeout: timeout)
     }
 
-    /// Starts it. It inherits the environment without what would make it look elsewhere: a home
-    /// directory, a cache of the user's, proxies.
+    /// Starts the executable.
+    ///
+    /// It inherits the environment except for variables that would change its behaviour, such as the
+    /// home directory, the user's cache and proxies.
     public func start(
         _ arguments: [String], standardInput: Data? = nil, environment: [String: String] = [:],
         directory: String? = nil
@@ -56,16 +59,16 @@ public struct LarderBinary: Sendable {
             directory: directory)
     }
 
-    /// An executable that is not there.
+    /// An executable that does not exist.
     public struct NotBuilt: Error, CustomStringConvertible {
         let name: String
         let testBundle: String
 
-        /// What was looked for, and where.
-        public var description: String { "no executable \(name) was built beside \(testBundle)" }
+        /// The name of the executable and the path of the tests.
+        public var description: String { "no executable \(name) was built next to \(testBundle)" }
     }
 
-    /// The file this code was loaded from.
+    /// The file that contains this code.
     private static var testBundle: URL {
         #if canImport(Darwin)
             var information = Dl_info()

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A child's peak resident memory, as well as the system can tell it.
+/// The measurement of a child's peak resident memory.
 ///
-/// On Linux `exec` counts the calling process's own peak into the child's `ru_maxrss`: the figure
-/// is the child's only where it is above that, and below it the kernel's running maximum has to
-/// be read while the child lives.
+/// On Linux, `exec` includes the peak of the calling process in the child's `ru_maxrss`. That number
+/// belongs to the child only if it is above the caller's peak. Otherwise the kernel's running maximum
+/// has to be sampled while the child runs.
 enum PeakMemory {
     #if canImport(Darwin)
         static let samplingMilliseconds: Int32 = -1
@@ -15,8 +15,10 @@ enum PeakMemory {
     #else
         static let samplingMilliseconds: Int32 = 10
 
-        /// The running maximum of a living process. Every child's is read a hundred times a second:
-        /// with a String of the file, that was a thirtieth of the tests' time.
+        /// Returns the running maximum of a process in bytes.
+        ///
+        /// It is sampled 100 times a second for every child. Parsing the file as a String took a
+        /// thirtieth of the tests' time.
         static func sample(_ pid: Int32) -> Int? {
             let file = open("/proc/\(pid)/status", O_RDONLY | O_CLOEXEC)
             guard file >= 0 else { return nil }

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// The thread that feeds a child, reads both its outputs at once and reaps it.
+/// A thread that writes a child's input, reads both of its outputs and reaps it.
 final class ProcessWatch: Sendable {
     private struct State {
         var outputs = [Data(), Data()]
@@ -13,21 +13,19 @@ final class ProcessWatch: Sendable {
     private let start = ContinuousClock.now
     private let state = Mutex(State())
     private let ending = DispatchGroup()
-    /// Told of whatever changes in ``state``.
-    private let news = NSCondition()
+    /// Signalled when ``state`` changes.
+    private let stateChanged = NSCondition()
 
-    /// Starts the thread, which closes the descriptors.
+    /// Starts the thread. It closes the descriptors.
     init(_ process: SpawnedProcess, standardInput: Data) {
         pid = process.pid
         ending.enter()
-        let thread = Thread { [self] in
+        startThread { [self] in
             let peak = exchange(process, standardInput)
             reap(sampledPeak: peak)
             ending.leave()
-            tell()
+            notifyWaiters()
         }
-        thread.stackSize = 512 << 10
-        thread.start()
     }
 
     var outputs: (String, String) {
@@ -37,7 +35,8 @@ final class ProcessWatch: Sendable {
         )
     }
 
-    /// Under the lock, because a reaped process's id may be somebody else's.
+    /// Sends a signal unless the process is reaped. The lock is held, because the id of a reaped
+    /// process can be reused.
     func kill(_ signal: Int32) {
         state.withLock { state in
             if !state.isReaped { _ = Foundation.kill(pid, signal) }
@@ -49,27 +48,28 @@ final class ProcessWatch: Sendable {
         return state.withLock { $0.finished }
     }
 
-    /// Returns when the outputs are as wanted, the process has ended, or it has taken too long; and
-    /// whether they are.
+    /// Waits until the outputs satisfy a condition, the process has ended or the time is over.
+    ///
+    /// - Returns: Whether the outputs satisfy the condition.
     func wait(seconds: Double, until isEnough: (String, String) -> Bool) -> Bool {
         let end = Date(timeIntervalSinceNow: seconds)
-        news.lock()
-        defer { news.unlock() }
+        stateChanged.lock()
+        defer { stateChanged.unlock() }
         while true {
             let isEnded = state.withLock { $0.finished != nil }
             let (output, error) = outputs
             if isEnough(output, error) { return true }
-            guard !isEnded, news.wait(until: end) else { return false }
+            guard !isEnded, stateChanged.wait(until: end) else { return false }
         }
     }
 
-    private func tell() {
-        news.lock()
-        news.broadcast()
-        news.unlock()
+    private func notifyWaiters() {
+        stateChanged.lock()
+        stateChanged.broadcast()
+        stateChanged.unlock()
     }
 
-    /// Writes and reads until both outputs have ended.
+    /// Writes the input and reads until both outputs are closed. Returns the sampled peak memory.
     private func exchange(_ process: SpawnedProcess, _ standardInput: Data) -> Int? {
         blockBrokenPipeSignal()
         var rest = standardInput[...]
@@ -83,7 +83,7 @@ final class ProcessWatch: Sendable {
         }
         if rest.isEmpty { finishInput() }
         while readers.contains(where: { $0 != nil }) {
-            // A negative descriptor is passed over.
+            // `poll` ignores negative descriptors.
             var polled = readers.map { pollfd(fd: $0 ?? -1, events: Int16(POLLIN), revents: 0) }
             polled.append(pollfd(fd: input ?? -1, events: Int16(POLLOUT), revents: 0))
             _ = poll(&polled, nfds_t(polled.count), PeakMemory.samplingMilliseconds)
@@ -105,19 +105,19 @@ final class ProcessWatch: Sendable {
         return peak
     }
 
-    /// False at the end of the output.
+    /// Reads some output; false at its end.
     private func receive(_ descriptor: Int32, _ index: Int) -> Bool {
         withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 1) { space in
             let count = read(descriptor, space.baseAddress, space.count)
             guard count > 0 else { return count < 0 && errno == EINTR }
             state.withLock { $0.outputs[index].append(contentsOf: space.prefix(count)) }
-            tell()
+            notifyWaiters()
             return true
         }
     }
 
     private func reap(sampledPeak: Int?) {
-        // First without reaping: until then the id is the child's, and `kill` may use it.
+        // Waits without reaping first, so that the id stays valid for `kill`.
         var information = siginfo_t()
         while waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
         state.withLock { state in
@@ -134,7 +134,7 @@ final class ProcessWatch: Sendable {
         }
     }
 
-    /// A child that reads no more must not end the tests: this thread sees EPIPE instead.
+    /// Blocks SIGPIPE, so that `write` fails with EPIPE instead if a child closes its input.
     private func blockBrokenPipeSignal() {
         var signals = sigset_t()
         sigemptyset(&signals)

@@ -1,20 +1,20 @@
 import Foundation
 import Synchronization
 
-/// A process that a test has started. Dropping it kills it.
+/// A process started by a test. It is killed when this object is released.
 public final class RunningProcess: Sendable {
-    /// Its process id, which nobody else gets before ``wait(timeout:)`` can return.
+    /// The process id. It is not reused before ``wait(timeout:)`` can return.
     public let pid: Int32
     private let command: String
     private let watch: ProcessWatch
 
-    /// Starts `path` with its output caught. The child gets no descriptor but the first three and
-    /// every signal at its default, unblocked.
+    /// Starts `path` and captures its output. The child inherits only the three standard descriptors.
+    /// Its signals are unblocked and have their default actions.
     ///
     /// - Parameters:
-    ///   - standardInput: what it reads; nil: nothing (`/dev/null`).
-    ///   - environment: all of its environment.
-    ///   - directory: where it runs; nil: where the tests do.
+    ///   - standardInput: The input, or nil for `/dev/null`.
+    ///   - environment: The complete environment.
+    ///   - directory: The working directory, or nil for that of the tests.
     public init(
         _ path: String, _ arguments: [String] = [], standardInput: Data? = nil,
         environment: [String: String] = ProcessInfo.processInfo.environment,
@@ -33,26 +33,23 @@ public final class RunningProcess: Sendable {
     /// Sends a signal, unless the process has ended.
     public func kill(_ signal: Int32) { watch.kill(signal) }
 
-    /// What it has written to standard output until now.
+    /// The standard output until now.
     public var standardOutputSoFar: String { watch.outputs.0 }
 
-    /// What it has written to standard error until now.
-    public var standardErrorSoFar: String { watch.outputs.1 }
-
-    /// Waits until its standard output and standard error are as wanted.
+    /// Waits until standard output and standard error satisfy a condition.
     ///
-    /// - Parameter timeout: seconds. Default: 300, as of ``wait(timeout:)``.
-    /// - Returns: false if it has ended, or the time has passed, and they are not.
+    /// - Parameter timeout: The limit in seconds.
+    /// - Returns: False if the process has ended, or the time is over, before they do.
     public func waitForOutput(
         timeout: Double = 300, until isEnough: (String, String) -> Bool
     ) -> Bool {
         watch.wait(seconds: timeout, until: isEnough)
     }
 
-    /// Waits for its end and that of its output; may be called more than once.
+    /// Waits until the process has ended and its output is closed. It can be called more than once.
     ///
-    /// - Throws: ``ProcessTimeout`` after `timeout` seconds (default 300: other tests may keep
-    ///   every processor), when it has been killed.
+    /// - Throws: ``ProcessTimeout`` after `timeout` seconds, once the process is killed. The default
+    ///   of 300 allows for other tests that use every processor.
     public func wait(timeout: Double = 300) throws -> Finished {
         if let finished = watch.wait(seconds: timeout) { return finished }
         watch.kill(SIGKILL)

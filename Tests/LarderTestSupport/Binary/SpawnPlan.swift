@@ -12,15 +12,15 @@ struct SpawnPlan {
         private var actions = posix_spawn_file_actions_t()
         private var attributes = posix_spawnattr_t()
         private static let flags = Int32(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK)
-        // Glibc declares it for GNU C alone (spawn.h).
+        // POSIX_SPAWN_SETSID, which spawn.h declares only with _GNU_SOURCE.
         private static let newSession: Int32 = 0x80
     #endif
 
     init() throws {
         try check(posix_spawn_file_actions_init(&actions), "posix_spawn_file_actions_init")
         try check(posix_spawnattr_init(&attributes), "posix_spawnattr_init")
-        // The test runner's threads block signals and it may ignore SIGPIPE: the child must not
-        // inherit either, because it would never hear an interrupt.
+        // The test runner's threads block signals, and the runner may ignore SIGPIPE. A child that
+        // inherits these settings would not receive interrupts.
         var signals = sigset_t()
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
@@ -41,7 +41,7 @@ struct SpawnPlan {
                 "posix_spawn_file_actions_adddup2")
         }
         #if canImport(Glibc)
-            // Others' descriptors may not be close-on-exec. Darwin has a flag for this.
+            // Descriptors of other code may not be close-on-exec. Darwin has a flag for this.
             typealias Function =
                 @convention(c) (
                     UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32
@@ -51,10 +51,10 @@ struct SpawnPlan {
         #endif
     }
 
-    /// Makes a terminal the process's own, from which it reads and to which it writes.
+    /// Makes a terminal the controlling terminal and the standard streams of the process.
     mutating func setTerminal(_ path: String) throws {
         posix_spawnattr_setflags(&attributes, Int16(Self.flags | Self.newSession))
-        // Who leads a session and opens a terminal gets it as its own.
+        // The first terminal that a session leader opens becomes its controlling terminal.
         try check(
             posix_spawn_file_actions_addopen(&actions, 0, path, O_RDWR, 0),
             "posix_spawn_file_actions_addopen")
@@ -91,7 +91,8 @@ struct SpawnPlan {
     }
 
     #if canImport(Glibc)
-        /// A function that Glibc declares for GNU C alone, and so not for Swift.
+        /// Returns a function that Glibc declares only with `_GNU_SOURCE`, so that Swift does not see
+        /// it.
         private func gnu<Function>(_ name: String, as type: Function.Type) throws -> Function {
             guard let symbol = dlsym(nil, name) else { throw OriginError(name, code: ENOSYS) }
             return unsafeBitCast(symbol, to: type)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A child and this process's ends of its pipes.
+/// A child process and the parent's ends of its pipes.
 struct SpawnedProcess {
     let pid: Int32
     let input: Int32?
@@ -13,34 +13,34 @@ struct SpawnedProcess {
     ) throws {
         var plan = try SpawnPlan()
         defer { plan.destroy() }
-        var theirs: [Int32] = []
-        var ours: [Int32] = []
-        defer { for end in theirs { close(end) } }
+        var childEnds: [Int32] = []
+        var parentEnds: [Int32] = []
+        defer { for end in childEnds { close(end) } }
         do {
             if hasInput {
                 let pipe = try Pipe()
-                theirs.append(pipe.readEnd)
-                ours.append(pipe.writeEnd)
+                childEnds.append(pipe.readEnd)
+                parentEnds.append(pipe.writeEnd)
             } else {
                 let null = open("/dev/null", O_RDONLY | O_CLOEXEC)
                 guard null >= 0 else { throw OriginError("open /dev/null") }
-                theirs.append(null)
+                childEnds.append(null)
             }
             for _ in 1...2 {
                 let pipe = try Pipe()
-                theirs.append(pipe.writeEnd)
-                ours.append(pipe.readEnd)
+                childEnds.append(pipe.writeEnd)
+                parentEnds.append(pipe.readEnd)
             }
-            try plan.setStandardStreams(theirs)
+            try plan.setStandardStreams(childEnds)
             if let directory { try plan.setDirectory(directory) }
             pid = try plan.spawn(
                 path, [path] + arguments, environment.map { "\($0.key)=\($0.value)" })
         } catch {
-            for end in ours { close(end) }
+            for end in parentEnds { close(end) }
             throw error
         }
-        error = ours.removeLast()
-        output = ours.removeLast()
-        input = ours.popLast()
+        error = parentEnds.removeLast()
+        output = parentEnds.removeLast()
+        input = parentEnds.popLast()
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A process on a terminal of its own, such as a shell that a person types into. For one test, not
-/// for several at once. Dropping it kills it.
+/// A process on a new terminal, such as an interactive shell. It is killed when this object is
+/// released. Only one thread may use it.
 public final class TerminalProcess {
     private let pid: Int32
     private let terminal: Int32
@@ -9,15 +9,14 @@ public final class TerminalProcess {
     private var unread: [UInt8] = []
     private var hasEnded = false
 
-    /// Starts `path` on a terminal with some columns. The child has the environment that is given
-    /// and nothing else of this process.
+    /// Starts `path` on a terminal with a number of columns. The child gets only the given environment.
     public init(
         _ path: String, _ arguments: [String], columns: Int = 80,
         environment: [String: String], directory: String
     ) throws {
         terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         guard terminal >= 0 else { throw OriginError("open /dev/ptmx") }
-        let name = try Self.otherEnd(of: terminal)
+        let name = try Self.devicePath(of: terminal)
         var size = winsize()
         size.ws_col = UInt16(columns)
         size.ws_row = 24
@@ -39,14 +38,14 @@ public final class TerminalProcess {
         close(terminal)
     }
 
-    /// The name of the end that the process opens.
-    private static func otherEnd(of terminal: Int32) throws -> String {
+    /// Returns the path of the terminal device that the child opens.
+    private static func devicePath(of terminal: Int32) throws -> String {
         #if canImport(Darwin)
             guard grantpt(terminal) == 0, unlockpt(terminal) == 0, let name = ptsname(terminal)
             else { throw OriginError("ptsname") }
             return String(cString: name)
         #else
-            // What unlockpt and ptsname do: Swift's Glibc lacks them, and these macros.
+            // TIOCSPTLCK and TIOCGPTN, as in unlockpt and ptsname. Swift's Glibc module has none of them.
             let (setLock, getNumber): (UInt, UInt) = (0x4004_5431, 0x8004_5430)
             var isLocked: Int32 = 0
             var number: UInt32 = 0
@@ -67,9 +66,9 @@ public final class TerminalProcess {
         }
     }
 
-    /// Waits until it has written `text`, and returns what came before.
+    /// Reads until the process has written `text`, and returns the output before it.
     ///
-    /// - Throws: ``ProcessTimeout`` if it ends, or writes nothing for two minutes, without that.
+    /// - Throws: ``ProcessTimeout`` if the process ends first or is silent for two minutes.
     @discardableResult public func read(to text: String) throws -> String {
         let wanted = Array(text.utf8)
         while true {
@@ -88,7 +87,7 @@ public final class TerminalProcess {
         }
     }
 
-    /// Waits for its end, and returns its status and all that it has written since the last call.
+    /// Waits for the end of the process. Returns its exit status and the output since the last call.
     public func finish() throws -> (status: Int32, text: String) {
         while case let more = try readSome(), !more.isEmpty { unread += more }
         var status: Int32 = 0
@@ -99,7 +98,7 @@ public final class TerminalProcess {
         return (status >> 8 & 0xFF, text)
     }
 
-    /// Nothing if the process has ended, or is silent for too long.
+    /// Reads some output. Returns an empty array if the process has ended or is silent for two minutes.
     private func readSome() throws -> [UInt8] {
         var ready = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
         while true {
@@ -110,7 +109,7 @@ public final class TerminalProcess {
             let read = bytes.withUnsafeMutableBytes {
                 Foundation.read(terminal, $0.baseAddress, 4096)
             }
-            // Nobody has the other end open any more: Linux calls that EIO.
+            // Linux fails with EIO once no process has the terminal open.
             return read > 0 ? Array(bytes[..<read]) : []
         }
     }

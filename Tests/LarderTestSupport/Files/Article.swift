@@ -1,13 +1,17 @@
 import Foundation
 
-/// A documentation article, for tests that compile its code.
+/// A check that the code of documentation articles is compiled in a test.
 public enum Article {
-    /// Whether all Swift code that begins with `import` is in a test's source, but for its imports.
+    /// Returns whether a test's source contains the article's Swift blocks that begin with `import`,
+    /// without their imports. False if the article has no such block.
     ///
     /// - Parameters:
-    ///   - article: its path beneath the package's root.
-    ///   - source: the test's file.
-    public static func codeIs(_ article: String, in source: String = #filePath) throws -> Bool {
+    ///   - article: The path relative to the package's root.
+    ///   - module: If given, only blocks that mention this module count.
+    ///   - source: The test's file.
+    public static func isCompiled(
+        _ article: String, importing module: String? = nil, in source: String = #filePath
+    ) throws -> Bool {
         var root = URL(fileURLWithPath: #filePath)
         for _ in 0..<4 { root.deleteLastPathComponent() }
         let text = try String(

@@ -1,10 +1,12 @@
 import Foundation
 
 extension FileManager {
-    /// Removes whatever is at a path, also where files of it vanish meanwhile: `removeItem` ends at
-    /// the first that does, as SQLite's log when its last user leaves, and keeps the rest.
+    /// Removes a file or directory, even if other code removes files in it at the same time.
     ///
-    /// - Throws: what keeps it there.
+    /// `removeItem` stops at the first file that has disappeared, such as the log that SQLite deletes
+    /// with its last connection, and leaves the rest.
+    ///
+    /// - Throws: The error that prevents the removal.
     public func removeTree(atPath path: String) throws {
         for _ in 0..<100 {
             do {

@@ -1,10 +1,11 @@
-/// A journal that was begun and not ended: SQLite plays it back where it finds it beside a
+/// A rollback journal of an interrupted transaction. SQLite plays it back if it finds it next to a
 /// database.
 public enum HotJournal {
-    /// A journal of no pages, of a transaction that the file `victim` was the super-journal of
-    /// (sqlite.org/fileformat2.html, "The Rollback Journal"). SQLite deletes that in the end.
+    /// Returns a journal without pages that names `victim` as its super-journal
+    /// (sqlite.org/fileformat2.html, "The Rollback Journal"). SQLite deletes the super-journal after
+    /// the playback.
     ///
-    /// - Parameter pages: how many the database has, of 4096 bytes each.
+    /// - Parameter pages: The number of pages of 4096 bytes in the database.
     public static func bytes(naming victim: String, pages: UInt32) -> [UInt8] {
         func bytes(_ number: UInt32) -> [UInt8] {
             withUnsafeBytes(of: number.bigEndian, Array.init)
@@ -14,7 +15,7 @@ public enum HotJournal {
         journal += [UInt8](repeating: 0, count: 512 - journal.count)
         let name = Array(victim.utf8)
         let sum = name.reduce(UInt32(0)) { $0 &+ UInt32(bitPattern: Int32(Int8(bitPattern: $1))) }
-        // The page in which locks lie, which no journal has.
+        // The number of the lock-byte page, which no journal contains, precedes the name.
         return journal + bytes((1 << 30) / 4096 + 1) + name + bytes(UInt32(name.count)) + bytes(sum)
             + magic
     }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Makes a file that takes seconds to be read. A sixteenth of its bytes is allocated, because a file
-/// that has less is not read at all.
+/// Replaces a file with one that takes seconds to read. A sixteenth of its bytes are allocated,
+/// because Larder does not read files that are sparser.
 public func makeSlowToRead(_ path: String) throws {
     chmod(path, 0o644)
     let allocated = 256 << 20

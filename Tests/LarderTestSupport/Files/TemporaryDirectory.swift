@@ -1,14 +1,14 @@
 import Foundation
 
-/// A directory of its own for one test.
+/// A temporary directory for one test.
 public struct TemporaryDirectory: Sendable {
-    /// Where it is, with no symbolic link in the way.
+    /// The path, with symbolic links resolved.
     public let path: String
 
-    /// The same as a URL.
+    /// The path as a URL.
     public var url: URL { URL(fileURLWithPath: path, isDirectory: true) }
 
-    /// The path of something in it.
+    /// Returns the path of a file in the directory.
     public func path(_ name: String) -> String { "\(path)/\(name)" }
 
     init() throws(OriginError) {
@@ -18,13 +18,13 @@ public struct TemporaryDirectory: Sendable {
         path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// Removes everything, whatever permissions the test has taken away.
+    /// Removes the directory, even if the test has removed permissions.
     func remove() {
         Self.makeWritable(path)
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// Only a directory's permissions stand in the way of removing what is in it.
+    /// Makes directories writable. The permissions of files do not prevent their removal.
     private static func makeWritable(_ directory: String) {
         chmod(directory, 0o700)
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
@@ -37,7 +37,7 @@ public struct TemporaryDirectory: Sendable {
     }
 }
 
-/// Runs `body` with a new, empty directory, and removes it afterwards.
+/// Runs `body` with a new, empty directory and removes it afterwards.
 public func withTemporaryDirectory<Result>(
     _ body: (TemporaryDirectory) throws -> Result
 ) throws -> Result {
@@ -46,7 +46,7 @@ public func withTemporaryDirectory<Result>(
     return try body(directory)
 }
 
-/// Runs `body` with a new, empty directory, and removes it afterwards.
+/// Runs `body` with a new, empty directory and removes it afterwards.
 public func withTemporaryDirectory<Result>(
     isolation: isolated (any Actor)? = #isolation,
     _ body: (TemporaryDirectory) async throws -> Result

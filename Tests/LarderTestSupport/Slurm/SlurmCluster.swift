@@ -1,31 +1,20 @@
 import Foundation
 
-/// A Slurm of one node on the loopback interface, run for tests. It ends when its last reference
-/// goes, and when the test process ends, however that ends.
+/// A one-node Slurm cluster on the loopback interface.
+///
+/// It stops when its last reference is released or the test process ends, even by a crash.
 public final class SlurmCluster: Sendable {
     private let process: ServerProcess
 
-    /// Starts one and waits for it; a second or two.
+    /// Starts a cluster and waits until it is ready, which takes a second or two.
     public init() async throws {
         if let missing = Self.missing { throw ServerFailure(name: "slurm", message: missing) }
-        process = try await onThreadOfItsOwn { try Self.start() }
-    }
-
-    /// The kernel chooses the ports, but somebody else may take them before Slurm does.
-    private static func start() throws -> ServerProcess {
-        var attempts = 0
-        while true {
-            attempts += 1
-            do {
-                let sockets = try (0..<2).map { _ in try Socket.bound(to: .ipv4, port: 0) }
-                let ports = try sockets.map { try Socket.port(of: $0) }
-                for socket in sockets { close(socket) }
-                return try ServerProcess("slurm.sh", ports.map { "\($0)" })
-            } catch  where attempts < 3 {}
+        process = try await onThreadOfItsOwn {
+            try ServerProcess.start("slurm.sh", portCount: 2)
         }
     }
 
-    /// Why it cannot be started; nil if it can.
+    /// The reason why the cluster cannot be started; nil if it can.
     public static let missing: String? = {
         guard geteuid() == 0 else { return "Slurm's node daemon needs root" }
         let programs = ["munged", "slurmctld", "slurmd", "sbatch", "srun", "scontrol"]
@@ -33,26 +22,26 @@ public final class SlurmCluster: Sendable {
             .map { "\($0) is not installed (Scripts/setup --servers)" }
     }()
 
-    /// The daemons are where root alone looks.
+    /// Returns the path of a program. The daemons are in directories that `PATH` may not contain.
     private static func program(_ name: String) -> String? {
         ServerProcess.program(name)
             ?? ["/usr/sbin/\(name)", "/sbin/\(name)"]
             .first(where: FileManager.default.isExecutableFile)
     }
 
-    /// Submits a script, waits until each of its jobs has ended, however often it was requeued, and
-    /// returns how they ended: an exit status for each array task, in their order.
+    /// Submits a script and waits until all its jobs have ended, including requeued ones.
     ///
     /// - Parameters:
-    ///   - environment: of the jobs, beside this process's own.
-    ///   - directory: where they run, and where their output goes.
+    ///   - environment: Variables that are added to this process's environment for the jobs.
+    ///   - directory: The directory in which the jobs run and write their output.
+    /// - Returns: The exit statuses of the array tasks, in order.
     public func run(
         _ script: String, _ arguments: [String], environment: [String: String], directory: String
     ) async throws -> [Int32] {
         try await onThreadOfItsOwn { [self] in
             let job = try command(
                 "sbatch", ["--parsable", script] + arguments, environment, directory)
-            // It is begun once the other is over, and so nobody needs to ask again and again.
+            // This command starts after the job has ended, which saves polling.
             _ = try command(
                 "srun", ["--quiet", "--dependency=afterany:\(job)", "true"], [:], directory)
             let states = try command(

@@ -1,7 +1,7 @@
 #!/bin/bash
-# slurm.sh DIR CONTROLLER-PORT NODE-PORT: a Slurm of one node on loopback, with a key, files and ports
-# of its own; prints "ready" and the controller's port. Its configuration is DIR/slurm.conf. Needs root:
-# a node runs jobs as whoever submits them.
+# slurm.sh DIR CONTROLLER-PORT NODE-PORT: runs a one-node Slurm cluster on loopback with a private key,
+# files and ports. Prints "ready" and the controller's port. The configuration is DIR/slurm.conf. Needs
+# root, because a node runs jobs as the user who submitted them.
 set -eu
 directory=$1
 mkdir "$directory"/{state,spool,munge}
@@ -40,7 +40,7 @@ NodeName=localhost NodeHostname=$(hostname -s) NodeAddr=127.0.0.1 CPUs=8 RealMem
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 END
 export SLURM_CONF=$directory/slurm.conf
-# What runs for long has no part in standard output: its end says that the cluster did not come up.
+# The daemons do not write to standard output: if it closes early, the start has failed.
 munged --foreground --force --key-file="$directory/munge/key" --socket="$directory/munge/socket" \
     --pid-file="$directory/munge/pid" --log-file="$directory/munge/log" \
     --seed-file="$directory/munge/seed" --num-threads=2 >&2 &
