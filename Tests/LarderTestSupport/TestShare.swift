@@ -5,8 +5,8 @@ public func testSetting(_ name: String) -> Int? {
     ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
 }
 
-/// Long-running tests run one in `testShare` of their repetitions or cases. The environment variable
-/// `LARDER_TEST_SHARE` sets it. The default is 1: all of them.
+/// Long-running tests run one in `testShare` of their repetitions or cases. The environment
+/// variable `LARDER_TEST_SHARE` sets it. The default is 1: all of them.
 public let testShare = max(1, testSetting("LARDER_TEST_SHARE") ?? 1)
 
 /// Returns the number of repetitions to run out of `count`, at least 1.

@@ -2,7 +2,7 @@ import Foundation
 
 @testable import LarderTestSupport
 
-/// A client that sends what it is told and returns what came, byte for byte.
+/// An HTTP client that returns responses byte for byte.
 final class Client {
     private let socket: Int32
     private var received: [UInt8] = []
@@ -12,8 +12,8 @@ final class Client {
     init(_ origin: Origin) throws { socket = try Client.connect(origin.port) }
 
     deinit {
-        // Closing alone says nothing to the peer while a process that is just being started has a
-        // copy.
+        // A child process that is starting can briefly hold a copy of the descriptor. Then `close`
+        // alone would not end the connection.
         shutdown(socket, Int32(SHUT_RDWR))
         close(socket)
     }
@@ -26,7 +26,7 @@ final class Client {
         return socket
     }
 
-    func ask(
+    func send(
         _ path: String, method: String = "GET", host: String = "127.0.0.1", _ headers: String...
     ) {
         let lines = ["\(method) \(path) HTTP/1.1", "Host: \(host):80"] + headers + ["", ""]
@@ -34,21 +34,21 @@ final class Client {
         _ = bytes.withUnsafeBytes { Socket.send(socket, $0) }
     }
 
-    /// Everything until the origin closes.
+    /// Reads everything until the origin closes the connection.
     func rest() -> String {
         while receive() {}
         defer { received = [] }
         return String(decoding: received, as: UTF8.self)
     }
 
-    /// The next `count` bytes, fewer at the end.
+    /// Reads `count` bytes, or fewer at the end of the connection.
     func next(_ count: Int) -> String {
         while received.count < count, receive() {}
         defer { received.removeFirst(min(count, received.count)) }
         return String(decoding: received.prefix(count), as: UTF8.self)
     }
 
-    /// The next response's head, its empty line included.
+    /// Reads the head of the next response, including the empty line.
     func head() -> String {
         var head = ""
         while !head.hasSuffix("\r\n\r\n") {
@@ -70,13 +70,14 @@ final class Client {
 }
 
 extension Origin {
-    /// The whole answer to one request, from status line to the connection's end.
-    func answer(
-        _ path: String, method: String = "GET", host: String = "127.0.0.1", _ headers: String...
+    /// Returns the whole response to one request, from the status line to the end of the
+    /// connection.
+    func response(
+        to path: String, method: String = "GET", host: String = "127.0.0.1", _ headers: String...
     ) throws -> String {
         let client = try Client(self)
         let lines = (["Connection: close"] + headers).joined(separator: "\r\n")
-        client.ask(path, method: method, host: host, lines)
+        client.send(path, method: method, host: host, lines)
         return client.rest()
     }
 }

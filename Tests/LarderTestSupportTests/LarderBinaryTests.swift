@@ -3,7 +3,7 @@ import LarderTestSupport
 import Testing
 
 @Suite struct LarderBinaryTests {
-    @Test func findsWhatWasBuiltBesideTheTests() throws {
+    @Test func larderBinaryFindsExecutablesBuiltWithTheTests() throws {
         let finished = try LarderBinary("sample-origin").run(["--what"])
         #expect(finished.status == 64)
         #expect(finished.standardError.hasPrefix("usage: sample-origin"))
@@ -12,7 +12,7 @@ import Testing
 }
 
 @Suite struct SampleOriginTests {
-    @Test func servesUntilItsInputEnds() throws {
+    @Test func sampleOriginServesUntilStandardInputEnds() throws {
         try withTemporaryDirectory { directory in
             try FileManager.default.createDirectory(
                 atPath: directory.path("icons"), withIntermediateDirectories: false)
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func saysWhatStandsInItsWay() throws {
+    @Test func sampleOriginReportsMissingIconsAndABusyPort() throws {
         try withTemporaryDirectory { directory in
             let binary = try LarderBinary("sample-origin")
             let missing = try binary.run(["--directory", directory.path])

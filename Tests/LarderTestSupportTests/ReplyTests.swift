@@ -6,15 +6,15 @@ import Testing
 @Suite struct ReplyTests {
     private let letters = "abcdefghij"
 
-    /// The answer without its first line and its Date, which tests of their own look at.
+    /// Returns the bytes of a reply, without its `Date`.
     private func wire(_ reply: Reply, method: String = "GET") throws -> String {
         let origin = try Origin(replies: ["/": reply.withoutDate()])
         let client = try Client(origin)
-        client.ask("/", method: method, "X: 1")
+        client.send("/", method: method, "X: 1")
         return client.rest()
     }
 
-    @Test func bodiesAreFramedAsAsked() throws {
+    @Test func repliesUseTheRequestedFraming() throws {
         let text = Reply.ok(letters, type: "t")
         let start = "HTTP/1.1 200 OK\r\nContent-Type: t\r\n"
         #expect(
@@ -32,7 +32,7 @@ import Testing
                 .hasSuffix("\r\n\r\n4\r\nabcd\r\n4\r\nefgh\r\n2\r\nij\r\n0\r\n\r\n"))
     }
 
-    @Test func liesAboutItsLength() throws {
+    @Test func repliesCanAnnounceAWrongLength() throws {
         let text = Reply.ok(letters, type: "t")
         let start = "HTTP/1.1 200 OK\r\nContent-Type: t\r\nContent-Length:"
         let close = "Connection: close\r\n\r\nabcdefghij"
@@ -42,7 +42,7 @@ import Testing
                 == "\(start) 10000000000\r\n\(close)")
     }
 
-    @Test func endsEarly() throws {
+    @Test func repliesCanBeCutShort() throws {
         let text = Reply.ok(letters, type: "t")
         let start = "HTTP/1.1 200 OK\r\nContent-Type: t\r\n"
         #expect(try wire(text.cut(after: 4)) == "\(start)Content-Length: 10\r\n\r\nabcd")
@@ -54,7 +54,7 @@ import Testing
                 + "3\r\nabc\r\n7\r\nde")
     }
 
-    @Test func endsAMiddlePieceEarly() throws {
+    @Test func chunkedAndEndlessRepliesCanBeCutInsideAPiece() throws {
         let pieces = try wire(Reply.ok(letters).chunked([3, 3]).cut(after: 2))
         #expect(pieces.hasSuffix("\r\n\r\n3\r\nab"))
         #expect(
@@ -62,23 +62,23 @@ import Testing
                 "\r\n\r\n\(letters)abcde"))
     }
 
-    @Test func resetsTheConnection() throws {
+    @Test func repliesCanResetTheConnection() throws {
         let origin = try Origin(replies: ["/": Reply.ok(letters).reset(after: 2)])
         let client = try Client(origin)
-        client.ask("/")
+        client.send("/")
         #expect(client.rest().hasSuffix("\r\n\r\nab"))
         #expect(client.wasReset)
         let other = try Client(origin)
-        other.ask("/", method: "HEAD", "Connection: close")
+        other.send("/", method: "HEAD", "Connection: close")
         _ = other.rest()
         #expect(!other.wasReset)
     }
 
-    @Test func stallsUntilThePeerLeaves() async throws {
+    @Test func stalledRepliesWaitUntilThePeerLeaves() async throws {
         let origin = try Origin(replies: ["/": Reply.ok(letters).stalling(after: 2)])
         do {
             let client = try Client(origin)
-            client.ask("/")
+            client.send("/")
             #expect(client.head().contains("Content-Length: 10"))
             #expect(client.next(2) == "ab")
         }
@@ -86,15 +86,15 @@ import Testing
         #expect(origin.count() == 1)
     }
 
-    @Test func goesOnForEver() throws {
+    @Test func endlessRepliesRepeatTheirBody() throws {
         let origin = try Origin(replies: ["/": .endless(letters.utf8)])
         let client = try Client(origin)
-        client.ask("/")
+        client.send("/")
         #expect(!client.head().contains("Content-Length"))
         #expect(client.next(100_000) == String(repeating: letters, count: 10_000))
     }
 
-    @Test func bodilessStatusesHaveNoBody() throws {
+    @Test func notModifiedNoContentAndHeadRepliesHaveNoBody() throws {
         #expect(
             try wire(Reply.notModified.header("ETag", "\"1\"").closing())
                 == "HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\nConnection: close\r\n\r\n")
@@ -104,7 +104,7 @@ import Testing
                 .hasSuffix("Content-Length: 10\r\nConnection: close\r\n\r\n"))
     }
 
-    @Test func sendsWhateverItIsGiven() throws {
+    @Test func repliesSendRawBytesAndCustomHeaders() throws {
         #expect(try wire(.raw("SSH-2.0\r\n")) == "SSH-2.0\r\n")
         let redirect = try wire(.redirect(to: "/b", status: 308).closing())
         #expect(redirect.hasPrefix("HTTP/1.1 308 Permanent Redirect\r\n"))
@@ -116,29 +116,29 @@ import Testing
                 .components(separatedBy: "Content-Length").count == 2)
     }
 
-    @Test func datesItsReplies() throws {
+    @Test func repliesHaveADateHeader() throws {
         let origin = try Origin(replies: ["/": .ok(""), "/old": Reply.ok("").header("Date", "old")])
         let before = Date().addingTimeInterval(-1)
-        let line = try origin.answer("/").components(separatedBy: "\r\n")
+        let line = try origin.response(to: "/").components(separatedBy: "\r\n")
             .first { $0.hasPrefix("Date: ") }
         let date = try #require(line.flatMap { HTTPDate.date(from: String($0.dropFirst(6))) })
         #expect(date > before && date <= Date())
-        #expect(try origin.answer("/old").components(separatedBy: "Date:").count == 2)
+        #expect(try origin.response(to: "/old").components(separatedBy: "Date:").count == 2)
         let classic = Date(timeIntervalSince1970: 784_111_777.9)
         #expect(HTTPDate.string(from: classic) == "Sun, 06 Nov 1994 08:49:37 GMT")
         #expect(HTTPDate.date(from: "Sunday, 06-Nov-94 08:49:37 GMT") == nil)
     }
 
-    @Test func waitsForTimeAndGate() async throws {
+    @Test func repliesCanWaitForADelayOrAGate() async throws {
         let gate = try Gate()
         let origin = try Origin(replies: ["/late": Reply.ok("").delayed(0.05)])
         origin.on("/held", Reply.ok("open").heldBy(gate))
         let start = ContinuousClock.now
-        _ = try origin.answer("/late")
+        _ = try origin.response(to: "/late")
         #expect(start.duration(to: .now) >= .milliseconds(50))
 
         let client = try Client(origin)
-        client.ask("/held", "Connection: close")
+        client.send("/held", "Connection: close")
         try await origin.waitForRequests(1, to: "/held")
         gate.open()
         #expect(client.rest().hasSuffix("open"))

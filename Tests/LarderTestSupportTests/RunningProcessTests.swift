@@ -11,13 +11,13 @@ import Testing
         ).wait()
     }
 
-    @Test func tellsStatusFromSignal() throws {
+    @Test func exitStatusesAreDistinguishedFromSignals() throws {
         #expect(try shell("exit 130").status == 130)
         #expect(try shell("kill -INT $$").status == -SIGINT)
         #expect(throws: OriginError.self) { try RunningProcess("/nowhere/at/all") }
     }
 
-    @Test func carriesMuchDataEveryWayAtOnce() throws {
+    @Test func processesCanReadAndWriteMegabytesAtTheSameTime() throws {
         let input = Data(String(repeating: "0123456789abcdef", count: 200_000).utf8)
         let finished = try shell("tee /dev/fd/2", input: input)
         #expect(finished.standardOutputBytes == input)
@@ -26,24 +26,24 @@ import Testing
         #expect(try shell("cat").standardOutput == "")
     }
 
-    @Test func givesTheChildNothingOfItsOwn() throws {
+    @Test func childrenGetOnlyStandardStreamsAndTheGivenEnvironment() throws {
         let stray = open("/dev/null", O_RDONLY)
         defer { close(stray) }
         let finished = try shell(
             "ls /dev/fd/ | wc -l; echo $A; env | wc -l", environment: ["A": "b"])
         let lines = finished.standardOutput.split(separator: "\n")
-        // The three streams, and the one that `ls` reads the directory with.
+        // The three standard streams and the directory that `ls` reads.
         #expect(Int(lines[0].trimmingCharacters(in: .whitespaces)) == 4)
         #expect(lines[1] == "b")
     }
 
-    @Test func runsWhereItIsTold() throws {
+    @Test func processesRunInTheGivenDirectory() throws {
         let finished = try RunningProcess("/bin/pwd", directory: "/").wait()
         #expect(finished.standardOutput == "/\n")
     }
 
-    @Test func childrenHearSignalsThatTheTestsIgnoreOrBlock() throws {
-        // For good, because other tests in this process may have come to rely on it by then.
+    @Test func childrenReceiveSignalsThatTheTestsIgnoreOrBlock() throws {
+        // Not restored, because other tests in this process may rely on it.
         signal(SIGPIPE, SIG_IGN)
         var signals = sigset_t()
         sigemptyset(&signals)
@@ -54,17 +54,17 @@ import Testing
         #expect(try shell("kill -TERM $$; exit 1").status == -SIGTERM)
     }
 
-    @Test func hearsSignals() throws {
+    @Test func signalsAreSentOnlyToRunningProcesses() throws {
         let process = try RunningProcess("/bin/sleep", ["60"])
         #expect(kill(process.pid, 0) == 0)
         process.kill(SIGTERM)
         #expect(try process.wait().status == -SIGTERM)
-        // It has been reaped: this must reach nobody.
+        // The process is reaped, so this must not send a signal to another process.
         process.kill(SIGKILL)
         #expect(try process.wait().status == -SIGTERM)
     }
 
-    @Test func aLateProcessIsKilledAndItsOutputShown() throws {
+    @Test func aProcessThatTimesOutIsKilledAndItsOutputShown() throws {
         let process = try RunningProcess("/bin/sh", ["-c", "echo begun; exec sleep 60"])
         let error = #expect(throws: ProcessTimeout.self) { try process.wait(timeout: 0.3) }
         #expect("\(error!)".contains("sleep 60 did not end within 0.3 s"))
@@ -72,8 +72,8 @@ import Testing
         #expect(try process.wait().status == -SIGKILL)
     }
 
-    @Test func droppingItKillsIt() throws {
-        // The child holds the second process's input open: that ends when the child does.
+    @Test func releasingAProcessKillsIt() throws {
+        // The writer holds the reader's input open until it is killed.
         try withTemporaryDirectory { directory in
             let fifo = directory.path("fifo")
             mkfifo(fifo, 0o600)
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func manyAtOnce() throws {
+    @Test func manyProcessesRunConcurrently() throws {
         DispatchQueue.concurrentPerform(iterations: 64) { index in
             let script = "cat; echo $0 >&2; exit \(index)"
             let finished = try? RunningProcess(
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func measuresTheChildsMemoryAndNotOurs() throws {
+    @Test func peakMemoryIsThatOfTheChild() throws {
         let script = "x=$(head -c 4000000 /dev/zero | tr '\\0' x); read y; echo ${#x}"
         let ballast = [UInt8](repeating: 1, count: 200_000_000)
         let finished = try shell(

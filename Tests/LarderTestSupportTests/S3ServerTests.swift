@@ -2,15 +2,14 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// The object stores that other tests run on.
 @Suite(.timeLimit(.minutes(5))) struct S3ServerTests {
     @Test(.enabled(if: RcloneServer.missing == nil, "\(RcloneServer.missing ?? "")"))
-    func rclone() async throws { try await keepsObjects(.rclone) }
+    func rcloneStoresObjects() async throws { try await checkObjects(.rclone) }
 
     @Test(.enabled(if: CephServer.missing == nil, "\(CephServer.missing ?? "")"))
-    func ceph() async throws { try await keepsObjects(.ceph) }
+    func cephStoresObjects() async throws { try await checkObjects(.ceph) }
 
-    private func keepsObjects(_ kind: S3ServerKind) async throws {
+    private func checkObjects(_ kind: S3ServerKind) async throws {
         let server = try await kind.shared()
         let proxy = try MisbehavingProxy(to: server.endpoint)
         let url = "\(proxy.endpoint)/\(try await server.makeBucket())/a/b"
@@ -25,7 +24,7 @@ import Testing
         proxy.misbehave { _, _ in .slowDown }
         #expect(try await curl(server, url).standardOutput.contains("<Code>SlowDown</Code>"))
         proxy.misbehave { _, _ in .lost }
-        // "Failure in receiving network data."
+        // CURLE_RECV_ERROR
         #expect(try await curl(server, url).status == 56)
         proxy.misbehave { _, _ in nil }
         #expect(try await curl(server, user: "somebody:else", url).status == 22)
@@ -48,7 +47,7 @@ import Testing
     }
 
     @Test(.enabled(if: RcloneServer.missing == nil, "\(RcloneServer.missing ?? "")"))
-    func suspended() async throws {
+    func aSuspendedServerAnswersOnlyAfterItResumes() async throws {
         let server = try await RcloneServer()
         let bucket = try await server.makeBucket()
         server.suspend()
@@ -65,7 +64,7 @@ import Testing
     }
 
     @Test(.enabled(if: CephServer.missing == nil, "\(CephServer.missing ?? "")"))
-    func quota() async throws {
+    func cephEnforcesBucketQuotas() async throws {
         let server = try #require(try await S3ServerKind.ceph.shared() as? CephServer)
         let bucket = try await server.makeBucket()
         let url = "\(server.endpoint)/\(bucket)/a"

@@ -3,12 +3,12 @@ import LarderTestSupport
 import Testing
 
 @Suite struct StaticFilesTests {
-    @Test func servesFilesWithTheirTypes() throws {
+    @Test func staticFilesHaveTheirContentTypes() throws {
         try withFiles { origin in
-            let png = try origin.answer("/icons/a%20b/one.PNG")
+            let png = try origin.response(to: "/icons/a%20b/one.PNG")
             #expect(png.contains("\r\nContent-Type: image/png\r\n"))
             #expect(png.hasSuffix("\r\n\r\npicture"))
-            let other = try origin.answer("/icons/two")
+            let other = try origin.response(to: "/icons/two")
             #expect(other.contains("application/octet-stream"))
         }
     }
@@ -18,20 +18,20 @@ import Testing
         "/icons/a%20b/..%2f..%2fsecret", "/icons//two", "/icons/./two", "/icons/two%00",
         "/icons/%zz", "/iconstwo", "/secret",
     ])
-    func servesNothingElse(_ path: String) throws {
+    func pathsThatNameNoServedFileAreNotFound(_ path: String) throws {
         try withFiles { origin in
-            let answer = try origin.answer(path)
-            #expect(answer.hasPrefix("HTTP/1.1 404"))
+            let response = try origin.response(to: path)
+            #expect(response.hasPrefix("HTTP/1.1 404"))
         }
     }
 
-    @Test func confirmsWhatIsUnchanged() throws {
+    @Test func conditionalRequestsForUnchangedFilesGet304() throws {
         try withFiles { origin in
-            let head = try origin.answer("/icons/two", method: "HEAD")
+            let head = try origin.response(to: "/icons/two", method: "HEAD")
             let tag = try #require(head.firstMatch(of: /ETag: (".*")\r\n/)?.output.1)
             let date = try #require(head.firstMatch(of: /Last-Modified: (.*)\r\n/)?.output.1)
             func status(_ headers: String) throws -> Substring {
-                try origin.answer("/icons/two", headers).dropFirst(9).prefix(3)
+                try origin.response(to: "/icons/two", headers).dropFirst(9).prefix(3)
             }
             let old = "Sun, 06 Nov 1994 08:49:37 GMT"
             #expect(try status("If-None-Match: \(tag)") == "304")

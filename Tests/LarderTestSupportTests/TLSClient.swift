@@ -3,13 +3,13 @@ import LarderTestSupport
 import LarderTestTLS
 import Synchronization
 
-/// One TLS connection to a front, trusting the tests' authority alone. A thread of its own reads
-/// until either end closes the connection.
+/// A TLS connection to a front that trusts only the tests' authority. A separate thread reads until
+/// either end closes the connection.
 final class TLSClient: Sendable {
     private let socket: Int32
     private let conversation: Mutex<TLSConversation>
 
-    /// Connects and agrees on a protocol.
+    /// Connects and negotiates a protocol.
     init(_ front: TLSFront, offer: [String] = ["h2", "http/1.1"]) throws {
         let context = try TLSContext(
             peer: "127.0.0.1", authority: TestCertificates.authorityPath, offer: offer)
@@ -24,18 +24,18 @@ final class TLSClient: Sendable {
         Thread.detachNewThread { [self] in read() }
     }
 
-    /// Asks once; throws where the answer does not come whole.
-    func get(_ path: String) async throws -> TLSConversation.Answer {
-        try await withCheckedThrowingContinuation { answer in
-            conversation.withLock { $0.ask(path, answer) }
+    /// Sends a GET request and returns the response. Throws if the response is incomplete.
+    func get(_ path: String) async throws -> TLSConversation.Response {
+        try await withCheckedThrowingContinuation { continuation in
+            conversation.withLock { $0.get(path, continuation) }
         }
     }
 
-    func close() { conversation.withLock { $0.leave() } }
+    func close() { conversation.withLock { $0.shutDown() } }
 
     private func read() {
-        while let bytes = TLSConversation.receive(socket) {
-            conversation.withLock { $0.take(bytes) }
+        while let bytes = Socket.receiveSome(socket) {
+            conversation.withLock { $0.receive(bytes) }
         }
         conversation.withLock { $0.end() }
     }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct TLSFrontTests {
     @Test(arguments: TestCertificates.Kind.allCases)
-    func showsItsCertificate(_ kind: TestCertificates.Kind) async throws {
+    func clientsAcceptOnlyTheTrustedCertificate(_ kind: TestCertificates.Kind) async throws {
         let origin = try Origin()
         let front = try TLSFront(originPort: origin.port, certificate: kind)
         let client = try? TLSClient(front)
@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: ["h2", "http/1.1"])
-    func relaysRequestsOnOneConnection(_ name: String) async throws {
+    func tlsFrontRelaysRequestsOnOneConnection(_ name: String) async throws {
         let origin = try Origin(replies: ["/a?b": .ok("one"), "/c": Reply.ok("two").chunked()])
         let front = try TLSFront(originPort: origin.port)
         let client = try TLSClient(front, offer: [name])
@@ -25,7 +25,7 @@ import Testing
         client.close()
     }
 
-    @Test func offersWhatItIsTold() async throws {
+    @Test func tlsFrontOffersTheGivenProtocols() async throws {
         let origin = try Origin()
         for (offer, agreed) in [
             ([TLSFront.ApplicationProtocol.http1], "http/1.1"), ([], "http/1.1"), ([.http2], "h2"),
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: ["h2", "http/1.1"])
-    func passesACutAnswerOnAsOne(_ name: String) async throws {
+    func tlsFrontRelaysTruncatedResponsesAsTruncated(_ name: String) async throws {
         let origin = try Origin(replies: ["/": Reply.ok("abcdef").cut(after: 3)])
         let front = try TLSFront(originPort: origin.port)
         let client = try TLSClient(front, offer: [name])
@@ -47,7 +47,7 @@ import Testing
         client.close()
     }
 
-    @Test func countsStreamsInFlight() async throws {
+    @Test func tlsFrontCountsConcurrentStreamsAndConnections() async throws {
         let gate = try Gate()
         let origin = try Origin(replies: ["/": Reply.ok("x").heldBy(gate)])
         let front = try TLSFront(originPort: origin.port)
@@ -68,7 +68,7 @@ import Testing
         other.close()
     }
 
-    @Test func resetsAStreamAndNotItsConnection() async throws {
+    @Test func resettingAStreamKeepsItsConnectionOpen() async throws {
         let origin = try Origin(replies: ["/a": .ok("a"), "/b": .ok("b")])
         let front = try TLSFront(originPort: origin.port)
         front.resetStream(path: "/b")
@@ -79,7 +79,7 @@ import Testing
         client.close()
     }
 
-    @Test func goesAwayAfterSoManyRequests() async throws {
+    @Test func goAwayRejectsLaterRequests() async throws {
         let origin = try Origin(replies: ["/": .ok("x")])
         let front = try TLSFront(originPort: origin.port)
         front.goAwayAfter(2)
@@ -91,7 +91,7 @@ import Testing
         client.close()
     }
 
-    @Test func goesAwayFromRequestsThatAreOnTheirWay() async throws {
+    @Test func goAwayRejectsConcurrentRequestsBeyondItsLimit() async throws {
         let origin = try Origin(replies: ["/": .ok("x")])
         let front = try TLSFront(originPort: origin.port)
         front.goAwayAfter(2)
@@ -105,7 +105,7 @@ import Testing
         client.close()
     }
 
-    @Test func stoppingEndsConnections() async throws {
+    @Test func stoppingATLSFrontClosesItsConnections() async throws {
         let origin = try Origin()
         let gate = try Gate()
         origin.on("/", Reply.ok("").heldBy(gate))

@@ -3,7 +3,7 @@ import LarderTestSupport
 import Testing
 
 @Suite struct TemporaryDirectoryTests {
-    @Test func isEmptyAndGoneAfterwards() throws {
+    @Test func temporaryDirectoriesAreEmptyAndRemovedAfterwards() throws {
         let files = FileManager.default
         let paths = try (0..<2).map { _ in
             try withTemporaryDirectory { directory in
@@ -16,7 +16,7 @@ import Testing
         #expect(!files.fileExists(atPath: paths[0]))
     }
 
-    @Test func goesWhenTheBodyThrows() async throws {
+    @Test func temporaryDirectoriesAreRemovedIfTheBodyThrows() async throws {
         var path = ""
         await #expect(throws: CancellationError.self) {
             try await withTemporaryDirectory { directory in
@@ -28,7 +28,7 @@ import Testing
         #expect(path != "" && !FileManager.default.fileExists(atPath: path))
     }
 
-    @Test func removesReadOnlyFilesAndLeavesLinkedOnesAlone() throws {
+    @Test func temporaryDirectoriesRemoveReadOnlyFilesButNotLinkTargets() throws {
         try withTemporaryDirectory { outside in
             try Data("kept".utf8).write(to: outside.url.appendingPathComponent("file"))
             let path = try withTemporaryDirectory { directory in

@@ -1,13 +1,13 @@
 import Foundation
 import LarderTestSupport
 
-/// TLS and HTTP/2 in front of a plain HTTP/1.1 origin: relays each request over a connection of
-/// its own and passes the response on as it comes, its faults included.
+/// A TLS and HTTP/2 front end for a plain HTTP/1.1 origin.
 ///
-/// It listens on 127.0.0.1. A response that is cut off is passed on as a closed connection
-/// (HTTP/1.1) or as RST_STREAM (HTTP/2).
+/// It listens on 127.0.0.1. It relays each request over a separate connection and streams the
+/// response, including its faults. A truncated response ends with a closed connection (HTTP/1.1) or
+/// RST_STREAM (HTTP/2).
 public final class TLSFront: Sendable {
-    /// A protocol to agree on (ALPN).
+    /// A protocol to negotiate (ALPN).
     public enum ApplicationProtocol: String, Sendable {
         /// HTTP/2.
         case http2 = "h2"
@@ -25,9 +25,11 @@ public final class TLSFront: Sendable {
     /// Starts listening in front of the origin on 127.0.0.1 and `originPort`.
     ///
     /// - Parameters:
-    ///   - offer: the protocols in order of preference; none: no ALPN, and HTTP/1.1.
-    ///   - certificate: what it shows; default: one that is in order.
-    ///   - requiresClientCertificate: whether it turns away who shows none; any will do.
+    ///   - offer: The protocols in order of preference. If empty, the front uses HTTP/1.1 without
+    ///     ALPN.
+    ///   - certificate: The certificate of the front.
+    ///   - requiresClientCertificate: Whether to reject clients without a certificate. The front
+    ///     accepts every client certificate.
     public init(
         originPort: UInt16, offer: [ApplicationProtocol] = [.http2, .http1],
         certificate: TestCertificates.Kind = .trusted, requiresClientCertificate: Bool = false
@@ -47,7 +49,7 @@ public final class TLSFront: Sendable {
         }
         _ = fcntl(listener, F_SETFL, O_NONBLOCK)
         threads.enter()
-        // It keeps none of this, so that dropping the front can end it.
+        // The thread does not retain the front, because releasing the front must end the thread.
         Thread.detachNewThread { [state, stopping, threads] in
             FrontLoop(state, listener: listener, originPort: originPort, context: context)
                 .run(until: stopping)
@@ -57,49 +59,51 @@ public final class TLSFront: Sendable {
 
     deinit { stopping.open() }
 
-    /// Closes the listener and every connection and waits until they are.
+    /// Closes the listener and every connection, and waits until that is done.
     public func stop() {
         stopping.open()
         threads.wait()
     }
 
-    /// Such as `https://127.0.0.1:43211`.
+    /// The URL without a path, such as `https://127.0.0.1:43211`.
     public var baseURL: String { url("") }
 
-    /// The URL of a path that begins with a slash.
+    /// Returns the URL of a path that begins with a slash.
     public func url(_ path: String, host: String = "127.0.0.1") -> String {
         "https://\(host):\(port)\(path)"
     }
 
-    // MARK: What was asked
+    // MARK: Requests and connections
 
-    /// What each connection agreed on, in order: `h2` or `http/1.1`. A connection whose handshake
-    /// failed is not among them.
+    /// The protocol of each connection in order: `h2` or `http/1.1`. Connections with a failed
+    /// handshake are not included.
     public var protocols: [String] { state.protocols }
 
-    /// How many requests arrived.
+    /// The number of requests that arrived.
     public var requestCount: Int { state.requests }
 
-    /// The most connections that were open at one time.
+    /// The maximum number of connections open at the same time.
     public var mostConcurrentConnections: Int { state.mostConnections }
 
-    /// The most requests that were being answered at one time.
+    /// The maximum number of requests in progress at the same time.
     public var mostConcurrentStreams: Int { state.mostStreams }
 
-    /// The most requests that were being answered at one time on one connection.
+    /// The maximum number of requests in progress at the same time on one connection.
     public var mostConcurrentStreamsPerConnection: Int { state.mostStreamsOfOne }
 
-    /// Has `tell` called for each connection whose handshake is done from now on, with how many
-    /// there ever were.
-    public func onConnection(_ tell: @escaping @Sendable (Int) -> Void) { state.onOpened(tell) }
+    /// Calls `handler` for each new connection after its handshake, with the number of connections
+    /// until then, including the new one.
+    public func onConnection(_ handler: @escaping @Sendable (Int) -> Void) {
+        state.onOpened(handler)
+    }
 
     // MARK: Faults
 
-    /// Each HTTP/2 connection sends GOAWAY when its `count`th request arrives, answers that one
-    /// and takes no more. nil: never again.
+    /// Makes each HTTP/2 connection send GOAWAY when its `count`th request arrives. The connection
+    /// answers that request and ignores later ones. With nil, connections stay open.
     public func goAwayAfter(_ count: Int?) { state.goAway(after: count) }
 
-    /// Requests for this path (with its query) are answered with RST_STREAM (INTERNAL_ERROR), or,
-    /// in HTTP/1.1, with the connection's end.
+    /// Answers requests for this path and query with RST_STREAM (INTERNAL_ERROR). In HTTP/1.1,
+    /// closes the connection.
     public func resetStream(path: String) { state.reset(path) }
 }

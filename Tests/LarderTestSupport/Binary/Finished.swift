@@ -10,8 +10,8 @@ public struct Finished: Sendable, CustomStringConvertible {
     public let standardErrorBytes: Data
     /// The peak resident memory; nil if the process ended before it was measured.
     ///
-    /// On Linux, `exec` inherits the peak of the calling process. If the child's peak is lower, this
-    /// is the largest value sampled every 10 ms.
+    /// On Linux, `exec` inherits the peak of the calling process. If the child's peak is lower,
+    /// this is the largest value sampled every 10 ms.
     public let peakMemoryBytes: Int?
     /// The time from start to end.
     public let duration: Duration

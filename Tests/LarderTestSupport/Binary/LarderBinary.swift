@@ -42,8 +42,8 @@ public struct LarderBinary: Sendable {
 
     /// Starts the executable.
     ///
-    /// It inherits the environment except for variables that would change its behaviour, such as the
-    /// home directory, the user's cache and proxies.
+    /// It inherits the environment except for variables that would change its behaviour, such as
+    /// the home directory, the user's cache and proxies.
     public func start(
         _ arguments: [String], standardInput: Data? = nil, environment: [String: String] = [:],
         directory: String? = nil

@@ -2,9 +2,9 @@ import Foundation
 
 /// The measurement of a child's peak resident memory.
 ///
-/// On Linux, `exec` includes the peak of the calling process in the child's `ru_maxrss`. That number
-/// belongs to the child only if it is above the caller's peak. Otherwise the kernel's running maximum
-/// has to be sampled while the child runs.
+/// On Linux, `exec` includes the peak of the calling process in the child's `ru_maxrss`. That
+/// number belongs to the child only if it is above the caller's peak. Otherwise the kernel's
+/// running maximum has to be sampled while the child runs.
 enum PeakMemory {
     #if canImport(Darwin)
         static let samplingMilliseconds: Int32 = -1

@@ -8,8 +8,8 @@ public final class RunningProcess: Sendable {
     private let command: String
     private let watch: ProcessWatch
 
-    /// Starts `path` and captures its output. The child inherits only the three standard descriptors.
-    /// Its signals are unblocked and have their default actions.
+    /// Starts `path` and captures its output. The child inherits only the three standard
+    /// descriptors. Its signals are unblocked and have their default actions.
     ///
     /// - Parameters:
     ///   - standardInput: The input, or nil for `/dev/null`.
@@ -48,8 +48,8 @@ public final class RunningProcess: Sendable {
 
     /// Waits until the process has ended and its output is closed. It can be called more than once.
     ///
-    /// - Throws: ``ProcessTimeout`` after `timeout` seconds, once the process is killed. The default
-    ///   of 300 allows for other tests that use every processor.
+    /// - Throws: ``ProcessTimeout`` after `timeout` seconds, once the process is killed. The
+    ///   default of 300 allows for other tests that use every processor.
     public func wait(timeout: Double = 300) throws -> Finished {
         if let finished = watch.wait(seconds: timeout) { return finished }
         watch.kill(SIGKILL)

@@ -91,8 +91,8 @@ struct SpawnPlan {
     }
 
     #if canImport(Glibc)
-        /// Returns a function that Glibc declares only with `_GNU_SOURCE`, so that Swift does not see
-        /// it.
+        /// Returns a function that Glibc declares only with `_GNU_SOURCE`, so that Swift does not
+        /// see it.
         private func gnu<Function>(_ name: String, as type: Function.Type) throws -> Function {
             guard let symbol = dlsym(nil, name) else { throw OriginError(name, code: ENOSYS) }
             return unsafeBitCast(symbol, to: type)

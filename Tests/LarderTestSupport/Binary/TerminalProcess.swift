@@ -9,7 +9,8 @@ public final class TerminalProcess {
     private var unread: [UInt8] = []
     private var hasEnded = false
 
-    /// Starts `path` on a terminal with a number of columns. The child gets only the given environment.
+    /// Starts `path` on a terminal with a number of columns. The child gets only the given
+    /// environment.
     public init(
         _ path: String, _ arguments: [String], columns: Int = 80,
         environment: [String: String], directory: String
@@ -45,7 +46,8 @@ public final class TerminalProcess {
             else { throw OriginError("ptsname") }
             return String(cString: name)
         #else
-            // TIOCSPTLCK and TIOCGPTN, as in unlockpt and ptsname. Swift's Glibc module has none of them.
+            // TIOCSPTLCK and TIOCGPTN, because Swift's Glibc module lacks unlockpt, ptsname and these
+            // macros.
             let (setLock, getNumber): (UInt, UInt) = (0x4004_5431, 0x8004_5430)
             var isLocked: Int32 = 0
             var number: UInt32 = 0
@@ -87,7 +89,8 @@ public final class TerminalProcess {
         }
     }
 
-    /// Waits for the end of the process. Returns its exit status and the output since the last call.
+    /// Waits for the end of the process. Returns its exit status and the output since the last
+    /// call.
     public func finish() throws -> (status: Int32, text: String) {
         while case let more = try readSome(), !more.isEmpty { unread += more }
         var status: Int32 = 0
@@ -98,7 +101,8 @@ public final class TerminalProcess {
         return (status >> 8 & 0xFF, text)
     }
 
-    /// Reads some output. Returns an empty array if the process has ended or is silent for two minutes.
+    /// Reads some output. Returns an empty array if the process has ended or is silent for two
+    /// minutes.
     private func readSome() throws -> [UInt8] {
         var ready = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
         while true {

@@ -14,7 +14,8 @@ public final class Browser: Sendable {
     /// The path of Chromium, if it is installed.
     public static var chromium: String? { ServerProcess.program("chromium") }
 
-    /// The script of axe-core, which checks the accessibility of a page; nil if it is not installed.
+    /// The script of axe-core, which checks the accessibility of a page; nil if it is not
+    /// installed.
     public static var axe: String? {
         try? String(
             contentsOfFile: ServerProcess.servers + "/axe_playwright_python/axe.min.js",

@@ -2,8 +2,8 @@ import Foundation
 
 /// A check that the code of documentation articles is compiled in a test.
 public enum Article {
-    /// Returns whether a test's source contains the article's Swift blocks that begin with `import`,
-    /// without their imports. False if the article has no such block.
+    /// Returns whether a test's source contains the article's Swift blocks that begin with
+    /// `import`, without their imports. False if the article has no such block.
     ///
     /// - Parameters:
     ///   - article: The path relative to the package's root.

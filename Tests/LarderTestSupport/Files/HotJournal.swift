@@ -2,8 +2,8 @@
 /// database.
 public enum HotJournal {
     /// Returns a journal without pages that names `victim` as its super-journal
-    /// (sqlite.org/fileformat2.html, "The Rollback Journal"). SQLite deletes the super-journal after
-    /// the playback.
+    /// (sqlite.org/fileformat2.html, "The Rollback Journal"). SQLite deletes the super-journal
+    /// after the playback.
     ///
     /// - Parameter pages: The number of pages of 4096 bytes in the database.
     public static func bytes(naming victim: String, pages: UInt32) -> [UInt8] {

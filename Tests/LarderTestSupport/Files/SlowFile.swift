@@ -1,6 +1,6 @@
 import Foundation
 
-/// Replaces a file with one that takes seconds to read. A sixteenth of its bytes are allocated,
+/// Replaces a file with a file that takes seconds to read. A sixteenth of its bytes are allocated,
 /// because Larder does not read files that are sparser.
 public func makeSlowToRead(_ path: String) throws {
     chmod(path, 0o644)

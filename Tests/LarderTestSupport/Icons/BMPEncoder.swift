@@ -1,9 +1,9 @@
-/// Writes Windows bitmaps of 24 bits a pixel.
+/// An encoder for Windows bitmaps with 24 bits per pixel.
 enum BMPEncoder {
     static func encode(_ picture: Picture, note: String) -> [UInt8] {
         let size = picture.size
         let padding = [UInt8](repeating: 0, count: (4 - size * 3 % 4) % 4)
-        // The note goes between the header and the pixels, where no decoder looks.
+        // Decoders ignore the bytes between the header and the pixels.
         let gap = Array(note.utf8)
         var pixels: [UInt8] = []
         for y in (0..<size).reversed() {
@@ -20,7 +20,7 @@ enum BMPEncoder {
             + gap + pixels
     }
 
-    /// A BITMAPINFOHEADER.
+    /// Returns a BITMAPINFOHEADER.
     static func header(width: Int, height: Int, bitsPerPixel: UInt16, length: Int) -> [UInt8] {
         UInt32(40).littleEndianBytes + Int32(width).littleEndianBytes
             + Int32(height).littleEndianBytes + UInt16(1).littleEndianBytes

@@ -1,4 +1,4 @@
-/// Collects bits, the lowest first.
+/// A bit stream that fills each byte from its lowest bit.
 struct BitWriter {
     private var bytes: [UInt8] = []
     private var pending = 0
@@ -14,7 +14,7 @@ struct BitWriter {
         }
     }
 
-    /// Writes a Huffman code, whose highest bit comes first.
+    /// Writes a Huffman code, starting with its highest bit.
     mutating func write(reversed value: Int, _ width: Int) {
         write((0..<width).reduce(0) { $0 | (value >> $1 & 1) << (width - 1 - $1) }, width)
     }

@@ -1,4 +1,4 @@
-/// A colour of eight bits a channel.
+/// A colour with eight bits per channel.
 struct Colour: Hashable {
     var red: UInt8
     var green: UInt8
@@ -11,7 +11,11 @@ struct Colour: Hashable {
         (self.red, self.green, self.blue) = (red, green, blue)
     }
 
-    /// A strong colour: the hue in degrees, the brightness of its strongest channel in 0...255.
+    /// Creates a saturated colour.
+    ///
+    /// - Parameters:
+    ///   - hue: The hue in degrees.
+    ///   - brightness: The value of the strongest channel in 0...255.
     init(hue: Int, brightness: Int) {
         let sector = hue % 360 / 60
         let low = brightness * 3 / 10

@@ -1,5 +1,5 @@
-/// Deflate (RFC 1951) with the fixed codes and a simple search for repetitions, in a zlib stream
-/// (RFC 1950).
+/// A zlib (RFC 1950) encoder. It writes one Deflate block (RFC 1951) with the fixed codes and a
+/// simple search for repetitions.
 enum Deflate {
     static func zlibStream(_ bytes: [UInt8]) -> [UInt8] {
         var sum: (low: UInt32, high: UInt32) = (1, 0)
@@ -10,7 +10,7 @@ enum Deflate {
         return [0x78, 0x01] + block(bytes) + (sum.high << 16 | sum.low).bigEndianBytes
     }
 
-    /// The whole input as one last block.
+    /// Encodes the input as a single, final block.
     private static func block(_ bytes: [UInt8]) -> [UInt8] {
         var bits = BitWriter()
         bits.write(0b011, 3)
@@ -30,7 +30,7 @@ enum Deflate {
         return bits.finished()
     }
 
-    /// What the latest place with the same four bytes has in common with this one.
+    /// Finds the latest position with the same four bytes and returns the length of the match.
     private static func match(
         in bytes: [UInt8], at position: Int, _ latest: inout [UInt32: Int]
     ) -> (length: Int, distance: Int)? {
@@ -47,7 +47,7 @@ enum Deflate {
         return (length, position - start)
     }
 
-    /// RFC 1951 §3.2.6.
+    /// Writes a literal or length symbol (RFC 1951, section 3.2.6).
     private static func write(symbol: Int, to bits: inout BitWriter) {
         switch symbol {
         case 0...143: bits.write(reversed: 0x30 + symbol, 8)
@@ -57,7 +57,7 @@ enum Deflate {
         }
     }
 
-    /// RFC 1951 §3.2.5.
+    /// Writes a match (RFC 1951, section 3.2.5).
     private static func write(length: Int, distance: Int, to bits: inout BitWriter) {
         if length == 258 {
             write(symbol: 285, to: &bits)
@@ -71,7 +71,8 @@ enum Deflate {
         bits.write(rest, extra)
     }
 
-    /// A code covers twice as many values as the one `groups` codes before it.
+    /// Splits a value into a code and extra bits. Each code covers twice as many values as the code
+    /// `groups` before it.
     private static func split(_ value: Int, groups: Int) -> (code: Int, extra: Int, rest: Int) {
         guard value >= 2 * groups else { return (value, 0, 0) }
         let top = Int.bitWidth - 1 - value.leadingZeroBitCount

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Icons in formats that are too much for an encoder of one's own: painted here, then encoded with
-/// cwebp (libwebp 1.2.4), avifenc (libavif 0.11.1) and heif-enc (libheif 1.15.1).
+/// Icons in formats too complex for an encoder here. They were painted by ``IconPainter`` and
+/// encoded with cwebp (libwebp 1.2.4), avifenc (libavif 0.11.1) and heif-enc (libheif 1.15.1).
 extension IconPainter {
     /// A lossless WebP of 64 × 64 pixels.
     public static let webp = bytes(

@@ -1,4 +1,4 @@
-/// Collects a JPEG scan's bits, the highest first, and puts a zero behind every byte of ones.
+/// The bit stream of a JPEG scan, highest bit first, with a zero byte after each 0xFF.
 struct EntropyWriter {
     typealias Code = (value: Int, width: Int)
 
@@ -19,14 +19,14 @@ struct EntropyWriter {
         }
     }
 
-    /// A number's class, with the zeros before it, then as many bits as the class says.
+    /// Writes the code of a number's bit width and the zeros before it, then the number's bits.
     mutating func writeNumber(_ number: Int, run: Int, _ codes: [UInt8: Code]) {
         let width = Int.bitWidth - abs(number).leadingZeroBitCount
         write(codes[UInt8(run << 4 | width)])
         write((number < 0 ? number + (1 << width) - 1 : number, width))
     }
 
-    /// The bytes, the last one filled up with ones.
+    /// Returns the bytes. The last one is padded with ones.
     func finished() -> [UInt8] {
         var filled = self
         if count > 0 { filled.write((1 << (8 - count) - 1, 8 - count)) }

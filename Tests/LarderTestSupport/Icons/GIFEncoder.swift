@@ -1,4 +1,4 @@
-/// Writes GIF 89a: one picture of up to 255 colours and a transparent one, LZW-coded.
+/// An encoder for GIF 89a: one picture with up to 255 colours and transparency, LZW-coded.
 enum GIFEncoder {
     static func encode(_ picture: Picture, note: String) -> [UInt8] {
         let (palette, indices) = quantise(picture)
@@ -12,7 +12,8 @@ enum GIFEncoder {
         return file + subBlocks(compress(indices)) + [0x3B]
     }
 
-    /// Colour 0 is the transparent one; colours beyond the 255th become the nearest earlier one.
+    /// Maps the pixels to a palette. Colour 0 is transparent. Colours after the 255th are replaced
+    /// by the nearest colour of the palette.
     private static func quantise(_ picture: Picture) -> (palette: [Colour], indices: [UInt8]) {
         var palette = [Colour(red: 0, green: 0, blue: 0)]
         var known: [Colour: UInt8] = [:]

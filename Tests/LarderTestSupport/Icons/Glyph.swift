@@ -1,4 +1,4 @@
-/// The picture on an icon: shapes on a square of 64 × 64 units, later ones over earlier ones.
+/// The picture on an icon: shapes on a square of 64 × 64 units.
 public enum Glyph: String, CaseIterable, Sendable {
     case bag, book, calendar, camera, chart, chat, clock, down, film, game, heart, house, key
     case leaf, lock, mail, mountain, music, notes, phone, pin, search, star, up, weather
@@ -36,7 +36,7 @@ public enum Glyph: String, CaseIterable, Sendable {
         }
     }
 
-    /// The shapes, bottom first.
+    /// The shapes from bottom to top.
     var layers: [(Paint, Shape)] {
         switch self {
         case .bag:
@@ -190,9 +190,9 @@ public enum Glyph: String, CaseIterable, Sendable {
         (paint, .box(x: x, y: y, width: width, height: height, radius: radius))
     }
 
-    /// An arrow down (1) or up (-1).
-    private func arrow(pointing way: Double) -> Shape {
+    /// Returns an arrow that points down (1) or up (-1).
+    private func arrow(pointing direction: Double) -> Shape {
         let outline = [(28, -16), (36, -16), (36, 0), (46, 0), (32, 16), (18, 0), (28, 0)]
-        return .polygon(outline.map { (Double($0), 32 + way * Double($1)) })
+        return .polygon(outline.map { (Double($0), 32 + direction * Double($1)) })
     }
 }

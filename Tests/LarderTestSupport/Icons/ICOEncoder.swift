@@ -1,4 +1,4 @@
-/// Writes Windows icons with two pictures: a bitmap with a mask, and a PNG.
+/// An encoder for Windows icons with two pictures: a bitmap with a mask, and a PNG.
 enum ICOEncoder {
     static func encode(bitmap: Picture, png: [UInt8], pngSize: Int) -> [UInt8] {
         let dib = dib(bitmap)

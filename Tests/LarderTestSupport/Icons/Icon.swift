@@ -1,24 +1,25 @@
-/// An icon to paint: a glyph on a coloured tile, and a note that is kept in the file.
+/// The description of an icon: a glyph on a coloured tile, and a note to store in the file.
 public struct Icon: Sendable {
     /// The picture on the tile.
     public let glyph: Glyph
-    /// The tile's colour in degrees, 0..<360.
+    /// The hue of the tile in degrees, 0..<360.
     public let hue: Int
-    /// Text for the file's comment, in ASCII; two icons with different notes have different bytes.
+    /// The file's comment in ASCII. Icons with different notes have different bytes.
     public let note: String
 
-    /// An icon made to measure.
+    /// Creates an icon.
     public init(_ glyph: Glyph, hue: Int, note: String = "") {
         self.glyph = glyph
         self.hue = hue
         self.note = note
     }
 
-    /// One of as many icons as there are seeds, each with bytes of its own in every format.
+    /// Creates the icon of a seed. Each seed gives different bytes in every format.
     public init(seed: Int) {
         let bits = UInt(bitPattern: seed)
         glyph = Glyph.allCases[Int(bits % UInt(Glyph.allCases.count))]
-        // Neighbours differ much, and there are only so many pictures to paint.
+        // Few distinct pictures, so that PNGs can be cached, with clear differences between
+        // neighbours.
         hue = Int(bits % 24 * 7 % 24) * 15
         note = "icon \(seed)"
     }
@@ -29,7 +30,7 @@ public struct Icon: Sendable {
     var shade: Colour { Colour(hue: hue, brightness: 195) }
     var deep: Colour { Colour(hue: hue, brightness: 120) }
 
-    /// The glyph's shapes with their colours, bottom first.
+    /// The glyph's shapes with their colours, from bottom to top.
     var shapes: [(colour: Colour, shape: Glyph.Shape)] {
         glyph.layers.map { paint, shape in
             switch paint {

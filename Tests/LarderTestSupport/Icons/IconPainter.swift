@@ -1,7 +1,7 @@
-/// Makes valid little images without any library: the same bytes for the same arguments on every
-/// machine, and other bytes for another seed.
+/// A generator of small valid images without any library.
 ///
-/// The encoders share no code with the inspector that they help to test.
+/// The same arguments give the same bytes on every machine, and different seeds give different
+/// bytes. The encoders share no code with the inspector that they help to test.
 public enum IconPainter {
     /// A PNG with an alpha channel.
     public static func png(seed: Int, size: Int = 48) -> [UInt8] {
@@ -11,12 +11,12 @@ public enum IconPainter {
     public static func gif(seed: Int, size: Int = 48) -> [UInt8] {
         gif(Icon(seed: seed), size: size)
     }
-    /// A bitmap of 24 bits a pixel.
+    /// A bitmap with 24 bits per pixel.
     public static func bmp(seed: Int, size: Int = 48) -> [UInt8] {
         bmp(Icon(seed: seed), size: size)
     }
-    /// A bitmap of at least so many bytes. All but a few thousand are a note, for a large picture
-    /// takes seconds to paint.
+    /// A bitmap of at least `bytes` bytes. Most of them are the note, because painting a large
+    /// picture takes seconds.
     public static func largeBMP(seed: Int, bytes: Int) -> [UInt8] {
         var note = ""
         var number = 0
@@ -48,7 +48,7 @@ public enum IconPainter {
     public static func gif(_ icon: Icon, size: Int = 48) -> [UInt8] {
         GIFEncoder.encode(Picture(icon, size: size), note: icon.note)
     }
-    /// A bitmap of 24 bits a pixel.
+    /// A bitmap with 24 bits per pixel.
     public static func bmp(_ icon: Icon, size: Int = 48) -> [UInt8] {
         BMPEncoder.encode(Picture(icon, size: size), note: icon.note)
     }

@@ -1,5 +1,4 @@
-/// Writes baseline JPEG (ITU-T T.81): three components, none of them subsampled, and the
-/// Huffman tables of its Annex K.
+/// An encoder for baseline JPEG (ITU-T T.81) with three components and no subsampling.
 enum JPEGEncoder {
     static func encode(_ picture: Picture, note: String) -> [UInt8] {
         let size = UInt16(picture.size).bigEndianBytes
@@ -19,7 +18,8 @@ enum JPEGEncoder {
         [0xFF, marker] + UInt16(content.count + 2).bigEndianBytes + content
     }
 
-    /// Coarser for finer detail: the index is row * 8 + column.
+    /// Returns the quantisation step of a coefficient at index row * 8 + column. It grows with
+    /// frequency.
     private static func quantum(at index: Int) -> Int { 4 + 2 * (index / 8 + index % 8) }
 
     private static func scan(_ picture: Picture) -> [UInt8] {
@@ -63,7 +63,7 @@ enum JPEGEncoder {
         if run > 0 { bits.write(codes[0x00]) }
     }
 
-    /// Luma or a colour difference, around zero (JFIF 1.02).
+    /// Returns luma or a colour difference, centred on zero (JFIF 1.02).
     private static func sample(_ colour: Colour, _ component: Int) -> Double {
         let (red, green, blue) = (Double(colour.red), Double(colour.green), Double(colour.blue))
         switch component {
@@ -73,7 +73,7 @@ enum JPEGEncoder {
         }
     }
 
-    /// The transformed, quantised block in zigzag order.
+    /// Returns the transformed and quantised block in zigzag order.
     private static func quantised(_ samples: [Double]) -> [Int] {
         var rows = [Double](repeating: 0, count: 64)
         for y in 0..<8 {
@@ -90,8 +90,8 @@ enum JPEGEncoder {
         return zigzag.map { Int((block[$0] / Double(quantum(at: $0))).rounded()) }
     }
 
-    /// cos((2x + 1)uπ / 16) / 2, and less for u = 0. The cosines are written out, because another
-    /// machine's library may round them otherwise.
+    /// Returns cos((2x + 1)uπ / 16) / 2, or 1 / √8 for u = 0. The cosines are literals, because
+    /// libraries can round differently.
     private static func basis(_ u: Int, _ x: Int) -> Double {
         guard u > 0 else { return 0.3535533905932738 }
         let angle = (2 * x + 1) * u % 32
@@ -113,7 +113,7 @@ enum JPEGEncoder {
         return key(left) < key(right)
     }
 
-    /// A Huffman table as a file states it: how many codes of each length, and their symbols.
+    /// A Huffman table as stored in a file: the number of codes of each length, and their symbols.
     private struct Table {
         let counts: [UInt8]
         let symbols: [UInt8]
@@ -136,8 +136,9 @@ enum JPEGEncoder {
     private static let dcTable = Table(
         counts: [0, 1, 5, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0], symbols: Array(0...11))
 
-    /// Every symbol for a run of up to 15 zeros and a number of up to 10 bits, in codes of 8 bits
-    /// for the end of a block and 9 for the others: simple, and short enough for a sample.
+    /// All symbols for a run of up to 15 zeros and a number of up to 10 bits. The end of a block
+    /// has a code of 8 bits and all other symbols have codes of 9 bits. That is simple and short
+    /// enough.
     private static let acTable = Table(
         counts: [0, 0, 0, 0, 0, 0, 0, 1, 161, 0, 0, 0, 0, 0, 0, 0],
         symbols: [0x00, 0xF0]

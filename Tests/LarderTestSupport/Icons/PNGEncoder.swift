@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Writes PNG: eight bits a channel with alpha, no filter.
+/// An encoder for PNG with eight bits per channel, alpha and no filter.
 enum PNGEncoder {
     static func encode(_ icon: Icon, size: Int) -> [UInt8] {
         let side = UInt32(size).bigEndianBytes
@@ -16,13 +16,13 @@ enum PNGEncoder {
         let size: Int
     }
 
-    /// Painted before: a test that asks for thousands of icons gets few pictures, many notes.
-    private static let painted = Mutex<[Key: [UInt8]]>([:])
+    /// Encoded pixels by picture. Tests use thousands of icons that differ only in their notes.
+    private static let cache = Mutex<[Key: [UInt8]]>([:])
 
-    /// The IDAT chunk.
+    /// Returns the IDAT chunk.
     private static func pixels(_ icon: Icon, size: Int) -> [UInt8] {
         let key = Key(glyph: icon.glyph, hue: icon.hue, size: size)
-        if let known = painted.withLock({ $0[key] }) { return known }
+        if let known = cache.withLock({ $0[key] }) { return known }
         let picture = Picture(icon, size: size)
         var rows: [UInt8] = []
         rows.reserveCapacity(picture.pixels.count + size)
@@ -31,7 +31,7 @@ enum PNGEncoder {
             rows += picture.pixels[row * size * 4..<(row + 1) * size * 4]
         }
         let pixels = chunk("IDAT", Deflate.zlibStream(rows))
-        painted.withLock { $0[key] = pixels }
+        cache.withLock { $0[key] = pixels }
         return pixels
     }
 
@@ -40,7 +40,7 @@ enum PNGEncoder {
         return UInt32(content.count).bigEndianBytes + covered + crc(covered).bigEndianBytes
     }
 
-    /// CRC-32 a bit at a time, as PNG's specification defines it.
+    /// Returns the CRC-32 of the PNG specification, computed bit by bit.
     private static func crc(_ bytes: [UInt8]) -> UInt32 {
         var crc = ~UInt32(0)
         for byte in bytes {

@@ -1,9 +1,10 @@
-/// A square of pixels: four bytes each, red, green, blue and (not multiplied) alpha.
+/// A square of pixels with four bytes each: red, green, blue and alpha, not premultiplied.
 struct Picture {
     let size: Int
     let pixels: [UInt8]
 
-    /// Paints an icon with softened edges, in arithmetic that gives the same everywhere.
+    /// Paints an icon with antialiased edges. The arithmetic gives the same result on every
+    /// machine.
     init(_ icon: Icon, size: Int) {
         let scene = Scene(icon)
         let step = 64 / Double(size)
@@ -30,7 +31,7 @@ struct Picture {
         self.pixels = pixels
     }
 
-    /// The colour at a place, laid over white.
+    /// Returns the colour of a pixel over white.
     func opaque(_ x: Int, _ y: Int) -> Colour {
         let start = (y * size + x) * 4
         let alpha = Int(pixels[start + 3])
@@ -40,11 +41,11 @@ struct Picture {
         return Colour(red: over(0), green: over(1), blue: over(2))
     }
 
-    /// An icon's colours by place, in the glyph's units.
+    /// The colours of an icon by position in the glyph's units.
     private struct Scene {
         let tile: Colour
         let shade: Colour
-        /// The glyph's shapes, top first.
+        /// The glyph's shapes from top to bottom.
         let shapes: [(colour: Colour, shape: Glyph.Shape)]
 
         init(_ icon: Icon) {
@@ -53,14 +54,14 @@ struct Picture {
             shapes = icon.shapes.reversed()
         }
 
-        /// Nil outside the tile.
+        /// Returns the colour at a position; nil outside the tile.
         func colour(_ x: Double, _ y: Double) -> Colour? {
             guard Icon.outline.contains(x, y) else { return nil }
             for (colour, shape) in shapes where shape.contains(x, y) { return colour }
             return x + y > 64 ? shade : tile
         }
 
-        /// The pixel's red, green, blue and alpha from 16 places in it, as an edge needs.
+        /// Returns the red, green, blue and alpha of a pixel as the mean of 16 samples.
         func mixture(left: Double, top: Double, step: Double) -> [UInt8] {
             var (red, green, blue, count) = (0, 0, 0, 0)
             for place in 0..<16 {

@@ -1,8 +1,9 @@
-/// SHA-256 (FIPS 180-4), written plainly, so that the samples' digests and the tests' expectations
-/// do not come from the code that they check. Slow, but no slower than it must be: it allocates
-/// nothing for each block, since debug builds hash megabytes with it.
+/// A plain implementation of SHA-256 (FIPS 180-4).
+///
+/// Sample digests and expectations come from here instead of the code under test. It does not
+/// allocate memory per block, because debug builds hash megabytes with it.
 public enum ReferenceSHA256 {
-    /// The 32 bytes of the digest.
+    /// Returns the 32 bytes of the digest.
     public static func digest(_ message: [UInt8]) -> [UInt8] {
         var padded = message + [0x80]
         padded += [UInt8](repeating: 0, count: (120 - padded.count % 64) % 64)
@@ -24,12 +25,12 @@ public enum ReferenceSHA256 {
         return state.flatMap(\.bigEndianBytes)
     }
 
-    /// The digest's 64 hexadecimal digits.
+    /// Returns the digest as 64 hexadecimal digits.
     public static func hex(_ message: [UInt8]) -> String {
         digest(message).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    /// The block's 16 words and the 48 that follow from them.
+    /// Computes the 64 words of the message schedule from a block.
     private static func schedule(
         _ bytes: UnsafeBufferPointer<UInt8>, _ start: Int,
         into words: UnsafeMutableBufferPointer<UInt32>

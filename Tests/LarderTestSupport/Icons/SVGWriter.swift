@@ -1,4 +1,4 @@
-/// Writes an icon's shapes as SVG elements.
+/// An encoder that writes an icon's shapes as SVG elements.
 enum SVGWriter {
     static func document(_ icon: Icon, size: Int) -> String {
         let elements = [

@@ -7,10 +7,10 @@ struct SampleApp {
         case number(Int)
     }
 
-    /// The entry's keys and values, in the order in which they are written.
+    /// The keys and values in the order in which to write them.
     let fields: [(key: String, value: Value)]
 
-    /// A good entry, as the tutorials have it.
+    /// Creates a valid entry in the form that tutorials use.
     init(_ name: String, _ icon: String, host: String = "127.0.0.1", download: String) {
         fields = [
             ("name", .text(name)), ("icon", .text(SampleManifests.url(icon, host: host))),
@@ -27,7 +27,7 @@ struct SampleApp {
     func priority(_ name: String) -> SampleApp { with("priority", .text(name)) }
     func priority(_ number: Int) -> SampleApp { with("priority", .number(number)) }
 
-    /// Adds the digest in the notation of Subresource Integrity, and the length.
+    /// Adds the digest in the format of Subresource Integrity, and the size.
     func integrity(of bytes: [UInt8]) -> SampleApp {
         let digest = Data(ReferenceSHA256.digest(bytes)).base64EncodedString()
         return with("integrity", .text("sha256-\(digest)")).with("size", .number(bytes.count))

@@ -1,5 +1,5 @@
-/// Writes sample entries in each of the manifest formats, always the same bytes for the same
-/// entries: Foundation's writers would order the keys at random.
+/// Writers for the manifest formats. The same entries always give the same bytes, whereas
+/// Foundation's writers order keys at random.
 enum SampleFormats {
     static func xmlPlist(_ apps: [SampleApp]) -> [UInt8] {
         let entries = apps.map { app in
@@ -26,7 +26,7 @@ enum SampleFormats {
         return Array(document.utf8)
     }
 
-    /// A dictionary whose `apps` are the entries.
+    /// Writes a dictionary with the entries as `apps`.
     static func json(_ apps: [SampleApp]) -> [UInt8] {
         let entries = apps.map { app in
             let fields = app.fields.map { "      \(json($0.key)): \(json($0.value))" }
@@ -43,7 +43,7 @@ enum SampleFormats {
         return Array(lines.joined().utf8)
     }
 
-    /// Objects, the offset of each, and where to find both; every string is written once.
+    /// Writes the objects, their offsets and a trailer. Each string is written once.
     static func binaryPlist(_ apps: [SampleApp]) -> [UInt8] {
         var objects: [[UInt8]] = [[]]
         var strings: [String: Int] = [:]
@@ -92,7 +92,7 @@ enum SampleFormats {
         return marker(0x60, text.utf16.count) + text.utf16.flatMap(\.bigEndianBytes)
     }
 
-    /// An object's kind and count; from 15 on, the count is an integer object of its own.
+    /// Returns the kind and count of an object. A count of 15 or more is a separate integer object.
     private static func marker(_ kind: UInt8, _ count: Int) -> [UInt8] {
         count < 15
             ? [kind | UInt8(count)] : [kind | 0x0F, 0x11] + UInt16(count).bigEndianBytes

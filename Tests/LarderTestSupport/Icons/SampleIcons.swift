@@ -1,6 +1,6 @@
-/// The icons of the sample manifests: path below `icons` and bytes.
+/// The icons of the sample manifests, as bytes by path in `icons`.
 enum SampleIcons {
-    /// The whole ones.
+    /// The valid icons.
     static let whole: [String: [UInt8]] = [
         "alarm.png": clock,
         "books.svg": IconPainter.svg(Icon(.book, hue: 150), size: 96),
@@ -30,7 +30,7 @@ enum SampleIcons {
         "weather.png": png(.weather, hue: 48),
     ]
 
-    /// What a server may send with status 200 although it is no icon.
+    /// Bodies that are not icons, although servers may send them with status 200.
     static let broken: [String: [UInt8]] = [
         "broken/empty.png": [],
         "broken/half.png": Array(mail.prefix(mail.count / 2)),

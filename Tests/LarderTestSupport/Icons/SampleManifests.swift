@@ -1,13 +1,13 @@
 import Foundation
 
-/// The sample manifests and icons that the repository ships, made anew.
+/// A generator of the sample manifests and icons in the repository.
 public enum SampleManifests {
-    /// The port that the samples' URLs name.
+    /// The port in the samples' URLs.
     public static let port: UInt16 = 8642
 
-    /// Writes every sample file below a directory, over what is there; nothing else is touched.
+    /// Writes all sample files to a directory. Replaces existing samples and keeps other files.
     ///
-    /// - Throws: what Foundation throws where a file cannot be written.
+    /// - Throws: Foundation's error if a file cannot be written.
     public static func write(to directory: String) throws {
         let root = URL(fileURLWithPath: directory, isDirectory: true)
         for (path, bytes) in files {
@@ -18,7 +18,7 @@ public enum SampleManifests {
         }
     }
 
-    /// Every sample file's path, relative to the samples' directory, and its bytes.
+    /// The bytes of the sample files by path relative to the samples' directory.
     public static let files: [String: [UInt8]] = {
         var files = [
             "apps.plist": SampleFormats.xmlPlist(classic),
@@ -37,7 +37,7 @@ public enum SampleManifests {
         "http://\(host):\(port)/icons/\(icon)"
     }
 
-    /// As in every tutorial: a name, an icon, a number of downloads.
+    /// Entries as in tutorials: a name, an icon and a number of downloads.
     private static let classic = [
         SampleApp("Notes", "notes.png", download: "1.2 M"),
         SampleApp("Mail", "mail.png", download: "980 k"),
@@ -57,7 +57,8 @@ public enum SampleManifests {
         SampleApp("Search", "search.png", host: "localhost", download: "7.7 M"),
     ]
 
-    /// Priorities, digests and lengths; the first four URLs are in the classic list, too.
+    /// Entries with priorities, digests and sizes. The first four URLs are also in the classic
+    /// list.
     private static let detailed = [
         checked("Notes", "notes.png", download: "1.2 M"),
         checked("Mail", "mail.png", download: "980 k").priority("veryHigh"),
@@ -76,7 +77,8 @@ public enum SampleManifests {
         SampleApp("Photos", "photos.jpg", host: "localhost", download: "2.2 M"),
     ]
 
-    /// A good entry among some that are skipped and many that fail; `expect` says which and why.
+    /// A valid entry, entries to skip and entries that fail. `expect` states the outcome and the
+    /// reason.
     private static let broken = [
         SampleApp("Good", "notes.png", download: "1.2 M").with("expect", .text("fetched")),
         entry("No icon", nil, expect: "skipped: no icon"),

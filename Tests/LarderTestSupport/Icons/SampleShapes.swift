@@ -1,4 +1,4 @@
-/// The samples that are not in the plain form: as they are found in the world, of the same icons.
+/// Samples in other manifest formats with the same icons.
 enum SampleShapes {
     static let files: [String: [UInt8]] = [
         "source.json": Array(source.utf8), "site.webmanifest": Array(site.utf8),
@@ -29,7 +29,7 @@ enum SampleShapes {
 
         """
 
-    /// A web app manifest: relative icons in several sizes, and a shortcut's own.
+    /// A web app manifest: relative icons in several sizes, and a shortcut with an icon.
     private static let site = """
         {
           "name": "Maps & Routes",

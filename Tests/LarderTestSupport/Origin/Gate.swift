@@ -1,12 +1,13 @@
 import Foundation
 import Synchronization
 
-/// A gate that holds replies back until a test opens it, so that tests order events without sleeping.
+/// A gate that holds replies back until a test opens it, so that tests order events without
+/// sleeping.
 ///
 /// A gate opens once and stays open.
 public final class Gate: Sendable {
-    // The read end of a pipe. It becomes readable when the write end is closed, so a thread can poll
-    // it together with a socket.
+    // The read end of a pipe. It becomes readable when the write end is closed, so a thread can
+    // poll it together with a socket.
     package let descriptor: Int32
     private let writeEnd: Mutex<Int32?>
 

@@ -2,8 +2,8 @@ import Synchronization
 
 /// An HTTP/1.1 server on the loopback interface that counts requests and misbehaves on demand.
 ///
-/// It listens on 127.0.0.1 and, if IPv6 is available, on [::1]. It answers 404 to requests without a
-/// reply, keeps connections alive, and serves each connection on a separate thread.
+/// It listens on 127.0.0.1 and, if IPv6 is available, on [::1]. It answers 404 to requests without
+/// a reply, keeps connections alive, and serves each connection on a separate thread.
 public final class Origin: Sendable {
     private let server: OriginServer
 
@@ -20,8 +20,8 @@ public final class Origin: Sendable {
         server.stop(waiting: false)
     }
 
-    /// Closes the listener and every connection, and waits for the threads to end. Handlers must not
-    /// call this.
+    /// Closes the listener and every connection, and waits for the threads to end. Handlers must
+    /// not call this.
     public func stop() { server.stop(waiting: true) }
 
     // MARK: Addresses
@@ -44,24 +44,26 @@ public final class Origin: Sendable {
 
     // MARK: Replies
 
-    /// Answers requests for this path. If `path` contains a query, the request must have the same one;
-    /// otherwise any query matches. Replaces an earlier reply for the same path.
+    /// Answers requests for this path. If `path` contains a query, the request must have the same
+    /// one; otherwise any query matches. Replaces an earlier reply for the same path.
     public func on(_ path: String, _ reply: Reply) { server.routes.add(path) { _ in reply } }
 
-    /// Answers requests for this path with a reply that depends on the request, such as on its attempt.
+    /// Answers requests for this path with a reply that depends on the request, such as on its
+    /// attempt.
     ///
     /// The handler runs on a connection's thread and must not retain the origin.
     public func on(_ path: String, _ handler: @escaping @Sendable (Request) -> Reply) {
         server.routes.add(path, handler)
     }
 
-    /// Answers requests that match no path. If the handler returns nil, earlier handlers are called.
+    /// Answers requests that match no path. If the handler returns nil, earlier handlers are
+    /// called.
     public func onAny(_ handler: @escaping @Sendable (Request) -> Reply?) {
         server.routes.add(handler)
     }
 
-    /// Resets the connection after receiving a number of bytes of a request's body. If `limit` returns
-    /// nil, or no less than the length of the body, the origin reads the whole body.
+    /// Resets the connection after receiving a number of bytes of a request's body. If `limit`
+    /// returns nil, or no less than the length of the body, the origin reads the whole body.
     public func cutBodies(_ limit: @escaping @Sendable (Request) -> Int?) {
         server.routes.limitBodies(limit)
     }
@@ -128,8 +130,8 @@ public final class Origin: Sendable {
 
     /// Waits until at least `count` requests have arrived, for all paths or for one.
     ///
-    /// - Throws: ``Timeout`` after `timeout` seconds. The default of 300 allows for other tests that
-    ///   keep all threads of the process busy.
+    /// - Throws: ``Timeout`` after `timeout` seconds. The default of 300 allows for other tests
+    ///   that keep all threads of the process busy.
     public func waitForRequests(
         _ count: Int, to path: String? = nil, timeout: Double = 300
     ) async throws {

@@ -22,7 +22,8 @@ final class OriginServer: Sendable {
         addThread { [self] in accept() }
     }
 
-    /// Closes the listeners and every connection. With `waiting`, returns after all threads have ended.
+    /// Closes the listeners and every connection. With `waiting`, returns after all threads have
+    /// ended.
     func stop(waiting: Bool) {
         stopping.open()
         traffic.stop()

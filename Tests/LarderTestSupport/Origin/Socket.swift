@@ -144,7 +144,8 @@ package enum Socket {
         return true
     }
 
-    /// Sends as many bytes as possible without waiting. Returns their number, or less than 1 if none.
+    /// Sends as many bytes as possible without waiting. Returns their number, or less than 1 if
+    /// none.
     static func sendAtOnce(_ socket: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
         #if canImport(Darwin)
             Darwin.send(socket, bytes.baseAddress, bytes.count, MSG_DONTWAIT)

@@ -40,7 +40,8 @@ struct StaticFiles {
         return reply.header("ETag", tag).header("Last-Modified", HTTPDate.string(from: date))
     }
 
-    /// Whether the client's copy is current. `If-None-Match` has precedence (RFC 9110, section 13.2.2).
+    /// Whether the client's copy is current. `If-None-Match` has precedence (RFC 9110, section
+    /// 13.2.2).
     private func isUnchanged(since date: Date, _ tag: String, _ request: Request) -> Bool {
         if let tags = request.header("If-None-Match") {
             return tags.split(separator: ",").contains { candidate in

@@ -10,8 +10,8 @@ import Synchronization
 ///
 /// It buffers whole messages: it forwards a request, and then its response, when they are complete.
 public final class MisbehavingProxy: Sendable {
-    /// Returns the reply to a request, or nil to forward it. A handler can call `forward` and change
-    /// the server's reply.
+    /// Returns the reply to a request, or nil to forward it. A handler can call `forward` and
+    /// change the server's reply.
     public typealias Handler =
         @Sendable (_ request: Request, _ forward: (Request) -> Reply) -> Reply?
 
@@ -122,7 +122,8 @@ public final class MisbehavingProxy: Sendable {
 
 private final class Handlers: Sendable {
     /// Boxes the closure. Reading a bare closure from a Mutex wraps it in another thunk, because
-    /// generic code uses a different calling convention. After thousands of reads the stack overflows.
+    /// generic code uses a different calling convention. After thousands of reads the stack
+    /// overflows.
     private struct Box { var handler: MisbehavingProxy.Handler }
 
     private let box = Mutex(Box { _, _ in nil })

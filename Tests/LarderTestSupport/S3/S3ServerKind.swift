@@ -4,8 +4,7 @@
 public enum S3ServerKind: String, CaseIterable, Sendable {
     case rclone, ceph
 
-    /// The stores that are installed. For the others, a test in `S3ServerTests` is skipped with the
-    /// reason.
+    /// The stores that are installed. `S3ServerTests` reports the reason if one is missing.
     public static let installed = allCases.filter { $0.missing == nil }
 
     /// The reason why the store cannot be started; nil if it can.

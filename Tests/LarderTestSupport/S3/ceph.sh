@@ -1,6 +1,6 @@
 #!/bin/bash
-# ceph.sh DIR PORT MONITOR-PORT KEY SECRET: runs a monitor, an object storage daemon in memory, and an
-# S3 gateway on PORT, all on loopback. Prints "ready" and the port.
+# ceph.sh DIR PORT MONITOR-PORT KEY SECRET: runs a monitor, an object storage daemon in memory, and
+# an S3 gateway on PORT, all on loopback. Prints "ready" and the port.
 set -eu
 directory=$1 port=$2 monitor=$3
 unset CEPH_ARGS
@@ -54,8 +54,8 @@ starts=1
 # Reads the log, because each call of ceph(8) takes half a second of CPU time.
 until grep -q ' 1 up, ' "$directory/logs/mon.a.log"; do
     kill -0 $mon
-    # Sometimes the daemon contacts the monitor before the monitor knows the cluster's identifier, and
-    # exits with "wrong fsid".
+    # Sometimes the daemon contacts the monitor before the monitor knows the cluster's identifier,
+    # and exits with "wrong fsid".
     if ! kill -0 $osd; then
         ((starts++ < 5))
         ceph-osd -i 0 -f >&2 &

@@ -1,7 +1,7 @@
 #!/bin/bash
-# rclone.sh DIR RCLONE KEY SECRET [SIZE]: serves the folders in DIR/buckets as buckets, on a free port,
-# and prints "ready" and the port. With a SIZE (such as 2m), the buckets are on a tmpfs of that size in
-# a private mount namespace, which needs root.
+# rclone.sh DIR RCLONE KEY SECRET [SIZE]: serves the folders in DIR/buckets as buckets, on a free
+# port, and prints "ready" and the port. With a SIZE (such as 2m), the buckets are on a tmpfs of
+# that size in a private mount namespace, which needs root.
 set -eu
 if [ -n "${5-}" ] && [ -z "${LARDER_IS_UNSHARED-}" ]; then
     LARDER_IS_UNSHARED=yes exec unshare --mount "$BASH" "$0" "$@"

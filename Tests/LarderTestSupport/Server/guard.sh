@@ -1,7 +1,7 @@
 #!/bin/bash
-# guard.sh DIR COMMAND…: prints the process group of COMMAND and runs it until standard input closes.
-# Then kills the group and removes DIR. Standard input is a pipe from the tests, so the kernel closes
-# it even if the tests crash.
+# guard.sh DIR COMMAND…: prints the process group of COMMAND and runs it until standard input
+# closes. Then kills the group and removes DIR. Standard input is a pipe from the tests, so the
+# kernel closes it even if the tests crash.
 trap '' HUP INT TERM
 directory=$1
 shift

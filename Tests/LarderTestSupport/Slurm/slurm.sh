@@ -1,7 +1,7 @@
 #!/bin/bash
-# slurm.sh DIR CONTROLLER-PORT NODE-PORT: runs a one-node Slurm cluster on loopback with a private key,
-# files and ports. Prints "ready" and the controller's port. The configuration is DIR/slurm.conf. Needs
-# root, because a node runs jobs as the user who submitted them.
+# slurm.sh DIR CONTROLLER-PORT NODE-PORT: runs a one-node Slurm cluster on loopback with a private
+# key, files and ports. Prints "ready" and the controller's port. The configuration is
+# DIR/slurm.conf. Needs root, because a node runs jobs as the user who submitted them.
 set -eu
 directory=$1
 mkdir "$directory"/{state,spool,munge}

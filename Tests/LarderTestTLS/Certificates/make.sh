@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the certificates of the tests' TLS front anew, valid for a hundred years. Needs OpenSSL 3.
-# Nothing but the tests trusts their authority, so the keys are no secret.
+# Regenerates the certificates of the tests' TLS front, valid for a hundred years. Needs OpenSSL 3.
+# The keys are not secret, because only the tests trust this authority.
 set -eu
 cd "$(dirname "$0")"
 work=$(mktemp -d)

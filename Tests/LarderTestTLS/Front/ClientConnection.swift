@@ -1,24 +1,17 @@
+import Foundation
 import LarderTestSupport
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
-/// A client's connection: TLS, and above it the protocol that was agreed on.
+/// A client's connection: TLS, and the negotiated protocol on top of it.
 final class ClientConnection: Polled {
     let socket: Int32
     private(set) var isOver = false
-    // Unowned, because the loop keeps this, and outlives it.
+    // Unowned, because the loop owns this object and outlives it.
     private unowned let loop: FrontLoop
     private let tls: TLSStream
     private var server: (any FrontProtocol)?
     private var unsent: [UInt8] = []
-    /// Whether the connection ends once everything is sent.
-    private var isLeaving = false
+    /// Whether to close the connection once all bytes are sent.
+    private var isClosing = false
 
     init(_ socket: Int32, _ loop: FrontLoop, _ context: TLSContext) throws {
         (self.socket, self.loop, tls) = (socket, loop, try TLSStream(context))
@@ -26,7 +19,7 @@ final class ClientConnection: Polled {
 
     var state: FrontState { loop.state }
 
-    /// Whether what waits to be sent leaves room for more.
+    /// Whether the send buffer has room for more data.
     var hasRoom: Bool { unsent.count < 64 << 10 }
 
     var interest: Int32 { unsent.isEmpty ? POLLIN : POLLIN | POLLOUT }
@@ -36,9 +29,9 @@ final class ClientConnection: Polled {
         flush()
     }
 
-    /// Asks the origin.
-    func ask(_ request: String, for receiver: any AnswerReceiver) -> OriginConnection? {
-        loop.ask(request, for: receiver)
+    /// Forwards a request to the origin.
+    func forward(_ request: String, for receiver: any ResponseReceiver) -> OriginConnection? {
+        loop.forward(request, for: receiver)
     }
 
     func write(_ bytes: [UInt8]) {
@@ -46,15 +39,15 @@ final class ClientConnection: Polled {
         unsent += tls.takeOutgoing()
     }
 
-    /// Says goodbye once everything is sent.
-    func leave() { isLeaving = true }
+    /// Closes the connection once all bytes are sent.
+    func closeAfterSending() { isClosing = true }
 
-    /// Sends as much as the client takes.
+    /// Sends as many bytes as the socket accepts.
     func flush() {
         while !isOver {
             if let server, hasRoom { write(server.takeOutgoing()) }
-            if unsent.isEmpty, isLeaving {
-                isLeaving = false
+            if unsent.isEmpty, isClosing {
+                isClosing = false
                 tls.close()
                 unsent += tls.takeOutgoing()
                 _ = Socket.sendSome(socket, unsent)
@@ -68,28 +61,23 @@ final class ClientConnection: Polled {
     }
 
     private func receive() {
-        let bytes = [UInt8](unsafeUninitializedCapacity: 64 << 10) { buffer, count in
-            let received = Socket.receiveSome(socket, into: UnsafeMutableRawBufferPointer(buffer))
-            if received == nil { end() }
-            count = received ?? 0
-        }
-        guard !isOver else { return }
+        guard let bytes = Socket.receiveSome(socket) else { return end() }
         tls.receive(bytes)
-        if server == nil { shakeHands() }
+        if server == nil { continueHandshake() }
         if let server {
-            let said = tls.read()
-            if !said.isEmpty { server.receive(said) }
-            if tls.isOver { leave() }
+            let received = tls.read()
+            if !received.isEmpty { server.receive(received) }
+            if tls.isOver { closeAfterSending() }
         }
         unsent += tls.takeOutgoing()
     }
 
-    private func shakeHands() {
+    private func continueHandshake() {
         switch tls.handshake() {
-        case .going: break
-        case .failed: isLeaving = true
+        case .inProgress: break
+        case .failed: isClosing = true
         case .done:
-            let name = tls.agreed ?? TLSFront.ApplicationProtocol.http1.rawValue
+            let name = tls.negotiatedProtocol ?? TLSFront.ApplicationProtocol.http1.rawValue
             server =
                 name == TLSFront.ApplicationProtocol.http2.rawValue
                 ? try? HTTP2Server(self) : HTTP1Server(self)

@@ -1,15 +1,8 @@
+import Foundation
 import LarderTestSupport
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
-/// A front's only thread: accepts connections, and serves each end that is ready. So events are
-/// counted in the order in which they happened.
+/// The event loop of a front. It accepts connections and serves the sockets that are ready. A
+/// single thread runs it, so that events are counted in the order in which they happen.
 final class FrontLoop {
     let state: FrontState
     private let originPort: UInt16
@@ -22,7 +15,7 @@ final class FrontLoop {
         self.listener = listener
     }
 
-    /// Serves until the gate is open, and leaves no socket behind.
+    /// Serves until the gate is open, then closes all sockets.
     func run(until stopping: Gate) {
         while true {
             let watched = ends
@@ -40,7 +33,7 @@ final class FrontLoop {
                 end.ready(Int32(entry.revents))
             }
             if polled[1].revents != 0 { accept() }
-            // No earlier, so that no descriptor of this round stands for another socket.
+            // Closes sockets last, so that no descriptor is reused during this round.
             for end in ends where end.isOver { close(end.socket) }
             ends.removeAll { $0.isOver }
         }
@@ -48,8 +41,8 @@ final class FrontLoop {
         close(listener)
     }
 
-    /// Asks the origin on a connection of its own; nil where there is no descriptor left.
-    func ask(_ request: String, for receiver: any AnswerReceiver) -> OriginConnection? {
+    /// Forwards a request to the origin on a new connection; nil if no descriptor is free.
+    func forward(_ request: String, for receiver: any ResponseReceiver) -> OriginConnection? {
         guard let origin = OriginConnection(port: originPort, request: request, for: receiver)
         else { return nil }
         ends.append(origin)

@@ -1,9 +1,9 @@
-/// What a client's connection speaks above TLS.
+/// The protocol of a client's connection on top of TLS.
 protocol FrontProtocol: AnyObject {
-    /// Takes what the client says.
+    /// Processes decrypted bytes from the client.
     func receive(_ bytes: [UInt8])
-    /// More that is to be said to it, now that there is room.
+    /// Returns more bytes to send, because the send buffer has room.
     func takeOutgoing() -> [UInt8]
-    /// The client is gone: nothing is asked of the origin any more.
+    /// Cancels the requests to the origin, because the client's connection is closed.
     func end()
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a front has seen, and what it is to do wrong.
+/// The statistics of a front, and the faults that it has to cause.
 final class FrontState: Sendable {
     private struct State {
         var protocols: [String] = []
@@ -19,11 +19,11 @@ final class FrontState: Sendable {
         var streams = 0
     }
 
-    /// What becomes of a request.
-    enum Fate {
-        case relayed
-        /// Relayed, after saying that no later request of this connection will be.
-        case relayedAsLast
+    /// The treatment of a request.
+    enum Action {
+        case relay
+        /// Relays the request and sends GOAWAY, so that it is the last one on its connection.
+        case relayAsLast
         case reset
     }
 
@@ -39,30 +39,30 @@ final class FrontState: Sendable {
 
     func reset(_ path: String) { state.withLock { _ = $0.resetPaths.insert(path) } }
 
-    /// A connection has agreed on its protocol.
+    /// Counts a connection that has negotiated its protocol.
     func opened(_ connection: AnyObject, protocol name: String) {
-        let (count, tell) = state.withLock { state in
+        let (count, handler) = state.withLock { state in
             state.protocols.append(name)
             state.connections[ObjectIdentifier(connection)] = Connection()
             state.mostConnections = max(state.mostConnections, state.connections.count)
             return (state.protocols.count, state.onOpened)
         }
-        tell(count)
+        handler(count)
     }
 
-    func onOpened(_ tell: @escaping @Sendable (Int) -> Void) {
-        state.withLock { $0.onOpened = tell }
+    func onOpened(_ handler: @escaping @Sendable (Int) -> Void) {
+        state.withLock { $0.onOpened = handler }
     }
 
     func closed(_ connection: AnyObject) {
         state.withLock { $0.connections[ObjectIdentifier(connection)] = nil }
     }
 
-    func began(_ path: String, on connection: AnyObject) -> Fate {
+    func began(_ path: String, on connection: AnyObject) -> Action {
         state.withLock { state in
             state.requests += 1
             let id = ObjectIdentifier(connection)
-            guard var entry = state.connections[id] else { return .relayed }
+            guard var entry = state.connections[id] else { return .relay }
             entry.requests += 1
             entry.streams += 1
             state.connections[id] = entry
@@ -70,7 +70,7 @@ final class FrontState: Sendable {
             state.mostStreams = max(state.mostStreams, streams)
             state.mostStreamsOfOne = max(state.mostStreamsOfOne, entry.streams)
             if state.resetPaths.contains(path) { return .reset }
-            return entry.requests == state.goAwayAfter ? .relayedAsLast : .relayed
+            return entry.requests == state.goAwayAfter ? .relayAsLast : .relay
         }
     }
 

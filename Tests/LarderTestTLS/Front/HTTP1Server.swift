@@ -1,12 +1,12 @@
 import LarderTestSupport
 
-/// HTTP/1.1 with a client: one request after another.
-final class HTTP1Server: FrontProtocol, AnswerReceiver {
-    // Unowned, because the client keeps this.
+/// The server side of an HTTP/1.1 connection. It answers one request after another.
+final class HTTP1Server: FrontProtocol, ResponseReceiver {
+    // Unowned, because the client owns this object.
     private unowned let client: ClientConnection
     private var input: [UInt8] = []
     private var origin: OriginConnection?
-    private var isAnswering = false
+    private var isInProgress = false
     private var isChunked = false
     private var closesAfterwards = false
 
@@ -26,22 +26,23 @@ final class HTTP1Server: FrontProtocol, AnswerReceiver {
         finish()
     }
 
-    func take(_ parts: [AnswerParser.Part]) {
+    func receive(_ parts: [ResponseParser.Part]) {
         for part in parts {
             switch part {
             case .head(let head):
                 isChunked = head.isChunked
                 closesAfterwards = !head.keepsConnection
-                say(head.lines.joined(separator: "\r\n") + "\r\n\r\n")
+                write(head.lines.joined(separator: "\r\n") + "\r\n\r\n")
             case .body(let bytes):
-                if isChunked { say(String(bytes.count, radix: 16) + "\r\n") }
+                if isChunked { write(String(bytes.count, radix: 16) + "\r\n") }
                 client.write(bytes)
-                if isChunked { say("\r\n") }
+                if isChunked { write("\r\n") }
             case .end:
-                // Before the client can know: it may start its next request at once.
+                // Finishes before the client sees the end, because it can start its next request at
+                // once.
                 finish()
-                if isChunked { say("0\r\n\r\n") }
-                if closesAfterwards { client.leave() } else { serveNext() }
+                if isChunked { write("0\r\n\r\n") }
+                if closesAfterwards { client.closeAfterSending() } else { serveNext() }
             }
         }
         client.flush()
@@ -49,30 +50,30 @@ final class HTTP1Server: FrontProtocol, AnswerReceiver {
 
     func abandon() {
         finish()
-        client.leave()
+        client.closeAfterSending()
         client.flush()
     }
 
     private func serveNext() {
-        guard !isAnswering, let (lines, end) = input.withUnsafeBytes(MessageHead.parse) else {
+        guard !isInProgress, let (lines, end) = input.withUnsafeBytes(MessageHead.parse) else {
             return
         }
         input.removeFirst(end)
-        isAnswering = true
+        isInProgress = true
         let words = lines[0].split(separator: " ")
         switch client.state.began(words.count > 1 ? String(words[1]) : "", on: client) {
         case .reset: abandon()
-        case .relayed, .relayedAsLast:
-            origin = client.ask(lines.joined(separator: "\r\n") + "\r\n\r\n", for: self)
+        case .relay, .relayAsLast:
+            origin = client.forward(lines.joined(separator: "\r\n") + "\r\n\r\n", for: self)
             if origin == nil { abandon() }
         }
     }
 
     private func finish() {
-        if isAnswering { client.state.ended(on: client) }
-        isAnswering = false
+        if isInProgress { client.state.ended(on: client) }
+        isInProgress = false
         origin = nil
     }
 
-    private func say(_ text: String) { client.write(Array(text.utf8)) }
+    private func write(_ text: String) { client.write(Array(text.utf8)) }
 }

@@ -1,12 +1,12 @@
 import CNghttp2
 
-/// HTTP/2 with a client.
+/// The server side of an HTTP/2 connection.
 final class HTTP2Server: FrontProtocol {
-    // Unowned, because the client keeps this.
+    // Unowned, because the client owns this object.
     private unowned let client: ClientConnection
     private let session: HTTP2Session
     private var streams: [Int32: FrontStream] = [:]
-    /// The last stream that is served, once the client has been told to go away.
+    /// The last stream to serve after GOAWAY.
     private var lastStream = Int32.max
 
     init(_ client: ClientConnection) throws {
@@ -14,14 +14,14 @@ final class HTTP2Server: FrontProtocol {
     }
 
     func receive(_ bytes: [UInt8]) {
-        if !session.receive(bytes) { client.leave() }
+        if !session.receive(bytes) { client.closeAfterSending() }
         handleEvents()
     }
 
     func takeOutgoing() -> [UInt8] {
         let bytes = session.takeOutgoing()
         handleEvents()
-        if session.isOver { client.leave() }
+        if session.isOver { client.closeAfterSending() }
         return bytes
     }
 
@@ -37,7 +37,7 @@ final class HTTP2Server: FrontProtocol {
                 if streams[stream] == nil, stream <= lastStream { serve(stream, fields) }
             case .closed(let stream):
                 streams.removeValue(forKey: stream)?.cancel()
-            // A request's body, which no test sends.
+            // Request bodies, which no test sends.
             case .data, .ended: break
             }
         }
@@ -45,17 +45,17 @@ final class HTTP2Server: FrontProtocol {
 
     private func serve(_ stream: Int32, _ fields: [(name: String, value: String)]) {
         let path = fields.first { $0.name == ":path" }?.value ?? ""
-        let answered = FrontStream(stream, client, session)
+        let frontStream = FrontStream(stream, client, session)
         switch client.state.began(path, on: client) {
         case .reset:
-            answered.finish()
+            frontStream.finish()
             return session.reset(stream, NGHTTP2_INTERNAL_ERROR)
-        case .relayedAsLast:
+        case .relayAsLast:
             lastStream = stream
             session.goAway(after: stream)
-        case .relayed: break
+        case .relay: break
         }
-        streams[stream] = answered
-        answered.ask(fields)
+        streams[stream] = frontStream
+        frontStream.forward(fields)
     }
 }

@@ -1,25 +1,18 @@
+import Foundation
 import LarderTestSupport
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
-/// A connection to the origin: sends one request and hands the answer over as it comes, no faster
-/// than the client takes it.
+/// A connection to the origin. It sends one request and streams the response, no faster than the
+/// client accepts it.
 final class OriginConnection: Polled {
     let socket: Int32
     private(set) var isOver = false
     private var unsent: [UInt8]
-    private var parser = AnswerParser()
-    // Weak, because the receiver keeps this.
-    private weak var receiver: (any AnswerReceiver)?
+    private var parser = ResponseParser()
+    // Weak, because the receiver owns this object.
+    private weak var receiver: (any ResponseReceiver)?
 
-    /// Nil where there is no descriptor left.
-    init?(port: UInt16, request: String, for receiver: any AnswerReceiver) {
+    /// Starts connecting; nil if no descriptor is free.
+    init?(port: UInt16, request: String, for receiver: any ResponseReceiver) {
         guard let socket = try? Socket.startConnecting(toPort: port) else { return nil }
         (self.socket, self.receiver, unsent) = (socket, receiver, Array(request.utf8))
     }
@@ -34,7 +27,7 @@ final class OriginConnection: Polled {
         if Self.isReadable(events) { receive() }
     }
 
-    /// The answer is not wanted any more.
+    /// Closes the connection without waiting for the response.
     func cancel() { isOver = true }
 
     private func send() {
@@ -43,15 +36,11 @@ final class OriginConnection: Polled {
     }
 
     private func receive() {
-        var isAtEnd = false
-        let bytes = [UInt8](unsafeUninitializedCapacity: 64 << 10) { buffer, count in
-            let received = Socket.receiveSome(socket, into: UnsafeMutableRawBufferPointer(buffer))
-            isAtEnd = received == nil
-            count = received ?? 0
-        }
-        guard let parts = isAtEnd ? parser.end() : parser.parse(bytes) else { return abandon() }
+        let bytes = Socket.receiveSome(socket)
+        let parsed = if let bytes { parser.parse(bytes) } else { parser.end() }
+        guard let parts = parsed else { return abandon() }
         if case .end? = parts.last { isOver = true }
-        if !parts.isEmpty { receiver?.take(parts) }
+        if !parts.isEmpty { receiver?.receive(parts) }
     }
 
     private func abandon() {

@@ -1,25 +1,19 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Foundation
 
 /// A socket that a ``FrontLoop`` watches.
 protocol Polled: AnyObject {
-    /// Closed by the loop, once ``isOver``.
+    /// The descriptor. The loop closes it once ``isOver`` is true.
     var socket: Int32 { get }
-    /// What it waits for, such as `POLLIN`.
+    /// The events to poll for, such as `POLLIN`.
     var interest: Int32 { get }
-    /// Whether it is to be watched no more.
+    /// Whether the loop can close the socket.
     var isOver: Bool { get }
-    /// It can be read or written, or its peer is gone.
+    /// Handles events of `poll`.
     func ready(_ events: Int32)
 }
 
 extension Polled {
-    /// Whether there is something to read, if only the end.
+    /// Returns whether the socket has bytes to read or has reached its end.
     static func isReadable(_ events: Int32) -> Bool {
         events & Int32(POLLIN | POLLHUP | POLLERR) != 0
     }

@@ -1,4 +1,4 @@
-/// Something that nghttp2 could not do.
+/// A failed operation of nghttp2.
 package struct HTTP2Error: Error, CustomStringConvertible {
     package let description: String
 

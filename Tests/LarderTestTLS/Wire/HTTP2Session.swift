@@ -1,25 +1,25 @@
 import CNghttp2
 
-/// One end of an HTTP/2 connection, without a socket: bytes of the peer go in, bytes for it come
-/// out, and what the peer has done is told afterwards.
+/// One end of an HTTP/2 connection, without a socket. It takes bytes from the peer, and provides
+/// bytes for the peer and events.
 package final class HTTP2Session {
     package enum Event {
         case headers(stream: Int32, fields: [(name: String, value: String)])
         case data(stream: Int32, bytes: [UInt8])
-        /// The peer says no more in this stream.
+        /// The peer has ended its side of the stream.
         case ended(stream: Int32)
         case closed(stream: Int32)
     }
 
-    /// What is yet to be sent in a stream.
+    /// The unsent part of a stream's body.
     private struct Body {
         var bytes: [UInt8] = []
-        /// Whether nothing is added to it any more.
-        var isWhole = false
-        /// Whether the stream is to be reset behind these bytes.
+        /// Whether the body is complete.
+        var isComplete = false
+        /// Whether to reset the stream after these bytes.
         var isCut = false
-        /// Whether nghttp2 has to be told of the next bytes.
-        var isAwaited = false
+        /// Whether nghttp2 has deferred the stream until there are more bytes.
+        var isDeferred = false
     }
 
     private var session: OpaquePointer?
@@ -32,12 +32,12 @@ package final class HTTP2Session {
         guard nghttp2_session_callbacks_new(&callbacks) == 0 else { throw HTTP2Error("callbacks") }
         defer { nghttp2_session_callbacks_del(callbacks) }
         Self.setCallbacks(callbacks)
-        // Unretained, because the session dies with this.
-        let own = Unmanaged.passUnretained(self).toOpaque()
+        // Unretained, because the nghttp2 session is deleted with this object.
+        let userData = Unmanaged.passUnretained(self).toOpaque()
         let result =
             isServer
-            ? nghttp2_session_server_new(&session, callbacks, own)
-            : nghttp2_session_client_new(&session, callbacks, own)
+            ? nghttp2_session_server_new(&session, callbacks, userData)
+            : nghttp2_session_client_new(&session, callbacks, userData)
         guard result == 0 else { throw HTTP2Error("session") }
         let streams = nghttp2_settings_entry(
             settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), value: 100)
@@ -46,14 +46,14 @@ package final class HTTP2Session {
 
     deinit { nghttp2_session_del(session) }
 
-    // MARK: Bytes
+    // MARK: Receiving and sending bytes
 
-    /// Takes bytes of the peer; false where they are not HTTP/2.
+    /// Processes bytes from the peer; false if they are not HTTP/2.
     package func receive(_ bytes: [UInt8]) -> Bool {
         nghttp2_session_mem_recv(session, bytes, bytes.count) == bytes.count
     }
 
-    /// Some bytes for the peer; empty where there are none.
+    /// Returns bytes to send to the peer; empty if there are none.
     package func takeOutgoing() -> [UInt8] {
         var outgoing: [UInt8] = []
         while outgoing.count < 64 << 10 {
@@ -65,25 +65,25 @@ package final class HTTP2Session {
         return outgoing
     }
 
-    /// What the peer has done since this was last asked.
+    /// Returns the events since the last call.
     package func takeEvents() -> [Event] {
         defer { events = [] }
         return events
     }
 
-    /// Whether both ends have said goodbye.
+    /// Whether the connection is over for both ends.
     package var isOver: Bool {
         nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
     }
 
-    // MARK: What this end says
+    // MARK: Requests and responses
 
-    /// Asks for something without a body; returns the stream.
+    /// Sends a request without a body and returns its stream.
     package func request(_ fields: [(name: String, value: String)]) -> Int32 {
         Self.withFields(fields) { nghttp2_submit_request(session, nil, $0, $1, nil, nil) }
     }
 
-    /// Begins an answer, which ``append(_:to:)`` and ``finish(_:)`` go on with if it has a body.
+    /// Begins a response. If it has a body, ``append(_:to:)`` and ``finish(_:)`` must follow.
     package func respond(
         _ stream: Int32, _ fields: [(name: String, value: String)], hasBody: Bool
     ) {
@@ -103,11 +103,11 @@ package final class HTTP2Session {
     }
 
     package func finish(_ stream: Int32) {
-        bodies[stream]?.isWhole = true
+        bodies[stream]?.isComplete = true
         resume(stream)
     }
 
-    /// Resets a stream behind what has been appended.
+    /// Resets a stream after its pending bytes.
     package func cut(_ stream: Int32) {
         guard let body = bodies[stream], !body.bytes.isEmpty else {
             return reset(stream, NGHTTP2_CANCEL)
@@ -116,7 +116,7 @@ package final class HTTP2Session {
         resume(stream)
     }
 
-    /// How many bytes of a stream are yet to be sent.
+    /// Returns the number of unsent bytes in a stream.
     package func pending(_ stream: Int32) -> Int { bodies[stream]?.bytes.count ?? 0 }
 
     package func reset(_ stream: Int32, _ code: nghttp2_error_code) {
@@ -124,15 +124,15 @@ package final class HTTP2Session {
             session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, code.rawValue)
     }
 
-    /// Says that no stream after this one is served.
+    /// Announces that streams after this one are not served.
     package func goAway(after stream: Int32) {
         nghttp2_submit_goaway(
             session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, NGHTTP2_NO_ERROR.rawValue, nil, 0)
     }
 
     private func resume(_ stream: Int32) {
-        guard bodies[stream]?.isAwaited == true else { return }
-        bodies[stream]?.isAwaited = false
+        guard bodies[stream]?.isDeferred == true else { return }
+        bodies[stream]?.isDeferred = false
         nghttp2_session_resume_data(session, stream)
     }
 
@@ -154,41 +154,43 @@ package final class HTTP2Session {
         }
     }
 
-    // MARK: What nghttp2 calls
+    // MARK: Callbacks of nghttp2
 
-    private static func of(_ own: UnsafeMutableRawPointer?) -> HTTP2Session {
-        Unmanaged<HTTP2Session>.fromOpaque(own!).takeUnretainedValue()
+    private static func of(_ userData: UnsafeMutableRawPointer?) -> HTTP2Session {
+        Unmanaged<HTTP2Session>.fromOpaque(userData!).takeUnretainedValue()
     }
 
     private static func setCallbacks(_ callbacks: OpaquePointer?) {
         nghttp2_session_callbacks_set_on_header_callback(callbacks) {
-            _, frame, name, nameCount, value, valueCount, _, own in
+            _, frame, name, nameCount, value, valueCount, _, userData in
             let name = UnsafeBufferPointer(start: name, count: nameCount)
             let value = UnsafeBufferPointer(start: value, count: valueCount)
-            HTTP2Session.of(own).fields[frame!.pointee.hd.stream_id, default: []].append(
+            HTTP2Session.of(userData).fields[frame!.pointee.hd.stream_id, default: []].append(
                 (String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self)))
             return 0
         }
-        nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, own in
-            HTTP2Session.of(own).received(frame!.pointee.hd)
+        nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, userData in
+            HTTP2Session.of(userData).received(frame!.pointee.hd)
             return 0
         }
         nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {
-            _, _, stream, bytes, count, own in
+            _, _, stream, bytes, count, userData in
             let bytes = Array(UnsafeBufferPointer(start: bytes, count: count))
-            HTTP2Session.of(own).events.append(.data(stream: stream, bytes: bytes))
+            HTTP2Session.of(userData).events.append(.data(stream: stream, bytes: bytes))
             return 0
         }
-        // A request that may not be sent any more.
-        nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks) { _, frame, _, own in
+        // A request that cannot be sent, for example after GOAWAY.
+        nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks) {
+            _, frame, _, userData in
             let head = frame!.pointee.hd
             if UInt32(head.type) == NGHTTP2_HEADERS.rawValue {
-                HTTP2Session.of(own).events.append(.closed(stream: head.stream_id))
+                HTTP2Session.of(userData).events.append(.closed(stream: head.stream_id))
             }
             return 0
         }
-        nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, stream, _, own in
-            let session = HTTP2Session.of(own)
+        nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) {
+            _, stream, _, userData in
+            let session = HTTP2Session.of(userData)
             session.bodies[stream] = nil
             session.events.append(.closed(stream: stream))
             return 0
@@ -208,11 +210,11 @@ package final class HTTP2Session {
         }
     }
 
-    /// Hands over what a stream has to say. The last bytes come with the stream's end: curl resets a
-    /// stream whose end comes later than its last byte.
+    /// Copies the next bytes of a stream's body. The end of the stream is sent with the last bytes,
+    /// because curl resets a stream that ends later than its last byte.
     private static let read: nghttp2_data_source_read_callback = {
-        _, stream, buffer, capacity, flags, _, own in
-        let session = of(own)
+        _, stream, buffer, capacity, flags, _, userData in
+        let session = of(userData)
         guard var body = session.bodies[stream] else {
             return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
         }
@@ -223,13 +225,13 @@ package final class HTTP2Session {
                 .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
         }
         body.bytes.removeFirst(count)
-        if body.bytes.isEmpty, body.isWhole {
+        if body.bytes.isEmpty, body.isComplete {
             flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
         } else if body.bytes.isEmpty, body.isCut {
             session.reset(stream, NGHTTP2_CANCEL)
         }
-        if count == 0, !body.isWhole {
-            body.isAwaited = true
+        if count == 0, !body.isComplete {
+            body.isDeferred = true
             return Int(NGHTTP2_ERR_DEFERRED.rawValue)
         }
         return count

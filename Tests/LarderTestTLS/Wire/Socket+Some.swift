@@ -1,15 +1,9 @@
+import Foundation
 import LarderTestSupport
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
 extension Socket {
-    /// Sends what the peer takes at this moment, if only nothing; nil where it is gone.
+    /// Sends as many bytes as possible without blocking. Returns their number, which may be 0; nil
+    /// if the connection is closed.
     package static func sendSome(_ socket: Int32, _ bytes: [UInt8]) -> Int? {
         #if canImport(Darwin)
             let flags: Int32 = 0
@@ -24,8 +18,20 @@ extension Socket {
         }
     }
 
-    /// Receives what is there, if only nothing; nil where the peer is gone or says no more.
-    package static func receiveSome(
+    /// Receives the available bytes, possibly none; nil if the connection is closed.
+    ///
+    /// If the socket is blocking, waits for the first byte.
+    package static func receiveSome(_ socket: Int32) -> [UInt8]? {
+        var isAtEnd = false
+        let bytes = [UInt8](unsafeUninitializedCapacity: 64 << 10) { buffer, count in
+            let received = receiveSome(socket, into: UnsafeMutableRawBufferPointer(buffer))
+            isAtEnd = received == nil
+            count = received ?? 0
+        }
+        return isAtEnd ? nil : bytes
+    }
+
+    private static func receiveSome(
         _ socket: Int32, into buffer: UnsafeMutableRawBufferPointer
     ) -> Int? {
         while true {
@@ -37,7 +43,7 @@ extension Socket {
     }
 }
 
-/// `send` under a name that the type's own does not hide.
+/// Calls the system's `send`, which the method of ``Socket`` hides.
 private func systemSend(
     _ socket: Int32, _ bytes: UnsafeRawPointer, _ count: Int, _ flags: Int32
 ) -> Int {

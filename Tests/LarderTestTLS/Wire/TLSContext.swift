@@ -1,19 +1,24 @@
 import COpenSSL
 
-/// What the TLS connections of one end have in common: certificates, and the protocols to agree on.
+/// The settings that the TLS connections of one end share: certificates and protocols.
 ///
-/// `@unchecked Sendable` because it is complete before anybody else sees it; from then on, OpenSSL
-/// alone changes what lies behind the pointer, under locks of its own.
+/// `@unchecked Sendable` because its properties do not change after initialisation. Only OpenSSL
+/// changes the object behind the pointer, and it uses locks.
 package final class TLSContext: @unchecked Sendable {
     let pointer: OpaquePointer
-    /// Whom connections are made to; nil for the end that waits for them.
+    /// The address to which a client connects; nil for a server.
     let peer: String?
-    // Each name with its length in front, as ALPN has it.
+    // The protocol names, each preceded by its length, in the format of ALPN.
     private let offer: UnsafeMutableBufferPointer<UInt8>
 
-    /// The server's: a PEM file with its certificate, one with its key, the protocols by preference.
+    /// Creates the context of a server.
     ///
-    /// - Parameter asksForCertificate: whether it turns away a client without one; any will do.
+    /// - Parameters:
+    ///   - certificate: The path of a PEM file with the certificate.
+    ///   - key: The path of a PEM file with the private key.
+    ///   - offer: The protocols in order of preference.
+    ///   - asksForCertificate: Whether to reject clients without a certificate. Every client
+    ///     certificate is accepted.
     package init(
         certificate: String, key: String, offer: [String], asksForCertificate: Bool
     ) throws {
@@ -21,18 +26,19 @@ package final class TLSContext: @unchecked Sendable {
         guard SSL_CTX_use_certificate_chain_file(pointer, certificate) == 1,
             SSL_CTX_use_PrivateKey_file(pointer, key, SSL_FILETYPE_PEM) == 1
         else { throw TLSError("load \(certificate)") }
-        // A session is resumed only under a name, once certificates are asked for.
+        // OpenSSL resumes sessions only with a session ID context if it asks for certificates.
         SSL_CTX_set_session_id_context(pointer, [1], 1)
         if asksForCertificate {
             SSL_CTX_set_verify(
                 pointer, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, { _, _ in 1 })
         }
-        // Unretained, because every connection keeps its context.
-        let own = Unmanaged.passUnretained(self).toOpaque()
-        if !offer.isEmpty { SSL_CTX_set_alpn_select_cb(pointer, Self.select, own) }
+        // Unretained, because every connection retains its context.
+        let userData = Unmanaged.passUnretained(self).toOpaque()
+        if !offer.isEmpty { SSL_CTX_set_alpn_select_cb(pointer, Self.select, userData) }
     }
 
-    /// A client's, of the peer at an address: it trusts the authority in a PEM file alone.
+    /// Creates the context of a client that connects to the address `peer` and trusts only the
+    /// authority in a PEM file.
     package init(peer: String, authority: String, offer: [String]) throws {
         pointer = try Self.make(TLS_client_method())
         (self.offer, self.peer) = (Self.list(offer), peer)
@@ -40,7 +46,7 @@ package final class TLSContext: @unchecked Sendable {
             throw TLSError("load \(authority)")
         }
         SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
-        // 0 is success here, unlike everywhere else.
+        // Unlike other functions of OpenSSL, this one returns 0 on success.
         guard
             SSL_CTX_set_alpn_protos(pointer, self.offer.baseAddress, UInt32(self.offer.count)) == 0
         else { throw TLSError("offer \(offer)") }
@@ -63,11 +69,11 @@ package final class TLSContext: @unchecked Sendable {
         return list
     }
 
-    /// The first of the server's names that the client has, too; without one, none.
+    /// Selects the server's first protocol that the client also offers, or none.
     private static let select: SSL_CTX_alpn_select_cb_func = {
-        _, selected, length, theirs, count, own in
-        guard let selected, let length, let own else { return SSL_TLSEXT_ERR_NOACK }
-        let offer = Unmanaged<TLSContext>.fromOpaque(own).takeUnretainedValue().offer
+        _, selected, length, theirs, count, userData in
+        guard let selected, let length, let userData else { return SSL_TLSEXT_ERR_NOACK }
+        let offer = Unmanaged<TLSContext>.fromOpaque(userData).takeUnretainedValue().offer
         var name: UnsafeMutablePointer<UInt8>?
         let result = SSL_select_next_proto(
             &name, length, offer.baseAddress, UInt32(offer.count), theirs, count)

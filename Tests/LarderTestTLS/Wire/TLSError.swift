@@ -1,10 +1,10 @@
 import COpenSSL
 
-/// Something that OpenSSL could not do.
+/// A failed operation of OpenSSL.
 package struct TLSError: Error, CustomStringConvertible {
     package let description: String
 
-    /// Takes the calling thread's last error.
+    /// Uses the first error in the calling thread's queue.
     init(_ operation: String) {
         var text = [CChar](repeating: 0, count: 256)
         ERR_error_string_n(ERR_get_error(), &text, text.count)

@@ -1,16 +1,17 @@
 import COpenSSL
 
-/// One end of a TLS connection, without a socket: bytes of the peer go in, bytes for it come out.
+/// One end of a TLS connection, without a socket. It takes bytes from the peer and provides bytes
+/// for the peer.
 package final class TLSStream {
-    /// How far a handshake is.
-    package enum Handshake { case going, done, failed }
+    /// The state of a handshake.
+    package enum Handshake { case inProgress, done, failed }
 
     private let context: TLSContext
     private let connection: OpaquePointer
-    // Both belong to the connection.
+    // The connection owns both.
     private let incoming: OpaquePointer
     private let outgoing: OpaquePointer
-    /// Whether the peer has said that nothing more comes, or something that is not TLS.
+    /// Whether the peer has closed the TLS connection or sent invalid data.
     package private(set) var isOver = false
 
     package init(_ context: TLSContext) throws {
@@ -30,12 +31,12 @@ package final class TLSStream {
 
     deinit { SSL_free(connection) }
 
-    /// Takes bytes of the peer.
+    /// Processes bytes from the peer.
     package func receive(_ bytes: [UInt8]) {
         BIO_write(incoming, bytes, Int32(bytes.count))
     }
 
-    /// Bytes for the peer; empty where there are none.
+    /// Returns bytes to send to the peer; empty if there are none.
     package func takeOutgoing() -> [UInt8] {
         let count = BIO_ctrl_pending(outgoing)
         guard count > 0 else { return [] }
@@ -48,11 +49,11 @@ package final class TLSStream {
         ERR_clear_error()
         let result = SSL_do_handshake(connection)
         if result == 1 { return .done }
-        return SSL_get_error(connection, result) == SSL_ERROR_WANT_READ ? .going : .failed
+        return SSL_get_error(connection, result) == SSL_ERROR_WANT_READ ? .inProgress : .failed
     }
 
-    /// What both ends have agreed on (ALPN); nil where that is nothing.
-    package var agreed: String? {
+    /// The protocol negotiated with ALPN; nil if there was no agreement.
+    package var negotiatedProtocol: String? {
         var name: UnsafePointer<UInt8>?
         var length: UInt32 = 0
         SSL_get0_alpn_selected(connection, &name, &length)
@@ -60,11 +61,11 @@ package final class TLSStream {
         return String(decoding: UnsafeBufferPointer(start: name, count: Int(length)), as: UTF8.self)
     }
 
-    /// What the peer has said; empty where nothing more has come so far.
+    /// Returns decrypted bytes; empty if none are available.
     package func read() -> [UInt8] {
         var bytes: [UInt8] = []
         while !isOver {
-            // A record has at most 16 KiB.
+            // The maximum size of a TLS record.
             let part = [UInt8](unsafeUninitializedCapacity: 16 << 10) { buffer, count in
                 ERR_clear_error()
                 let result = SSL_read(connection, buffer.baseAddress, Int32(buffer.count))
@@ -85,7 +86,7 @@ package final class TLSStream {
         SSL_write(connection, bytes, Int32(bytes.count))
     }
 
-    /// Says that nothing more comes.
+    /// Sends the close notification.
     package func close() {
         ERR_clear_error()
         SSL_shutdown(connection)

@@ -1,10 +1,10 @@
-/// The head of an answer.
-package struct AnswerHead {
+/// The head of a response.
+package struct ResponseHead {
     let lines: [String]
     package let status: Int
     let fields: [(name: String, value: String)]
 
-    /// Nil where the lines are not an answer's.
+    /// Parses the lines of a head; nil if they are not a response.
     init?(_ lines: [String]) {
         guard let words = lines.first?.split(separator: " "), words.count > 1,
             words[0].hasPrefix("HTTP/1."), let status = Int(words[1])
@@ -17,17 +17,17 @@ package struct AnswerHead {
         }
     }
 
-    /// Whether another answer follows.
+    /// Whether the final response follows.
     var isInterim: Bool { (100..<200).contains(status) }
 
     var isChunked: Bool { field("transfer-encoding") == "chunked" }
 
-    /// The body's length; nil where only the connection's end tells.
+    /// The length of the body; nil if it is chunked or ends with the connection.
     var length: Int? {
         status == 204 || status == 304 ? 0 : field("content-length").flatMap { Int($0) }
     }
 
-    /// Whether the connection goes on behind it.
+    /// Whether the connection stays open after the response.
     var keepsConnection: Bool {
         lines[0].hasPrefix("HTTP/1.1") && field("connection")?.lowercased() != "close"
             && (isChunked || length != nil || isInterim)

@@ -1,16 +1,16 @@
 import LarderTestSupport
 
-/// An answer of the origin, read as it comes.
-package struct AnswerParser {
+/// An incremental parser for the origin's response.
+package struct ResponseParser {
     package enum Part {
-        case head(AnswerHead)
+        case head(ResponseHead)
         case body([UInt8])
         case end
     }
 
     private enum State {
         case head
-        /// So many bytes are still to come.
+        /// The number of remaining bytes.
         case body(Int)
         case untilClose
         case chunkSize
@@ -25,7 +25,7 @@ package struct AnswerParser {
 
     package init() {}
 
-    /// The parts that are whole by now; nil where the bytes are not an answer.
+    /// Parses more bytes and returns the new parts; nil if the bytes are not a response.
     package mutating func parse(_ bytes: [UInt8]) -> [Part]? {
         input += bytes
         var parts: [Part] = []
@@ -33,9 +33,8 @@ package struct AnswerParser {
             switch state {
             case .head:
                 guard let lines = takeHead() else { return parts }
-                guard let head = AnswerHead(lines) else { return nil }
+                guard let head = ResponseHead(lines) else { return nil }
                 parts.append(.head(head))
-                // More than an interim answer is to come.
                 if head.isInterim { continue }
                 state =
                     head.isChunked
@@ -76,7 +75,7 @@ package struct AnswerParser {
         }
     }
 
-    /// The same at the end of the connection.
+    /// Returns the last part at the end of the connection; nil if the response is incomplete.
     package mutating func end() -> [Part]? {
         guard case .untilClose = state else { return nil }
         return [.end]
