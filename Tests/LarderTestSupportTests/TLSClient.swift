@@ -9,7 +9,6 @@ final class TLSClient: Sendable {
     private let socket: Int32
     private let conversation: Mutex<TLSConversation>
 
-    /// Connects and negotiates a protocol.
     init(_ front: TLSFront, offer: [String] = ["h2", "http/1.1"]) throws {
         let context = try TLSContext(
             peer: "127.0.0.1", authority: TestCertificates.authorityPath, offer: offer)

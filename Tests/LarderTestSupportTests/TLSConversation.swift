@@ -27,7 +27,6 @@ struct TLSConversation {
     private var requests: [Int32: Request] = [:]
     private var isEnded = false
 
-    /// Performs the handshake.
     init(_ socket: Int32, _ context: TLSContext) throws {
         (self.socket, tls) = (socket, try TLSStream(context))
         var handshake = tls.handshake()

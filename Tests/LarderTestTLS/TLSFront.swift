@@ -37,7 +37,7 @@ public final class TLSFront: Sendable {
         let context = try TLSContext(
             certificate: TestCertificates.certificatePath(certificate),
             key: TestCertificates.keyPath(certificate), offer: offer.map(\.rawValue),
-            asksForCertificate: requiresClientCertificate)
+            requiresClientCertificate: requiresClientCertificate)
         stopping = try Gate()
         let listener = try Socket.bound(to: .ipv4, port: 0)
         do {

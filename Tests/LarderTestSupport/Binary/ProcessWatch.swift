@@ -13,7 +13,6 @@ final class ProcessWatch: Sendable {
     private let start = ContinuousClock.now
     private let state = Mutex(State())
     private let ending = DispatchGroup()
-    /// Signalled when ``state`` changes.
     private let stateChanged = NSCondition()
 
     /// Starts the thread. It closes the descriptors.

@@ -46,8 +46,8 @@ public final class TerminalProcess {
             else { throw OriginError("ptsname") }
             return String(cString: name)
         #else
-            // TIOCSPTLCK and TIOCGPTN, because Swift's Glibc module lacks unlockpt, ptsname and these
-            // macros.
+            // TIOCSPTLCK and TIOCGPTN, because Swift's Glibc module lacks unlockpt, ptsname and
+            // these macros.
             let (setLock, getNumber): (UInt, UInt) = (0x4004_5431, 0x8004_5430)
             var isLocked: Int32 = 0
             var number: UInt32 = 0

@@ -11,11 +11,7 @@ struct Colour: Hashable {
         (self.red, self.green, self.blue) = (red, green, blue)
     }
 
-    /// Creates a saturated colour.
-    ///
-    /// - Parameters:
-    ///   - hue: The hue in degrees.
-    ///   - brightness: The value of the strongest channel in 0...255.
+    /// Creates a saturated colour. The hue is in degrees and the brightness in 0...255.
     init(hue: Int, brightness: Int) {
         let sector = hue % 360 / 60
         let low = brightness * 3 / 10

@@ -40,7 +40,7 @@ enum PNGEncoder {
         return UInt32(content.count).bigEndianBytes + covered + crc(covered).bigEndianBytes
     }
 
-    /// Returns the CRC-32 of the PNG specification, computed bit by bit.
+    /// Computes the CRC-32 bit by bit.
     private static func crc(_ bytes: [UInt8]) -> UInt32 {
         var crc = ~UInt32(0)
         for byte in bytes {

@@ -1,7 +1,6 @@
 /// The icons of the sample manifests, as bytes by path in `icons`.
 enum SampleIcons {
-    /// The valid icons.
-    static let whole: [String: [UInt8]] = [
+    static let valid: [String: [UInt8]] = [
         "alarm.png": clock,
         "books.svg": IconPainter.svg(Icon(.book, hue: 150), size: 96),
         "calendar.png": png(.calendar, hue: 255),

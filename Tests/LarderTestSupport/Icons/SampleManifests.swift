@@ -28,7 +28,7 @@ public enum SampleManifests {
             "broken-entries.json": SampleFormats.json(broken),
         ]
         files.merge(SampleShapes.files) { $1 }
-        for (path, bytes) in SampleIcons.whole { files["icons/\(path)"] = bytes }
+        for (path, bytes) in SampleIcons.valid { files["icons/\(path)"] = bytes }
         for (path, bytes) in SampleIcons.broken { files["icons/\(path)"] = bytes }
         return files
     }()
@@ -69,7 +69,7 @@ public enum SampleManifests {
         SampleApp("Chat", "chat.webp", download: "4.3 M").priority("high"),
         SampleApp("Games", "games.gif", download: "1.1 M").priority("normal"),
         SampleApp("Passwords", "passwords.png", download: "93 k")
-            .sha256(of: SampleIcons.whole["passwords.png"] ?? []),
+            .sha256(of: SampleIcons.valid["passwords.png"] ?? []),
         SampleApp("Garden", "garden.avif", download: "38 k").priority(-2),
         SampleApp("Health", "health.heic", download: "520 k"),
         checked("Vault", "vault.ico", download: "77 k").priority("veryLow"),
@@ -91,7 +91,7 @@ public enum SampleManifests {
         entry("Bad digest", "notes.png", expect: "failed: not a SHA-256 digest")
             .with("integrity", .text("sha256-short")),
         entry("Other bytes", "maps.png", expect: "failed: other bytes than stated")
-            .sha256(of: SampleIcons.whole["notes.png"] ?? []),
+            .sha256(of: SampleIcons.valid["notes.png"] ?? []),
         entry("Other size", "music.png", expect: "failed: another size than stated")
             .with("size", .number(1)),
         entry("Missing", "broken/missing.png", expect: "failed: status 404"),
@@ -102,7 +102,7 @@ public enum SampleManifests {
 
     private static func checked(_ name: String, _ icon: String, download: String) -> SampleApp {
         SampleApp(name, icon, download: download)
-            .integrity(of: SampleIcons.whole[icon] ?? [])
+            .integrity(of: SampleIcons.valid[icon] ?? [])
     }
 
     private static func entry(_ name: String, _ icon: String, expect: String) -> SampleApp {

@@ -14,7 +14,6 @@ struct Connection {
         self.server = server
     }
 
-    /// Answers requests until either side ends the connection.
     mutating func serve() {
         let writer = ReplyWriter(socket: socket) { [server, number] in
             server.traffic.ended(number)

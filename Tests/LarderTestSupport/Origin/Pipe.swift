@@ -1,6 +1,6 @@
 import Foundation
 
-/// A pipe whose two descriptors are close-on-exec.
+/// A pipe with close-on-exec descriptors.
 struct Pipe {
     let readEnd: Int32
     let writeEnd: Int32

@@ -186,7 +186,7 @@ public final class RawClient: @unchecked Sendable {
             if count == 0 { return false }
             switch errno {
             case EINTR: continue
-            case EAGAIN: throw Failure(description: "nothing came for \(Self.patience) s")
+            case EAGAIN: throw Failure(description: "received no bytes for \(Self.patience) s")
             default: return false
             }
         }

@@ -28,7 +28,7 @@ public struct Reply: Sendable {
         case untilClose
     }
 
-    /// The state of the connection after the reply.
+    /// The way in which the reply ends.
     enum Ending {
         case keepAlive, close, reset, stall
     }

@@ -17,7 +17,7 @@ struct ReplyWriter {
             if reply.ending == .reset { Socket.abortOnClose(socket) }
             return false
         }
-        let keepsAlive = reply.keepsAlive && !request.asksToClose
+        let keepsAlive = reply.keepsAlive && !request.closesConnection
         let head = Array(reply.head(saysClose: !keepsAlive && reply.limit == nil).utf8)
         guard reply.mayHaveBody, request.method != "HEAD" else {
             willEnd()

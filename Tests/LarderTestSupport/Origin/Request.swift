@@ -52,7 +52,7 @@ public struct Request: Sendable {
     }
 
     /// Whether the connection must close after the reply (RFC 9112, section 9.3).
-    var asksToClose: Bool {
+    var closesConnection: Bool {
         let connection = header("Connection")?.lowercased() ?? ""
         return isVersion10 ? connection != "keep-alive" : connection == "close"
     }

@@ -10,7 +10,6 @@ final class ClientConnection: Polled {
     private let tls: TLSStream
     private var server: (any FrontProtocol)?
     private var unsent: [UInt8] = []
-    /// Whether to close the connection once all bytes are sent.
     private var isClosing = false
 
     init(_ socket: Int32, _ loop: FrontLoop, _ context: TLSContext) throws {
@@ -29,7 +28,6 @@ final class ClientConnection: Polled {
         flush()
     }
 
-    /// Forwards a request to the origin.
     func forward(_ request: String, for receiver: any ResponseReceiver) -> OriginConnection? {
         loop.forward(request, for: receiver)
     }

@@ -19,7 +19,6 @@ final class FrontState: Sendable {
         var streams = 0
     }
 
-    /// The treatment of a request.
     enum Action {
         case relay
         /// Relays the request and sends GOAWAY, so that it is the last one on its connection.

@@ -52,7 +52,6 @@ final class FrontStream: ResponseReceiver {
         client.flush()
     }
 
-    /// Cancels the request, because the client has closed the stream.
     func cancel() {
         origin?.cancel()
         finish()

@@ -27,7 +27,6 @@ final class OriginConnection: Polled {
         if Self.isReadable(events) { receive() }
     }
 
-    /// Closes the connection without waiting for the response.
     func cancel() { isOver = true }
 
     private func send() {

@@ -8,7 +8,6 @@ protocol Polled: AnyObject {
     var interest: Int32 { get }
     /// Whether the loop can close the socket.
     var isOver: Bool { get }
-    /// Handles events of `poll`.
     func ready(_ events: Int32)
 }
 

@@ -14,7 +14,6 @@ package final class HTTP2Session {
     /// The unsent part of a stream's body.
     private struct Body {
         var bytes: [UInt8] = []
-        /// Whether the body is complete.
         var isComplete = false
         /// Whether to reset the stream after these bytes.
         var isCut = false
@@ -48,12 +47,11 @@ package final class HTTP2Session {
 
     // MARK: Receiving and sending bytes
 
-    /// Processes bytes from the peer; false if they are not HTTP/2.
+    /// Returns false if the bytes are not HTTP/2.
     package func receive(_ bytes: [UInt8]) -> Bool {
         nghttp2_session_mem_recv(session, bytes, bytes.count) == bytes.count
     }
 
-    /// Returns bytes to send to the peer; empty if there are none.
     package func takeOutgoing() -> [UInt8] {
         var outgoing: [UInt8] = []
         while outgoing.count < 64 << 10 {
@@ -65,7 +63,6 @@ package final class HTTP2Session {
         return outgoing
     }
 
-    /// Returns the events since the last call.
     package func takeEvents() -> [Event] {
         defer { events = [] }
         return events

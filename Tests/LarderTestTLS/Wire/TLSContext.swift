@@ -17,10 +17,10 @@ package final class TLSContext: @unchecked Sendable {
     ///   - certificate: The path of a PEM file with the certificate.
     ///   - key: The path of a PEM file with the private key.
     ///   - offer: The protocols in order of preference.
-    ///   - asksForCertificate: Whether to reject clients without a certificate. Every client
+    ///   - requiresClientCertificate: Whether to reject clients without a certificate. Every client
     ///     certificate is accepted.
     package init(
-        certificate: String, key: String, offer: [String], asksForCertificate: Bool
+        certificate: String, key: String, offer: [String], requiresClientCertificate: Bool
     ) throws {
         (pointer, self.offer, peer) = (try Self.make(TLS_server_method()), Self.list(offer), nil)
         guard SSL_CTX_use_certificate_chain_file(pointer, certificate) == 1,
@@ -28,7 +28,7 @@ package final class TLSContext: @unchecked Sendable {
         else { throw TLSError("load \(certificate)") }
         // OpenSSL resumes sessions only with a session ID context if it asks for certificates.
         SSL_CTX_set_session_id_context(pointer, [1], 1)
-        if asksForCertificate {
+        if requiresClientCertificate {
             SSL_CTX_set_verify(
                 pointer, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, { _, _ in 1 })
         }

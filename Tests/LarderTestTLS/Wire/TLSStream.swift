@@ -3,7 +3,6 @@ import COpenSSL
 /// One end of a TLS connection, without a socket. It takes bytes from the peer and provides bytes
 /// for the peer.
 package final class TLSStream {
-    /// The state of a handshake.
     package enum Handshake { case inProgress, done, failed }
 
     private let context: TLSContext
@@ -31,12 +30,10 @@ package final class TLSStream {
 
     deinit { SSL_free(connection) }
 
-    /// Processes bytes from the peer.
     package func receive(_ bytes: [UInt8]) {
         BIO_write(incoming, bytes, Int32(bytes.count))
     }
 
-    /// Returns bytes to send to the peer; empty if there are none.
     package func takeOutgoing() -> [UInt8] {
         let count = BIO_ctrl_pending(outgoing)
         guard count > 0 else { return [] }
@@ -61,7 +58,6 @@ package final class TLSStream {
         return String(decoding: UnsafeBufferPointer(start: name, count: Int(length)), as: UTF8.self)
     }
 
-    /// Returns decrypted bytes; empty if none are available.
     package func read() -> [UInt8] {
         var bytes: [UInt8] = []
         while !isOver {
