@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    /// How far a file was read tells whether it was.
+    /// Returns a file's digest, and whether the file was read. The file position shows this.
     private func digest(
         _ name: String, in directory: FileDescriptor, _ files: ReadFiles
     ) throws -> (digest: Digest?, isRead: Bool) {
@@ -25,7 +25,7 @@ import Testing
         return (digest, lseek(file.raw, 0, SEEK_CUR) > 0)
     }
 
-    @Test(arguments: [3, 5000]) func aFileIsReadOnceWhateverItsNames(_ count: Int) throws {
+    @Test(arguments: [3, 5000]) func eachFileIsReadOnce(_ count: Int) throws {
         try withDirectory { directory, path in
             let files = try ReadFiles()
             for number in 0..<count {
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func anotherNameIsTheSameFileAndAChangedOneIsNot() throws {
+    @Test func hardLinksAreReadOnceAndReplacedFilesAgain() throws {
         try withDirectory { directory, path in
             let files = try ReadFiles()
             try Data([1, 2]).write(to: URL(fileURLWithPath: "\(path)/a"))
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func aCancelledReadIsNotRemembered() throws {
+    @Test func theDigestOfACancelledReadIsNotRemembered() throws {
         try withDirectory { directory, path in
             let files = try ReadFiles()
             try Data(count: 2 << 20).write(to: URL(fileURLWithPath: "\(path)/a"))

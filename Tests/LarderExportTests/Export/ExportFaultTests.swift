@@ -5,7 +5,7 @@ import Testing
 
 @testable import LarderExport
 
-/// Damage, hostile directories and what is in the way.
+/// Exports with damaged objects, hostile directories and obstacles.
 @Suite struct ExportFaultTests {
     private static let url = "https://a.example/a.svg"
     private static let folder = "com.github.kean.Nuke.DataCache"
@@ -15,9 +15,9 @@ import Testing
         #"[{"icon": "\#(url)"\#(members)}]"#
     }
 
-    /// What it had stays: it was whole when it was exported.
+    /// The file was intact when it was exported.
     @Test(arguments: [ExportLayout.nuke, .kingfisher, .files, .coil])
-    func aDamagedObjectFailsAndItsFileStays(_ layout: ExportLayout) throws {
+    func aDamagedObjectFailsAndItsExportedFileStays(_ layout: ExportLayout) throws {
         try ExportScene.run { scene in
             try scene.store(ExportScene.icon(0), at: Self.url)
             try scene.export(layout)
@@ -25,7 +25,7 @@ import Testing
             let second = try scene.store(ExportScene.icon(1), at: Self.url)
             var damaged = ExportScene.icon(1)
             damaged[damaged.count / 2] ^= 1
-            try scene.overwrite(scene.object(second), with: damaged)
+            try scene.overwrite(scene.objectPath(second), with: damaged)
             let report = try scene.export(layout) { $0.isPruning = true }
             #expect(report.problems.counts == [.corrupt: 1])
             #expect(report.problems.failures.map(\.url) == [Self.url])
@@ -34,12 +34,12 @@ import Testing
         }
     }
 
-    /// Though the file is another name of the damaged one.
-    @Test func damageBehindAHardLinkIsFound() throws {
+    /// The exported file is a hard link to the damaged object.
+    @Test func damageInAHardLinkedExportIsFound() throws {
         try ExportScene.run { scene in
             let digest = try scene.store(ExportScene.icon(0), at: Self.url)
             guard try scene.export(.nuke).linked == 1 else { return }
-            let object = scene.object(digest)
+            let object = scene.objectPath(digest)
             chmod(object, 0o644)
             let file = try #require(FileHandle(forWritingAtPath: object))
             try file.write(contentsOf: Data([0]))
@@ -48,10 +48,10 @@ import Testing
         }
     }
 
-    @Test func aLostObjectAndAnUnknownURLFail() throws {
+    @Test func aLostObjectAndAnUnknownURLAreProblems() throws {
         try ExportScene.run { scene in
             let digest = try scene.store(ExportScene.icon(0), at: Self.url)
-            unlink(scene.object(digest))
+            unlink(scene.objectPath(digest))
             #expect(try scene.export(.nuke).problems.counts == [.corrupt: 1])
             let other = try ExportScene.manifest([("", "https://a.example/other.svg")])
             let report = try scene.export(.nuke, manifest: other)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func whatTheManifestDemandsIsChecked() throws {
+    @Test func anExportChecksDigestsAndSizesOfTheManifest() throws {
         try ExportScene.run { scene in
             let digest = try scene.store(ExportScene.icon(0), at: Self.url)
             let size = ExportScene.icon(0).count
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func badEntriesAreNamedAndTheOthersExported() throws {
+    @Test func badEntriesAreReportedAndTheOthersExported() throws {
         try ExportScene.run { scene in
             try scene.store(ExportScene.icon(0), at: Self.url)
             let manifest =
@@ -88,9 +88,9 @@ import Testing
         }
     }
 
-    // MARK: - Places
+    // MARK: - The target directory
 
-    @Test func noLinkInTheTargetIsFollowed() throws {
+    @Test func symbolicLinksInTheTargetAreNotFollowed() throws {
         try ExportScene.run { scene in
             try scene.store(ExportScene.icon(0), at: Self.url)
             let elsewhere = scene.directory.path("elsewhere")
@@ -102,7 +102,7 @@ import Testing
             let error = #expect(throws: CacheError.self) { try scene.export(.nuke) }
             #expect(error?.code == .unusable)
             #expect(scene.files(in: elsewhere).isEmpty)
-            // A link in a file's place is replaced, and what it leads to left alone.
+            // A link in place of a file is replaced. Its target is not changed.
             unlink("\(scene.target)/\(Self.folder)")
             let victim = scene.directory.path("victim")
             try Data([1, 2, 3]).write(to: URL(fileURLWithPath: victim))
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func neitherLiesInTheOther() throws {
+    @Test func theTargetAndTheCacheMayNotContainEachOther() throws {
         try ExportScene.run { scene in
             try scene.store(ExportScene.icon(0), at: Self.url)
             for (layout, path) in [
@@ -126,16 +126,16 @@ import Testing
                     try scene.export(layout, to: path)
                 }
                 #expect(error?.code == .unusable, "\(path)")
-                // Nothing was made there.
+                // The export creates no directory.
                 let isThere = FileManager.default.fileExists(atPath: path)
                 #expect(isThere == !path.hasSuffix("/new"))
             }
-            // Beside the layout's own directory it may lie.
+            // The cache may be next to the layout's own directory.
             #expect(try scene.export(.nuke, to: scene.directory.path).failed == 0)
         }
     }
 
-    @Test func aDirectoryInAFilesPlaceIsLeftAlone() throws {
+    @Test func aDirectoryInPlaceOfAFileIsKept() throws {
         try ExportScene.run { scene in
             try scene.store(ExportScene.icon(0), at: Self.url)
             try scene.store(ExportScene.icon(1), at: "https://a.example/b.svg")
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func aPipeInAFilesPlaceIsNotWaitedFor() throws {
+    @Test func anExportDoesNotBlockOnNamedPipes() throws {
         try ExportScene.run { scene in
             try scene.store(ExportScene.icon(0), at: Self.url)
             let folder = try scene.export(.coil).directory
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func twoExportsToOnePlaceExcludeEachOther() throws {
+    @Test func twoExportsToOneDirectoryExcludeEachOther() throws {
         try ExportScene.run { scene in
             try scene.store(ExportScene.icon(0), at: Self.url)
             let folder = try scene.export(.nuke).directory
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func whatWasFinishedBeforeAnInterruptIsKept() throws {
+    @Test func anInterruptedExportKeepsFinishedFiles() throws {
         try ExportScene.run { scene in
             try scene.store(urls: (0..<5).map { "https://a.example/\($0).svg" })
             var done = 0
@@ -194,8 +194,7 @@ import Testing
         }
     }
 
-    /// Neither is minded: an object that another name has is whole, and goes with its row.
-    @Test func verifyAndEvictDoNotMindHardLinks() throws {
+    @Test func verifyAndEvictAcceptHardLinkedObjects() throws {
         try ExportScene.run { scene in
             try scene.store(ExportScene.icon(0), at: Self.url)
             try scene.export(.nuke)

@@ -6,12 +6,12 @@ import Testing
 
 @testable import LarderExport
 
-/// The list of `files`, and what is not in it.
+/// The list that the `files` layout writes.
 @Suite struct FileListTests {
     private static let urls = (0..<4).map { "https://a.example/\($0).svg" }
 
-    /// A list of hostile size is given up, and an interrupt is heeded meanwhile.
-    @Test func aListAsLargeAsADiskIsNotReadToItsEnd() throws {
+    /// Imports and exports stop early in such a list, and can be interrupted while they read it.
+    @Test func aHugeSparseListIsNotReadToItsEnd() throws {
         try ExportScene.run { scene in
             try scene.store(urls: Self.urls)
             try scene.export(.files)
@@ -38,7 +38,7 @@ import Testing
                     isCancelled: isCancelled
                 ).export(nil)
             }
-            // What it has on disk is read.
+            // The allocated part of the list is read.
             #expect(try importAll().imported == 1)
             asked = 0
             limit = 5
@@ -54,15 +54,16 @@ import Testing
         }
     }
 
-    /// To compare it with its digest would take minutes.
+    /// Comparing the file with its digest would take minutes.
     @Test(.timeLimit(.minutes(1)), arguments: [1 << 41, 1 << 30])
-    func aListedFileAsLargeAsADiskIsLeftAlone(_ size: Int) throws {
+    func aHugeListedFileIsKept(_ size: Int) throws {
         try ExportScene.run { scene in
             try scene.store(urls: Self.urls)
             try scene.export(.files)
             try scene.overwrite(scene.target + "/huge.svg", with: [])
             #expect(truncate(scene.target + "/huge.svg", off_t(size)) == 0)
-            // Of 1 GiB of zeros, as sha256sum has it: to know that takes reading all of them.
+            // The digest of 1 GiB of zeros, computed with sha256sum. Only reading the whole file
+            // could confirm it.
             let digest = "49bc20df15e412a64472421e13fe86ff1c5165e18b2afccf160d4dc19fe68a14"
             let line = #"{"name":"","url":null,"file":"huge.svg","bytes":\#(size),"#
             let text = "[\n" + line + #""digest":"sha256:\#(digest)","media_type":null}"# + "\n]\n"
@@ -72,8 +73,8 @@ import Testing
         }
     }
 
-    /// An export that was interrupted has new bytes in files that the list has with the old ones.
-    @Test func filesOfAnInterruptedExportAreKnown() throws {
+    /// An interrupted export has replaced some files, but not the list with their old digests.
+    @Test func filesOfAnInterruptedExportAreImportedAndPruned() throws {
         try ExportScene.run { scene in
             try scene.store(urls: Self.urls)
             let all = try ExportScene.manifest(Self.urls.enumerated().map { ("App\($0)", $1) })
@@ -88,36 +89,35 @@ import Testing
                 isCancelled: { done >= 2 }, onProgress: { done = $0.objects }
             ).export([.bytes(Array(all.utf8), name: "test")])
             #expect(report.isInterrupted && report.unfinished == 2)
-            // Meanwhile, all of them can be imported.
             let copy = scene.directory.path("copy")
             let imported = try Importer(
                 try Cache.create(at: copy),
                 ImportConfiguration(layout: .files, directory: scene.target)
             ).run([.bytes(Array(all.utf8), name: "test")])
             #expect(imported.imported == 4, "\(imported)")
-            // Nor does a list without them leave their files behind.
+            // An export of an empty manifest prunes all of them.
             let none = try scene.export(.files, manifest: "[]") { $0.isPruning = true }
             #expect(none.pruned == 4)
             #expect(Set(scene.files().keys) == ["index.json"])
         }
     }
 
-    /// Without another's line, a file of other bytes is not in the list.
-    @Test func anIconThatFailsKeepsTheLineOfItsFile() throws {
+    /// The existing file keeps its line, because pruning removes only listed files.
+    @Test func anIconThatFailsKeepsItsFileAndLine() throws {
         try ExportScene.run { scene in
             try scene.store(urls: Self.urls)
             let all = try ExportScene.manifest(Self.urls.enumerated().map { ("App\($0)", $1) })
             try scene.export(.files, manifest: all)
             let before = scene.files()
             let digest = try scene.store(ExportScene.icon(10), at: Self.urls[0])
-            try scene.overwrite(scene.object(digest), with: ExportScene.icon(11))
+            try scene.overwrite(scene.objectPath(digest), with: ExportScene.icon(11))
             let report = try scene.export(.files, manifest: all) { $0.isPruning = true }
             #expect(report.problems.counts == [.corrupt: 1])
             #expect(scene.files() == before)
         }
     }
 
-    /// The list may be published with the files.
+    /// Users may publish the list with the files.
     @Test func secretsOfURLsAreMasked() throws {
         try ExportScene.run { scene in
             let urls = [
@@ -137,7 +137,7 @@ import Testing
                 #expect(list.contains("https://a.example/\(url)\""), "\(list)")
             }
             #expect(!list.contains("sEcReT"))
-            // They are downloaded again.
+            // Icons with a masked URL cannot be found by an import.
             let manifest = try ExportScene.manifest(urls.map { ("", $0) })
             let imported = try Importer(
                 try Cache.create(at: scene.directory.path("copy")),

@@ -4,12 +4,12 @@ import Testing
 
 @testable import LarderExport
 
-/// Files in the target that are not an export's.
+/// Exports to directories with foreign or changed files.
 @Suite struct ForeignFileTests {
     private static let url = "https://a.example/a.svg"
 
     @Test(arguments: [ExportLayout.nuke, .kingfisher, .files, .coil])
-    func aDirectoryInATemporarysPlaceIsPassedOver(_ layout: ExportLayout) throws {
+    func directoriesInPlaceOfTemporaryFilesAreSkipped(_ layout: ExportLayout) throws {
         try ExportScene.run { scene in
             try scene.store(ExportScene.icon(0), at: Self.url)
             let folder = try scene.export(layout).directory
@@ -21,26 +21,25 @@ import Testing
         }
     }
 
-    /// A link between the places of two files, whose bytes were damaged.
-    @Test func twoEntriesOfADamagedObjectBothFail() throws {
+    @Test func allEntriesOfADamagedObjectFail() throws {
         try ExportScene.run { scene in
             let digest = try scene.store(ExportScene.icon(0), at: Self.url)
-            try scene.overwrite(scene.object(digest), with: ExportScene.icon(1))
+            try scene.overwrite(scene.objectPath(digest), with: ExportScene.icon(1))
             let manifest = try ExportScene.manifest([("A", Self.url), ("A", Self.url)])
             let report = try scene.export(.nuke, manifest: manifest)
             #expect(report.problems.counts == [.corrupt: 2] && report.duplicates == 0)
         }
     }
 
-    /// Coil takes an entry whose headers are empty as it is: with the old ones, it would ask the
-    /// origin whether the new bytes are still those.
-    @Test func headersOfTheOldBytesAreGoneBeforeTheNewOnesAreThere() throws {
+    /// Coil does not revalidate a body with empty headers. With the old headers, it would revalidate
+    /// the new body by the validators of the old one.
+    @Test func coilHeadersAreReplacedBeforeTheBody() throws {
         try ExportScene.run { scene in
             try scene.store(ExportScene.icon(0), at: Self.url)
             let folder = try scene.export(.coil).directory
             let name = "\(folder)/\(Self.url.sha256Hex)"
             try scene.store(ExportScene.icon(1), at: Self.url)
-            // Nothing can take this one's place: the bytes must stay, too.
+            // The directory cannot be replaced, so the old body must stay, too.
             unlink(name + ".0")
             mkdir(name + ".0", 0o755)
             #expect(try scene.export(.coil).problems.counts == [.obstructed: 1])
@@ -49,15 +48,14 @@ import Testing
         }
     }
 
-    /// And stay if the new bytes are damaged.
-    @Test func headersStayWithTheBytesThatTheyAreOf() throws {
+    @Test func coilHeadersStayIfTheNewBodyIsDamaged() throws {
         try ExportScene.run { scene in
             try scene.store(ExportScene.icon(0), at: Self.url)
             let folder = try scene.export(.coil).directory
             let name = "\(folder)/\(Self.url.sha256Hex)"
             try scene.overwrite(name + ".0", with: Array("200\n0\n0\n0\n".utf8))
             let digest = try scene.store(ExportScene.icon(1), at: Self.url)
-            try scene.overwrite(scene.object(digest), with: ExportScene.icon(2))
+            try scene.overwrite(scene.objectPath(digest), with: ExportScene.icon(2))
             #expect(try scene.export(.coil).problems.counts == [.corrupt: 1])
             #expect(try Data(contentsOf: URL(fileURLWithPath: name + ".0")).count == 10)
         }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LarderExport
 
-/// A gallery as static files.
+/// Exports of the gallery as static files.
 @Suite struct GalleryExportTests {
     private static let urls = (0..<4).map { "https://a.example/\($0).svg" }
 
@@ -19,8 +19,7 @@ import Testing
         Set(scene.files().keys.filter { $0.hasPrefix("objects/") })
     }
 
-    /// Every icon once, named by its digest; written again, nothing changes.
-    @Test func itIsWrittenOnce() throws {
+    @Test func eachIconOfTheGalleryIsWrittenOnce() throws {
         try ExportScene.run { scene in
             try scene.store(urls: Self.urls)
             let twice = try ExportScene.manifest(
@@ -32,15 +31,15 @@ import Testing
             for path in ["index.html", "gallery/gallery.js", "gallery/icons-0.js"] {
                 #expect(scene.files()[path] != nil, "\(path)")
             }
-            let before = scene.prints()
+            let before = scene.fileStates()
             let again = try scene.export(.gallery, manifest: twice)
             #expect(again.unchanged == 4 && again.bytes == 0)
-            #expect(scene.prints() == before)
+            #expect(scene.fileStates() == before)
         }
     }
 
-    /// Only what an export has the name of is removed.
-    @Test func pruningLeavesOthersFiles() throws {
+    /// Pruning removes only files with the names of exported ones.
+    @Test func pruningTheGalleryKeepsForeignFiles() throws {
         try ExportScene.run { scene in
             try scene.store(urls: Self.urls)
             try scene.export(.gallery, manifest: try Self.manifest(4))
@@ -63,8 +62,7 @@ import Testing
         }
     }
 
-    /// A link in the place of one of its folders leads nowhere.
-    @Test func linksAreNotFollowed() throws {
+    @Test func linksInPlaceOfGalleryFoldersAreNotFollowed() throws {
         try ExportScene.run { scene in
             try scene.store(urls: Self.urls)
             let elsewhere = scene.directory.path("elsewhere")
@@ -78,8 +76,7 @@ import Testing
         }
     }
 
-    /// As documented, and as the other layouts count.
-    @Test func itsReportIsThatOfTheOthers() throws {
+    @Test func theGalleryCountsProblemsLikeTheFilesLayout() throws {
         try ExportScene.run { scene in
             let digest = try scene.store(ExportScene.icon(0), at: Self.urls[0])
             let manifest = """
@@ -104,13 +101,13 @@ import Testing
         }
     }
 
-    /// A page that shows how the cache is looks at the cache, and not at what it has written.
-    @Test func damageBehindAnExportedFileIsFound() throws {
+    /// The gallery shows the state of the cache, so it checks the object and not the copy.
+    @Test func theGalleryFindsDamageBehindAnIntactCopy() throws {
         try ExportScene.run { scene in
             try scene.store(urls: Self.urls)
             try scene.export(.gallery) { $0.copiesAll = true }
             let digest = try #require(try Digest.of(ExportScene.icon(1)))
-            try scene.overwrite(scene.object(digest), with: ExportScene.icon(5))
+            try scene.overwrite(scene.objectPath(digest), with: ExportScene.icon(5))
             let report = try scene.export(.gallery) {
                 $0.copiesAll = true
                 $0.isPruning = true
@@ -119,13 +116,13 @@ import Testing
             let part = String(
                 decoding: scene.files()["gallery/icons-0.js"] ?? [], as: UTF8.self)
             #expect(part.contains(#""state":"corrupt""#))
-            // The copy is whole, and stays until the icon is.
+            // The copy is intact, and stays until the icon is intact again.
             #expect(report.pruned == 0 && icons(scene).contains("objects/\(digest.hex).svg"))
         }
     }
 
-    /// Nothing is pruned then, and nobody waits for the rest of a long manifest.
-    @Test func anInterruptEndsIt() throws {
+    /// It prunes nothing, and does not read the rest of a long manifest.
+    @Test func anInterruptedGalleryExportEndsEarly() throws {
         try ExportScene.run { scene in
             try scene.store(urls: Self.urls)
             try scene.export(.gallery)

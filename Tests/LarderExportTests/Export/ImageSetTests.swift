@@ -4,7 +4,7 @@ import Testing
 
 @testable import LarderExport
 
-/// Image sets that are not as an export leaves them.
+/// Image sets that are unfinished, hostile or renamed.
 @Suite struct ImageSetTests {
     private static let url = "https://a.example/0.svg"
 
@@ -31,15 +31,15 @@ import Testing
         Array(ImageSet.contents(of: file, mediaType: nil).utf8)
     }
 
-    /// What kills between the steps leave: nothing, the image alone, the description alone, and a
-    /// description of another image than there is.
+    /// A kill between two steps leaves an empty set, only the image, only the description, or a
+    /// description of a different image.
     @Test(arguments: [
         [:], ["App.svg": ExportScene.icon(0)], ["App.svg": [1, 2]],
         ["Contents.json": contents("App.svg")],
         ["Contents.json": contents("App.png"), "App.svg": ExportScene.icon(0)],
         ["Contents.json": contents("App.svg"), "App.png": [1]],
     ])
-    func anUnfinishedSetIsFinished(_ files: [String: [UInt8]]) throws {
+    func anUnfinishedImageSetIsCompleted(_ files: [String: [UInt8]]) throws {
         try run { scene, set, manifest in
             for (name, bytes) in files { try scene.overwrite("\(set)/\(name)", with: bytes) }
             #expect(try scene.export(.assetCatalog, manifest: manifest).failed == 0)
@@ -51,7 +51,7 @@ import Testing
         [:], ["App.svg": ExportScene.icon(0)], ["Contents.json": contents("App.svg")],
         ["Contents.json": contents("App.svg"), "App.png": [1]],
     ])
-    func anUnfinishedSetIsPruned(_ files: [String: [UInt8]]) throws {
+    func anUnfinishedImageSetIsPruned(_ files: [String: [UInt8]]) throws {
         try run { scene, set, _ in
             for (name, bytes) in files { try scene.overwrite("\(set)/\(name)", with: bytes) }
             let report = try scene.export(.assetCatalog, manifest: "[]") { $0.isPruning = true }
@@ -60,9 +60,10 @@ import Testing
         }
     }
 
-    /// The description may be anybody's: what it names is removed only if it is an image's.
+    /// The description is untrusted. A file that it names is removed only if the name is that of an
+    /// image.
     @Test(arguments: ["sub", "Contents.json", "sub.png", "notes.txt", "../Contents.json", ".svg"])
-    func aHostileDescriptionRemovesNothing(_ file: String) throws {
+    func aHostileImageSetDescriptionRemovesNothing(_ file: String) throws {
         try run { scene, set, manifest in
             try scene.store(ExportScene.icon(1), at: "https://a.example/1.svg")
             try scene.overwrite("\(set)/Contents.json", with: Self.contents(file))
@@ -87,8 +88,8 @@ import Testing
         }
     }
 
-    /// On a file system that tells them, the set of the old name goes.
-    @Test func aSetOfAnotherCaseIsPrunedWhereItIsAnother() throws {
+    /// On a case-sensitive file system, the set with the old name is pruned.
+    @Test func changingTheCaseOfANameLeavesOneImageSet() throws {
         try run { scene, set, manifest in
             try scene.export(.assetCatalog, manifest: manifest)
             let renamed = try ExportScene.manifest([("app", Self.url)])

@@ -4,12 +4,12 @@ import Testing
 
 @testable import LarderExport
 
-/// Journals that an app has written: an export edits them.
+/// Exports to directories with a journal that an app wrote.
 @Suite struct JournalTests {
     private static let layouts: [ExportLayout] = [.coil, .coil2, .glide]
     private static let url = "https://a.example/icons/a.svg"
 
-    /// A directory as an app leaves it.
+    /// The directory of a library's cache, as an app leaves it.
     private struct App {
         let scene: ExportScene
         let layout: ExportLayout
@@ -29,7 +29,7 @@ import Testing
 
         func key(_ letter: Character) -> String { String(repeating: letter, count: 64) }
 
-        /// Replaces letters by their keys, and `+` by sizes.
+        /// Writes a journal. A letter means a key, and `+` the sizes of its files.
         func write(_ lines: String, name: String = "journal", header: String? = nil) throws {
             let text = lines.split(separator: "\n", omittingEmptySubsequences: false).map { line in
                 var words = line.split(separator: " ").map(String.init)
@@ -44,7 +44,7 @@ import Testing
                 "\(folder)/\(name)", with: Array(((header ?? form.header) + text).utf8))
         }
 
-        /// The files of keys, of the sizes that a journal has for `+`.
+        /// Writes the files of keys, with the sizes that `+` means.
         func put(_ letters: String, unfinished: Bool = false) throws {
             for letter in letters {
                 for index in 0..<form.valueCount {
@@ -56,7 +56,8 @@ import Testing
 
         var names: Set<String> { Set(scene.files(in: folder).keys) }
 
-        /// The letters of the app's keys, and `*` for the export's icon.
+        /// Returns the journal's order of use, as the letters of the app's keys and `*` for the
+        /// exported icon.
         func order() throws -> String {
             let journal = try DiskLruJournal(
                 at: folder, appVersion: form.appVersion, valueCount: form.valueCount)
@@ -76,7 +77,7 @@ import Testing
         try ExportScene.run { try body(try App($0, layout)) }
     }
 
-    @Test(arguments: layouts) func theOrderOfUseStays(_ layout: ExportLayout) throws {
+    @Test(arguments: layouts) func theJournalKeepsItsOrderOfUse(_ layout: ExportLayout) throws {
         try withApp(layout) { app in
             try app.put("abcdef")
             try app.write(
@@ -96,12 +97,12 @@ import Testing
                 """)
             try app.export()
             #expect(try app.order() == "cbda*")
-            // A file without a line stays, and becomes no entry.
+            // A file without a line stays, but does not become an entry.
             #expect(app.names.contains("\(app.key("f")).0"))
             let journal = app.scene.files(in: app.folder)["journal"]
             try app.export()
             #expect(app.scene.files(in: app.folder)["journal"] == journal)
-            // The exported entry keeps its place in the order, even with other bytes.
+            // The exported entry keeps its place in the order, even if its bytes change.
             let handle = try #require(FileHandle(forWritingAtPath: "\(app.folder)/journal"))
             try handle.seekToEnd()
             try handle.write(contentsOf: Data("READ \(app.key("c"))\n".utf8))
@@ -114,11 +115,12 @@ import Testing
         }
     }
 
-    @Test(arguments: layouts) func whatWasBeingWrittenIsRemoved(_ layout: ExportLayout) throws {
+    @Test(arguments: layouts) func unfinishedJournalEntriesAreRemoved(_ layout: ExportLayout) throws
+    {
         try withApp(layout) { app in
             try app.put("abcd")
             try app.put("bcdx", unfinished: true)
-            // One was complete before, and one was read while it was written.
+            // b was complete before, and d was read while it was written.
             try app.write(
                 """
                 CLEAN a +
@@ -144,8 +146,10 @@ import Testing
         }
     }
 
-    /// The icon of the export was being written itself.
-    @Test(arguments: layouts) func anExportedEntryIsWhole(_ layout: ExportLayout) throws {
+    /// The app was writing the exported icon when it stopped.
+    @Test(arguments: layouts) func anUnfinishedEntryOfTheExportedIconIsReplaced(
+        _ layout: ExportLayout
+    ) throws {
         try withApp(layout) { app in
             try app.export()
             let key = Self.url.sha256Hex
@@ -157,7 +161,8 @@ import Testing
         }
     }
 
-    /// The library would delete all files. Only entries of the export are listed.
+    /// The library would delete all files of such a cache. The new journal lists only the exported
+    /// icon.
     @Test(
         arguments: [
             "CLEAN a +\nWRITE b\n", "CLEAN a\n", "CLEAN a + 3\n", "CLEAN a x y\n",
@@ -179,7 +184,9 @@ import Testing
         }
     }
 
-    @Test(arguments: layouts) func theHeaderMustBeTheLibrarys(_ layout: ExportLayout) throws {
+    @Test(arguments: layouts) func aJournalWithAnotherHeaderIsReplaced(_ layout: ExportLayout)
+        throws
+    {
         try withApp(layout) { app in
             try app.put("a")
             for header in [
@@ -197,8 +204,10 @@ import Testing
         }
     }
 
-    /// The library does not read it.
-    @Test(arguments: layouts) func aLastLineWithoutAnEndIsNone(_ layout: ExportLayout) throws {
+    /// The library ignores such a line, too.
+    @Test(arguments: layouts) func aLastJournalLineWithoutALineFeedIsIgnored(_ layout: ExportLayout)
+        throws
+    {
         try withApp(layout) { app in
             try app.put("ab")
             try app.write("CLEAN a +\nCLEAN b +\nDIRTY b\nCLEAN b +")
@@ -207,7 +216,9 @@ import Testing
         }
     }
 
-    @Test(arguments: layouts) func theBackupStandsInForAJournal(_ layout: ExportLayout) throws {
+    @Test(arguments: layouts) func theJournalsBackupIsReadIfTheJournalIsMissing(
+        _ layout: ExportLayout
+    ) throws {
         try withApp(layout) { app in
             try app.put("ab")
             try app.write("CLEAN a +\n", name: "journal.bkp")
@@ -219,7 +230,9 @@ import Testing
         }
     }
 
-    @Test(arguments: layouts) func entriesWithoutFilesAreDropped(_ layout: ExportLayout) throws {
+    @Test(arguments: layouts) func journalEntriesWithoutFilesAreDropped(_ layout: ExportLayout)
+        throws
+    {
         try withApp(layout) { app in
             try app.put("ac")
             unlink("\(app.folder)/\(app.key("c")).\(app.form.valueCount - 1)")
@@ -229,7 +242,7 @@ import Testing
         }
     }
 
-    @Test func manyEntriesKeepTheirOrder() throws {
+    @Test func manyJournalEntriesKeepTheirOrder() throws {
         try withApp(.glide) { app in
             let keys = (0..<2100).map { "\($0)".sha256Hex }
             for key in keys { try app.scene.overwrite("\(app.folder)/\(key).0", with: [1]) }

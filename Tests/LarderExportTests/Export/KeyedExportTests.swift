@@ -7,14 +7,14 @@ import Testing
 
 @testable import LarderExport
 
-/// The layouts of libraries.
+/// Exports in the layouts of image libraries.
 @Suite struct KeyedExportTests {
     private static let urls = (0..<5).map { "https://a.example/icons/\($0).svg?size=64" }
     private static let layouts: [ExportLayout] = [
         .nuke, .sdwebimage, .kingfisher, .kingfisher7, .coil, .coil2, .glide,
     ]
 
-    /// The files that a library would look for, by rules written down here once more.
+    /// Returns the files that a library looks for, by an independent version of its rules.
     private static func expected(
         _ layout: ExportLayout, _ urls: [(String, [UInt8])]
     ) -> [String: [UInt8]] {
@@ -40,7 +40,7 @@ import Testing
         return files
     }
 
-    /// The digest that coreutils computes.
+    /// Returns a digest computed by a tool of coreutils.
     private static func reference(_ text: String, _ tool: String) -> String {
         let command = "printf %s \"$TEXT\" | \(tool) | cut -d' ' -f1"
         let finished = try? RunningProcess(
@@ -58,7 +58,9 @@ import Testing
         files.filter { !$0.key.hasSuffix("/journal") }
     }
 
-    @Test(arguments: layouts) func filesAreWhereTheLibraryLooks(_ layout: ExportLayout) throws {
+    @Test(arguments: layouts) func exportedFilesAreWhereTheLibraryLooks(_ layout: ExportLayout)
+        throws
+    {
         try ExportScene.run { scene in
             try scene.store(urls: Self.urls)
             let report = try scene.export(layout)
@@ -69,23 +71,23 @@ import Testing
         }
     }
 
-    @Test(arguments: layouts) func theSecondRunChangesNothing(_ layout: ExportLayout) throws {
+    @Test(arguments: layouts) func aRepeatedExportChangesNothing(_ layout: ExportLayout) throws {
         try ExportScene.run { scene in
             try scene.store(urls: Self.urls)
             try scene.export(layout)
-            let before = scene.prints()
+            let before = scene.fileStates()
             let report = try scene.export(layout) { $0.isPruning = true }
             #expect(report.unchanged == 5)
             #expect(report.bytes == 0 && report.pruned == 0)
-            #expect(scene.prints() == before)
+            #expect(scene.fileStates() == before)
         }
     }
 
-    @Test(arguments: layouts) func onlyWhatChangedIsWritten(_ layout: ExportLayout) throws {
+    @Test(arguments: layouts) func onlyChangedIconsAreExportedAgain(_ layout: ExportLayout) throws {
         try ExportScene.run { scene in
             try scene.store(urls: Self.urls)
             try scene.export(layout)
-            let before = scene.prints()
+            let before = scene.fileStates()
             try scene.store(ExportScene.icon(1000), at: Self.urls[2])
             let report = try scene.export(layout)
             #expect(report.unchanged == 4)
@@ -93,7 +95,7 @@ import Testing
             var icons = Self.icons
             icons[2].1 = ExportScene.icon(1000)
             #expect(withoutJournal(scene.files()) == Self.expected(layout, icons))
-            let after = scene.prints()
+            let after = scene.fileStates()
             let changed = after.filter {
                 before[$0.key] != $0.value && !$0.key.hasSuffix("journal")
             }
@@ -101,7 +103,7 @@ import Testing
         }
     }
 
-    @Test(arguments: layouts) func pruningRemovesWhatIsGoneAndNothingElse(
+    @Test(arguments: layouts) func pruningRemovesOnlyIconsThatTheManifestLacks(
         _ layout: ExportLayout
     ) throws {
         try ExportScene.run { scene in
@@ -113,11 +115,11 @@ import Testing
             for name in foreign {
                 try Data([1]).write(to: URL(fileURLWithPath: folder + "/" + name))
             }
-            // What a killed export has left.
+            // A temporary file of a killed export.
             try Data([1]).write(to: URL(fileURLWithPath: folder + "/.larder-7.partial"))
             let two = Array(Self.urls.prefix(2))
             let manifest = try ExportScene.manifest(two.map { ("", $0) })
-            // Without pruning, nothing goes.
+            // Without pruning, all exported icons stay.
             #expect(try scene.export(layout, manifest: manifest).pruned == 0)
             let all = Self.expected(layout, Self.icons)
             #expect(Set(all.keys).isSubset(of: scene.files().keys))
@@ -132,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func theFirstLinesOfAJournalAreExact() throws {
+    @Test func newJournalsHaveTheFormatOfTheLibrary() throws {
         try ExportScene.run { scene in
             try scene.store([1, 2, 3], at: "https://example.com/image.png", mediaType: "image/png")
             let key = "99a19c215d3db74ae82c36fa43878f88c5e63830dc30799320b01a4f5aa341e4"
@@ -156,13 +158,13 @@ import Testing
 
     // MARK: - Dates
 
-    /// The date is the expiry, and another name of the cache's file would have the same one.
+    /// These libraries compute the expiration from the dates, which hard links share.
     @Test(arguments: [ExportLayout.kingfisher, .sdwebimage])
-    func filesDoNotExpireOnArrivalAndAreOfTheirOwn(_ layout: ExportLayout) throws {
+    func filesWithExpirationDatesAreCopiesThatDoNotExpire(_ layout: ExportLayout) throws {
         try ExportScene.run { scene in
             let digest = try scene.store(ExportScene.icon(0), at: Self.urls[0])
-            let object = scene.object(digest)
-            // A month old.
+            let object = scene.objectPath(digest)
+            // The object is a month old.
             let old = timeval(tv_sec: time(nil) - 30 * 86_400, tv_usec: 0)
             utimes(object, [old, old])
             func objectStatus() -> [Int] {
@@ -179,7 +181,7 @@ import Testing
             #expect(status.st_atim.tv_sec > time(nil) - 1000)
             #expect(status.st_mode & 0o200 != 0)
             #expect(objectStatus() == before)
-            // An app that has used it, or a copy that has lost the dates.
+            // An app has used the file, or a copy has lost its dates.
             for dates in [[old, old], [old, timeval(tv_sec: 2_145_830_400, tv_usec: 0)]] {
                 utimes("\(folder)/\(name)", dates)
                 #expect(try scene.export(layout).unchanged == 1)
@@ -188,7 +190,7 @@ import Testing
                 #expect(again.st_atim.tv_sec > time(nil) - 1000)
                 #expect(again.st_ino == status.st_ino)
             }
-            // A hard link, as earlier versions made them.
+            // Earlier versions made hard links.
             unlink("\(folder)/\(name)")
             #expect(link(object, "\(folder)/\(name)") == 0)
             #expect(try scene.export(layout).unchanged == 0)
@@ -199,7 +201,9 @@ import Testing
 
     // MARK: - Folders
 
-    @Test(arguments: layouts) func anAppCanHaveItsOwnFolder(_ layout: ExportLayout) throws {
+    @Test(arguments: layouts) func exportsAndImportsSupportTheAppsOwnFolder(_ layout: ExportLayout)
+        throws
+    {
         try ExportScene.run { scene in
             try scene.store(urls: Self.urls)
             let own = try scene.export(layout)
@@ -218,7 +222,7 @@ import Testing
         }
     }
 
-    @Test func copiesShareNothing() throws {
+    @Test func copiesAreIndependentOfTheCache() throws {
         try ExportScene.run { scene in
             let digest = try scene.store(ExportScene.icon(0), at: Self.urls[0])
             let folder = try scene.export(.nuke).directory
@@ -228,15 +232,15 @@ import Testing
             #expect(try scene.status(name, in: folder).st_nlink == 1)
             #expect(try scene.status(name, in: folder).st_mode & 0o200 != 0)
             var object = stat()
-            #expect(lstat(scene.object(digest), &object) == 0)
+            #expect(lstat(scene.objectPath(digest), &object) == 0)
             #expect(object.st_nlink == 1)
         }
     }
 
     // MARK: - Keys
 
-    /// Exactly as the manifest has it, never normalised.
-    @Test func theNameIsThatOfTheManifestsSpelling() throws {
+    /// Apps look icons up by the URL in the manifest, which is never normalised.
+    @Test func fileNamesFollowTheManifestsSpellingOfTheURL() throws {
         try ExportScene.run { scene in
             let canonical = "https://a.example/b.svg"
             let spelled = "HTTPS://A.example:443/x/../b.svg#top"
@@ -245,7 +249,7 @@ import Testing
             try scene.export(.nuke, manifest: manifest)
             let name = "com.github.kean.Nuke.DataCache/" + spelled.sha1Hex
             #expect(Array(scene.files().keys) == [name])
-            // Without a manifest: under the URL, and each spelling that one had.
+            // Without a manifest, the URL and each recorded spelling give a name.
             try scene.record(spelled, of: canonical)
             let all = scene.directory.path("all")
             let report = try scene.export(.nuke, to: all)
@@ -256,7 +260,7 @@ import Testing
         }
     }
 
-    @Test func manySpellingsAreAllThere() throws {
+    @Test func everySpellingOfAURLIsExported() throws {
         try ExportScene.run { scene in
             try scene.store(ExportScene.icon(0), at: "https://a.example/b.svg")
             let cache = try Cache.create(at: scene.cachePath)
@@ -273,7 +277,7 @@ import Testing
         }
     }
 
-    @Test func entriesWithAKeyAreUnderTheirURL() throws {
+    @Test func iconsWithAKeyAreExportedUnderTheirURL() throws {
         try ExportScene.run { scene in
             let url = "https://a.example/signed.svg?sig=1"
             try scene.store(ExportScene.icon(0), at: "key:app", url: url)
@@ -291,7 +295,7 @@ import Testing
         }
     }
 
-    @Test func whatHasNoURLIsSkipped() throws {
+    @Test func librariesGetNoIconsWithoutAURL() throws {
         try ExportScene.run { scene in
             let inline = Array(#"<svg xmlns="http://www.w3.org/2000/svg"/>"#.utf8)
             let data = "data:image/svg+xml;base64," + Data(inline).base64EncodedString()
@@ -309,7 +313,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotAnImageIsLeftOutUnlessItIsNamed() throws {
+    @Test func otherContentIsExportedOnlyIfAManifestNamesIt() throws {
         try ExportScene.run { scene in
             let url = "https://a.example/apps.json"
             try scene.store(Array("[]".utf8), at: url, mediaType: nil)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LarderExport
 
-/// Files with names for people, and asset catalogs.
+/// Exports as named files and as asset catalogs.
 @Suite struct NamedExportTests {
     private static let urls = (0..<4).map { "https://a.example/\($0).svg" }
 
@@ -18,7 +18,7 @@ import Testing
 
     // MARK: - Files
 
-    @Test func theListSaysWhatIsThere() throws {
+    @Test func theListDescribesEachExportedFile() throws {
         try ExportScene.run { scene in
             try scene.store(urls: Self.urls)
             let manifest = try ExportScene.manifest([
@@ -46,14 +46,14 @@ import Testing
             let names = list.compactMap { $0["file"] as? String }
             #expect(Set(names.map { $0.lowercased() }).count == names.count)
             #expect(names[1] == "Alpha.svg")
-            let before = scene.prints()
+            let before = scene.fileStates()
             #expect(try scene.export(.files, manifest: manifest).unchanged == 4)
-            #expect(scene.prints() == before)
+            #expect(scene.fileStates() == before)
         }
     }
 
-    /// Another order of the entries changes who has the plain name, and nothing else.
-    @Test func theFirstOfLikeNamesHasThePlainOne() throws {
+    /// Reversing the entries swaps only the file names of Alpha and alpha.
+    @Test func theFirstOfSimilarNamesGetsThePlainFileName() throws {
         try ExportScene.run { scene in
             try scene.store(urls: Self.urls)
             let entries = [
@@ -61,8 +61,8 @@ import Testing
             ]
             try scene.export(.files, manifest: try ExportScene.manifest(entries))
             let before = scene.files()
-            let told = "alpha-\(Self.urls[1].sha256Hex.prefix(16)).svg"
-            #expect(Set(before.keys) == ["Alpha.svg", told, "Beta.svg", "index.json"])
+            let suffixed = "alpha-\(Self.urls[1].sha256Hex.prefix(16)).svg"
+            #expect(Set(before.keys) == ["Alpha.svg", suffixed, "Beta.svg", "index.json"])
             let report = try scene.export(
                 .files, manifest: try ExportScene.manifest(entries.reversed())
             ) { $0.isPruning = true }
@@ -75,16 +75,16 @@ import Testing
         }
     }
 
-    @Test func pruningRemovesWhatTheListHasAndNothingElse() throws {
+    @Test func pruningRemovesOnlyUnchangedFilesOfTheList() throws {
         try ExportScene.run { scene in
             try scene.store(urls: Self.urls)
             let all = Self.urls.enumerated().map { (name: "App\($0)", url: $1) }
             try scene.export(.files, manifest: try ExportScene.manifest(all))
             try scene.overwrite(scene.target + "/foreign.svg", with: [1])
-            // Somebody has put something else into a file's place.
+            // Another program has replaced this file.
             try scene.overwrite(scene.target + "/App3.svg", with: ExportScene.icon(99))
             let some = try ExportScene.manifest(Array(all.prefix(1)))
-            // Without pruning they stay, and stay in the list.
+            // Without pruning, the other files stay and remain in the list.
             #expect(try scene.export(.files, manifest: some).pruned == 0)
             #expect(
                 try index(scene).compactMap { $0["file"] as? String }.prefix(3)
@@ -97,8 +97,8 @@ import Testing
         }
     }
 
-    /// A list may be anybody's: what it names elsewhere is not touched.
-    @Test func aHostileListLeadsNowhere() throws {
+    /// The list is untrusted. Files that it names outside the target are not removed.
+    @Test func aHostileListRemovesNoFiles() throws {
         try ExportScene.run { scene in
             try scene.store(urls: Self.urls)
             try FileManager.default.createDirectory(
@@ -124,8 +124,7 @@ import Testing
         }
     }
 
-    /// The list is read back as it was written, whatever is in it.
-    @Test func linesAreReadBack() throws {
+    @Test func linesOfTheListAreReadBack() throws {
         for name in ["", "a\"b\\", "\u{1B}[31m\n", "日本語 \u{202E}", "😀", "\\\""] {
             let text = """
                 {"name":\(try json(name)),"url":\(try json("https://a.example/" + name)),"file":"a.svg",\
@@ -148,8 +147,8 @@ import Testing
         return String(decoding: array.dropFirst().dropLast(), as: UTF8.self)
     }
 
-    /// To compare the keys of a list would take minutes.
-    @Test(.timeLimit(.minutes(1))) func runsOfMarksAreReadInNoTime() throws {
+    /// Comparing such keys as Unicode strings would take minutes.
+    @Test(.timeLimit(.minutes(1))) func aListWithLongRunsOfCombiningMarksIsReadQuickly() throws {
         try ExportScene.run { scene in
             try scene.store(urls: Self.urls)
             try scene.export(.files)
@@ -161,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func anotherFormatReplacesTheFile() throws {
+    @Test func anIconInANewFormatReplacesTheOldFile() throws {
         try ExportScene.run { scene in
             let manifest = try ExportScene.manifest([("App", Self.urls[0])])
             try scene.store(ExportScene.icon(0), at: Self.urls[0])
@@ -174,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func thousandsOfLikeNamesAreTold() throws {
+    @Test func thousandsOfEqualNamesGetDifferentFiles() throws {
         try ExportScene.run { scene in
             try scene.store(ExportScene.icon(0), at: Self.urls[0])
             let cache = try Cache.create(at: scene.cachePath)
@@ -205,7 +204,7 @@ import Testing
 
     // MARK: - Asset catalogs
 
-    @Test func imageSetsAreAsXcodeHasThem() throws {
+    @Test func imageSetsHaveTheFormatOfXcode() throws {
         try ExportScene.run { scene in
             let catalog = scene.directory.path("Icons.xcassets")
             let png = IconPainter.png(seed: 1, size: 16)
@@ -234,16 +233,16 @@ import Testing
                 let properties = json["properties"] as? [String: Bool]
                 #expect(properties?["preserves-vector-representation"] == (isVector ? true : nil))
             }
-            let before = scene.prints(in: catalog)
+            let before = scene.fileStates(in: catalog)
             try scene.export(.assetCatalog, manifest: manifest, to: catalog) {
                 $0.isPruning = true
             }
-            #expect(scene.prints(in: catalog) == before)
+            #expect(scene.fileStates(in: catalog) == before)
         }
     }
 
-    /// A designer's own sets are in the same catalog.
-    @Test func setsThatOthersHaveMadeStay() throws {
+    /// The same catalog can contain sets made by designers.
+    @Test func pruningKeepsForeignImageSets() throws {
         try ExportScene.run { scene in
             let catalog = scene.directory.path("Icons.xcassets")
             try scene.store(ExportScene.icon(0), at: Self.urls[0])
@@ -257,7 +256,7 @@ import Testing
                 try scene.overwrite(
                     "\(catalog)/\(set).imageset/Contents.json", with: Array(own.utf8))
             }
-            // Something of a person's is in a set that an export has made.
+            // A foreign file in an exported set.
             try scene.overwrite("\(catalog)/Beta.imageset/notes.txt", with: [1])
             let some = [("Gamma", Self.urls[0])]
             let report = try scene.export(
@@ -274,7 +273,7 @@ import Testing
         }
     }
 
-    @Test func anotherFormatReplacesASetsImage() throws {
+    @Test func anIconInANewFormatReplacesTheImageOfItsSet() throws {
         try ExportScene.run { scene in
             let catalog = scene.directory.path("Icons.xcassets")
             let manifest = try ExportScene.manifest([("App", Self.urls[0])])

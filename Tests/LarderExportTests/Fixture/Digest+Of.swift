@@ -2,7 +2,6 @@ import Crypto
 import LarderCore
 
 extension LarderCore.Digest {
-    /// The digest of some bytes.
     static func of(_ bytes: [UInt8]) throws -> LarderCore.Digest? {
         LarderCore.Digest(bytes: Array(SHA256.hash(data: bytes)))
     }

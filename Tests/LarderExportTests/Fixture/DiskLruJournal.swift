@@ -1,20 +1,20 @@
 import Foundation
 import Testing
 
-/// Reads a directory of DiskLruCache by the rules of its `readJournal` and `processJournal`: a
-/// second, independent implementation.
+/// An independent reader of a DiskLruCache directory. It follows the rules of the library's
+/// `readJournal` and `processJournal`.
 struct DiskLruJournal {
     struct Wrong: Error, CustomStringConvertible { let description: String }
 
-    /// The lengths of each key's files, of keys that are clean.
+    /// The file lengths of each clean key.
     private(set) var entries: [String: [Int]] = [:]
-    /// The keys of those, the least recently used first.
+    /// The clean keys, the least recently used first.
     private(set) var order: [String] = []
 
     init(at directory: String, appVersion: Int, valueCount: Int) throws {
         let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(directory)/journal"))
-        // A line that is not ended is no line.
-        guard bytes.last == 0x0A else { throw Wrong(description: "ends without a line's end") }
+        // DiskLruCache ignores a last line without a line feed.
+        guard bytes.last == 0x0A else { throw Wrong(description: "no line feed at the end") }
         let lines = String(decoding: bytes.dropLast(), as: UTF8.self)
             .components(separatedBy: "\n")
         let head = ["libcore.io.DiskLruCache", "1", "\(appVersion)", "\(valueCount)", ""]
@@ -47,7 +47,7 @@ struct DiskLruJournal {
         }
         for key in dirty { entries[key] = nil }
         order.removeAll { entries[$0] == nil }
-        // What a reader is given has all of its files.
+        // A clean entry has all of its files, with the recorded lengths.
         for (key, lengths) in entries {
             for (index, length) in lengths.enumerated() {
                 let path = "\(directory)/\(key).\(index)"

@@ -7,23 +7,23 @@ import Testing
 
 @testable import LarderExport
 
-/// A cache with icons of its own making, and a directory to export to.
+/// A cache with generated icons and a directory for exports.
 struct ExportScene {
     let directory: TemporaryDirectory
     var cachePath: String { directory.path("cache") }
-    /// Where to export to.
+    /// The default directory for exports.
     var target: String { directory.path("out") }
 
-    /// A small image, another for each seed.
+    /// Returns a small image that is different for each seed.
     static func icon(_ seed: Int) -> [UInt8] { IconPainter.svg(seed: seed, size: 16) }
 
     static func run(_ body: (ExportScene) throws -> Void) throws {
         try withTemporaryDirectory { try body(ExportScene(directory: $0)) }
     }
 
-    /// Stores bytes under keys, as a prefetch does.
+    /// Stores bytes under a key, as a prefetch does.
     ///
-    /// - Parameter url: of a key that is none. Default: the key is the URL.
+    /// - Parameter url: The URL, if the key is not a URL.
     @discardableResult
     func store(
         _ bytes: [UInt8], at key: String, url: String? = nil, mediaType: String? = "image/svg+xml"
@@ -45,19 +45,19 @@ struct ExportScene {
         return digest
     }
 
-    /// Stores an icon for each URL, with its place for a seed.
+    /// Stores an icon for each URL. The seed of an icon is the index of its URL.
     func store(urls: [String]) throws {
         for (seed, url) in urls.enumerated() { try store(Self.icon(seed), at: url) }
     }
 
-    /// Records that a manifest spells a URL otherwise than its key.
+    /// Records a manifest's spelling of a URL.
     func record(_ text: String, of key: String) throws {
         let cache = try Cache.create(at: cachePath)
         try cache.record([Spelling(text, of: key)])
         cache.close()
     }
 
-    /// Exports; nil manifest: all of the cache.
+    /// Exports the icons of a manifest, or the whole cache if `manifest` is nil.
     @discardableResult
     func export(
         _ layout: ExportLayout, manifest: String? = nil, to path: String? = nil,
@@ -69,16 +69,16 @@ struct ExportScene {
             .export(manifest.map { [.bytes(Array($0.utf8), name: "test")] })
     }
 
-    /// A manifest of entries with names and URLs.
+    /// Returns a JSON manifest of entries with names and URLs.
     static func manifest(_ entries: [(name: String, url: String)]) throws -> String {
         let json = try JSONSerialization.data(
             withJSONObject: entries.map { ["name": $0.name, "icon": $0.url] })
         return String(decoding: json, as: UTF8.self)
     }
 
-    // MARK: - What is there
+    // MARK: - Exported files
 
-    /// The files beneath a directory, by their paths in it, directories left out.
+    /// Returns the content of all files in a directory tree, by relative path.
     func files(in path: String? = nil) -> [String: [UInt8]] {
         let root = path ?? target
         var files: [String: [UInt8]] = [:]
@@ -93,19 +93,20 @@ struct ExportScene {
         return files
     }
 
-    /// What tells whether a file was written again: inode, and times in nanoseconds.
-    func prints(in path: String? = nil) -> [String: [Int]] {
+    /// Returns the inode, size, modification time and link count of each file. They change if a
+    /// file is written again.
+    func fileStates(in path: String? = nil) -> [String: [Int]] {
         let root = path ?? target
-        var prints: [String: [Int]] = [:]
+        var states: [String: [Int]] = [:]
         for name in files(in: root).keys {
             var status = stat()
             guard lstat("\(root)/\(name)", &status) == 0 else { continue }
-            prints[name] = [
+            states[name] = [
                 Int(status.st_ino), Int(status.st_size), Int(status.st_mtim.tv_sec),
                 Int(status.st_mtim.tv_nsec), Int(status.st_nlink),
             ]
         }
-        return prints
+        return states
     }
 
     func status(_ name: String, in path: String? = nil) throws -> stat {
@@ -114,11 +115,11 @@ struct ExportScene {
         return status
     }
 
-    func object(_ digest: Digest) -> String {
+    func objectPath(_ digest: Digest) -> String {
         "\(cachePath)/objects/sha256/\(digest.hex.prefix(2))/\(digest.hex)"
     }
 
-    /// Puts other bytes into a file, read-only or not.
+    /// Replaces a file, even a read-only one, with a file of other bytes.
     func overwrite(_ path: String, with bytes: [UInt8]) throws {
         unlink(path)
         try Data(bytes).write(to: URL(fileURLWithPath: path))

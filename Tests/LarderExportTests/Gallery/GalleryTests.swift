@@ -7,8 +7,8 @@ import LarderTestSupport
 import Testing
 
 @Suite struct GalleryTests {
-    /// One icon of each state, and one that no manifest names.
-    @Test func eachStateIsTold() async throws {
+    /// Icons in each state, and an icon that no manifest names.
+    @Test func theGalleryShowsTheStateOfEachIcon() async throws {
         try await withCache { cache, origin in
             origin.on("/fresh", icon(1).header("Cache-Control", "max-age=3600"))
             origin.on("/stale", icon(2).header("Cache-Control", "no-cache"))
@@ -57,8 +57,7 @@ import Testing
         }
     }
 
-    /// What an entry demands is compared with what is there.
-    @Test func otherBytesThanDemandedAreMissing() async throws {
+    @Test func anIconWithTheWrongDigestIsMissing() async throws {
         try await withCache { cache, origin in
             origin.on("/a", icon(1))
             try await fill(cache, [origin.url("/a")])
@@ -71,8 +70,8 @@ import Testing
         }
     }
 
-    /// Names and URLs are anybody's: they are text, and short.
-    @Test func hostileTextIsTextAndShort() async throws {
+    /// Manifests are untrusted, so names stay plain text and long texts are cut.
+    @Test func hostileNamesAndURLsAreKeptAsShortText() async throws {
         try await withCache { cache, origin in
             let name = "</script><script>alert(1)</script>\u{2028}\"\\\u{202E}"
             let gallery = try read(
@@ -93,8 +92,8 @@ import Testing
         }
     }
 
-    /// Files of a thousand, all of which the description names, under a version's names.
-    @Test func manyIconsAreInSeveralFiles() async throws {
+    /// Each file has at most 1,000 icons. Its name contains a digest of its content.
+    @Test func manyIconsAreSplitIntoSeveralFiles() async throws {
         try await withCache { cache, _ in
             let entries = (0..<2500).map {
                 ["name": "App \($0)", "icon": "http://h\($0 % 7).example/\($0)"]
@@ -110,8 +109,8 @@ import Testing
         }
     }
 
-    /// A browser holds all of it.
-    @Test func noMoreThanTheLimitAreShown() async throws {
+    /// The limit exists because a browser keeps all icons of the gallery in memory.
+    @Test func theNumberOfShownIconsIsLimited() async throws {
         try await withCache { cache, _ in
             let over = 3
             let entries = (0..<GalleryLimits.icons + over).map { "http://a.example/\($0)" }
@@ -132,7 +131,7 @@ import Testing
         }
     }
 
-    /// Those that are named beyond the limit are no others, however often they are named.
+    /// Entries beyond the limit can name a cached icon, more than once.
     @Test func cachedIconsBeyondTheLimitAreCountedOnce() async throws {
         try await withCache { cache, origin in
             let cached = (0..<14).map { origin.url("/\($0)") }
@@ -148,8 +147,8 @@ import Testing
         }
     }
 
-    /// The page asks for nothing but its own files, and has nothing that a policy would refuse.
-    @Test func thePageIsSelfContained() throws {
+    /// A Content-Security-Policy can forbid other origins, inline styles and inline scripts.
+    @Test func theGalleryPageIsSelfContained() throws {
         #expect(
             GalleryFile.page.map(\.path) == [
                 "index.html", "gallery/gallery.css", "gallery/gallery.js",
@@ -164,7 +163,7 @@ import Testing
         #expect(page.components(separatedBy: "<script").count == 2)
     }
 
-    // MARK: -
+    // MARK: - Helpers
 
     private func icon(_ seed: Int) -> Reply {
         .ok(IconPainter.svg(seed: seed, size: 16), type: "image/svg+xml")

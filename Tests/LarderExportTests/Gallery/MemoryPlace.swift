@@ -2,7 +2,7 @@ import Foundation
 import LarderCache
 import LarderExport
 
-/// A gallery that is looked at, and not shown.
+/// A gallery place that keeps the files in memory.
 final class MemoryPlace: GalleryPlace {
     let objects = "objects/"
     private(set) var files: [String: [UInt8]] = [:]

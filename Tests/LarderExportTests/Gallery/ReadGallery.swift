@@ -2,7 +2,7 @@ import Foundation
 import LarderExport
 import Testing
 
-/// A gallery as its page reads it.
+/// A gallery's data, decoded as the page reads it.
 struct ReadGallery {
     struct About: Decodable {
         let version: Int

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LarderExport
 
-/// Which files are looked up, and which of them are adopted.
+/// The lookup of files for the entries of a manifest.
 @Suite struct ImportLookupTests {
     private static let folder = "com.github.kean.Nuke.DataCache"
     private static let canonical = "http://a.example/mail.png"
@@ -29,7 +29,7 @@ import Testing
         ).run(([manifest] + others).map { .bytes(Array($0.utf8), name: "test") })
     }
 
-    /// As many entries as a page has before those that matter, or none.
+    /// Returns entries that precede those under test.
     private static func filler(_ count: Int) -> [[String: String]] {
         (0..<count).map { ["icon": "https://a.example/filler/\($0)"] }
     }
@@ -38,10 +38,11 @@ import Testing
         String(decoding: try JSONSerialization.data(withJSONObject: entries), as: UTF8.self)
     }
 
-    /// At every place of a page's end, which is where lookups begin anew.
+    /// Numbers of preceding entries that put the end of a page of 500 before, between and after the
+    /// entries under test.
     private static let fillers = [0, 498, 499, 500]
 
-    @Test(arguments: fillers) func theSecondSpellingOfAURLIsLookedUp(_ filler: Int) throws {
+    @Test(arguments: fillers) func eachSpellingOfAURLIsLookedUp(_ filler: Int) throws {
         try ExportScene.run { scene in
             try put(ExportScene.icon(0), "\(Self.folder)/\(Self.canonical.sha1Hex)", scene)
             let other = "HTTP://A.example/mail.png"
@@ -58,8 +59,7 @@ import Testing
         }
     }
 
-    /// Of two URLs under one key, in two manifests, either may have the file; of neither, both are
-    /// missing.
+    /// Two manifests can give different URLs for one key. The file of either URL is imported.
     @Test(arguments: fillers) func eachURLOfAKeyIsLookedUp(_ filler: Int) throws {
         try ExportScene.run { scene in
             let urls = ["https://a.example/1", "https://a.example/2"]
@@ -70,7 +70,7 @@ import Testing
             #expect(mkdir("\(scene.target)/\(Self.folder)", 0o755) == 0)
             let none = try run(.nuke, scene, manifest: manifest, other)
             #expect(none.missing == filler + 2 && none.present == 0, "\(none)")
-            // The first is no image.
+            // The file of the first URL is not an image.
             try put([1, 2], "\(Self.folder)/\(urls[0].sha1Hex)", scene)
             try put(ExportScene.icon(1), "\(Self.folder)/\(urls[1].sha1Hex)", scene)
             let report = try run(.nuke, scene, manifest: manifest, other)
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test(arguments: fillers) func aURLNamedTwiceWithoutAFileIsMissingTwice(_ filler: Int) throws {
+    @Test(arguments: fillers) func aRepeatedURLWithoutAFileIsMissingTwice(_ filler: Int) throws {
         try ExportScene.run { scene in
             try put([], "\(Self.folder)/other", scene)
             let manifest = try Self.manifest(
@@ -90,9 +90,8 @@ import Testing
         }
     }
 
-    /// Something is where the cache has its objects: the second entry is no more there than the
-    /// first.
-    @Test func whatCannotBeStoredIsNotPresent() throws {
+    /// A file is in the place of an object directory, so both entries of this icon fail.
+    @Test func anIconThatCannotBeStoredIsNotPresent() throws {
         try ExportScene.run { scene in
             let bytes = ExportScene.icon(0)
             try put(bytes, "\(Self.folder)/\(Self.canonical.sha1Hex)", scene)
@@ -101,7 +100,7 @@ import Testing
             let digests = try [0, 1].map { try #require(try Digest.of(ExportScene.icon($0))) }
             try #require(digests[0].hex.prefix(2) != digests[1].hex.prefix(2))
             try Cache.create(at: scene.cachePath).close()
-            let obstacle = URL(fileURLWithPath: scene.object(digests[0]))
+            let obstacle = URL(fileURLWithPath: scene.objectPath(digests[0]))
                 .deletingLastPathComponent()
             try FileManager.default.createDirectory(
                 at: obstacle.deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -114,9 +113,9 @@ import Testing
         }
     }
 
-    /// An export of the whole cache has the URLs in canonical spelling.
+    /// An export of the whole cache uses the canonical spelling of URLs.
     @Test(arguments: [ExportLayout.files, .nuke])
-    func whatWasExportedWithoutAManifestIsFound(_ layout: ExportLayout) throws {
+    func anExportWithoutAManifestCanBeImported(_ layout: ExportLayout) throws {
         try ExportScene.run { scene in
             try scene.store(ExportScene.icon(0), at: Self.canonical)
             try scene.export(layout)
@@ -125,9 +124,10 @@ import Testing
         }
     }
 
-    // MARK: - Answers
+    // MARK: - Responses
 
-    /// Coil stores the bodies of some errors; those of 304 are the ones that it confirmed.
+    /// Coil also stores the bodies of some errors. It stores a status of 304 with the body that the
+    /// server confirmed.
     @Test(
         arguments: [
             ("", [:]), ("200\n1\n2\n0\n", [:]), ("206\n", [:]), ("304\n1\n", [:]),
@@ -135,7 +135,7 @@ import Testing
             ("HTTP/1.1 200 OK\n", [.errorResponse: 1]), ("\n200\n", [.errorResponse: 1]),
             (String(repeating: "2", count: 100), [.errorResponse: 1]),
         ] as [(String, [ImportCode: Int])])
-    func bodiesOfErrorsAreNotAdopted(_ headers: String, _ problems: [ImportCode: Int]) throws {
+    func coilsErrorBodiesAreNotImported(_ headers: String, _ problems: [ImportCode: Int]) throws {
         try ExportScene.run { scene in
             let name = "coil3_disk_cache/\(Self.canonical.sha256Hex)"
             try put(ExportScene.icon(0), name + ".1", scene)
@@ -147,9 +147,9 @@ import Testing
         }
     }
 
-    /// For Coil, it is no entry.
+    /// Coil ignores an entry without headers.
     @Test(arguments: [ExportLayout.coil, .coil2])
-    func aBodyWithoutHeadersIsMissing(_ layout: ExportLayout) throws {
+    func aCoilBodyWithoutHeadersIsMissing(_ layout: ExportLayout) throws {
         try ExportScene.run { scene in
             let folder = layout == .coil ? "coil3_disk_cache" : "image_cache"
             let name = "\(folder)/\(Self.canonical.sha256Hex)"
@@ -161,10 +161,9 @@ import Testing
         }
     }
 
-    // MARK: - Files with many names
+    // MARK: - Files with several names
 
-    /// Each entry is told about the file under its own name.
-    @Test func oneFileOfManyNamesIsJudgedForEach() throws {
+    @Test func eachNameOfAHardLinkedFileIsCheckedForItsEntry() throws {
         try ExportScene.run { scene in
             let bytes = ExportScene.icon(0)
             let urls = (0..<6).map { "https://a.example/\($0).svg" }
@@ -189,7 +188,7 @@ import Testing
                 #expect(try cache.resource(url)?.object.width == 16)
             }
             #expect(try cache.verify().findings.isEmpty)
-            // What is no image is none under each name.
+            // A file that is not an image fails under each of its names.
             let other = scene.directory.path("other")
             try put(Array("<html>".utf8), "\(Self.folder)/\(urls[0].sha1Hex)", scene)
             #expect(link("\(scene.target)/\(Self.folder)/\(urls[0].sha1Hex)", other) == 0)
@@ -206,8 +205,8 @@ import Testing
     }
 
     #if os(Linux)
-        /// Nuke and SDWebImage remove what was read the longest ago.
-        @Test func readingIsNoUse() throws {
+        /// Nuke and SDWebImage remove the least recently read files first.
+        @Test func importingKeepsTheAccessTime() throws {
             try ExportScene.run { scene in
                 let name = "\(Self.folder)/\(Self.canonical.sha1Hex)"
                 try put(ExportScene.icon(0), name, scene)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LarderExport
 
-/// The way back: from another program's cache.
+/// Imports from the caches of other programs.
 @Suite struct ImporterTests {
     private static let urls = (0..<5).map { "https://a.example/icons/\($0).svg?size=64" }
     private static let layouts = ExportLayout.allCases.filter(\.isImportable)
@@ -17,10 +17,10 @@ import Testing
 
     private static let nukeFile =
         "com.github.kean.Nuke.DataCache/"
-        // Of `printf %s 'https://a.example/icons/0.svg?size=64' | sha1sum`.
+        // printf %s 'https://a.example/icons/0.svg?size=64' | sha1sum
         + "a1a4af69618135eae64c4171188b2786be901598"
 
-    /// Makes a file where a library would have it.
+    /// Writes a file where a library would have it.
     private func put(_ bytes: [UInt8], _ name: String, _ scene: ExportScene) throws {
         let path = "\(scene.target)/\(name)"
         try FileManager.default.createDirectory(
@@ -39,17 +39,17 @@ import Testing
             .run([.bytes(Array(manifest.utf8), name: "test")])
     }
 
-    @Test(arguments: layouts) func whatWasExportedComesBack(_ layout: ExportLayout) throws {
+    @Test(arguments: layouts) func exportedIconsCanBeImportedAgain(_ layout: ExportLayout) throws {
         try ExportScene.run { scene in
             try scene.store(urls: Self.urls)
             try scene.export(layout)
             let manifest = try ExportScene.manifest(Self.urls.map { ("", $0) })
             let copy = scene.directory.path("copy")
-            let before = scene.prints()
+            let before = scene.fileStates()
             let report = try run(layout, scene, manifest: manifest, into: copy)
             #expect(report.imported == 5, "\(report)")
             #expect(report.missing + report.present + report.failed == 0)
-            #expect(scene.prints() == before)
+            #expect(scene.fileStates() == before)
             let (old, new) = (try Cache.open(at: scene.cachePath), try Cache.open(at: copy))
             for url in Self.urls {
                 let resource = try #require(try new.resource(url))
@@ -60,14 +60,14 @@ import Testing
                 #expect(resource.validators == Validators())
             }
             #expect(try new.verify().findings.isEmpty)
-            // Once more, nothing is left to do.
+            // A second import has nothing to do.
             let again = try run(layout, scene, manifest: manifest, into: copy)
             #expect(again.present == 5 && again.imported == 0)
         }
     }
 
-    /// Each of these files takes no room on the disk, and would take 15 MiB in the cache.
-    @Test func filesOfHolesShareABudget() throws {
+    /// Each file occupies no space on disk, but would occupy 15 MiB in the cache.
+    @Test func sparseFilesShareABudget() throws {
         try ExportScene.run { scene in
             try scene.store(urls: Self.urls)
             try scene.export(.nuke)
@@ -88,8 +88,8 @@ import Testing
         }
     }
 
-    /// Names by the libraries' own vectors, other files beside them, and dates as Kingfisher has
-    /// them.
+    /// The names are the libraries' own test vectors. Other files are next to the icons, and the
+    /// modification dates are in the future, as in Kingfisher's cache.
     @Test(arguments: [
         (
             ExportLayout.nuke, "https://example.com/image.png",
@@ -133,7 +133,7 @@ import Testing
         try ExportScene.run { scene in
             try put(IconPainter.png(seed: 3, size: 16), name, scene)
             try put([1, 2, 3], name + ".nomedia", scene)
-            // Coil 2 has no status: its first line is the time of the request.
+            // Coil 2 stores no status. Its first line is the time of the request.
             if [.coil, .coil2].contains(layout) {
                 let head = layout == .coil ? "200\n1\n2\n0\n" : "1753000000404\n1\n1\n0\n"
                 try put(Array(head.utf8), name.dropLast(2) + ".0", scene)
@@ -154,9 +154,9 @@ import Testing
         }
     }
 
-    // MARK: - What is in the cache
+    // MARK: - Existing icons
 
-    @Test func whatTheCacheHasIsLeftAlone() throws {
+    @Test func iconsInTheCacheAreKept() throws {
         try ExportScene.run { scene in
             let digest = try scene.store(ExportScene.icon(0), at: Self.urls[0])
             try put(ExportScene.icon(1), Self.nukeFile, scene)
@@ -164,8 +164,8 @@ import Testing
             let cache = try Cache.open(at: scene.cachePath)
             #expect(try cache.resource(Self.urls[0])?.object.digest == digest)
             cache.close()
-            // Unless its file is gone, or the manifest demands other bytes.
-            unlink(scene.object(digest))
+            // It is replaced if its file is gone or if the manifest requires other bytes.
+            unlink(scene.objectPath(digest))
             #expect(try run(.nuke, scene, manifest: Self.manifest()).imported == 1)
             let other = try #require(try Digest.of(ExportScene.icon(2)))
             try put(ExportScene.icon(2), Self.nukeFile, scene)
@@ -174,8 +174,8 @@ import Testing
         }
     }
 
-    /// An app that embeds the cache looks them up by the manifest's text.
-    @Test func spellingsAndKeysAreFound() throws {
+    /// An app that embeds the cache looks icons up by the URL in the manifest.
+    @Test func importedIconsAreFoundBySpellingAndKey() throws {
         try ExportScene.run { scene in
             let spelled = "https://A.example/x/../b.svg"
             let folder = "com.github.kean.Nuke.DataCache"
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test func manyIconsAndDuplicatesAreCountedOnce() throws {
+    @Test func manyIconsAndDuplicatesAreCountedCorrectly() throws {
         try ExportScene.run { scene in
             let urls = (0..<1203).map { "https://a.example/\($0)" }
             for (seed, url) in urls.enumerated() where seed % 3 != 0 {
@@ -207,9 +207,9 @@ import Testing
         }
     }
 
-    // MARK: - What is refused
+    // MARK: - Refused files
 
-    @Test func onlyWholeImagesThatAreDemandedAreAdopted() throws {
+    @Test func onlyCompleteImagesThatMatchTheManifestAreImported() throws {
         try ExportScene.run { scene in
             func problems(
                 _ bytes: [UInt8], _ members: String = "",
@@ -221,7 +221,7 @@ import Testing
                 ).problems.counts
             }
             let png = IconPainter.png(seed: 1, size: 16)
-            // A statement that throws by itself: a closure without one throws nothing.
+            // The closure is inferred as throwing only from a `try` outside of macros.
             _ = try Cache.create(at: scene.cachePath)
             #expect(try problems([]) == [.notAnImage: 1])
             #expect(try problems(Array("<html>404</html>".utf8)) == [.notAnImage: 1])
@@ -237,7 +237,7 @@ import Testing
         }
     }
 
-    @Test func otherContentIsAdoptedIfItMayBe() throws {
+    @Test func otherContentIsImportedOnlyOnRequest() throws {
         try ExportScene.run { scene in
             try put([1, 2, 3], Self.nukeFile, scene)
             let report = try run(.nuke, scene, manifest: Self.manifest()) {
@@ -249,7 +249,7 @@ import Testing
         }
     }
 
-    @Test func linksPipesAndDirectoriesAreNotRead() throws {
+    @Test func linksPipesAndDirectoriesAreNotImported() throws {
         try ExportScene.run { scene in
             let place = "\(scene.target)/\(Self.nukeFile)"
             let secret = scene.directory.path("secret.svg")
@@ -267,7 +267,7 @@ import Testing
             #expect(mkdir(place, 0o700) == 0)
             #expect(
                 try run(.nuke, scene, manifest: Self.manifest()).problems.counts == [.notAFile: 1])
-            // Nor is the library's own directory, if it is a link.
+            // The library's own directory may not be a link either.
             try FileManager.default.removeTree(atPath: scene.target)
             #expect(mkdir(scene.target, 0o700) == 0)
             symlink(scene.directory.path, "\(scene.target)/com.github.kean.Nuke.DataCache")
@@ -278,7 +278,7 @@ import Testing
         }
     }
 
-    @Test func aChangedFileOfAListIsRefused() throws {
+    @Test func aChangedFileOfAListIsNotImported() throws {
         try ExportScene.run { scene in
             try scene.store(ExportScene.icon(0), at: Self.urls[0])
             let manifest = Self.manifest(#", "name": "App""#)
@@ -295,7 +295,7 @@ import Testing
         }
     }
 
-    @Test func badEntriesAndEmbeddedIconsAreCounted() throws {
+    @Test func badEntriesAndEmbeddedIconsAreCountedAsProblems() throws {
         try ExportScene.run { scene in
             try put(ExportScene.icon(0), Self.nukeFile, scene)
             let manifest = """
@@ -308,7 +308,7 @@ import Testing
         }
     }
 
-    @Test func anInterruptKeepsWhatWasFinished() throws {
+    @Test func anInterruptedImportKeepsFinishedPages() throws {
         try ExportScene.run { scene in
             let urls = (0..<600).map { "https://a.example/\($0)" }
             for url in urls {

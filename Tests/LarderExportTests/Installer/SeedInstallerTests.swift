@@ -5,15 +5,15 @@ import Testing
 
 @testable import LarderExport
 
-/// The source file for an app compiles, and does what the library needs.
+/// The generated installer, compiled with Swift 6 and run.
 @Suite struct SeedInstallerTests {
     private static let urls = (0..<3).map { "https://a.example/icons/\($0).svg" }
-    /// SDWebImage takes the extension into the file's name.
+    /// SDWebImage appends this extension to the file name.
     private static let odd = "https://a.example/icons/odd.s%0Av%0D%0A%20g%25%C3%A9"
-    /// Not in every seed.
+    /// A URL that the second seed lacks.
     private static let rare = "https://a.example/icons/rare.svg"
 
-    /// A directory's name that needs escapes in Swift.
+    /// Exports to a directory whose name needs escapes in Swift source code.
     private func export(
         _ layout: ExportLayout, _ scene: ExportScene, stores: Bool = true
     ) throws -> (seed: String, report: ExportReport) {
@@ -29,7 +29,7 @@ import Testing
         ).wait()
     }
 
-    /// Compiles the source file for an app, and a program that calls it.
+    /// Compiles the installer with a program that calls it.
     private func program(
         _ report: ExportReport, _ seed: String, _ scene: ExportScene, folder: String? = nil
     ) throws -> String {
@@ -60,24 +60,22 @@ import Testing
     }
 
     @Test(arguments: [ExportLayout.coil, .coil2, .glide, .files, .assetCatalog])
-    func othersHaveNone(_ layout: ExportLayout) throws {
+    func layoutsOfOtherProgramsHaveNoInstaller(_ layout: ExportLayout) throws {
         let report = ExportReport(layout: layout, directory: "/seed")
         #expect(try SeedInstaller(report, directory: "/seed") == nil)
     }
 
-    /// Compiled by Swift 6, and run: it copies, stamps, does so once, and again where the system
-    /// has emptied the directory.
     @Test(arguments: [ExportLayout.nuke, .sdwebimage, .kingfisher])
-    func itPutsTheSeedWhereTheLibraryLooks(_ layout: ExportLayout) throws {
+    func theInstallerCopiesTheSeedWhereTheLibraryLooks(_ layout: ExportLayout) throws {
         try ExportScene.run { scene in
             let (seed, report) = try export(layout, scene)
-            // As a way into a bundle may leave them: old, and read-only.
+            // Bundling can change the dates of files.
             let folder = String(report.directory.dropFirst(seed.utf16.count + 1))
             for name in scene.files(in: seed).keys {
                 let old = [timeval(tv_sec: 1, tv_usec: 0), timeval(tv_sec: 1, tv_usec: 0)]
                 utimes("\(seed)/\(name)", old)
             }
-            // What somebody has left in it is no icon.
+            // A subdirectory is not an icon.
             mkdir("\(seed)/\(folder)/directory", 0o755)
             let program = try program(report, seed, scene)
             let caches = scene.directory.path("Library Caches")
@@ -97,19 +95,17 @@ import Testing
                     #expect(status.st_mtim.tv_sec > now + 9 * 365 * 86_400)
                 }
             }
-            // Once: what the library has removed since stays away.
+            // Icons that the library has removed are not installed again.
             unlink("\(target)/\(try #require(installed.keys.first))")
             #expect(try run(program, seed, caches) == "0 0")
-            // But not where the system has emptied the library's directory, and nothing else.
+            // After the system has removed the library's directory, they are.
             try FileManager.default.removeTree(atPath: target)
             #expect(try run(program, seed, caches) == "3 0")
         }
     }
 
-    /// An icon that came with an older version of the app gives way; one that the app has loaded
-    /// stays.
     @Test(arguments: [ExportLayout.nuke, .sdwebimage, .kingfisher])
-    func anotherSeedReplacesTheFilesOfTheFirst(_ layout: ExportLayout) throws {
+    func aNewSeedReplacesOldIconsAndKeepsLoadedOnes(_ layout: ExportLayout) throws {
         try ExportScene.run { scene in
             try scene.store(ExportScene.icon(3), at: Self.odd)
             try scene.store(ExportScene.icon(4), at: Self.rare)
@@ -127,7 +123,7 @@ import Testing
             func bytes(_ index: Int) throws -> [UInt8] {
                 Array(try Data(contentsOf: URL(fileURLWithPath: files[index])))
             }
-            // The app has used the first, whatever date the library notes, and loaded the second.
+            // The app has used icon 0, which changes a date, and downloaded icon 1 again.
             utimes(files[0], nil)
             if layout == .kingfisher {
                 let later = timeval(tv_sec: time(nil) + 1000, tv_usec: 0)
@@ -138,7 +134,7 @@ import Testing
                 let later = timeval(tv_sec: time(nil) + 1000, tv_usec: 0)
                 utimes(files[1], [later, later])
             }
-            // What cannot be replaced fails alone.
+            // Icon 2 cannot be replaced.
             unlink(files[2])
             mkdir(files[2], 0o755)
             try scene.overwrite(files[2] + "/in-it", with: [1])
@@ -153,13 +149,13 @@ import Testing
             #expect(try bytes(0) == ExportScene.icon(20))
             #expect(try bytes(1) == ExportScene.icon(50))
             #expect(try bytes(3) == ExportScene.icon(23))
-            // And is tried again.
+            // The next launch tries icon 2 again.
             try FileManager.default.removeTree(atPath: files[2])
             #expect(try run(installer, second, caches) == "1 0")
             #expect(try bytes(2) == ExportScene.icon(22))
             #expect(try bytes(1) == ExportScene.icon(50))
             #expect(try run(installer, second, caches) == "0 0")
-            // What the second lacks, the third replaces.
+            // The third seed replaces an icon that the second seed lacked.
             #expect(try bytes(4) == ExportScene.icon(4))
             let third = scene.directory.path("Third")
             let last = try program(try scene.export(layout, to: third), third, scene)
@@ -169,8 +165,8 @@ import Testing
         }
     }
 
-    /// What a killed app has replaced is not taken for what it has loaded.
-    @Test func theNextSeedReplacesWhatAKilledOneHasLeft() throws {
+    /// Icons replaced by a killed installer must not be mistaken for icons that the app loaded.
+    @Test func theNextSeedReplacesIconsOfAKilledInstaller() throws {
         try ExportScene.run { scene in
             let (first, report) = try export(.nuke, scene)
             let folder = String(report.directory.dropFirst(first.utf16.count + 1))
@@ -181,7 +177,7 @@ import Testing
             }
             let second = scene.directory.path("Second")
             let report2 = try scene.export(.nuke, to: second) { $0.copiesAll = true }
-            // The last one exceeds the limit of files, and that kills it.
+            // This file exceeds the size limit of files, which kills the program.
             let large = try #require(
                 try FileManager.default.contentsOfDirectory(atPath: report2.directory).last)
             chmod("\(report2.directory)/\(large)", 0o644)
@@ -210,7 +206,7 @@ import Testing
         }
     }
 
-    @Test func itInstallsIntoTheAppsOwnFolder() throws {
+    @Test func theInstallerSupportsTheAppsOwnFolder() throws {
         try ExportScene.run { scene in
             try scene.store(urls: Self.urls)
             let (seed, folder) = (scene.directory.path("Seed"), "My \"icons\"")
@@ -224,8 +220,8 @@ import Testing
         }
     }
 
-    /// Kingfisher would load it again.
-    @Test func anExpiredFileIsReplaced() throws {
+    /// Kingfisher would download an expired icon again.
+    @Test func theInstallerReplacesAnExpiredFile() throws {
         try ExportScene.run { scene in
             let (seed, report) = try export(.kingfisher, scene)
             let folder = String(report.directory.dropFirst(seed.utf16.count + 1))
@@ -242,8 +238,8 @@ import Testing
         }
     }
 
-    /// Of layouts that an app may both have.
-    @Test func twoInstallersAreTwoTypes() throws {
+    /// An app can use several libraries.
+    @Test func installersOfSeveralLayoutsCompileTogether() throws {
         try ExportScene.run { scene in
             try scene.store(urls: Self.urls)
             var sources: [String] = []
@@ -271,7 +267,7 @@ import Testing
         }
     }
 
-    @Test func anotherSeedHasAnotherFingerprint() throws {
+    @Test func theFingerprintDependsOnTheInstalledFiles() throws {
         try ExportScene.run { scene in
             func fingerprint(_ report: ExportReport) throws -> Substring {
                 let source = try #require(try SeedInstaller(report, directory: "Seed")?.source)
@@ -285,7 +281,7 @@ import Testing
             let seed = try export(.nuke, scene, stores: false)
             let second = try fingerprint(seed.report)
             #expect(second != first)
-            // Of all that would be installed: what an earlier export has left, too.
+            // The fingerprint includes files that an earlier export left.
             let manifest = try ExportScene.manifest([("", url)])
             let left = try scene.export(.nuke, manifest: manifest, to: seed.seed)
             #expect(try fingerprint(left) == second)

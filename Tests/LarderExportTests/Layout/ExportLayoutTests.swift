@@ -9,12 +9,12 @@ import Testing
         ("a\0b", false), ("a\nb", false), ("\u{7F}", false),
         (String(repeating: "é", count: 128), false),
     ])
-    func aFolderIsOneDirectory(_ name: String, _ isFolder: Bool) {
+    func aFolderNameIsASinglePathComponent(_ name: String, _ isFolder: Bool) {
         #expect(ExportLayout.isFolder(name) == isFolder)
     }
 
-    /// They are words of the command line and of output.
-    @Test func namesAreLowerCase() {
+    /// Layout names are option values and appear in the output.
+    @Test func layoutNamesAreLowercase() {
         for name in ExportLayout.allCases.map(\.rawValue) {
             #expect(name == name.lowercased() && !name.isEmpty)
         }

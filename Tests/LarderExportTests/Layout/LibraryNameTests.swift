@@ -2,13 +2,13 @@ import Testing
 
 @testable import LarderExport
 
-/// The names of files, by vectors that the libraries themselves made or document.
+/// File names, checked against vectors that the libraries made or document.
 @Suite struct LibraryNameTests {
     @Test(arguments: [
         ("https://example.com/image.png", "01a7df95a5de36522e05107d2baaaafcfec0f578"),
         ("http://test.com", "50334ee0b51600df6397ce93ceed4728c37fee4e"),
     ])
-    func nuke(_ url: String, _ name: String) {
+    func nukeFileNamesMatchThoseOfTheLibrary(_ url: String, _ name: String) {
         let layout = NukeLayout()
         #expect(layout.file(layout.stem(of: url)) == name)
         #expect(layout.stem(ofFile: name) == name)
@@ -18,7 +18,7 @@ import Testing
         (8, "99a19c215d3db74ae82c36fa43878f88c5e63830dc30799320b01a4f5aa341e4"),
         (7, "d67540393d81c9e621cb2deed9d80816"),
     ])
-    func kingfisher(_ version: Int, _ name: String) {
+    func kingfisherFileNamesMatchThoseOfTheLibrary(_ version: Int, _ name: String) {
         let layout = KingfisherLayout(version: version)
         #expect(layout.stem(of: "https://example.com/image.png") == name)
         #expect(layout.stem(ofFile: name) == name)
@@ -32,12 +32,11 @@ import Testing
             "eba071ac37e74155ac010f863792299a.png"
         ),
     ])
-    func sdwebimage(_ url: String, _ name: String) {
+    func sdwebimageFileNamesMatchThoseOfTheLibrary(_ url: String, _ name: String) {
         #expect(SDWebImageLayout().stem(of: url) == name)
         #expect(SDWebImageLayout().stem(ofFile: name) == name)
     }
 
-    /// What follows the digest.
     @Test(arguments: [
         ("https://a.example/x", ""),
         ("https://a.example", ""),
@@ -52,33 +51,33 @@ import Testing
         ("https://a.example/x.tar.gz", ".gz"),
         ("https://a.example/x%2Epng", ".png"),
         ("https://a.example/x.p%6Eg", ".png"),
-        // The decoded path has one component more.
+        // The decoded path has one more component.
         ("https://a.example/x.y%2Fz.png", ".png"),
         ("https://a.example/x.y%2Fz", ""),
         ("https://a.example/x.p%00n%3Ag", ".png"),
         ("https://a.example/x.%C3%A9", ".é"),
-        // A path that is no text has no extension: that of the whole key is taken.
+        // A path that is not UTF-8 has no extension. SDWebImage uses that of the whole key.
         ("https://a.example/%FF.png?a=b", ".png?a=b"),
     ])
-    func sdwebimageExtensions(_ url: String, _ suffix: String) {
+    func sdwebimageAppendsTheURLsExtension(_ url: String, _ suffix: String) {
         #expect(SDWebImageLayout().stem(of: url) == url.md5Hex + suffix)
     }
 
-    /// 222 UTF-16 units, and no more.
-    @Test func sdwebimageDropsALongExtension() {
+    /// SDWebImage limits extensions to 222 UTF-16 units.
+    @Test func sdwebimageDropsLongExtensions() {
         let layout = SDWebImageLayout()
         func url(_ count: Int, _ letter: String = "x") -> String {
             "https://a.example/a." + String(repeating: letter, count: count)
         }
         #expect(layout.stem(of: url(222)).utf8.count == 32 + 1 + 222)
         #expect(layout.stem(of: url(223)) == url(223).md5Hex)
-        // One character, two units.
+        // This character is two UTF-16 units.
         #expect(layout.stem(of: url(111, "😀")).unicodeScalars.count == 32 + 1 + 111)
         #expect(layout.stem(of: url(112, "😀")) == url(112, "😀").md5Hex)
     }
 
-    /// Known answers of SHA-256: of `openssl dgst`.
-    @Test func coilAndGlide() {
+    /// The digest was computed with `openssl dgst`.
+    @Test func coilAndGlideFileNamesAreDigests() {
         let url = "https://example.com/image.png"
         let digest = "99a19c215d3db74ae82c36fa43878f88c5e63830dc30799320b01a4f5aa341e4"
         for version in [2, 3] {
@@ -92,8 +91,8 @@ import Testing
         #expect(GlideLayout().stem(ofFile: digest + ".1") == nil)
     }
 
-    /// What is not of a layout's shape is never removed.
-    @Test func othersNamesAreNotTheirs() {
+    /// Files whose names do not have the layout's form are never pruned.
+    @Test func layoutsDoNotClaimForeignFileNames() {
         let hex = String(repeating: "a", count: 64)
         for name in [
             "", "journal", "notes.txt", hex.uppercased(), hex + "0", hex + ".2", hex + ".0.tmp",
@@ -111,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func emptyTextsHaveKnownDigests() {
+    @Test func digestsOfTheEmptyTextMatchKnownVectors() {
         #expect("".md5Hex == "d41d8cd98f00b204e9800998ecf8427e")
         #expect("".sha1Hex == "da39a3ee5e6b4b0d3255bfef95601890afd80709")
         #expect(

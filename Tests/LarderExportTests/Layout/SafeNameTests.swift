@@ -13,7 +13,7 @@ import Testing
         ("\u{202E}gnp", "gnp"), ("a\0b\n", "a-b"), ("日本語 アプリ", "日本語-アプリ"),
         ("e\u{301}", "\u{E9}"), ("😀", "icon"), ("...", "icon"),
     ])
-    func itIsSafe(_ name: String, _ safe: String) {
+    func namesBecomeSafeFileNames(_ name: String, _ safe: String) {
         let made = SafeName.of(name, url: nil)
         #expect(Array(made.utf8) == Array(safe.utf8), "\(made)")
     }
@@ -24,18 +24,18 @@ import Testing
         ("https://a.example", "a.example"), ("https://a.example/a.b.c/", "a.b"),
         ("https://a.example/%2E%2E", "a.example"),
     ])
-    func withoutANameItIsTheURLs(_ url: String, _ safe: String) {
+    func withoutANameTheFileNameComesFromTheURL(_ url: String, _ safe: String) {
         #expect(SafeName.of("", url: url) == safe)
     }
 
-    @Test func longNamesAreCut() {
+    @Test func longFileNamesAreCut() {
         let long = SafeName.of(String(repeating: "é", count: 5000), url: nil)
         #expect(long.utf8.count == 100)
         let marks = SafeName.of("a" + String(repeating: "\u{301}", count: 100_000), url: nil)
         #expect(marks.utf8.count <= 100)
     }
 
-    /// With the underscore of a reserved name, too.
+    /// The underscore of a reserved name counts towards the limit.
     @Test(arguments: [
         ("con." + String(repeating: "a", count: 96), "con_." + String(repeating: "a", count: 95)),
         ("con." + String(repeating: "é", count: 48), "con_." + String(repeating: "é", count: 47)),
@@ -45,16 +45,16 @@ import Testing
         ),
         ("con." + String(repeating: "a", count: 95), "con_." + String(repeating: "a", count: 95)),
     ])
-    func longReservedNamesAreCut(_ name: String, _ safe: String) {
+    func longReservedFileNamesAreCut(_ name: String, _ safe: String) {
         let made = SafeName.of(name, url: nil)
         #expect(Array(made.utf8) == Array(safe.utf8), "\(made)")
     }
 
-    /// By file systems that mind neither case nor normalisation.
+    /// Some file systems ignore case and normalisation.
     @Test(arguments: [
         ("Alpha", "aLPHA"), ("Caf\u{E9}", "CAFE\u{301}"), ("STRASSE", "straße"), ("ΣΑΣ", "σας"),
     ])
-    func equalNamesFoldAlike(_ left: String, _ right: String) {
+    func namesThatFileSystemsTreatAsEqualFoldAlike(_ left: String, _ right: String) {
         #expect(Array(SafeName.folded(left).utf8) == Array(SafeName.folded(right).utf8))
     }
 }
