@@ -2,7 +2,7 @@ import LarderImages
 import Testing
 
 struct BMPStructureTests: ImageTests {
-    @Test func theSizeIsReadFromEveryHeader() throws {
+    @Test func theSizeIsReadFromEveryKindOfBMPHeader() throws {
         for length in [16, 40, 52, 56, 64, 108, 124] {
             let info = try inspect(bmp(header(length, width: 5, height: 4)))
             #expect(info == ImageInfo(mediaType: .bmp, width: 5, height: 4), "\(length)")
@@ -13,17 +13,17 @@ struct BMPStructureTests: ImageTests {
         #expect(try inspect(bmp(core)) == ImageInfo(mediaType: .bmp, width: 5, height: 4))
     }
 
-    @Test func rowsMayRunFromTheTop() throws {
+    @Test func aBMPMayHaveANegativeHeight() throws {
         #expect(try inspect(bmp(header(40, width: 5, height: -4))).height == 4)
     }
 
-    @Test func aWrongFileLengthIsForgiven() {
+    @Test func aWrongFileLengthInABMPIsIgnored() {
         var file = bmp(header(40, width: 5, height: 4))
         file.replaceSubrange(2..<6, with: Bytes.little(7, 4))
         #expect(fault(file) == nil)
     }
 
-    @Test func runLengthCodesAreFollowedToTheirEnd() {
+    @Test func runLengthCodesOfABMPAreReadToTheirEnd() {
         for (bits, method) in [(8, 1), (4, 2)] {
             let header = header(40, width: 4, height: 2, bits: bits, method: method)
             let absolute: [UInt8] = bits == 8 ? [0, 3, 0, 1, 9, 0] : [0, 3, 0, 1]
@@ -33,7 +33,7 @@ struct BMPStructureTests: ImageTests {
         }
     }
 
-    @Test func impossibleSizesDoNotOverflow() {
+    @Test func impossibleSizesOfABMPDoNotOverflow() {
         for (width, height) in [(0x7FFF_FFFF, 0x7FFF_FFFF), (0xFFF_FFFF, -0xFFF_FFFF), (0, 1)] {
             #expect(fault(bmp(header(40, width: width, height: height))) != nil)
         }
@@ -43,14 +43,14 @@ struct BMPStructureTests: ImageTests {
         #expect(fault(bmp(least + Bytes.little(24, 2) + [UInt8](repeating: 0, count: 24))) != nil)
     }
 
-    @Test func brokenRules() {
+    @Test func malformedBMPFilesAreRejected() {
         expectDamage(bmp(header(40, width: 5, height: 4, bits: 7)), "7 bits")
         expectDamage(bmp(header(40, width: 5, height: 4, method: 9)), "compression")
         expectDamage(bmp(header(40, width: 5, height: 4), offset: 20), "inside its header")
         #expect(fault(bmp(header(40, width: 5, height: 4), offset: 9_999))?.code == .truncated)
     }
 
-    @Test func textIsNotABitmap() {
+    @Test func textThatBeginsLikeABMPIsNotAnImage() {
         #expect(fault("BM is also how many a text begins.")?.message == "plain text, not an image")
     }
 

@@ -3,7 +3,7 @@ import Testing
 @testable import LarderImages
 
 struct ByteReaderTests {
-    @Test func numbersOfBothOrders() throws {
+    @Test func numbersAreReadInBothByteOrders() throws {
         try withReader([1, 2, 3, 4, 5, 6]) { reader throws in
             #expect(try reader.big(2) == 0x0102)
             #expect(try reader.little(3) == 0x050403)
@@ -12,14 +12,14 @@ struct ByteReaderTests {
         }
     }
 
-    @Test func numbersBeyondIntAreRefused() throws {
+    @Test func numbersThatDoNotFitIntoIntAreRejected() throws {
         try withReader([UInt8](repeating: 0xFF, count: 16)) { reader throws in
             #expect(throws: ImageError.self) { try reader.big(8) }
             #expect(throws: ImageError.self) { try reader.little(8) }
         }
     }
 
-    @Test func theEndIsNeverPassed() throws {
+    @Test func theReaderNeverPassesTheEnd() throws {
         try withReader([1, 2, 3]) { reader throws in
             reader.place = "a test"
             #expect(throws: ImageError.truncated(.png, "ends inside a test")) {
@@ -33,7 +33,7 @@ struct ByteReaderTests {
         }
     }
 
-    @Test func aPartThatEndsIsDamagedRatherThanCut() throws {
+    @Test func readingBeyondAPartIsDamageNotTruncation() throws {
         try withReader([1, 2, 3]) { reader throws in
             var part = try reader.part(2, "a part")
             try part.skip(2)
@@ -58,7 +58,7 @@ struct ByteReaderTests {
         }
     }
 
-    @Test func lookingAheadReadsNothing() throws {
+    @Test func lookingAheadConsumesNoBytes() throws {
         try withReader([1, 1, 2]) { reader throws in
             #expect(reader.next == 1 && reader.rest.elementsEqual([1, 1, 2]))
             reader.skip { $0 == 1 }
@@ -70,7 +70,7 @@ struct ByteReaderTests {
         }
     }
 
-    @Test func rangesAreCompared() throws {
+    @Test func rangesAreComparedByContent() throws {
         try withReader([1, 2, 1, 2, 3]) { reader throws in
             #expect(reader.isSame(0..<2, 2..<4))
             #expect(!reader.isSame(0..<2, 3..<5))

@@ -3,12 +3,12 @@ import Testing
 @testable import LarderImages
 
 struct CRC32Tests {
-    @Test func theStandardCheckValue() {
+    @Test func checksumsMatchTheStandardCheckValue() {
         #expect(checksum(Array("123456789".utf8)) == 0xCBF4_3926)
         #expect(checksum([]) == 0)
     }
 
-    @Test func everyLengthAgreesWithTheDefinition() {
+    @Test func checksumsOfAllLengthsMatchTheDefinition() {
         let bytes = (0..<100).map { UInt8($0 * 37 & 0xFF) }
         for length in 0...bytes.count {
             let part = Array(bytes.prefix(length))
@@ -16,7 +16,7 @@ struct CRC32Tests {
         }
     }
 
-    @Test func unalignedBytesAgreeToo() {
+    @Test func checksumsOfUnalignedBytesMatchTheDefinition() {
         let bytes = (0..<64).map { UInt8($0 * 11 & 0xFF) }
         for start in 0..<8 {
             let crc = bytes.withUnsafeBytes {
@@ -30,7 +30,7 @@ struct CRC32Tests {
         bytes.withUnsafeBytes { CRC32.checksum(of: $0) }
     }
 
-    /// A bit at a time.
+    /// Computes the checksum bit by bit.
     private func definition(_ bytes: [UInt8]) -> UInt32 {
         var crc = ~UInt32(0)
         for byte in bytes {

@@ -13,7 +13,7 @@ struct ContentGuessTests: ImageTests {
         ("PK\u{3}\u{4}", "a ZIP archive"), ("\u{7F}ELF", "an ELF program"),
         ("OggS", "an Ogg file"), ("RIFF\u{8}\0\0\0WAVE", "a RIFF file"),
     ])
-    func texts(content: String, phrase: String) {
+    func textIsDescribedAndNotAnImage(content: String, phrase: String) {
         #expect(fault(content)?.message.hasPrefix(phrase) == true)
         #expect(fault(content)?.code == .notAnImage)
         #expect(fault(content)?.mediaType == nil)
@@ -28,11 +28,11 @@ struct ContentGuessTests: ImageTests {
             ([0xFF, 0xFE, 0x3C, 0, 0x68, 0, 0x74, 0, 0x6D, 0, 0x6C, 0, 0x3E, 0], "an HTML page"),
             ([0x80, 0x81, 0x82, 0x83, 0x84], "unknown binary data"),
         ] as [([UInt8], String)])
-    func bytes(content: [UInt8], phrase: String) {
+    func binaryDataIsDescribedAndNotAnImage(content: [UInt8], phrase: String) {
         #expect(fault(content)?.message == "\(phrase), not an image")
     }
 
-    @Test func nothing() {
+    @Test func emptyContentIsReported() {
         #expect(fault([])?.code == .empty)
         #expect(fault([])?.message == "0 bytes")
     }

@@ -5,14 +5,14 @@ struct GIFStructureTests: ImageTests {
     private let picture: [UInt8] =
         [0x2C, 0, 0, 0, 0] + Bytes.little(7, 2) + Bytes.little(5, 2) + [0, 2, 2, 0x4C, 0x01, 0]
 
-    @Test func theSizeIsRead() throws {
+    @Test func theSizeOfAGIFIsRead() throws {
         for version in ["GIF87a", "GIF89a"] {
             let file = screen(version, 9, 8) + picture + [0x3B]
             #expect(try inspect(file) == ImageInfo(mediaType: .gif, width: 9, height: 8))
         }
     }
 
-    @Test func colourTablesExtensionsAndSeveralPictures() {
+    @Test func aGIFMayHaveColourTablesExtensionsAndSeveralPictures() {
         let local =
             [0x2C, 0, 0, 0, 0, 7, 0, 5, 0, 0x80] + [UInt8](repeating: 9, count: 6)
             + [2, 2, 0x4C, 1, 3, 1, 2, 3, 0]
@@ -22,16 +22,16 @@ struct GIFStructureTests: ImageTests {
         #expect(fault(file) == nil)
     }
 
-    @Test func aScreenWithoutASizeTakesThePictures() throws {
+    @Test func aGIFScreenWithoutASizeHasTheSizeOfItsPicture() throws {
         let info = try inspect(screen("GIF89a", 0, 0) + picture + [0x3B])
         #expect(info.width == 7 && info.height == 5)
     }
 
-    @Test func bytesBehindTheTrailerAreIgnored() {
+    @Test func bytesAfterTheTrailerOfAGIFAreIgnored() {
         #expect(fault(screen("GIF89a", 9, 8) + picture + [0x3B, 1, 2, 3]) == nil)
     }
 
-    @Test func onlyTheTrailerMayBeMissing() throws {
+    @Test func onlyTheTrailerOfAGIFMayBeMissing() throws {
         let whole = screen("GIF89a", 9, 8) + picture
         #expect(try inspect(whole).width == 9)
         #expect(fault(whole + picture) == nil)
@@ -40,29 +40,29 @@ struct GIFStructureTests: ImageTests {
         #expect(fault(whole.dropLast())?.code == .truncated)
         #expect(fault(whole + comment.dropLast())?.code == .truncated)
         #expect(fault(screen("GIF89a", 9, 8) + comment)?.code == .truncated)
-        // The second picture's delay is there, and the picture is not.
+        // The control block of a second picture exists, but not the picture.
         let control: [UInt8] = [0x21, 0xF9, 4, 0, 5, 0, 0, 0]
         #expect(fault(screen("GIF89a", 9, 8) + control + picture) == nil)
         #expect(fault(whole + control)?.code == .truncated)
     }
 
-    @Test func zerosMayPrecedeTheTrailer() {
+    @Test func zerosMayPrecedeTheTrailerOfAGIF() {
         let whole = screen("GIF89a", 9, 8) + picture
         for count in [1, 2, 500] {
             let zeros = [UInt8](repeating: 0, count: count)
             #expect(fault(whole + zeros + [0x3B]) == nil)
             #expect(fault(whole + zeros + picture) == nil)
-            // As in a file whose end was never written.
+            // A file whose end was never written can end with zeros.
             #expect(fault(whole + zeros)?.code == .truncated)
         }
     }
 
-    @Test func aTrailerInsideASubBlockIsNotTheEnd() {
+    @Test func aTrailerByteInAGIFSubBlockIsNotTheEnd() {
         let comment: [UInt8] = [0x21, 0xFE, 1, 0x3B]
         #expect(fault(screen("GIF89a", 9, 8) + picture + comment)?.code == .truncated)
     }
 
-    @Test func brokenRules() {
+    @Test func malformedGIFFilesAreRejected() {
         expectDamage(screen("GIF88a", 9, 8) + picture + [0x3B], "version")
         expectDamage(screen("GIF89a", 9, 8) + [0x3B], "no image")
         expectDamage(screen("GIF89a", 9, 8) + picture + [0x77], "0x77")

@@ -1,9 +1,9 @@
 import LarderImages
 import Testing
 
-/// AVIF and HEIC in the low-overhead form, of one box.
+/// AVIF and HEIC in the low-overhead form with a single `mini` box.
 struct HEIFMiniTests: ImageTests {
-    @Test func theSizeAndTheFormatAreRead() throws {
+    @Test func theSizeAndFormatOfAMiniFileAreRead() throws {
         let info = ImageInfo(mediaType: .avif, width: 30, height: 20)
         #expect(try inspect(MiniFile().bytes) == info)
         #expect(try inspect(MiniFile(codec: "heic").bytes).mediaType == .heic)
@@ -11,20 +11,20 @@ struct HEIFMiniTests: ImageTests {
         #expect(try inspect(MiniFile(size: (32768, 1)).bytes).width == 32768)
     }
 
-    @Test func theBoxNamesTheCodecWhereTheBrandDoesNot() throws {
+    @Test func theMiniBoxNamesTheCodecIfTheBrandDoesNot() throws {
         #expect(try inspect(MiniFile(codec: "\0\0\0\0", item: "av01").bytes).mediaType == .avif)
         #expect(try inspect(MiniFile(codec: "\0\0\0\0", item: "hvc1").bytes).mediaType == .heic)
         let other = MiniFile(codec: "\0\0\0\0", item: "avc1")
         #expect(fault(other.bytes)?.message == "a HEIF file coded as 'avc1', not an image")
     }
 
-    @Test(arguments: 1...8) func aTurnedPictureIsMeasuredAsShown(_ orientation: Int) throws {
+    @Test(arguments: 1...8) func aRotatedMiniPictureHasItsDisplayedSize(_ orientation: Int) throws {
         let info = try inspect(MiniFile(orientation: orientation).bytes)
         #expect(info.width == (orientation < 5 ? 30 : 20))
     }
 
-    /// Every part that may be there: subsampling, depth, alpha, colours, light and metadata.
-    @Test(arguments: 0..<64) func optionalPartsAreSteppedOver(_ choice: Int) throws {
+    /// Combines subsampling, depth, alpha, colours, light levels, gain map and metadata.
+    @Test(arguments: 0..<64) func optionalPartsOfAMiniFileAreSkipped(_ choice: Int) throws {
         var file = MiniFile(subsampling: choice % 4)
         file.isDeep = choice & 1 != 0
         file.alpha = choice & 2 != 0 ? 9 : nil
@@ -38,18 +38,18 @@ struct HEIFMiniTests: ImageTests {
         expectDamage(file.bytes, "less data")
     }
 
-    @Test func everyCutIsFound() {
+    @Test func everyTruncationOfAMiniFileIsDetected() {
         let bytes = MiniFile(alpha: 40).bytes
         for length in 16..<bytes.count {
             #expect(fault(Array(bytes.prefix(length)))?.code == .truncated, "\(length)")
         }
     }
 
-    @Test func whatIsBehindTheBoxIsIgnored() {
+    @Test func bytesAfterTheMiniBoxAreIgnored() {
         #expect(fault(MiniFile().bytes + [1, 2, 3]) == nil)
     }
 
-    @Test func brokenRules() {
+    @Test func malformedMiniFilesAreRejected() {
         expectDamage(MiniFile(version: 1).bytes, "unknown version")
         let head = Bytes.big(16, 4) + Array("ftypmif3avif".utf8)
         expectDamage(head + Bytes.big(10, 4) + Array("mini".utf8) + [0, 0], "too few bytes")
@@ -57,7 +57,7 @@ struct HEIFMiniTests: ImageTests {
     }
 }
 
-/// A file with a picture of no real data.
+/// A file with a `mini` box and meaningless image data.
 private struct MiniFile {
     var codec = "avif"
     var version = 0
@@ -134,7 +134,7 @@ private struct MiniFile {
             bits.add([false, false, false, true])
             bits.add(0, 25)
         }
-        // All six descriptions, with all parts of the third; of the gain map, none.
+        // All six descriptions, with all parts of the third. The gain map has no descriptions.
         bits.add(0b111111, 6)
         bits.add(0, 32)
         bits.add(0, 192)

@@ -3,31 +3,31 @@ import LarderTestSupport
 import Testing
 
 struct HEIFStructureTests: ImageTests {
-    @Test func theSizeAndTheFormatAreRead() throws {
+    @Test func theSizeAndFormatOfAHEIFFileAreRead() throws {
         let info = ImageInfo(mediaType: .avif, width: 30, height: 20)
         #expect(try inspect(HEIFFile().bytes) == info)
         let heic = HEIFFile(brands: ["heic", "mif1"], coding: "hvc1")
         #expect(try inspect(heic.bytes).mediaType == .heic)
     }
 
-    @Test func theItemsDecideWhereTheBrandsDoNot() throws {
+    @Test func theItemsOfAHEIFFileDecideIfTheBrandsDoNot() throws {
         #expect(try inspect(HEIFFile(brands: ["mif1", "miaf"]).bytes).mediaType == .avif)
         let other = HEIFFile(brands: ["mif1"], coding: "avc1")
         #expect(fault(other.bytes)?.code == .notAnImage)
         #expect(fault(other.bytes)?.message == "a HEIF file coded as 'avc1', not an image")
     }
 
-    @Test func aBrandMayBeAmongTheCompatibleOnes() throws {
+    @Test func theBrandOfAHEIFFileMayBeACompatibleBrand() throws {
         #expect(try inspect(HEIFFile(brands: ["xxxx", "yyyy", "avif"]).bytes).mediaType == .avif)
     }
 
-    @Test func aTurnedPictureIsMeasuredAsShown() throws {
+    @Test func aRotatedHEIFPictureHasItsDisplayedSize() throws {
         let info = try inspect(HEIFFile(turn: 1).bytes)
         #expect(info.width == 20 && info.height == 30)
         #expect(try inspect(HEIFFile(turn: 2).bytes).width == 30)
     }
 
-    @Test func longAndOpenEndedBoxes() {
+    @Test func longAndOpenEndedHEIFBoxesAreRead() {
         var file = HEIFFile()
         file.data = Bytes.big(1, 4) + Array("mdat".utf8) + Bytes.big(16 + 8, 8) + [UInt8](1...8)
         #expect(fault(file.bytes) == nil)
@@ -35,13 +35,13 @@ struct HEIFStructureTests: ImageTests {
         #expect(fault(file.bytes) == nil)
     }
 
-    @Test func bytesBeyondTheBoxesAreIgnored() {
+    @Test func bytesAfterTheHEIFBoxesAreIgnored() {
         let junk = [
             [1, 2, 3], Bytes.big(3, 4) + Bytes.big(0, 4), Array("<!-- served by -->".utf8),
         ]
         for junk in junk {
             #expect(fault(HEIFFile().bytes + junk) == nil)
-            // The frames of a sequence may be anywhere.
+            // The frames of a sequence can be anywhere in the file.
             let film = HEIFFile(data: HEIFFile.box("mdat", [1]) + HEIFFile.box("moov", []))
             #expect(fault(film.bytes + junk) != nil)
         }
@@ -50,7 +50,7 @@ struct HEIFStructureTests: ImageTests {
         #expect(fault(HEIFFile().bytes + HEIFFile.box("zzzz", [1])) == nil)
     }
 
-    @Test func metadataBeyondTheEndIsForgivenAndPicturesAreNot() {
+    @Test func onlyHEIFMetadataMayExtendBeyondTheEnd() {
         let end = HEIFFile().bytes.count
         func file(_ type: String, count: Int = 1) -> HEIFFile {
             var file = HEIFFile(extent: (end - 8, 8))
@@ -60,11 +60,11 @@ struct HEIFStructureTests: ImageTests {
         #expect(fault(file("Exif").bytes) == nil)
         #expect(fault(file("mime").bytes) == nil)
         #expect(fault(file("av01").bytes)?.code == .truncated)
-        // To look up many would take time in proportion to the square of their number.
+        // The number is limited because looking up many would take quadratic time.
         #expect(fault(file("Exif", count: 17).bytes)?.code == .truncated)
     }
 
-    @Test func aPictureBeyondTheEnd() {
+    @Test func aHEIFPictureBeyondTheEndIsTruncated() {
         let end = HEIFFile().bytes.count
         #expect(fault(HEIFFile(extent: (end - 8, 8)).bytes) == nil)
         #expect(fault(HEIFFile(extent: (end - 8, 9)).bytes)?.code == .truncated)
@@ -73,9 +73,8 @@ struct HEIFStructureTests: ImageTests {
         #expect(fault(HEIFFile(extent: (0xFFFF_FFFF, 0xFFFF_FFFF)).bytes)?.code == .truncated)
     }
 
-    /// Each of many items has 65,535 extents that take no bytes: more than a thousand million in
-    /// all.
-    @Test(.timeLimit(.minutes(1))) func extentsWithoutBytesAreNotGoneThrough() throws {
+    /// Each of the 20,000 items has 65,535 extents that take no bytes. That is 1.3 billion extents.
+    @Test(.timeLimit(.minutes(1))) func emptyHEIFExtentsAreNotIterated() throws {
         let item = Bytes.big(1, 2) + Bytes.big(0, 2) + Bytes.big(0xFFFF, 2)
         var file = HEIFFile()
         file.locations =
@@ -84,7 +83,7 @@ struct HEIFStructureTests: ImageTests {
         #expect(try inspect(file.bytes).width == 30)
     }
 
-    @Test func brokenRules() {
+    @Test func malformedHEIFFilesAreRejected() {
         expectDamage(HEIFFile(meta: false, data: HEIFFile.box("moov", [])), "no meta box")
         expectDamage(HEIFFile(primary: 2), "no location")
         expectDamage(HEIFFile(size: nil), "no image size")
@@ -92,7 +91,7 @@ struct HEIFStructureTests: ImageTests {
         expectDamage(HEIFFile(coding: "Exif"), "no coded image")
     }
 
-    @Test func filmsAreNotPictures() {
+    @Test func videosAreNotHEIFImages() {
         let film = HEIFFile(brands: ["isom", "mp42"])
         #expect(fault(film.bytes)?.message == "an MP4 or QuickTime file, not an image")
     }
@@ -104,7 +103,7 @@ struct HEIFStructureTests: ImageTests {
     }
 }
 
-/// A file with one item, as little as a reader needs.
+/// A minimal HEIF file with one item.
 private struct HEIFFile {
     var brands = ["avif", "mif1"]
     var coding = "av01"
@@ -114,7 +113,7 @@ private struct HEIFFile {
     var extent: (offset: Int, length: Int) = (40, 8)
     /// Further items, with one extent each.
     var others: [(item: Int, type: String, extent: (offset: Int, length: Int))] = []
-    /// What stands in for the one extent.
+    /// The content of the `iloc` box that replaces the extents.
     var locations: [UInt8]?
     var meta = true
     var data = HEIFFile.box("mdat", [UInt8](1...8))
@@ -142,7 +141,7 @@ private struct HEIFFile {
         let measured = size.map {
             Self.box("ispe", Bytes.big(0, 4) + Bytes.big($0.width, 4) + Bytes.big($0.height, 4))
         }
-        // The second property belongs to no item: its size must not be taken.
+        // The second property belongs to no item, so its size must not be used.
         let properties =
             (measured ?? Self.box("free", []))
             + Self.box("ispe", Bytes.big(0, 4) + Bytes.big(999, 4) + Bytes.big(999, 4))

@@ -5,30 +5,30 @@ import Testing
 struct ICOStructureTests: ImageTests {
     private let png = IconPainter.png(seed: 1, size: 24)
 
-    @Test func theSizeIsTheLargestPictures() throws {
+    @Test func theSizeOfAnICOIsThatOfItsLargestPicture() throws {
         let info = ImageInfo(mediaType: .ico, width: 24, height: 24)
         #expect(try inspect(ico([bitmap(16), png, bitmap(8)])) == info)
         #expect(try inspect(ico([bitmap(300)])).width == 300)
     }
 
-    @Test func aBitmapMayLackItsMask() throws {
+    @Test func aBitmapInAnICOMayLackItsMask() throws {
         #expect(try inspect(ico([bitmap(16, mask: false)])).height == 16)
         #expect(fault(ico([bitmap(16, mask: false).dropLast()]))?.code == .damaged)
     }
 
-    @Test func bitmapsWithColourTables() {
+    @Test func colourTablesOfBitmapsInAnICOAreRead() {
         let pixels = [UInt8](repeating: 0, count: 16 * 4 + 4 * 16)
         let header = BitmapHeader.bytes(width: 8, height: 16, bits: 4)
         #expect(fault(ico([header + pixels])) == nil)
         #expect(fault(ico([header + pixels.prefix(64)]))?.code == .damaged)
     }
 
-    @Test func aPictureBeyondTheEnd() {
+    @Test func aPictureBeyondTheEndOfAnICOIsAnError() {
         #expect(fault(ico([png]).dropLast())?.code == .truncated)
         #expect(fault([0, 0, 1, 0, 200, 0] + [UInt8](repeating: 0, count: 16))?.code == .damaged)
     }
 
-    @Test func aDamagedPNGIsNamed() {
+    @Test func aDamagedPNGInAnICOIsNamed() {
         var damaged = png
         damaged[60] ^= 1
         let fault = fault(ico([bitmap(16), damaged]))
@@ -36,7 +36,7 @@ struct ICOStructureTests: ImageTests {
         #expect(fault?.message.contains("damaged image: PNG") == true)
     }
 
-    @Test func brokenRules() {
+    @Test func malformedICOFilesAreRejected() {
         #expect(fault([0, 0, 1, 0, 0, 0])?.code == .damaged)
         #expect(fault(ico([Array("neither a bitmap nor a PNG".utf8)]))?.code == .damaged)
         var inside = ico([png])
@@ -44,30 +44,30 @@ struct ICOStructureTests: ImageTests {
         #expect(fault(inside)?.message == "ICO has an image inside its directory")
     }
 
-    @Test func entriesMayShareAPicture() throws {
+    @Test func entriesOfAnICOMayShareAPicture() throws {
         #expect(try inspect(shared(png, lengths: [png.count, png.count])).width == 24)
         let lengths = Array(repeating: bitmap(16).count, count: 9) + [bitmap(16, mask: false).count]
         #expect(try inspect(shared(bitmap(16), lengths: lengths)).width == 16)
-        // One that is cut short in one entry is not whole.
+        // A picture that one of its entries cuts short is damaged.
         #expect(fault(shared(png, lengths: [png.count, png.count - 20]))?.code == .damaged)
         let cut = shared(png, lengths: [png.count, png.count]).dropLast()
         #expect(fault(Array(cut))?.code == .truncated)
     }
 
-    @Test func sharedPicturesCannotAskForEndlessWork() {
+    @Test func sharedPicturesInAnICOCannotCauseQuadraticWork() {
         let padded = png + [UInt8](repeating: 0, count: 50)
         let file = shared(padded, lengths: (0..<50).map { png.count + $0 })
         #expect(fault(file)?.message == "ICO has overlapping images")
     }
 
-    /// One picture, and an entry for each length that it is said to have.
+    /// Returns a file with one picture and an entry for each of its stated lengths.
     private func shared(_ picture: [UInt8], lengths: [Int]) -> [UInt8] {
         let offset = Bytes.little(6 + 16 * lengths.count, 4)
         return [0, 0, 1, 0] + Bytes.little(lengths.count, 2)
             + lengths.flatMap { [0, 0, 0, 0, 1, 0, 32, 0] + Bytes.little($0, 4) + offset } + picture
     }
 
-    @Test func cursorsAreNoIcons() {
+    @Test func cursorsAreNotIcons() {
         var cursor = ico([png])
         cursor[2] = 2
         #expect(fault(cursor)?.message == "a Windows cursor, not an image")

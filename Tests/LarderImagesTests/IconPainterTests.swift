@@ -2,12 +2,12 @@ import LarderTestSupport
 import Testing
 
 struct IconPainterTests: ImageTests {
-    @Test func seedsGiveDifferentBytesAndAlwaysTheSame() {
+    @Test func eachSeedGivesItsOwnReproducibleIcon() {
         let painters: [(Int, Int) -> [UInt8]] = [
             IconPainter.png, IconPainter.gif, IconPainter.bmp, IconPainter.jpeg, IconPainter.svg,
         ]
         for paint in painters {
-            // 600 apart, two seeds have the same picture.
+            // Seeds that differ by a multiple of 600 have the same picture, in other bytes.
             let seeds = [0, 1, 600, 1200, -1]
             let icons = seeds.map { paint($0, 8) }
             #expect(Set(icons).count == seeds.count)
@@ -15,7 +15,7 @@ struct IconPainterTests: ImageTests {
         }
     }
 
-    @Test func everySizePasses() throws {
+    @Test func paintedIconsOfEverySizeAreValid() throws {
         for size in [1, 2, 7, 16, 33, 64] {
             for bytes in [
                 IconPainter.png(seed: size, size: size), IconPainter.gif(seed: size, size: size),
@@ -28,8 +28,8 @@ struct IconPainterTests: ImageTests {
         }
     }
 
-    @Test func referenceDigests() {
-        // FIPS 180-4's examples.
+    @Test func theReferenceDigestsMatchKnownVectors() {
+        // Examples of FIPS 180-4.
         #expect(
             ReferenceSHA256.hex(Array("abc".utf8))
                 == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")

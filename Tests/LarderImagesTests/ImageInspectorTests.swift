@@ -4,14 +4,14 @@ import Testing
 
 struct ImageInspectorTests: ImageTests {
     @Test(arguments: WholeImage.allCases)
-    func wholeImagesPass(image: WholeImage) throws {
+    func wholeImagesAreAccepted(image: WholeImage) throws {
         #expect(try inspect(image.bytes) == image.info)
     }
 
     @Test(arguments: WholeImage.allCases)
-    func everyCutIsFound(image: WholeImage) {
+    func everyTruncationOfAnImageIsDetected(image: WholeImage) {
         let bytes = image.bytes
-        // A GIF's last byte is its trailer, which may be missing.
+        // The last byte of a GIF is its trailer, which may be missing.
         for length in 0..<bytes.count - (image == .gif ? 1 : 0) {
             let fault = fault(Array(bytes.prefix(length)))
             let code: ImageError.Code =
@@ -22,9 +22,8 @@ struct ImageInspectorTests: ImageTests {
         }
     }
 
-    /// The rule for truncated files, over images of many sizes: at half, near the end, and at
-    /// places by chance, every cut is refused.
-    @Test func noCutImagePasses() {
+    /// Truncates images of many sizes at half, at the last 64 bytes, and at random places.
+    @Test func truncatedImagesOfManySizesAreRejected() {
         var generator = SeededGenerator(state: 23)
         for seed in 0..<25 {
             let size = 8 + 3 * seed
@@ -49,8 +48,8 @@ struct ImageInspectorTests: ImageTests {
         }
     }
 
-    /// But in its text, which is no part of the picture.
-    @Test func everyFlippedBitOfAPNGIsFound() throws {
+    /// The text chunk is excluded because it is not part of the picture.
+    @Test func everyFlippedBitOfAPNGIsDetected() throws {
         let bytes = WholeImage.png.bytes
         let text = try #require(bytes.firstRange(of: Array("tEXt".utf8))).lowerBound
         let end = text + 4 + Int(bytes[text - 1]) + 4
@@ -62,7 +61,7 @@ struct ImageInspectorTests: ImageTests {
     }
 
     @Test(arguments: WholeImage.allCases)
-    func nothingCrashesOnDamage(image: WholeImage) {
+    func damagedImagesDoNotCrashTheInspector(image: WholeImage) {
         let whole = image.bytes
         var generator = SeededGenerator(state: 42)
         for round in 0..<2_000 {
@@ -81,23 +80,23 @@ struct ImageInspectorTests: ImageTests {
         }
     }
 
-    @Test func nothingCrashesOnNoise() {
+    @Test func noiseDoesNotCrashTheInspector() {
         var generator = SeededGenerator(state: 7)
-        let openings = WholeImage.allCases.map { Array($0.bytes.prefix(32)) }
+        let beginnings = WholeImage.allCases.map { Array($0.bytes.prefix(32)) }
         for round in 0..<5_000 {
             var bytes = (0..<Int.random(in: 1..<200, using: &generator)).map { _ in
                 UInt8.random(in: 0...255, using: &generator)
             }
-            // Pure noise is refused at the door; behind a real opening it gets further.
-            if round % 4 > 0, let opening = openings.randomElement(using: &generator) {
+            // Pure noise is rejected at once. After a real beginning, it reaches the parsers.
+            if round % 4 > 0, let beginning = beginnings.randomElement(using: &generator) {
                 bytes =
-                    opening.prefix(Int.random(in: 4...32, using: &generator)) + bytes
+                    beginning.prefix(Int.random(in: 4...32, using: &generator)) + bytes
             }
             check(bytes, "round \(round)")
         }
     }
 
-    /// Whatever the verdict, it makes sense.
+    /// Checks that the result is a plausible size or a printable error.
     private func check(_ bytes: [UInt8], _ comment: Comment) {
         do throws(ImageError) {
             let info = try inspect(bytes)
@@ -111,7 +110,7 @@ struct ImageInspectorTests: ImageTests {
     }
 }
 
-/// Random numbers that are the same in every run (SplitMix64).
+/// A reproducible random number generator (SplitMix64).
 private struct SeededGenerator: RandomNumberGenerator {
     var state: UInt64
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LarderImages
 
-/// What the fuzzer begins with and what it has found, read to the end. `Scripts/fuzz` looks for
+/// The fuzzer's seeds and findings, inspected without a crash or a hang. `Scripts/fuzz` looks for
 /// more.
 @Suite(.timeLimit(.minutes(1))) struct ImageSeedTests: ImageTests {
     private static let seeds = URL(fileURLWithPath: #filePath)
@@ -18,13 +18,13 @@ import Testing
         Array(try Data(contentsOf: Self.seeds.appendingPathComponent("\(target)/\(name)")))
     }
 
-    @Test(arguments: ["images", "svg"]) func thereAreSeeds(target: String) {
+    @Test(arguments: ["images", "svg"]) func eachFuzzTargetHasSeeds(target: String) {
         #expect(!Self.names(of: target).isEmpty)
     }
 
     @Test(
         arguments: ["images", "svg"].flatMap { target in names(of: target).map { (target, $0) } })
-    func image(target: String, name: String) throws {
+    func aFuzzSeedIsInspectedAtManyLengths(target: String, name: String) throws {
         let bytes = try bytes(target, name)
         for length in stride(from: bytes.count, through: 0, by: -max(1, bytes.count / 64)) {
             _ = fault(Array(bytes.prefix(length)))

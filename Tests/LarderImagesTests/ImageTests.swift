@@ -1,11 +1,10 @@
 import LarderImages
 import Testing
 
-/// What the suites of the image formats share.
+/// The common helpers of the suites of image formats.
 protocol ImageTests {}
 
 extension ImageTests {
-    /// Inspects an array.
     func inspect(_ bytes: [UInt8]) throws(ImageError) -> ImageInfo {
         let result = bytes.withUnsafeBytes { bytes -> Result<ImageInfo, ImageError> in
             do throws(ImageError) {
@@ -17,12 +16,11 @@ extension ImageTests {
         return try result.get()
     }
 
-    /// Inspects a text in UTF-8.
     func inspect(_ text: String) throws(ImageError) -> ImageInfo {
         try inspect(Array(text.utf8))
     }
 
-    /// What is wrong with the bytes; nil where they are a whole image.
+    /// Returns the error of an inspection, or nil if the bytes are a whole image.
     func fault(_ bytes: [UInt8]) -> ImageError? {
         do throws(ImageError) {
             _ = try inspect(bytes)
@@ -32,10 +30,9 @@ extension ImageTests {
         }
     }
 
-    /// What is wrong with a text in UTF-8.
     func fault(_ text: String) -> ImageError? { fault(Array(text.utf8)) }
 
-    /// Expects that the bytes are found damaged, for a reason that has a word in it.
+    /// Expects a damaged image, with an error message that contains `word`.
     func expectDamage(
         _ bytes: [UInt8], _ word: String, at place: SourceLocation = #_sourceLocation
     ) {
@@ -47,13 +44,11 @@ extension ImageTests {
     }
 }
 
-/// Numbers as bytes.
+/// Conversions of numbers to bytes.
 enum Bytes {
-    /// The most significant first.
     static func big(_ number: Int, _ width: Int) -> [UInt8] {
         (0..<width).reversed().map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
     }
 
-    /// The least significant first.
     static func little(_ number: Int, _ width: Int) -> [UInt8] { big(number, width).reversed() }
 }

@@ -8,27 +8,27 @@ struct JPEGStructureTests: ImageTests {
     private let scan = Self.segment(0xDA, [1, 1, 0, 0, 63, 0])
     private let end: [UInt8] = [0xFF, 0xD9]
 
-    @Test func theSizeIsRead() throws {
+    @Test func theSizeOfAJPEGIsRead() throws {
         #expect(
             try inspect(start + frame + scan + [1, 2] + end)
                 == ImageInfo(mediaType: .jpeg, width: 30, height: 20))
     }
 
     @Test(arguments: [0xC0, 0xC1, 0xC2, 0xC3, 0xC9, 0xCA] as [UInt8])
-    func everyKindOfFrame(marker: UInt8) {
+    func everyKindOfJPEGFrameIsAccepted(marker: UInt8) {
         var file = start + frame + scan + [1] + scan + [2] + end
         file[3] = marker
         #expect(fault(file) == nil)
     }
 
-    @Test func stuffingFillingAndRestartsAreNotTheEnd() {
+    @Test func stuffedBytesFillBytesAndRestartsDoNotEndAJPEG() {
         let data: [UInt8] = [
             1, 0xFF, 0x00, 2, 0xFF, 0xD0, 3, 0xFF, 0xFF, 0xD1, 0xFF, 0x00, 0xFF, 0xFF,
         ]
         #expect(fault(start + frame + scan + data + end) == nil)
     }
 
-    @Test func aLostRestartIntervalIsFound() {
+    @Test func aLostRestartIntervalOfAJPEGIsDetected() {
         func picture(restarts: [UInt8]) -> [UInt8] {
             var picture = start + frame + scan
             for number in restarts { picture += [5, 0xFF, 0xD0 + number, 5] }
@@ -38,18 +38,18 @@ struct JPEGStructureTests: ImageTests {
         #expect(fault(picture(restarts: [0, 2]))?.code == .damaged)
     }
 
-    @Test func aMarkInsideASegmentIsNotTheEnd() {
+    @Test func anEndMarkerInsideASegmentDoesNotEndAJPEG() {
         let thumbnail = Self.segment(0xE1, start + frame + end)
         #expect(fault(start + thumbnail + frame + scan + [1] + end) == nil)
         #expect(fault(start + thumbnail + frame + scan + [1])?.code == .truncated)
     }
 
-    @Test func bytesBehindTheEndAreIgnored() {
+    @Test func bytesAfterTheEndOfAJPEGAreIgnored() {
         #expect(fault(start + frame + scan + [1] + end + [0, 0, 0]) == nil)
     }
 
-    /// A comment or profile of another length than it states.
-    @Test func wrongLengthsOfSegmentsForApplicationsAreForgiven() {
+    /// A comment or a profile can state a wrong length.
+    @Test func wrongLengthsOfJPEGApplicationSegmentsAreAccepted() {
         for marker in [0xE0, 0xE1, 0xE2, 0xEF, 0xFE] as [UInt8] {
             for length in [0, 1, 2, 4] {
                 let segment = [0xFF, marker] + Bytes.big(length, 2) + [UInt8](1...9)
@@ -61,20 +61,20 @@ struct JPEGStructureTests: ImageTests {
         #expect(fault(start + long + frame + scan + [1] + end)?.code == .truncated)
     }
 
-    @Test func strayBytesBetweenSegmentsAreSkipped() {
+    @Test func strayBytesBetweenJPEGSegmentsAreSkipped() {
         let stray: [UInt8] = [7, 0xFF, 0x00, 9]
         #expect(fault(start + frame + stray + scan + [1] + end) == nil)
         #expect(fault(start + [0xFF, 0xD3, 7] + frame + scan + [1] + end) == nil)
     }
 
-    @Test func theHeightMayFollowTheFirstScan() throws {
+    @Test func theHeightOfAJPEGMayFollowTheFirstScan() throws {
         let open = Self.segment(0xC0, [8] + Bytes.big(0, 2) + Bytes.big(30, 2) + [1, 1, 0x11, 0])
         let lines = Self.segment(0xDC, Bytes.big(77, 2))
         #expect(try inspect(start + open + scan + [1] + lines + end).height == 77)
         expectDamage(start + open + scan + [1] + end, "size")
     }
 
-    @Test func brokenRules() {
+    @Test func malformedJPEGFilesAreRejected() {
         expectDamage(start + end, "no image")
         expectDamage(start + [0xFF] + frame + end, "no image")
         expectDamage(start + scan + [1] + frame + end, "before its frame")

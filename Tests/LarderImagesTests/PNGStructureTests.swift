@@ -9,16 +9,16 @@ struct PNGStructureTests: ImageTests {
     private let pixels = Self.chunk("IDAT", [1, 2, 3])
     private let end = Self.chunk("IEND", [])
 
-    @Test func theSizeIsRead() throws {
+    @Test func theSizeOfAPNGIsRead() throws {
         let file = png([Self.header(width: 640, height: 3), pixels, end])
         #expect(try inspect(file) == ImageInfo(mediaType: .png, width: 640, height: 3))
     }
 
-    @Test func bytesBehindTheEndAreIgnored() throws {
+    @Test func bytesAfterTheEndOfAPNGAreIgnored() throws {
         #expect(fault(png([header, pixels, end, [0, 0, 13, 10]])) == nil)
     }
 
-    @Test func animationsPass() {
+    @Test func animatedPNGFilesAreAccepted() {
         let file = png([
             header, Self.chunk("acTL", Bytes.big(2, 4) + Bytes.big(0, 4)),
             Self.chunk("fcTL", Bytes.big(0, 26)),
@@ -28,11 +28,11 @@ struct PNGStructureTests: ImageTests {
         #expect(fault(file) == nil)
     }
 
-    @Test func applesVariantPasses() {
+    @Test func applesVariantOfPNGIsAccepted() {
         #expect(fault(png([Self.chunk("CgBI", [0x50, 0, 0x20, 6]), header, pixels, end])) == nil)
     }
 
-    @Test func sizesFromOneToTheLimit() {
+    @Test func pngSizesRangeFromOneToTheFormatsLimit() {
         for (width, isLegal) in [(0, false), (1, true), (0x7FFF_FFFF, true), (0x8000_0000, false)] {
             let wide = png([Self.header(width: width, height: 1), pixels, end])
             let high = png([Self.header(width: 1, height: width), pixels, end])
@@ -41,7 +41,7 @@ struct PNGStructureTests: ImageTests {
         }
     }
 
-    @Test func onlyLegalDepthsPass() {
+    @Test func onlyLegalBitDepthsOfAPNGAreAccepted() {
         let legal: [Int: Set<Int>] = [
             0: [1, 2, 4, 8, 16], 2: [8, 16], 3: [1, 2, 4, 8], 4: [8, 16], 6: [8, 16],
         ]
@@ -55,7 +55,7 @@ struct PNGStructureTests: ImageTests {
         }
     }
 
-    @Test func aPaletteComesBeforeThePixelsThatNeedIt() {
+    @Test func aPNGPaletteMustPrecedeThePixelsThatNeedIt() {
         let header = Self.header(type: 3)
         let palette = Self.chunk("PLTE", [1, 2, 3])
         #expect(fault(png([header, palette, pixels, end])) == nil)
@@ -65,7 +65,7 @@ struct PNGStructureTests: ImageTests {
         expectDamage([header, Self.chunk("PLTE", [1, 2]), pixels, end], "palette")
     }
 
-    @Test func theOrderOfChunks() {
+    @Test func theOrderOfPNGChunksIsChecked() {
         let text = Self.chunk("tEXt", [65, 0, 66])
         #expect(fault(png([header, text, pixels, pixels, text, end])) == nil)
         expectDamage([pixels, header, end], "IHDR")
@@ -77,12 +77,12 @@ struct PNGStructureTests: ImageTests {
     }
 
     @Test(arguments: ["tEXt", "pHYs", "tRNS", "iCCP", "eXIf", "zzZz"])
-    func aWrongChecksumInAnAncillaryChunkIsForgiven(_ type: String) {
+    func aWrongChecksumInAnAncillaryPNGChunkIsIgnored(_ type: String) {
         let damaged = Self.damaged(Self.chunk(type, [65, 0, 66]))
         #expect(fault(png([header, damaged, pixels, damaged, end])) == nil)
     }
 
-    @Test func aWrongChecksumIsFoundInEveryChunkThatHasAPartOfThePicture() {
+    @Test func aWrongChecksumInAPictureChunkOfAPNGIsDetected() {
         let palette = Self.chunk("PLTE", [1, 2, 3])
         let frame = Self.chunk("fdAT", Bytes.big(2, 4) + [1, 2])
         let whole = [header, palette, pixels, Self.chunk("fcTL", Bytes.big(1, 26)), frame, end]
@@ -92,18 +92,18 @@ struct PNGStructureTests: ImageTests {
             chunks[place] = Self.damaged(chunks[place])
             expectDamage(chunks, "checksum in chunk")
         }
-        // Of the second of two, a flipped bit makes an ancillary chunk: it still has pixels.
+        // The flipped bit turns the second pixel chunk into an ancillary one.
         var flipped = pixels
         flipped[4] ^= 0x20
         expectDamage([header, pixels, flipped, end], "checksum in chunk 'iDAT'")
     }
 
-    @Test func anAncillaryChunkBeyondTheEndIsACut() {
+    @Test func anAncillaryPNGChunkBeyondTheEndIsTruncated() {
         let text = Self.chunk("tEXt", [65, 0, 66])
         #expect(fault(png([header, pixels, text]).dropLast())?.code == .truncated)
     }
 
-    @Test func impossibleChunks() {
+    @Test func impossiblePNGChunksAreRejected() {
         expectDamage(
             [header, Bytes.big(0, 4) + [1, 2, 3, 4] + Bytes.big(0, 4), end],
             "invalid chunk 0x1020")
@@ -112,7 +112,7 @@ struct PNGStructureTests: ImageTests {
         #expect(fault(png([header, pixels]))?.message == "PNG ends before IEND")
     }
 
-    @Test func convertedLineEndings() {
+    @Test func convertedLineEndingsInAPNGAreNamed() {
         let converted = png([header, pixels, end]).filter { $0 != 0x0D }
         #expect(fault(converted)?.code == .damaged)
         #expect(fault(converted)?.message.contains("line endings") == true)
@@ -134,7 +134,7 @@ struct PNGStructureTests: ImageTests {
             Bytes.big(width, 4) + Bytes.big(height, 4) + [UInt8(depth), UInt8(type), 0, 0, 0])
     }
 
-    /// A chunk with a wrong CRC.
+    /// Returns the chunk with a wrong CRC.
     private static func damaged(_ chunk: [UInt8]) -> [UInt8] {
         chunk.dropLast() + [chunk[chunk.count - 1] ^ 1]
     }

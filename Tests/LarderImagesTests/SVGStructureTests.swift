@@ -12,7 +12,7 @@ struct SVGStructureTests: ImageTests {
         ("viewBox='0,0,30,20'", 30, 20), ("width='100%' height='100%' viewBox='0 0 30 20'", 30, 20),
         ("width='3cm' height='2cm' viewBox='0 0 30 20'", 30, 20), ("width='.2' height='.2'", 1, 1),
     ])
-    func theSizeIsRead(attributes: String, width: Int, height: Int) throws {
+    func theSizeOfAnSVGIsRead(attributes: String, width: Int, height: Int) throws {
         let info = try inspect("<svg \(Self.namespace) \(attributes)/>")
         #expect(info == ImageInfo(mediaType: .svg, width: width, height: height))
     }
@@ -22,12 +22,12 @@ struct SVGStructureTests: ImageTests {
         "width='1e300' height='1e300'", "width='0' height='-4'", "viewBox='0 0 30'",
         "width='100%' height='2em'", "viewBox='a b c d'",
     ])
-    func aSizeThatIsNoneIsNil(attributes: String) throws {
+    func anSVGWithoutAUsableSizeHasNoSize(attributes: String) throws {
         let info = try inspect("<svg \(Self.namespace) \(attributes)/>")
         #expect(info == ImageInfo(mediaType: .svg))
     }
 
-    @Test func everyEncoding() throws {
+    @Test func everyTextEncodingOfAnSVGIsRead() throws {
         let text =
             "<?xml version='1.0'?>\n<!-- é -->\n<svg \(Self.namespace) width='3' height='2'/>"
         let latin = text.replacingOccurrences(of: "?>", with: " encoding='ISO-8859-1'?>")
@@ -40,7 +40,7 @@ struct SVGStructureTests: ImageTests {
         #expect(try inspect(latin.unicodeScalars.map { UInt8($0.value) }) == info)
     }
 
-    @Test func theNamespaceOfTheRoot() throws {
+    @Test func theNamespaceOfTheSVGRootIsChecked() throws {
         #expect(fault("<svg/>") == nil)
         #expect(fault("<s:svg xmlns:s='http://www.w3.org/2000/svg'></s:svg>") == nil)
         #expect(fault("<svg xmlns='urn:other'/>")?.code == .notAnImage)
@@ -48,7 +48,7 @@ struct SVGStructureTests: ImageTests {
         #expect(fault("<g \(Self.namespace)><svg/></g>")?.code == .notAnImage)
     }
 
-    @Test func entitiesOfDrawingProgramsAreLeftAlone() throws {
+    @Test func svgEntitiesOfDrawingProgramsAreAccepted() throws {
         let info = try inspect(
             """
             <!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://127.0.0.1:1/svg11.dtd" [
@@ -60,10 +60,10 @@ struct SVGStructureTests: ImageTests {
         #expect(info == ImageInfo(mediaType: .svg, width: 3, height: 2))
     }
 
-    @Test func nothingIsLoadedFromElsewhere() throws {
+    @Test func externalEntitiesOfAnSVGAreNotLoaded() throws {
         let file = FileManager.default.temporaryDirectory
             .appendingPathComponent("\(UUID().uuidString).xml")
-        // Whoever loads this has an error to report.
+        // Loading this file would be an error.
         try Data("<unclosed".utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
         for declaration in [
@@ -75,33 +75,33 @@ struct SVGStructureTests: ImageTests {
         #expect(fault("<!DOCTYPE svg SYSTEM '\(file.absoluteString)'><svg/>") == nil)
     }
 
-    /// Compared as text, each of these took ten seconds and more.
+    /// Each of these took more than ten seconds when compared as Unicode text.
     @Test(arguments: [
         "<svg width='$' height='$'/>", "<svg viewBox='$ $ $ $'/>", "<svg xmlns='$'/>",
         "<svg $='1'/>",
         "<$/>", "<?xml version='1.0' encoding='$'?><svg/>", "<svg>&$;</svg>", "<?$?><svg/>",
         "<!DOCTYPE $><svg>&$;</svg>", "<html><!-- $ --></html>", "$",
     ])
-    func combiningMarksTakeNoTime(document: String) {
+    func combiningMarksInAnSVGDoNotSlowTheReader(document: String) {
         let marks = "e" + String(repeating: "\u{301}\u{323}", count: 20_000)
         let start = ContinuousClock.now
         _ = fault(document.replacingOccurrences(of: "$", with: marks))
         #expect(ContinuousClock.now - start < .seconds(2))
     }
 
-    @Test func anAttributeHasABound() throws {
+    @Test func svgAttributesHaveASizeLimit() throws {
         func drawing(_ count: Int) -> String {
             "<svg><path d='\(String(repeating: "1", count: count))'/></svg>"
         }
         #expect(fault(drawing(10_000_000)) == nil)
         #expect(fault(drawing(10_000_001))?.code == .damaged)
-        // What is read of the root has a bound of its own: a size beyond it is none.
+        // The root's attributes are read up to a limit, and a longer size is ignored.
         let blanks = String(repeating: " ", count: 1023)
         #expect(try inspect("<svg width='\(blanks)3' height='2'/>").width == 3)
         #expect(try inspect("<svg width=' \(blanks)3' height='2'/>").width == nil)
     }
 
-    @Test func aDrawingInUTF16HasABoundOfItsOwn() throws {
+    @Test func anSVGInUTF16HasItsOwnSizeLimit() throws {
         func drawing(_ count: Int) -> [UInt8] {
             let text = "<svg>" + String(repeating: " ", count: count / 2 - 12) + "</svg>"
             return [0xFF, 0xFE] + Array(text.data(using: .utf16LittleEndian) ?? Data())
@@ -112,7 +112,7 @@ struct SVGStructureTests: ImageTests {
         #expect(fault(drawing(4 << 20))?.code == .damaged)
     }
 
-    @Test func otherMarkupIsNamed() {
+    @Test func markupOtherThanSVGIsNamed() {
         #expect(
             fault("<rss version='2.0'></rss>")?.message == "an XML document (rss), not an image")
         #expect(fault("<html><svg/></html>")?.message == "an HTML page, not an image")

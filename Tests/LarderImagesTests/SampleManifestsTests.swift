@@ -11,12 +11,12 @@ struct SampleManifestsTests: ImageTests {
         .appendingPathComponent("manifests", isDirectory: true)
 
     @Test(arguments: SampleManifests.files.keys.sorted())
-    func committedFilesAreThoseThatTheGeneratorWrites(path: String) throws {
+    func committedSamplesMatchTheGenerator(path: String) throws {
         let committed = try Data(contentsOf: root.appendingPathComponent(path))
         #expect(committed == SampleManifests.files[path].map { Data($0) }, "\(path)")
     }
 
-    @Test func noCommittedIconIsForgotten() throws {
+    @Test func theGeneratorWritesEveryCommittedIcon() throws {
         let paths = try FileManager.default.subpathsOfDirectory(
             atPath: root.appendingPathComponent("icons").path)
         for path in paths where !URL(fileURLWithPath: path).pathExtension.isEmpty {
@@ -24,14 +24,14 @@ struct SampleManifestsTests: ImageTests {
         }
     }
 
-    @Test func wholeIconsPassAndBrokenOnesDoNot() {
+    @Test func onlyBrokenSampleIconsAreRejected() {
         for (path, bytes) in SampleManifests.files where path.hasPrefix("icons/") {
             #expect((fault(bytes) == nil) != path.contains("broken"), "\(path)")
             #expect(bytes.count < 10_000, "\(path)")
         }
     }
 
-    @Test func theSamplesShowWhatTheyClaim() {
+    @Test func theSamplesCoverTheirCases() {
         let files = SampleManifests.files
         #expect(files["icons/north/icon.png"] != files["icons/south/icon.png"])
         #expect(files["icons/clock.png"] == files["icons/alarm.png"])
@@ -41,7 +41,7 @@ struct SampleManifestsTests: ImageTests {
         #expect(Set(types.map(\.rawValue)) == Set(ImageFormat.all.map(\.mediaType.rawValue)))
     }
 
-    @Test func theClassicListIsTheSameInThreeFormats() throws {
+    @Test func theClassicListIsEqualInThreeFormats() throws {
         let classic = try #require(try list("apps.plist"))
         #expect(classic.count == 16)
         #expect(try list("apps.binary.plist") == classic)
@@ -53,7 +53,7 @@ struct SampleManifestsTests: ImageTests {
     }
 
     @Test(arguments: ["source.json": 2, "site.webmanifest": 3, "urls.txt": 3])
-    func otherShapesAreRead(_ path: String, _ count: Int) throws {
+    func samplesInOtherFormatsAreReadable(_ path: String, _ count: Int) throws {
         let content = try #require(SampleManifests.files[path])
         let base = try HTTPURL("http://127.0.0.1:\(SampleManifests.port)/")
         var icons: [String] = []
@@ -66,7 +66,7 @@ struct SampleManifestsTests: ImageTests {
         for icon in icons { #expect(bytes(of: icon) != nil, "\(icon)") }
     }
 
-    @Test func everyEntryNamesASampleIconAndItsDigest() throws {
+    @Test func everySampleEntryNamesAnIconAndItsDigest() throws {
         struct App: Decodable {
             let icon: String
             let integrity: String?
@@ -89,7 +89,7 @@ struct SampleManifestsTests: ImageTests {
         for icon in named { #expect(bytes(of: icon) != nil, "\(icon)") }
     }
 
-    @Test func writingAndReading() throws {
+    @Test func writtenSamplesAreReadBackUnchanged() throws {
         let directory = FileManager.default.temporaryDirectory
             .appendingPathComponent(UUID().uuidString, isDirectory: true)
         defer { try? FileManager.default.removeItem(at: directory) }

@@ -6,20 +6,20 @@ struct WebPStructureTests: ImageTests {
     private let lossless = Self.chunk("VP8L", [0x2F] + Bytes.little(29 | 19 << 14, 4) + [1])
     private let frame = Self.chunk("ANMF", [UInt8](repeating: 0, count: 16) + Self.lossy(3, 2))
 
-    @Test func theSizeIsRead() throws {
+    @Test func theSizeOfAWebPIsRead() throws {
         let info = ImageInfo(mediaType: .webp, width: 30, height: 20)
         #expect(try inspect(riff(lossy)) == info)
         #expect(try inspect(riff(lossless)) == info)
         #expect(try inspect(riff(canvas(30, 20) + Self.chunk("ALPH", [1]) + lossy)) == info)
     }
 
-    @Test func animationsHaveTheCanvasSize() throws {
+    @Test func anAnimatedWebPHasTheSizeOfItsCanvas() throws {
         let loop = Self.chunk("ANIM", [0, 0, 0, 0, 0, 0])
         let info = try inspect(riff(canvas(90, 80) + loop + frame + frame))
         #expect(info.width == 90 && info.height == 80)
     }
 
-    @Test func theStatedLengthIsTheEnd() {
+    @Test func theStatedLengthOfAWebPIsItsEnd() {
         #expect(fault(riff(lossy) + [1, 2, 3]) == nil)
         let cut = fault(riff(lossy, length: 1000))
         #expect(cut?.code == .truncated)
@@ -27,25 +27,25 @@ struct WebPStructureTests: ImageTests {
         #expect(fault(riff(lossy, length: 20))?.code == .damaged)
     }
 
-    @Test func aMissingByteOfPaddingAtTheEndIsForgiven() {
+    @Test func aMissingPaddingByteAtTheEndOfAWebPIsAccepted() {
         let odd = Self.chunk("EXIF", [1])
         #expect(fault(riff(canvas(30, 20) + lossy + odd)) == nil)
         #expect(fault(riff(canvas(30, 20) + lossy + odd.dropLast())) == nil)
     }
 
-    @Test func metadataBehindThePictureMayBeCutShort() {
+    @Test func metadataAfterAWebPPictureMayBeCutShort() {
         let short = Array("EXIF".utf8) + Bytes.little(100, 4) + [1, 2]
         #expect(fault(riff(canvas(30, 20) + lossy + short)) == nil)
         #expect(fault(riff(lossy + [1, 2, 3])) == nil)
         #expect(fault(riff(lossy + Self.chunk("abcd", [1]))) == nil)
-        // Pictures may not, nor what comes before them.
+        // Pictures and chunks before them may not be cut short.
         let half = Array("ANMF".utf8) + Bytes.little(100, 4) + [1, 2]
         #expect(fault(riff(canvas(90, 80) + frame + half))?.code == .damaged)
         #expect(fault(riff(canvas(30, 20) + short))?.code == .damaged)
         #expect(fault(riff(canvas(30, 20) + lossy + short).dropLast())?.code == .truncated)
     }
 
-    @Test func brokenRules() {
+    @Test func malformedWebPFilesAreRejected() {
         expectDamage(riff([]), "no image")
         expectDamage(riff(canvas(30, 20)), "no image")
         expectDamage(riff(canvas(30, 21) + lossy), "canvas")

@@ -1,7 +1,7 @@
 import LarderImages
 import LarderTestSupport
 
-/// A whole image of each format, and of two kinds of WebP.
+/// A whole image of each format, with two kinds of WebP.
 enum WholeImage: CaseIterable, Sendable {
     case png, jpeg, gif, webp, webpLossy, avif, heic, ico, bmp, svg
 
@@ -35,7 +35,7 @@ enum WholeImage: CaseIterable, Sendable {
         }
     }
 
-    /// From how many bytes on a cut file shows what it was.
+    /// The number of bytes from which a truncated file is recognised as its format.
     var recognisableLength: Int {
         switch self {
         case .png, .gif, .ico: 4

@@ -1,6 +1,6 @@
 import Testing
 
-/// XML's rules, seen through SVG documents.
+/// The rules of XML, tested with SVG documents.
 struct XMLWellFormednessTests: ImageTests {
     @Test(arguments: [
         "<svg/>", "<svg></svg>", "<svg ></svg >", "\n<svg/>\n", "<svg><g/><g></g>text</svg>",
@@ -14,7 +14,7 @@ struct XMLWellFormednessTests: ImageTests {
         "<!DOCTYPE svg><svg>&whatever;</svg>", "<!DOCTYPE svg SYSTEM '>]'><svg/>",
         "<!DOCTYPE svg [<!-- ' ] > --><?a ' ]> ?><!ENTITY a \"']>\">\n%p;] ><svg/>",
     ])
-    func wellFormed(text: String) {
+    func wellFormedXMLIsAccepted(text: String) {
         #expect(fault(text) == nil)
     }
 
@@ -35,28 +35,28 @@ struct XMLWellFormednessTests: ImageTests {
         ("<svg><!DOCTYPE svg></svg>", "damaged name"), ("<svg>\u{1}</svg>", "invalid character"),
         ("<svg>\u{FFFE}</svg>", "invalid character"),
     ])
-    func damaged(text: String, word: String) {
+    func malformedXMLIsRejected(text: String, word: String) {
         expectDamage(Array(text.utf8), word)
     }
 
-    @Test func theLineIsSaid() {
+    @Test func anXMLErrorNamesTheLine() {
         #expect(fault("<svg>\n<g>\n</h></svg>")?.message.hasSuffix(", line 3") == true)
         #expect(fault("<svg>\n\u{1}\n</svg>")?.message.hasSuffix(", line 2") == true)
     }
 
-    @Test func brokenUTF8IsFoundUnlessAnotherEncodingIsDeclared() {
+    @Test func invalidUTF8InXMLNeedsADeclaredEncoding() {
         let text = [UInt8]("<svg>".utf8) + [0xE9] + "</svg>".utf8
         expectDamage(text, "invalid character")
         expectDamage(Array("<?xml version='1.0' encoding='UTF-8'?>".utf8) + text, "invalid")
         #expect(fault(Array("<?xml version='1.0' encoding='latin1'?>".utf8) + text) == nil)
     }
 
-    @Test func nestingHasALimit() {
+    @Test func xmlNestingHasALimit() {
         #expect(fault(nested(200)) == nil)
         expectDamage(Array(nested(200_000).utf8), "too deeply")
     }
 
-    @Test func attributesHaveALimit() {
+    @Test func theNumberOfXMLAttributesHasALimit() {
         func tag(_ count: Int) -> String {
             "<svg " + (0..<count).map { "a\($0)=''" }.joined(separator: " ") + "/>"
         }
@@ -64,9 +64,9 @@ struct XMLWellFormednessTests: ImageTests {
         expectDamage(Array(tag(257).utf8), "too many attributes")
     }
 
-    /// What grew without bounds, or with the square of the length, would take minutes.
+    /// Unbounded or quadratic work would take minutes.
     @Test(.timeLimit(.minutes(10)))
-    func hostileDocumentsTakeNoTime() {
+    func hostileXMLDocumentsAreReadQuickly() {
         var entities = "<!ENTITY e0 '\(String(repeating: "a", count: 100))'>"
         for level in 1...12 {
             let previous = String(repeating: "&e\(level - 1);", count: 10)
