@@ -35,7 +35,7 @@ func icon(_ url: URL) async throws -> Data? { try await icons.data(for: url) }
 
 /// The code of `docs/apps.md`, compiled above.
 @Suite struct AppsPageTests {
-    @Test func itsCodeIsCompiled() throws {
-        #expect(try Article.isCompiled("docs/apps.md"))
+    @Test func theCodeOfTheAppsPageIsCompiled() throws {
+        #expect(try Article.codeIs("docs/apps.md"))
     }
 }

@@ -18,7 +18,7 @@ func show(_ url: URL, from loader: IconLoader, in view: (IconState) -> Void) asy
 
 /// The article's code, compiled above.
 @Suite struct GettingStartedTests {
-    @Test func itsCodeIsCompiled() throws {
-        #expect(try Article.isCompiled("Sources/LarderIcons/LarderIcons.docc/GettingStarted.md"))
+    @Test func theCodeOfTheIconsArticleIsCompiled() throws {
+        #expect(try Article.codeIs("Sources/LarderIcons/LarderIcons.docc/GettingStarted.md"))
     }
 }

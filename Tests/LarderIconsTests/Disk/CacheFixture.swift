@@ -2,11 +2,11 @@ import Foundation
 import LarderCache
 import LarderTestSupport
 
-/// Caches for an app to read, made as a prefetch makes them.
+/// Caches with the content that a prefetch would store.
 enum CacheFixture {
-    /// Stores `contents` in the cache at `path`, which it makes.
+    /// Creates the cache at `path` and stores `contents` in it.
     ///
-    /// - Returns: the paths of the objects' files, by URL.
+    /// - Returns: The paths of the objects' files, by URL.
     @discardableResult
     static func fill(
         _ path: String, with contents: [String: [UInt8]], receivedAt: Date = Date()

@@ -24,7 +24,7 @@ import Testing
         IconCache(directory: directory, bundle: bundle, memory: MemoryCache(pressure: nil))
     }
 
-    @Test func isReadFromTheDiskOnceAndThenFromMemory() async throws {
+    @Test func iconsAreReadFromDiskOnceAndThenFromMemory() async throws {
         try await withDirectories { main, _ in
             let file = try CacheFixture.fill(main.path, with: [url.absoluteString: bytes])
             let icons = icons(main)
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotCachedIsNil() async throws {
+    @Test func anIconThatIsNotCachedIsNil() async throws {
         try await withDirectories { main, bundle in
             try CacheFixture.fill(main.path, with: ["https://b.example/": bytes])
             let icons = icons(main, bundle: bundle)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func aCacheThatIsMadeLaterIsFound() async throws {
+    @Test func aCacheThatIsCreatedLaterIsFound() async throws {
         try await withDirectories { main, _ in
             let icons = icons(main)
             #expect(try await icons.data(for: url) == nil)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func aCacheThatIsReplacedIsOpenedAgain() async throws {
+    @Test func aReplacedCacheIsOpenedAgain() async throws {
         try await withDirectories { main, bundle in
             try CacheFixture.fill(main.path, with: ["https://b.example/": bytes])
             let icons = icons(main)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func isFoundAsTheManifestSpellsIt() async throws {
+    @Test func iconsAreFoundByTheManifestsSpelling() async throws {
         try await withDirectories { main, _ in
             try CacheFixture.fill(main.path, with: [url.absoluteString: bytes])
             let spelling = "HTTPS://A.example/icon.png#large"
@@ -88,11 +88,11 @@ import Testing
         }
     }
 
-    /// `URL` percent-encodes what a manifest may have as it is.
+    /// `URL` percent-encodes characters that a manifest may contain unencoded.
     @Test(arguments: [
         #"a|b[1]{c}^`"<d>.png"#, "a?x[]=y|z", "100%.png", "%zz|.png", "a b|\u{e9}.png",
     ])
-    func isFoundAsURLSpellsIt(_ path: String) async throws {
+    func iconsAreFoundByTheSpellingOfFoundationsURL(_ path: String) async throws {
         try await withDirectories { main, _ in
             let text = "https://A.example/\(path)"
             let key = try HTTPURL(text).key
@@ -103,10 +103,10 @@ import Testing
         }
     }
 
-    // MARK: A bundle
+    // MARK: - Bundle
 
     @Test(arguments: [true, false])
-    func whatWasReceivedLaterWins(isBundleNewer: Bool) async throws {
+    func theIconThatWasReceivedLaterWins(isBundleNewer: Bool) async throws {
         try await withDirectories { main, bundle in
             let other = IconPainter.png(seed: 2, size: 8)
             let past = Date(timeIntervalSinceNow: -86_400)
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func theBundleIsReadIfThereIsNoOtherCacheAndIsLeftAsItIs() async throws {
+    @Test func theBundleIsReadWithoutAnotherCacheAndNotChanged() async throws {
         try await withDirectories { main, bundle in
             try CacheFixture.fill(bundle.path, with: [url.absoluteString: bytes])
             let before = try FileManager.default.subpathsOfDirectory(atPath: bundle.path).sorted()
@@ -142,9 +142,9 @@ import Testing
         }
     }
 
-    // MARK: Damage
+    // MARK: - Damage
 
-    @Test func damagedBytesAreAnErrorAndNeverHandedOut() async throws {
+    @Test func damagedBytesAreAnErrorAndNeverReturned() async throws {
         try await withDirectories { main, _ in
             let files = try CacheFixture.fill(main.path, with: [url.absoluteString: bytes])
             let file = try #require(files[url.absoluteString])
@@ -152,15 +152,14 @@ import Testing
             #expect(try await icons.data(for: url) == Data(bytes))
             icons.memory.removeAll()
 
-            // The same size, the same inode, the time of its last change set back.
+            // The size and the inode stay the same, and the modification date is in the past.
             var status = stat()
             #expect(stat(file, &status) == 0)
             chmod(file, 0o600)
             let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
             try handle.write(contentsOf: Data([bytes[0] ^ 1]))
             try handle.close()
-            let old = FileManager.default
-            try old.setAttributes(
+            try FileManager.default.setAttributes(
                 [.modificationDate: Date(timeIntervalSince1970: 1_700_000_000)], ofItemAtPath: file)
             let error = await #expect(throws: CacheError.self) { try await icons.data(for: url) }
             #expect(error?.code == .corrupt)
@@ -168,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func theOtherCacheHelpsIfOneIsDamaged() async throws {
+    @Test func theBundleIsReadIfTheCacheIsDamaged() async throws {
         try await withDirectories { main, bundle in
             let files = try CacheFixture.fill(main.path, with: [url.absoluteString: bytes])
             try CacheFixture.fill(
@@ -181,15 +180,15 @@ import Testing
         }
     }
 
-    // MARK: Many readers
+    // MARK: - Concurrent reads
 
-    @Test func readersOfOneIconShareOneReading() async throws {
+    @Test func readersOfOneIconShareOneRead() async throws {
         try await withDirectories { main, _ in
             try CacheFixture.fill(main.path, with: [url.absoluteString: bytes])
             let icons = icons(main)
             icons.queue.isSuspended = true
             let tasks = (0..<10).map { _ in Task { try await icons.data(for: url) } }
-            // The first of them adds the operation, which may be after the others have joined.
+            // The first caller adds the operation, possibly after all callers have joined.
             while icons.reads.callers < 10 || icons.queue.operationCount == 0 {
                 await Task.yield()
             }
@@ -209,14 +208,14 @@ import Testing
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
             icons.queue.isSuspended = false
-            // Behind it in the queue.
+            // This lookup is queued after the cancelled read.
             _ = try await icons.lookup(url)
             #expect(icons.memory.counts.insertions == 0)
         }
     }
 
-    /// To close it while it is read failed the reading.
-    @Test func readersAndFlushesGoOnBesideEachOther() async throws {
+    /// A flush closes the cache, which once made concurrent reads fail.
+    @Test func readsAndFlushesRunConcurrently() async throws {
         try await withDirectories { main, _ in
             let urls = (0..<100).map { "https://a.example/\($0)" }
             try CacheFixture.fill(
@@ -242,7 +241,7 @@ import Testing
         }
     }
 
-    @Test func flushesEvenIfTheTaskIsCancelled() async throws {
+    @Test func aFlushCompletesInACancelledTask() async throws {
         try await withDirectories { main, _ in
             try CacheFixture.fill(
                 main.path, with: [url.absoluteString: bytes],
@@ -258,9 +257,9 @@ import Testing
         }
     }
 
-    // MARK: Use
+    // MARK: - Use
 
-    @Test func usesAreRecordedForEvictions() async throws {
+    @Test func usesOfIconsAreRecordedForEviction() async throws {
         try await withDirectories { main, _ in
             try CacheFixture.fill(
                 main.path, with: [url.absoluteString: bytes],
@@ -275,7 +274,7 @@ import Testing
         }
     }
 
-    @Test func nothingIsHeldWhenItIsNoLongerUsed() async throws {
+    @Test func anUnusedIconCacheIsReleased() async throws {
         weak var released: IconCache?
         weak var memory: MemoryCache?
         try await withDirectories { main, _ in

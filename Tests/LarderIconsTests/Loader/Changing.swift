@@ -1,8 +1,8 @@
 import Foundation
 
-/// A value that a test changes.
+/// A thread-safe value that a test can change.
 final class Changing<Value: Sendable>: @unchecked Sendable {
-    // Unchecked because there is a variable; every access holds `lock`.
+    // Unchecked because of its variable; every access holds `lock`.
     private let lock = NSLock()
     private var current: Value
 

@@ -10,7 +10,7 @@ import Testing
         IconFailure(.fetch, url: URL(string: "https://a.example/")!, "", retryAfter: retryAfter)
     }
 
-    @Test func aServersTimeCountsUpToADay() {
+    @Test func aServersRetryTimeIsHonouredUpToADay() {
         var memory = FailureMemory()
         memory.remember(failure(), of: "a", for: 10, at: start)
         memory.remember(failure(20), of: "b", for: 10, at: start)
@@ -27,21 +27,21 @@ import Testing
         #expect(memory.count == 0)
     }
 
-    @Test func itsSizeIsLimited() {
+    @Test func theFailureMemoryHasASizeLimit() {
         var memory = FailureMemory()
         for number in 0..<20_000 {
             memory.remember(failure(), of: "\(number)", for: 60, at: start + Double(number) / 1e3)
             #expect(memory.count <= FailureMemory.limit)
         }
         #expect(memory.failure(of: "19999", at: start + 20) != nil)
-        // What is over last is kept.
+        // Failures that expire last are kept.
         memory.forgetAll()
         for number in 0...FailureMemory.limit {
             memory.remember(failure(), of: "\(number)", for: 60 + Double(number), at: start)
         }
         #expect(memory.failure(of: "0", at: start) == nil)
         #expect(memory.failure(of: "\(FailureMemory.limit - 1)", at: start) != nil)
-        // All at one time.
+        // All of these failures expire at the same time.
         for number in 0..<10_000 {
             memory.remember(failure(), of: "x\(number)", for: 60, at: start)
             #expect(memory.count <= FailureMemory.limit)

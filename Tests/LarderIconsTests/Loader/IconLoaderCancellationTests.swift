@@ -4,13 +4,13 @@ import Testing
 
 @testable import LarderIcons
 
-/// Who waits for an icon no longer, and what becomes of its load.
+/// Cancelled loads and fetches of icons.
 @Suite(.timeLimit(.minutes(5))) struct IconLoaderCancellationTests: LoaderSuite {
     @Test func theLastCancelledWaiterCancelsTheFetch() async throws {
         let fetcher = ScriptedFetcher()
         let loader = loader(fetcher)
-        let heard = Heard()
-        let tasks = (0..<3).map { _ in loader.load(url("a")) { heard.hear($0) } }
+        let received = ReceivedStates()
+        let tasks = (0..<3).map { _ in loader.load(url("a")) { received.append($0) } }
         await fetcher.wait(for: 1)
         tasks[0].cancel()
         tasks[2].cancel()
@@ -19,34 +19,34 @@ import Testing
         tasks[1].cancel()
         await until { fetcher.cancelled == 1 }
         #expect(loader.loadCount == 0)
-        // And the next one asks anew, in the place of the cancelled one.
-        let last = Heard()
-        loader.load(url("a")) { last.hear($0) }
+        // The next waiter starts a new fetch.
+        let last = ReceivedStates()
+        loader.load(url("a")) { last.append($0) }
         await fetcher.wait(for: 2)
         fetcher.finish("a", .success(icon()))
         await until { last.count == 1 }
-        #expect(heard.count == 0)
+        #expect(received.count == 0)
     }
 
-    @Test func prefetchedRowsAreFetchedOnceAndGivenUpUnlessSomebodyWaits() async throws {
+    @Test func stopPrefetchingCancelsOnlyFetchesWithoutWaiters() async throws {
         let fetcher = ScriptedFetcher()
         let loader = loader(fetcher)
         loader.prefetch([url("a"), url("b"), url("a")])
         loader.prefetch([url("a")])
         await fetcher.wait(for: 2)
-        let heard = Heard()
-        loader.load(url("a")) { heard.hear($0) }
+        let received = ReceivedStates()
+        loader.load(url("a")) { received.append($0) }
         loader.stopPrefetching([url("a"), url("b"), url("c")])
         await until { fetcher.cancelled == 1 }
         fetcher.finish("a", .success(icon()))
-        await until { heard.count == 1 }
+        await until { received.count == 1 }
         #expect(fetcher.count == 2)
         loader.prefetch([url("a")])
         #expect(loader.loadCount == 0)
     }
 
-    /// As `URLSession` does if its app invalidates it.
-    @Test func whatAFetcherGivesUpIsAskedForAgain() async throws {
+    /// `URLSession` cancels its tasks if the app invalidates it.
+    @Test func aFetchThatTheFetcherCancelsIsTriedAgain() async throws {
         let fetcher = ScriptedFetcher { _ in throw CancellationError() }
         let loader = loader(fetcher)
         for _ in 0..<2 {
@@ -66,43 +66,42 @@ import Testing
         #expect(loader.loadCount == 0)
     }
 
-    /// The tasks and streams of it that are still held did keep its loads going.
-    @Test func aLoaderThatIsLetGoOfEndsWhatIsHeldOfIt() async throws {
+    /// Retained tasks and streams once kept the loads of a released loader running.
+    @Test func aReleasedLoaderEndsItsTasksAndStreams() async throws {
         let fetcher = ScriptedFetcher()
-        let heard = Heard()
+        let received = ReceivedStates()
         var held: IconTask?
         var stream: AsyncStream<IconState>?
         do {
             let loader = loader(fetcher)
-            held = loader.load(url("a")) { heard.hear($0) }
+            held = loader.load(url("a")) { received.append($0) }
             stream = loader.states(for: url("b"))
             await fetcher.wait(for: 2)
         }
-        await until { fetcher.cancelled == 2 && heard.count == 1 }
-        guard case .failed(let failure, _)? = heard.last else { return #expect(Bool(false)) }
+        await until { fetcher.cancelled == 2 && received.count == 1 }
+        guard case .failed(let failure, _)? = received.last else { return #expect(Bool(false)) }
         #expect(failure.code == .cancelled)
         var last: IconState?
         for await state in try #require(stream) { last = state }
         guard case .failed? = last else { return #expect(Bool(false)) }
         held?.cancel()
-        #expect(heard.count == 1)
+        #expect(received.count == 1)
     }
 
-    /// It was cancelled, and came all the same.
-    @Test func whatComesAfterACancellationIsKept() async throws {
+    @Test func anIconThatArrivesDespiteCancellationIsKept() async throws {
         let fetcher = ScriptedFetcher()
         let loader = loader(fetcher)
         let task = loader.load(url("a")) { _ in }
         await fetcher.wait(for: 1)
-        // Before the task's cancellation is heard of.
+        // The fetch succeeds before its cancellation.
         fetcher.finish("a", .success(icon()))
         task.cancel()
         await until { loader.cache.memory.contains(url("a").absoluteString) }
     }
 
-    /// Answers when it is let, whatever is cancelled.
+    /// A fetcher that ignores cancellation and responds when the test allows it.
     private final class StubbornFetcher: IconFetcher {
-        let mayAnswer = Changing(false)
+        let mayRespond = Changing(false)
         let count = Changing(0)
         let icon: FetchedIcon
 
@@ -110,12 +109,12 @@ import Testing
 
         func fetch(_ request: IconRequest) async throws -> FetchedIcon {
             count.value += 1
-            while !mayAnswer.value { await Task.yield() }
+            while !mayRespond.value { await Task.yield() }
             return icon
         }
     }
 
-    @Test func whatALoadThatWasGivenUpHasGotIsNotFetchedAgain() async throws {
+    @Test func aNewLoadUsesTheResultOfACancelledFetch() async throws {
         let fetcher = StubbornFetcher(icon())
         var options = IconLoader.Options()
         options.concurrentFetches = 1
@@ -125,14 +124,14 @@ import Testing
         let task = loader.load(url("a")) { _ in }
         await until { fetcher.count.value == 1 }
         task.cancel()
-        // Its successor was looked for on the disk, and waits for the only place.
-        let heard = Heard()
-        loader.load(url("a")) { heard.hear($0) }
+        // The new load has found nothing on disk and waits for the only slot.
+        let received = ReceivedStates()
+        loader.load(url("a")) { received.append($0) }
         await until {
             if case .placeholder(.network) = loader.state(for: url("a")) { true } else { false }
         }
-        fetcher.mayAnswer.value = true
-        await until { heard.count == 1 }
-        #expect(heard.last?.entry?.data == Data(bytes) && fetcher.count.value == 1)
+        fetcher.mayRespond.value = true
+        await until { received.count == 1 }
+        #expect(received.last?.entry?.data == Data(bytes) && fetcher.count.value == 1)
     }
 }

@@ -4,14 +4,14 @@ import Testing
 
 @testable import LarderIcons
 
-/// Whatever becomes of a load, nothing keeps anything afterwards.
+/// Leaks of a loader and its parts after each way in which a load can end.
 @Suite(.timeLimit(.minutes(5))) struct IconLoaderLeakTests {
     enum End: CaseIterable {
         case completed, failed, cancelled, dropped, streamed
     }
 
-    /// What is held on to by nobody but the test, weakly.
-    private final class Held {
+    /// Weak references to a loader and its parts.
+    private final class WeakReferences {
         weak var loader: IconLoader?
         weak var cache: IconCache?
         weak var memory: MemoryCache?
@@ -19,33 +19,35 @@ import Testing
         weak var queue: OperationQueue?
         weak var captured: Captured?
 
-        var isGone: Bool {
+        var areNil: Bool {
             loader == nil && cache == nil && memory == nil && fetcher == nil && queue == nil
                 && captured == nil
         }
     }
 
-    /// What a view's closure holds.
+    /// An object that a view's closure captures.
     private final class Captured: Sendable {}
 
     private let url = URL(string: "https://a.example/icon")!
 
-    private func run(_ end: End, in directory: URL) async throws -> Held {
-        let held = Held()
+    private func run(_ end: End, in directory: URL) async throws -> WeakReferences {
+        let references = WeakReferences()
         let memory = MemoryCache(pressure: MemoryPressure())
         let cache = IconCache(directory: directory, memory: memory)
         let fetcher = ScriptedFetcher()
         let loader = IconLoader(cache: cache, fetcher: fetcher)
         let captured = Captured()
-        (held.loader, held.cache, held.memory) = (loader, cache, memory)
-        (held.fetcher, held.queue, held.captured) = (fetcher, cache.queue, captured)
+        (references.loader, references.cache, references.memory) = (loader, cache, memory)
+        (references.fetcher, references.queue, references.captured) = (
+            fetcher, cache.queue, captured
+        )
         let ended = Count()
         if end == .streamed {
             let task = Task { for await _ in loader.states(for: url) { _ = captured } }
             await fetcher.wait(for: 1)
             task.cancel()
             await task.value
-            return held
+            return references
         }
         let task = loader.load(url) { _ in
             _ = captured
@@ -59,17 +61,17 @@ import Testing
         case .cancelled:
             task.cancel()
             loader.stopPrefetching([url])
-        case .dropped, .streamed: return held
+        case .dropped, .streamed: return references
         }
         await until { end == .cancelled || ended.value == 1 }
-        return held
+        return references
     }
 
-    @Test(arguments: End.allCases) func nothingIsLeft(_ end: End) async throws {
+    @Test(arguments: End.allCases) func nothingIsRetainedAfterALoad(_ end: End) async throws {
         try await withTemporaryDirectory { directory in
-            let held = try await run(end, in: URL(fileURLWithPath: directory.path("cache")))
-            // A batch that is still to be committed keeps the cache for a second.
-            while !held.isGone { await Task.yield() }
+            let references = try await run(end, in: URL(fileURLWithPath: directory.path("cache")))
+            // An uncommitted batch retains the cache for up to a second.
+            while !references.areNil { await Task.yield() }
         }
     }
 }

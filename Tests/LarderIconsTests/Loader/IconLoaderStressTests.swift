@@ -4,12 +4,13 @@ import Testing
 
 @testable import LarderIcons
 
-/// Sixteen threads over one loader, with an oracle: each load has one end, and the right icon.
+/// Sixteen threads that use one loader. An oracle checks that each load ends once, with the right
+/// icon.
 @Suite struct IconLoaderStressTests {
     private static let threads = 16
     private static let urls = (0..<200).map { URL(string: "https://a.example/\($0)")! }
 
-    /// Bytes that tell whose they are.
+    /// Returns an icon whose bytes are its URL.
     private static func icon(_ url: URL) -> FetchedIcon {
         FetchedIcon(data: Data(url.absoluteString.utf8), mediaType: "image/png")
     }
@@ -17,9 +18,9 @@ import Testing
     /// One icon in ten fails.
     private static func fails(_ url: URL) -> Bool { url.lastPathComponent.hasSuffix("7") }
 
-    /// What the loads of all threads came to.
+    /// The results of all loads.
     private final class Oracle: @unchecked Sendable {
-        // Unchecked because there are variables; every access holds `lock`.
+        // Unchecked because of its variables; every access holds `lock`.
         private let lock = NSLock()
         private var ends: [Int: Int] = [:]
         private var mistakes: [String] = []
@@ -41,7 +42,7 @@ import Testing
                 switch state {
                 case .image(let entry, _):
                     if entry.data != Data(url.absoluteString.utf8) || fails(url) {
-                        mistakes.append("\(url): another's icon")
+                        mistakes.append("\(url): wrong icon")
                     }
                 case .failed(let failure, _):
                     if !fails(url) || failure.url != url.absoluteString {
@@ -72,7 +73,7 @@ import Testing
             case 60..<75 where !tasks.isEmpty:
                 tasks.remove(at: random.next(below: tasks.count)).task.cancel()
             case 75..<80 where !tasks.isEmpty:
-                // Let go of, which cancels nothing.
+                // Releasing the task does not cancel the load.
                 awaited.append(tasks.remove(at: random.next(below: tasks.count)).load)
             case 80..<88: loader.prefetch((0..<5).map { urls[($0 * 7 + seed) % urls.count] })
             case 88..<94: loader.stopPrefetching((0..<5).map { urls[($0 * 7 + seed) % urls.count] })
@@ -90,7 +91,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: [false, true])
-    func sixteenThreadsAgree(_ hasDisk: Bool) async throws {
+    func sixteenThreadsGetTheRightIcons(_ hasDisk: Bool) async throws {
         try await withTemporaryDirectory { directory in
             let memory = MemoryCache(costLimit: 50 * MemoryCache.entryOverhead, pressure: nil)
             let cache =
@@ -122,7 +123,7 @@ import Testing
             await until { awaited.allSatisfy(oracle.isOver) && loader.loadCount == 0 }
             #expect(oracle.wrong.isEmpty)
             #expect(awaited.count > 1_000)
-            #expect((1...5).contains(fetcher.mostAtOnce))
+            #expect((1...5).contains(fetcher.maximumConcurrent))
             await cache.flush()
             #expect(cache.storeFailure == nil)
         }

@@ -8,22 +8,22 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct IconLoaderTests: LoaderSuite {
     private struct Fault: Error {}
 
-    @Test func whatIsInMemoryIsThereAtOnce() async throws {
+    @Test func iconsInMemoryAreDeliveredSynchronously() async throws {
         let loader = loader(nil)
         loader.cache.memory.insert(
             MemoryCache.Entry(data: Data(bytes), source: .bundle), for: url("a").absoluteString)
-        let heard = Heard()
-        loader.load(url("a")) { heard.hear($0) }
-        guard case .image(let entry, from: .memory)? = heard.last else {
-            return #expect(Bool(false), "\(String(describing: heard.last))")
+        let received = ReceivedStates()
+        loader.load(url("a")) { received.append($0) }
+        guard case .image(let entry, from: .memory)? = received.last else {
+            return #expect(Bool(false), "\(String(describing: received.last))")
         }
-        #expect(entry.data == Data(bytes) && heard.count == 1)
+        #expect(entry.data == Data(bytes) && received.count == 1)
         guard case .image(_, from: .memory) = loader.state(for: url("a")) else {
             return #expect(Bool(false))
         }
     }
 
-    @Test func theDiskComesBeforeTheNetwork() async throws {
+    @Test func iconsAreReadFromDiskBeforeTheNetwork() async throws {
         try await withTemporaryDirectory { directory in
             let main = URL(fileURLWithPath: directory.path("cache"))
             let bundle = URL(fileURLWithPath: directory.path("bundle"))
@@ -39,35 +39,35 @@ import Testing
                 }
             }
             #expect(sources == [.disk, .bundle, .network, .memory])
-            #expect(fetcher.asked == ["network"])
+            #expect(fetcher.requested == ["network"])
         }
     }
 
     @Test func manyWaitersShareOneFetch() async throws {
         let fetcher = ScriptedFetcher()
         let loader = loader(fetcher)
-        let heard = Heard()
-        for _ in 0..<50 { loader.load(url("a")) { heard.hear($0) } }
+        let received = ReceivedStates()
+        for _ in 0..<50 { loader.load(url("a")) { received.append($0) } }
         await fetcher.wait(for: 1)
-        for _ in 0..<50 { loader.load(url("a")) { heard.hear($0) } }
+        for _ in 0..<50 { loader.load(url("a")) { received.append($0) } }
         fetcher.finish("a", .success(icon()))
-        await until { heard.count == 100 }
+        await until { received.count == 100 }
         #expect(fetcher.count == 1 && loader.loadCount == 0)
-        #expect(heard.last?.entry?.data == Data(bytes))
+        #expect(received.last?.entry?.data == Data(bytes))
     }
 
-    @Test func theHighestPriorityIsFetchedFirst() async throws {
+    @Test func iconsWithTheHighestPriorityAreFetchedFirst() async throws {
         let fetcher = ScriptedFetcher()
         let loader = loader(fetcher) { $0.concurrentFetches = 1 }
-        let heard = Heard()
+        let received = ReceivedStates()
         func load(_ name: String, _ priority: IconPriority) -> IconTask {
-            loader.load(url(name), priority: priority) { heard.hear($0) }
+            loader.load(url(name), priority: priority) { received.append($0) }
         }
         _ = load("first", .normal)
         await fetcher.wait(for: 1)
         let low = load("low", .low)
         let tasks = ["a", "b", "c"].map { load($0, .normal) }
-        // All are looked for on the disk before they wait for the network.
+        // All icons are looked up on disk before they wait for the network.
         for name in ["low", "a", "b", "c"] {
             await until {
                 if case .placeholder(.network) = loader.state(for: url(name)) {
@@ -80,17 +80,17 @@ import Testing
         tasks[2].setPriority(.veryHigh)
         low.setPriority(.high)
         tasks[0].setPriority(.veryLow)
-        // Another waiter raises it for all.
+        // Another waiter raises the priority of the load.
         _ = load("b", .veryHigh)
         for (number, name) in ["first", "c", "b", "low", "a"].enumerated() {
             await fetcher.wait(for: number + 1)
-            #expect(fetcher.asked.last == name)
+            #expect(fetcher.requested.last == name)
             fetcher.finish(name, .success(icon()))
         }
-        #expect(fetcher.asked == ["first", "c", "b", "low", "a"])
+        #expect(fetcher.requested == ["first", "c", "b", "low", "a"])
     }
 
-    @Test func aFetchUnderWayHearsOfItsPriority() async throws {
+    @Test func aRunningFetchReceivesPriorityChanges() async throws {
         let fetcher = ScriptedFetcher()
         let loader = loader(fetcher)
         loader.prefetch([url("a")])
@@ -104,7 +104,7 @@ import Testing
         await until { fetcher.cancelled == 1 }
     }
 
-    @Test func failuresAreRememberedForATimeAndNeverAsIcons() async throws {
+    @Test func failuresAreRememberedForATimeButNotCachedAsIcons() async throws {
         let clock = Changing(Date(timeIntervalSince1970: 0))
         let fetcher = ScriptedFetcher { url in
             throw url.lastPathComponent == "patient"
@@ -116,7 +116,7 @@ import Testing
         for name in ["a", "patient", "a", "patient"] {
             await #expect(throws: IconFailure.self) { try await loader.icon(for: url(name)) }
         }
-        #expect(fetcher.asked == ["a", "patient"])
+        #expect(fetcher.requested == ["a", "patient"])
         guard case .failed(let failure, from: .memory) = loader.state(for: url("a")) else {
             return #expect(Bool(false))
         }
@@ -129,25 +129,25 @@ import Testing
         for name in ["a", "patient"] {
             await #expect(throws: IconFailure.self) { try await loader.icon(for: url(name)) }
         }
-        #expect(fetcher.asked == ["a", "patient", "a"])
+        #expect(fetcher.requested == ["a", "patient", "a"])
         loader.forgetFailures()
         _ = try? await loader.icon(for: url("patient"))
-        #expect(fetcher.asked == ["a", "patient", "a", "patient"])
+        #expect(fetcher.requested == ["a", "patient", "a", "patient"])
     }
 
-    @Test func withoutAFetcherWhatIsNotCachedHasFailed() async throws {
+    @Test func withoutAFetcherAnUncachedIconFails() async throws {
         let loader = loader(nil)
         let failure = await #expect(throws: IconFailure.self) {
             try await loader.icon(for: url("a"))
         }
         #expect(failure?.code == .notCached)
-        // It may be cached by now.
+        // This failure is not remembered, because the icon may have been cached since.
         guard case .placeholder(nil) = loader.state(for: url("a")) else {
             return #expect(Bool(false))
         }
     }
 
-    @Test func whatWasFetchedIsOnTheDisk() async throws {
+    @Test func fetchedIconsAreStoredOnDisk() async throws {
         try await withTemporaryDirectory { directory in
             let main = URL(fileURLWithPath: directory.path("cache"))
             let secret = URL(string: "https://name:word@a.example/secret")!
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test func whatWasFetchedIsFoundInAnySpellingThatAPrefetchWouldMeet() async throws {
+    @Test func fetchedIconsAreFoundByOtherSpellingsOfTheirURL() async throws {
         try await withTemporaryDirectory { directory in
             let main = URL(fileURLWithPath: directory.path("cache"))
             let fetcher = ScriptedFetcher { _ in icon() }
@@ -185,7 +185,7 @@ import Testing
             let loader = loader(fetcher, memory: noMemory, at: main)
             let spelled = try #require(URL(string: "HTTPS://A.Example:443/x/../%61#top"))
             _ = try await loader.icon(for: spelled)
-            // Before it is committed, and afterwards.
+            // The icon is found before its commit and after it.
             _ = try await loader.icon(for: url("a"))
             await loader.cache.flush()
             for url in [spelled, url("a")] {
@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func ofAURLWithCredentialsNothingIsStored() async throws {
+    @Test func iconsOfURLsWithCredentialsAreNotStored() async throws {
         try await withTemporaryDirectory { directory in
             let main = URL(fileURLWithPath: directory.path("cache"))
             let loader = loader(ScriptedFetcher { _ in icon() }, at: main)
@@ -212,8 +212,8 @@ import Testing
         }
     }
 
-    /// Memory keeps nothing here, and a batch is committed only after a second.
-    @Test func whatIsNotCommittedYetIsNotFetchedAgain() async throws {
+    /// The memory cache is disabled, and a batch is committed only after a second.
+    @Test func uncommittedIconsAreNotFetchedAgain() async throws {
         try await withTemporaryDirectory { directory in
             let main = URL(fileURLWithPath: directory.path("cache"))
             let fetcher = ScriptedFetcher { _ in icon() }
@@ -221,7 +221,7 @@ import Testing
             for _ in 0..<3 {
                 for number in 0..<20 {
                     _ = try await loader.icon(for: url("\(number)"))
-                    // Nor what is not even staged yet.
+                    // The icon may not even be staged yet.
                     _ = try await loader.icon(for: url("\(number)"))
                     #expect(try await loader.cache.contains(url("\(number)")))
                 }
@@ -244,7 +244,7 @@ import Testing
             }
             #expect(failure?.code == .unreadable && failure?.underlying is CacheError)
 
-            // Its server has the same bytes, or others by now.
+            // The server returns the same bytes, and then other bytes.
             for bytes in [bytes, IconPainter.png(seed: 2, size: 8)] {
                 let fetcher = ScriptedFetcher { _ in icon(bytes) }
                 chmod(file, 0o644)
@@ -259,7 +259,7 @@ import Testing
         }
     }
 
-    @Test func aCacheThatCannotBeWrittenCostsNoIcon() async throws {
+    @Test func iconsAreDeliveredIfTheCacheCannotBeWritten() async throws {
         try await withTemporaryDirectory { directory in
             let file = directory.path("file")
             try Data().write(to: URL(fileURLWithPath: file))
@@ -271,7 +271,7 @@ import Testing
         }
     }
 
-    @Test func aViewSeesAPlaceholderAndThenTheIcon() async throws {
+    @Test func aStreamYieldsAPlaceholderAndThenTheIcon() async throws {
         let fetcher = ScriptedFetcher()
         let loader = loader(fetcher)
         var states = loader.states(for: url("a")).makeAsyncIterator()
@@ -289,11 +289,11 @@ import Testing
         #expect(await states.next() == nil)
     }
 
-    @Test func anIconThatCannotBeStoredLeavesTheOthersAlone() async throws {
+    @Test func anIconThatCannotBeStoredDoesNotAffectOthers() async throws {
         try await withTemporaryDirectory { directory in
             let main = URL(fileURLWithPath: directory.path("cache"))
             let other = IconPainter.png(seed: 2, size: 8)
-            // Where its file belongs, there is a directory.
+            // A directory is in the place of the object's file.
             let files = try CacheFixture.fill(main.path, with: ["https://a.example/x": bytes])
             let file = try #require(files["https://a.example/x"])
             try FileManager.default.removeItem(atPath: file)
@@ -306,7 +306,7 @@ import Testing
             _ = try await loader.icon(for: url("a"))
             await loader.cache.flush()
             #expect(loader.cache.storeFailure?.code == .obstructed)
-            // Nothing is put off because of it.
+            // Other icons are stored without a delay.
             _ = try await loader.icon(for: url("b"))
             await loader.cache.flush()
             #expect(loader.cache.storeFailure == nil)

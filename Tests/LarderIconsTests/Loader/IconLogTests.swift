@@ -5,7 +5,7 @@ import Testing
 
 @testable import LarderIcons
 
-/// What is logged of icons.
+/// The log messages of icon loaders and memory caches.
 @Suite struct IconLogTests: LoaderSuite {
     private final class Lines: Sendable {
         private let lines = Mutex<[String]>([])
@@ -27,7 +27,7 @@ import Testing
         try #require(URL(string: "https://user:pass@a.example/\(name)?token=sEcReT"))
     }
 
-    @Test func fetchesAreLoggedWithoutSecrets() async throws {
+    @Test func fetchesOfIconsAreLoggedWithoutSecrets() async throws {
         let lines = Lines()
         let cache = IconCache(memory: MemoryCache(pressure: nil), log: lines.log)
         let fetcher = ScriptedFetcher { url in
@@ -51,7 +51,7 @@ import Testing
         #expect(!all.contains("sEcReT") && !all.contains("pass"))
     }
 
-    @Test func joinedLoadsAreLogged() throws {
+    @Test func joinedLoadsOfIconsAreLogged() throws {
         let lines = Lines()
         let cache = IconCache(memory: MemoryCache(pressure: nil), log: lines.log)
         let loader = IconLoader(cache: cache, fetcher: ScriptedFetcher())
@@ -60,7 +60,7 @@ import Testing
         #expect(joined.count == 1 && !joined[0].contains("sEcReT"))
     }
 
-    @Test func purgesAreLogged() throws {
+    @Test func evictionsByMemoryPressureAreLogged() throws {
         let lines = Lines()
         let memory = MemoryCache(pressure: nil, log: lines.log)
         for name in ["a", "b"] {

@@ -2,7 +2,7 @@ import Foundation
 import LarderIcons
 import LarderTestSupport
 
-/// Tests of a loader: one URL's icon, and a loader with whatever fetcher.
+/// The common helpers of the suites of the icon loader.
 protocol LoaderSuite {}
 
 extension LoaderSuite {
@@ -28,13 +28,13 @@ extension LoaderSuite {
     }
 }
 
-/// What a load came to: how often, and the last of it.
-final class Heard: @unchecked Sendable {
-    // Unchecked because there is a variable; every access holds `lock`.
+/// The states that a handler has received.
+final class ReceivedStates: @unchecked Sendable {
+    // Unchecked because of its variable; every access holds `lock`.
     private let lock = NSLock()
     private var states: [IconState] = []
 
     var count: Int { lock.withLock { states.count } }
     var last: IconState? { lock.withLock { states.last } }
-    func hear(_ state: IconState) { lock.withLock { states.append(state) } }
+    func append(_ state: IconState) { lock.withLock { states.append(state) } }
 }

@@ -1,33 +1,34 @@
 import Foundation
 import LarderIcons
 
-/// A fetcher whose answers the test gives, or of which it says what all are.
+/// A fetcher whose responses the test gives one by one, or as a function of the URL.
 final class ScriptedFetcher: IconFetcher, @unchecked Sendable {
-    // Unchecked because there are variables; every access holds `lock`.
+    // Unchecked because of its variables; every access holds `lock`.
     private final class Waiting: @unchecked Sendable {
-        // Unchecked because there are variables; every access holds the fetcher's `lock`.
+        // Unchecked because of its variables; every access holds the fetcher's `lock`.
         var waiter: CheckedContinuation<FetchedIcon, any Error>?
         var isOver = false
     }
 
     private let lock = NSLock()
-    private var under: [String: [Waiting]] = [:]
+    private var pending: [String: [Waiting]] = [:]
     private var log: [URL] = []
-    private var answerable = 0
+    private var pendingCount = 0
     private var changes: [(String, IconPriority)] = []
     private var cancellations = 0
     private var running = 0
-    private var most = 0
-    private let answer: (@Sendable (URL) throws -> FetchedIcon)?
+    private var maximum = 0
+    private let respond: (@Sendable (URL) throws -> FetchedIcon)?
 
-    /// - Parameter answer: to every request, at once. Default: nil, see ``finish(_:_:)``.
-    init(_ answer: (@Sendable (URL) throws -> FetchedIcon)? = nil) { self.answer = answer }
+    /// - Parameter respond: Returns the response to each request. If nil, requests wait for
+    ///   ``finish(_:_:)``.
+    init(_ respond: (@Sendable (URL) throws -> FetchedIcon)? = nil) { self.respond = respond }
 
-    /// What was asked for, in that order.
-    var asked: [String] { lock.withLock { log.map(\.lastPathComponent) } }
+    /// The last path components of the requested URLs, in order.
+    var requested: [String] { lock.withLock { log.map(\.lastPathComponent) } }
     var count: Int { lock.withLock { log.count } }
     var cancelled: Int { lock.withLock { cancellations } }
-    var mostAtOnce: Int { lock.withLock { most } }
+    var maximumConcurrent: Int { lock.withLock { maximum } }
     var priorities: [IconPriority] { lock.withLock { changes.map(\.1) } }
 
     func fetch(_ request: IconRequest) async throws -> FetchedIcon {
@@ -36,24 +37,24 @@ final class ScriptedFetcher: IconFetcher, @unchecked Sendable {
             log.append(url)
             changes.append((url.lastPathComponent, request.priority))
             running += 1
-            most = max(most, running)
+            maximum = max(maximum, running)
         }
         defer { lock.withLock { running -= 1 } }
         request.onPriorityChange { [weak self] priority in
             self?.lock.withLock { self?.changes.append((url.lastPathComponent, priority)) }
         }
-        if let answer {
+        if let respond {
             await Task.yield()
             try Task.checkCancellation()
-            return try answer(url)
+            return try respond(url)
         }
         let waiting = Waiting()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { waiter in
                 let isOver = lock.withLock {
                     if !waiting.isOver { waiting.waiter = waiter }
-                    under[url.lastPathComponent, default: []].append(waiting)
-                    answerable += 1
+                    pending[url.lastPathComponent, default: []].append(waiting)
+                    pendingCount += 1
                     return waiting.isOver
                 }
                 if isOver { waiter.resume(throwing: CancellationError()) }
@@ -69,10 +70,10 @@ final class ScriptedFetcher: IconFetcher, @unchecked Sendable {
         }
     }
 
-    /// Answers the last request for an icon.
+    /// Responds to the last request for an icon.
     func finish(_ name: String, _ result: Result<FetchedIcon, any Error>) {
         let waiter = lock.withLock {
-            let waiting = under[name]?.popLast()
+            let waiting = pending[name]?.popLast()
             waiting?.isOver = true
             defer { waiting?.waiter = nil }
             return waiting?.waiter
@@ -80,13 +81,13 @@ final class ScriptedFetcher: IconFetcher, @unchecked Sendable {
         waiter?.resume(with: result)
     }
 
-    /// Waits until so many requests were made, and can be answered.
+    /// Waits for this number of requests that can be responded to.
     func wait(for count: Int) async {
-        await until { (answer == nil ? lock.withLock { answerable } : self.count) >= count }
+        await until { (respond == nil ? lock.withLock { pendingCount } : self.count) >= count }
     }
 }
 
-/// Lets other tasks run until it is so.
-func until(_ isSo: @Sendable () -> Bool) async {
-    while !isSo() { await Task.yield() }
+/// Lets other tasks run until the condition is true.
+func until(_ condition: @Sendable () -> Bool) async {
+    while !condition() { await Task.yield() }
 }

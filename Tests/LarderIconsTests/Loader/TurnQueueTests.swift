@@ -4,8 +4,8 @@ import Testing
 @testable import LarderIcons
 
 @Suite struct TurnQueueTests {
-    /// Compared with a list that is searched.
-    @Test(arguments: 0..<8) func agreesWithAList(seed: Int) {
+    /// The model is a list with a linear search.
+    @Test(arguments: 0..<8) func theTurnQueueAgreesWithAListModel(seed: Int) {
         var random = Pseudorandom(seed: seed)
         var queue = TurnQueue()
         var model: [(key: String, priority: IconPriority)] = []

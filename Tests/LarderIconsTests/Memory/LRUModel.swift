@@ -1,13 +1,13 @@
 import LarderIcons
 
-/// What a ``MemoryCache`` must do, written the plain way: an array, the oldest first.
+/// A simple model of a ``MemoryCache``: an array with the least recently used entry first.
 struct LRUModel {
     private(set) var entries: [(key: String, version: Int, cost: Int)] = []
     private(set) var counts = Tally()
     private(set) var costLimit: Int
     private(set) var countLimit: Int
 
-    /// The counts of ``MemoryCache/Counts``, which only a cache can make.
+    /// A copy of ``MemoryCache/Counts``, which only a cache can create.
     struct Tally: Equatable {
         var entries = 0
         var cost = 0

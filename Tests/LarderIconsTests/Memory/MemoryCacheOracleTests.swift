@@ -3,10 +3,10 @@ import LarderIcons
 import LarderTestSupport
 import Testing
 
-/// Random histories, each step of which must end as in ``LRUModel``.
+/// Random operations on a memory cache, compared with ``LRUModel`` after each step.
 @Suite struct MemoryCacheOracleTests {
     @Test(arguments: 1...4)
-    func everyStepIsTheModels(_ seed: Int) throws {
+    func theMemoryCacheAgreesWithItsModel(_ seed: Int) throws {
         var random = Pseudorandom(seed: seed)
         let unit = MemoryCache.entryOverhead
         let pressure = MemoryPressure()
@@ -19,7 +19,7 @@ import Testing
             case 0..<450:
                 #expect(cache.entry(for: key).map(version) == model.use(key))
             case 450..<860:
-                // Some are above the share of the limit.
+                // Some entries exceed the limit of a single entry.
                 let size = 8 + random.next(below: step % 7 == 0 ? 9 * unit : unit / 2)
                 let entry = entry(step, size: size)
                 let cost = MemoryCache.cost(of: entry, for: key)
@@ -61,7 +61,7 @@ import Testing
         let counts = cache.counts
         #expect(counts.hits > 1_000 && counts.evictions > 1_000 && counts.refusals > 100)
         #expect(counts.replacements > 1_000 && counts.removals > 100)
-        // What is left goes in the order of use.
+        // The remaining entries are evicted in order of use.
         for oldest in model.entries {
             #expect(cache.contains(oldest.key))
             cache.trim(toCost: cache.counts.cost - 1)
@@ -70,7 +70,7 @@ import Testing
         #expect(cache.counts.entries == 0 && cache.counts.cost == 0)
     }
 
-    /// An entry that tells its version from its bytes.
+    /// Returns an entry whose first bytes are its version.
     private func entry(_ version: Int, size: Int) -> MemoryCache.Entry {
         var data = withUnsafeBytes(of: version) { Data($0) }
         data.append(Data(count: size - data.count))

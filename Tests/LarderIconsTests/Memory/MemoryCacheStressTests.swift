@@ -3,19 +3,20 @@ import LarderIcons
 import LarderTestSupport
 import Testing
 
-/// Sixteen threads over one cache: what is handed out is right, and the counts add up.
+/// Sixteen threads that use one memory cache. It must return the right entries, and its counts must
+/// add up.
 @Suite struct MemoryCacheStressTests {
     private static let threads = 16
     private static let keys = (0..<500).map { "https://example.com/\($0).png" }
 
-    /// What one thread did, and what it saw that must not be.
+    /// The operations and the errors of one thread.
     private struct Account: Sendable {
         var lookups = 0
         var kept = 0
         var wrong: [String] = []
     }
 
-    /// Bytes that tell whose they are: the key's number again and again.
+    /// Returns an entry whose bytes repeat the number of its key.
     private static func entry(_ number: Int, size: Int) -> MemoryCache.Entry {
         let word = withUnsafeBytes(of: number) { Array($0) }
         return MemoryCache.Entry(
@@ -73,7 +74,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: [false, true])
-    func sixteenThreadsAgree(_ isDisturbing: Bool) async throws {
+    func sixteenThreadsGetTheRightEntries(_ isDisturbing: Bool) async throws {
         let limit = 100 * MemoryCache.entryOverhead
         let pressure = MemoryPressure()
         let cache = MemoryCache(costLimit: limit, pressure: pressure)

@@ -8,12 +8,12 @@ import Testing
         MemoryCache.Entry(data: Data(repeating: byte, count: size), source: .disk)
     }
 
-    /// One that costs `cost` in all.
+    /// Returns an entry with this total cost.
     private func entry(costing cost: Int, for key: String) -> MemoryCache.Entry {
         entry(cost - MemoryCache.cost(of: entry(0), for: key))
     }
 
-    /// With as many entries of 1,000 bytes, named by number, the oldest first.
+    /// Returns a cache with `count` entries of cost 1,000. Their keys are numbers, oldest first.
     private func cache(
         of count: Int, costLimit: Int = .max, pressure: MemoryPressure? = nil
     ) -> MemoryCache {
@@ -24,7 +24,7 @@ import Testing
         return cache
     }
 
-    @Test func anEntryIsFoundAsItWasInserted() throws {
+    @Test func anInsertedEntryIsFoundUnchanged() throws {
         let cache = MemoryCache(pressure: nil)
         let icon = MemoryCache.Entry(
             data: Data([1, 2, 3]), mediaType: "image/png", source: .network)
@@ -40,17 +40,17 @@ import Testing
         #expect(counts.cost == MemoryCache.cost(of: icon, for: "a"))
     }
 
-    @Test func theLeastRecentlyUsedGoesFirst() {
+    @Test func theLeastRecentlyUsedEntryIsEvictedFirst() {
         let cache = cache(of: 10, costLimit: 10_000)
         #expect(cache.counts.cost == 10_000)
         #expect(cache.entry(for: "0") != nil)
         cache.insert(entry(costing: 1_000, for: "new"), for: "new")
-        #expect(cache.contains("0"), "a look-up is a use")
+        #expect(cache.contains("0"), "a lookup is a use")
         #expect(!cache.contains("1"))
         #expect(cache.counts.cost == 10_000 && cache.counts.evictions == 1)
     }
 
-    @Test func askingWhetherSomethingIsThereIsNoUseAndNotCounted() {
+    @Test func containsIsNeitherAUseNorCounted() {
         let cache = cache(of: 10, costLimit: 10_000)
         #expect(cache.contains("0"))
         cache.insert(entry(costing: 1_000, for: "new"), for: "new")
@@ -58,7 +58,7 @@ import Testing
         #expect(cache.counts.hits == 0 && cache.counts.misses == 0)
     }
 
-    @Test func anInsertionAgainIsAUseAndCostsOnce() throws {
+    @Test func replacingAnEntryIsAUseAndCostsOnce() throws {
         let cache = cache(of: 10, costLimit: 10_000)
         cache.insert(entry(costing: 2_000, for: "0"), for: "0")
         #expect(cache.counts.cost == 10_000)
@@ -66,7 +66,7 @@ import Testing
         #expect(cache.contains("0") && !cache.contains("1"))
     }
 
-    @Test func anEntryAboveItsShareOfTheLimitIsNotKept() {
+    @Test func anEntryAboveItsShareOfTheLimitIsRefused() {
         let cache = cache(of: 8, costLimit: 10_000)
         #expect(cache.entryCostLimit == 2_500)
         #expect(cache.insert(entry(costing: 2_500, for: "a"), for: "a"))
@@ -75,8 +75,8 @@ import Testing
         #expect(cache.counts.entries == 8 && cache.counts.refusals == 1)
     }
 
-    /// Or else the old icon would be shown for as long as the new one is too large.
-    @Test func whatIsRefusedLeavesNoOlderEntryOfItsKey() {
+    /// Otherwise, the old icon would be shown as long as the new one is too large.
+    @Test func aRefusedEntryRemovesTheOldEntryOfItsKey() {
         let cache = cache(of: 8, costLimit: 10_000)
         #expect(!cache.insert(entry(costing: 9_000, for: "3"), for: "3"))
         #expect(cache.entry(for: "3") == nil)
@@ -84,14 +84,14 @@ import Testing
     }
 
     @Test(arguments: [(0.0, 0), (-1, 0), (.nan, 0), (0.5, 5_000), (1, 10_000), (7, 10_000)])
-    func theShareIsOfTheLimit(_ share: Double, _ limit: Int) {
+    func theLimitOfAnEntryIsAShareOfTheCostLimit(_ share: Double, _ limit: Int) {
         let cache = MemoryCache(costLimit: 10_000, entryShare: share, pressure: nil)
         #expect(cache.entryCostLimit == limit)
         let largest = entry(costing: max(limit, 1_000), for: "a")
         #expect(cache.insert(largest, for: "a") == (limit > 0))
     }
 
-    @Test func aLowerLimitEvictsAtOnce() {
+    @Test func loweringALimitEvictsEntriesAtOnce() {
         let cache = cache(of: 1_000)
         cache.costLimit = 10_500
         #expect(cache.counts.cost == 10_000)
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: [0, -1, .min])
-    func aLimitOfNothingKeepsNothing(_ limit: Int) {
+    func aLimitOfZeroOrLessKeepsNoEntries(_ limit: Int) {
         for cache in [
             MemoryCache(costLimit: limit, pressure: nil),
             MemoryCache(countLimit: limit, pressure: nil),
@@ -116,13 +116,13 @@ import Testing
         }
     }
 
-    @Test func noLimitIsALimit() {
+    @Test func maximumLimitsDoNotOverflow() {
         let cache = MemoryCache(costLimit: .max, countLimit: .max, entryShare: 1, pressure: nil)
         #expect(cache.entryCostLimit == .max)
         #expect(cache.insert(entry(1_000_000), for: "a"))
     }
 
-    @Test func removingCountsAsNoEviction() {
+    @Test func removalsAreNotCountedAsEvictions() {
         let cache = cache(of: 10)
         #expect(cache.remove("4")?.data.isEmpty == false)
         #expect(cache.remove("4") == nil)
@@ -135,7 +135,7 @@ import Testing
         #expect(cache.entry(for: "4") != nil)
     }
 
-    @Test func trimmingLeavesTheMostRecentlyUsed() {
+    @Test func trimmingKeepsTheMostRecentlyUsedEntries() {
         let cache = cache(of: 2_000)
         cache.trim(toCost: 700_999)
         #expect(cache.counts.cost == 700_000)
@@ -146,15 +146,15 @@ import Testing
         #expect(cache.counts.entries == 0 && cache.counts.evictions == 2_000)
     }
 
-    @Test func tinyEntriesDoNotExceedTheLimitUnseen() {
+    @Test func tinyEntriesCannotExceedTheCostLimit() {
         let cache = MemoryCache(costLimit: 1 << 20, pressure: nil)
         for number in 0..<50_000 { cache.insert(entry(1), for: "\(number)") }
-        // No table, no key and no block of memory is smaller than that.
+        // The table, the key and the allocation of an entry take at least 200 bytes.
         #expect(cache.counts.entries < (1 << 20) / 200)
         #expect(cache.counts.peakCost <= 1 << 20)
     }
 
-    @Test func aLongKeyAndALongMediaTypeCost() {
+    @Test func longKeysAndMediaTypesAddToTheCost() {
         let plain = MemoryCache.cost(of: entry(10), for: "a")
         let typed = MemoryCache.Entry(
             data: Data(count: 10), mediaType: String(repeating: "x", count: 1_000), source: .disk)
@@ -163,7 +163,7 @@ import Testing
         #expect(MemoryCache.cost(of: entry(10), for: key) == plain + 1_999)
     }
 
-    @Test func keysAreComparedAsBytes() {
+    @Test func keysOfTheMemoryCacheAreComparedAsBytes() {
         let cache = MemoryCache(pressure: nil)
         cache.insert(entry(1, 1), for: "caf\u{E9}")
         cache.insert(entry(1, 2), for: "cafe\u{301}")
@@ -173,8 +173,8 @@ import Testing
         #expect(cache.entry(for: "")?.data == Data([3]))
     }
 
-    /// Which `String` would sort, in a time that grows with the square of their number: minutes.
-    @Test(.timeLimit(.minutes(1))) func keysOfCombiningMarksTakeNoTime() {
+    /// Comparing them as `String` would sort the marks in quadratic time, which takes minutes.
+    @Test(.timeLimit(.minutes(1))) func keysWithManyCombiningMarksAreComparedQuickly() {
         let marks = String(repeating: "\u{316}\u{301}", count: 200_000)
         let cache = MemoryCache(pressure: nil)
         cache.insert(entry(1), for: "a" + marks)
@@ -182,7 +182,7 @@ import Testing
         #expect(cache.entry(for: "b" + marks) == nil)
     }
 
-    @Test func aPartOfABufferDoesNotKeepAllOfIt() {
+    @Test func aSliceOfABufferDoesNotRetainTheBuffer() {
         let freed = Count()
         let cache = MemoryCache(pressure: nil)
         do {
@@ -195,7 +195,7 @@ import Testing
         #expect(cache.counts.entries == 1)
     }
 
-    @Test func everythingIsFreedWhenItIsNotHeldAnyMore() {
+    @Test func evictedReplacedAndRemovedEntriesAreFreed() {
         let freed = Count()
         func insert(_ key: String, into cache: MemoryCache) {
             cache.insert(
@@ -221,8 +221,8 @@ import Testing
         #expect(freed.value == 36)
     }
 
-    /// An app's bytes may be freed by code of the app's, and that may use the cache.
-    @Test func whatIsFreedMayUseTheCache() {
+    /// An app's deallocator may use the cache, so no lock may be held while it runs.
+    @Test func aDeallocatorMayUseTheCache() {
         let uses = Count()
         let ended = ends {
             let cache = MemoryCache(countLimit: 5, pressure: nil)
@@ -246,7 +246,7 @@ import Testing
         #expect(uses.value == 12)
     }
 
-    @Test func othersGetTheirTurnWhileThousandsAreEvicted() {
+    @Test func theCacheIsUsableWhileThousandsOfEntriesAreEvicted() {
         let seen = Count()
         let cache = MemoryCache(pressure: nil)
         for number in 0..<2_000 {
@@ -256,11 +256,11 @@ import Testing
             cache.insert(MemoryCache.Entry(data: data, source: .disk), for: "\(number)")
         }
         cache.trim(toCost: 0)
-        #expect(seen.value >= 1_000, "the first is freed when most are still there")
+        #expect(seen.value >= 1_000, "the first entry is freed while most entries remain")
         #expect(cache.counts.entries == 0)
     }
 
-    @Test func aWarningTakesHalfAndCriticalEverything() {
+    @Test func aWarningEvictsHalfAndCriticalPressureEverything() {
         let pressure = MemoryPressure()
         let cache = cache(of: 1_001, pressure: pressure)
         pressure.report(.normal)

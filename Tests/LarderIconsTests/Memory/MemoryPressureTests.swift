@@ -3,8 +3,8 @@ import LarderIcons
 import Testing
 
 @Suite struct MemoryPressureTests {
-    private final class Heard: @unchecked Sendable {
-        // Unchecked because `levels` is a variable; every access holds `lock`.
+    private final class ReceivedLevels: @unchecked Sendable {
+        // Unchecked because of its variable; every access holds `lock`.
         private let lock = NSLock()
         private var levels: [MemoryPressure.Level] = []
 
@@ -13,49 +13,51 @@ import Testing
         func add(_ level: MemoryPressure.Level) { lock.withLock { levels.append(level) } }
     }
 
-    @Test func allWhoObserveAreToldInOrder() {
+    @Test func allPressureObserversReceiveTheLevelsInOrder() {
         let pressure = MemoryPressure()
-        let heard = [Heard(), Heard()]
-        let observations = heard.map { heard in pressure.observe { heard.add($0) } }
+        let received = [ReceivedLevels(), ReceivedLevels()]
+        let observations = received.map { received in pressure.observe { received.add($0) } }
         for level in [MemoryPressure.Level.warning, .critical, .normal] { pressure.report(level) }
-        #expect(heard.allSatisfy { $0.all == [.warning, .critical, .normal] })
+        #expect(received.allSatisfy { $0.all == [.warning, .critical, .normal] })
         withExtendedLifetime(observations) {}
     }
 
-    @Test func whoseObservationIsReleasedHearsNoMore() {
+    @Test func aReleasedPressureObservationReceivesNothing() {
         let pressure = MemoryPressure()
-        let heard = Heard()
-        var observation: MemoryPressure.Observation? = pressure.observe { [heard] in heard.add($0) }
+        let received = ReceivedLevels()
+        var observation: MemoryPressure.Observation? = pressure.observe { [received] in
+            received.add($0)
+        }
         pressure.report(.warning)
         observation = nil
         pressure.report(.critical)
-        #expect(heard.all == [.warning])
+        #expect(received.all == [.warning])
         #expect(observation == nil)
     }
 
-    @Test func aHandlerMayObserveAndEndObservations() {
+    @Test func aPressureHandlerMayAddAndEndObservations() {
         let pressure = MemoryPressure()
-        let heard = Heard()
+        let received = ReceivedLevels()
         final class Kept: @unchecked Sendable {
-            // Unchecked because it is used on one thread at a time.
+            // Unchecked because the test uses it on one thread at a time.
             var observations: [MemoryPressure.Observation] = []
         }
         let kept = Kept()
         let ended = ends {
             kept.observations = [
                 pressure.observe { [unowned kept, unowned pressure] level in
-                    kept.observations = [pressure.observe { heard.add($0) }]
+                    kept.observations = [pressure.observe { received.add($0) }]
                 }
             ]
             pressure.report(.warning)
             pressure.report(.critical)
         }
         #expect(ended)
-        #expect(heard.all == [.critical])
+        #expect(received.all == [.critical])
         kept.observations = []
     }
 
-    @Test func neitherCacheNorSourceKeepsTheOtherForEver() {
+    @Test func aCacheAndItsPressureSourceAreNoRetainCycle() {
         weak var source: MemoryPressure?
         weak var cache: MemoryCache?
         do {
@@ -68,7 +70,7 @@ import Testing
         #expect(source == nil)
     }
 
-    @Test func aSourceOutlivesItsCacheAndTellsItNothing() {
+    @Test func aPressureSourceMayOutliveItsCache() {
         let pressure = MemoryPressure()
         weak var cache: MemoryCache?
         do {
@@ -79,7 +81,7 @@ import Testing
         pressure.report(.critical)
     }
 
-    @Test func aCacheKeepsItsSource() {
+    @Test func aCacheRetainsItsPressureSource() {
         weak var source: MemoryPressure?
         let cache: MemoryCache
         do {
@@ -92,7 +94,7 @@ import Testing
         #expect(cache.counts.entries == 0 && cache.counts.evictions == 1)
     }
 
-    @Test func anEndedObservationKeepsNothing() {
+    @Test func anEndedPressureObservationReleasesItsHandler() {
         let pressure = MemoryPressure()
         final class Something: Sendable {}
         weak var something: Something?
@@ -107,8 +109,8 @@ import Testing
         pressure.report(.warning)
     }
 
-    /// Nothing is reported here, since it would reach the caches of other tests.
-    @Test func theProcessHasOneSystemSource() {
+    /// The test reports no level, because that would reach the caches of other tests.
+    @Test func theProcessHasOneSystemPressureSource() {
         #expect(MemoryPressure.system() === MemoryPressure.system())
     }
 }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Counts, from any thread.
+/// A thread-safe counter.
 final class Count: @unchecked Sendable {
-    // Unchecked because `number` is a variable; every access holds `lock`.
+    // Unchecked because of its variable; every access holds `lock`.
     private let lock = NSLock()
     private var number = 0
 
@@ -11,7 +11,7 @@ final class Count: @unchecked Sendable {
     func add(_ more: Int = 1) { lock.withLock { number += more } }
 }
 
-/// Bytes that tell when they are freed.
+/// Returns data that calls `whenFreed` when its bytes are freed.
 func tracked(_ size: Int = 100, whenFreed: @escaping @Sendable () -> Void) -> Data {
     let bytes = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 1)
     return Data(
@@ -22,7 +22,7 @@ func tracked(_ size: Int = 100, whenFreed: @escaping @Sendable () -> Void) -> Da
         })
 }
 
-/// Runs `body` on a thread of its own; false if it has not ended after half a minute.
+/// Runs `body` on its own thread. Returns false if it has not ended after 30 seconds.
 func ends(_ body: @escaping @Sendable () -> Void) -> Bool {
     let done = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
