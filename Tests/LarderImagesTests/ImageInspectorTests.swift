@@ -24,7 +24,7 @@ struct ImageInspectorTests: ImageTests {
 
     /// Truncates images of many sizes at half, at the last 64 bytes, and at random places.
     @Test func truncatedImagesOfManySizesAreRejected() {
-        var generator = SeededGenerator(state: 23)
+        var generator = Pseudorandom(seed: 23)
         for seed in 0..<25 {
             let size = 8 + 3 * seed
             let images: [(MediaType, [UInt8])] = [
@@ -63,7 +63,7 @@ struct ImageInspectorTests: ImageTests {
     @Test(arguments: WholeImage.allCases)
     func damagedImagesDoNotCrashTheInspector(image: WholeImage) {
         let whole = image.bytes
-        var generator = SeededGenerator(state: 42)
+        var generator = Pseudorandom(seed: 42)
         for round in 0..<2_000 {
             var bytes = whole
             for _ in 0...Int.random(in: 0..<4, using: &generator) {
@@ -81,7 +81,7 @@ struct ImageInspectorTests: ImageTests {
     }
 
     @Test func noiseDoesNotCrashTheInspector() {
-        var generator = SeededGenerator(state: 7)
+        var generator = Pseudorandom(seed: 7)
         let beginnings = WholeImage.allCases.map { Array($0.bytes.prefix(32)) }
         for round in 0..<5_000 {
             var bytes = (0..<Int.random(in: 1..<200, using: &generator)).map { _ in
@@ -107,18 +107,5 @@ struct ImageInspectorTests: ImageTests {
             }
             #expect(isPrintable && !error.message.isEmpty, comment)
         }
-    }
-}
-
-/// A reproducible random number generator (SplitMix64).
-private struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
     }
 }

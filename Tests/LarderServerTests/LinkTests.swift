@@ -4,7 +4,7 @@
 
     /// A program that serves, exports and reads manifests needs libxml2, but not libcurl.
     @Suite struct LinkTests {
-        @Test func theModulesBesideTheNetworkNeedNoLibcurl() async throws {
+        @Test func offlineModulesDoNotLinkLibcurl() async throws {
             let run = try await onThreadOfItsOwn { try LarderBinary("links-without-curl").run([]) }
             try #require(run.status == 0, "\(run)")
             #expect(run.standardOutput.contains("libxml2"))

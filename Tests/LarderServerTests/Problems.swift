@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Messages that a server has told.
+/// The problems that a server has reported.
 final class Problems: Sendable {
     private let messages = Mutex<[String]>([])
 

@@ -4,7 +4,7 @@ import LarderTestSupport
 
 @testable import LarderServer
 
-/// A server of a cache of its own, and what is in it.
+/// A running server with its own cache.
 struct ServerFixture {
     let server: CacheServer
     let directory: TemporaryDirectory
@@ -12,10 +12,9 @@ struct ServerFixture {
     /// The paths of the objects' files, by URL.
     let files: [String: String]
 
-    /// The cache's directory.
     var cache: String { directory.path("cache") }
 
-    /// The icons of a cache, without a server.
+    /// Returns the icons of a cache, without a server.
     static func icons(_ path: String) throws -> IconStore {
         try IconStore(
             path: path, memoryLimit: 0, metrics: ServerMetrics(), log: ServerLog { _ in })
@@ -25,16 +24,16 @@ struct ServerFixture {
         try RawClient(port: port, receiveBuffer: receiveBuffer)
     }
 
-    /// A number of `/metrics`.
+    /// Returns the value of a server metric.
     func metric(_ name: String) throws -> Int? {
         let text = String(decoding: try client().get("/metrics").body, as: UTF8.self)
         return text.split(separator: "\n").first { $0.hasPrefix("larder_server_\(name) ") }
             .flatMap { Int($0.split(separator: " ")[1]) }
     }
 
-    /// Stores contents in the cache at `path`, which is made if it is not there.
+    /// Stores contents in the cache at `path`. Creates the cache if it does not exist.
     ///
-    /// - Returns: the paths of the objects' files, by URL.
+    /// - Returns: The paths of the objects' files, by URL.
     @discardableResult
     static func fill(
         _ path: String, with contents: [String: [UInt8]], type: String? = "image/png"
@@ -65,8 +64,8 @@ struct ServerFixture {
     }
 }
 
-/// Runs `body` beside a server of a cache with such contents, on a thread of its own, and removes
-/// everything afterwards.
+/// Runs a server with these contents in its cache, and `body` on its own thread. Stops the server
+/// and removes the cache afterwards.
 func withServer(
     _ contents: [String: [UInt8]],
     configure: (inout ServerConfiguration, TemporaryDirectory) throws -> Void = { _, _ in },
@@ -95,16 +94,5 @@ extension Result where Failure == any Error {
     }
 }
 
-/// Bytes that follow from a seed and are no image.
-func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
-    var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
-    return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-        for index in 0..<count {
-            state ^= state << 13
-            state ^= state >> 7
-            state ^= state << 17
-            buffer[index] = UInt8(truncatingIfNeeded: state)
-        }
-        filled = count
-    }
-}
+/// Returns reproducible bytes that are not an image.
+func noise(_ count: Int) -> [UInt8] { noise(count, seed: 1) }

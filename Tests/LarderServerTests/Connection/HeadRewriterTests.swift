@@ -4,11 +4,11 @@ import Testing
 
 @testable import LarderServer
 
-/// Requests for another protocol, and in later versions of HTTP/1.
+/// Requests for an upgrade, and requests in later minor versions of HTTP/1.
 @Suite struct HeadRewriterTests {
     private static let contents = ["https://a.example/a": noise(2_000)]
 
-    /// The bytes behind the rewriter, of pieces before it.
+    /// Returns the pieces after they were rewritten.
     private func rewritten(_ pieces: [[UInt8]]) -> String {
         let rewriter = HeadRewriter()
         let bytes = pieces.flatMap { piece in
@@ -38,7 +38,8 @@ import Testing
             "GET /%C3%A9/e?%C3%BC HTTP/1.1\r\nA: é\r\n\r\nGET /%C3%A8 HTTP/1.1\r\n"
         ),
     ])
-    func onlyTheseBytesAreReplaced(_ text: String, _ expected: String) {
+    func onlyUpgradesMinorVersionsAndNonASCIITargetsAreRewritten(_ text: String, _ expected: String)
+    {
         #expect(rewritten([Array(text.utf8)]) == expected)
         #expect(rewritten(text.utf8.map { [$0] }) == expected)
         for split in 1..<text.utf8.count {
@@ -48,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: ["websocket", "h2c", "TLS/1.0, HTTP/2.0"])
-    func anotherProtocolIsNotSpokenAndTheConnectionStays(_ name: String) async throws {
+    func upgradesAreIgnoredAndTheConnectionStaysOpen(_ name: String) async throws {
         try await withServer(Self.contents) { fixture in
             let client = try fixture.client()
             let fields = [
@@ -60,7 +61,7 @@ import Testing
                 #expect(response.fields["connection"] == nil)
                 #expect(response.fields["upgrade"] == nil)
             }
-            // Several at once, in pieces.
+            // Two pipelined requests, byte by byte.
             let lines = ["GET /healthz HTTP/1.1", "Host: localhost"] + fields
             let request = lines.joined(separator: "\r\n") + "\r\n\r\n"
             for byte in (request + request).utf8 { client.send([byte]) }
@@ -72,7 +73,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 2...9) func laterMinorVersionsAreServedAsTheFirst(_ minor: Int) async throws {
+    @Test(arguments: 2...9) func laterMinorVersionsAreServedAsHTTP11(_ minor: Int) async throws {
         try await withServer(Self.contents) { fixture in
             let client = try fixture.client()
             for _ in 0..<2 {

@@ -2,13 +2,13 @@ import LarderServer
 import LarderTestSupport
 import Testing
 
-/// Requests that are none, or that two servers would understand differently.
+/// Requests that are malformed, or that two servers would parse differently.
 @Suite struct HostileRequestTests {
     private static let contents = ["https://a.example/a": noise(2_000)]
 
     @Test(
         arguments: [
-            // Both lengths, two lengths, and other ways to smuggle a second request.
+            // Ambiguous body lengths, which could smuggle a second request.
             (
                 "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
                 [400, 405]
@@ -33,32 +33,32 @@ import Testing
             ("GET /healthz HTTP/1.1\r\nHost: localhost\r\n Folded: x\r\n\r\n", [400]),
             ("GET /healthz HTTP/1.1\r\nHost : localhost\r\n\r\n", [400]),
             ("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: a\u{0}b\r\n\r\n", [400]),
-            // Hosts.
+            // Missing, repeated and invalid hosts.
             ("GET /healthz HTTP/1.1\r\n\r\n", [400]),
             ("GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", [400]),
             ("GET /healthz HTTP/1.1\r\nHost: a\"><script>\r\n\r\n", [400]),
             ("GET /healthz HTTP/1.1\r\nHost:\r\n\r\n", [400]),
-            // Also beside a target that has one.
+            // The same in requests whose target contains a host.
             ("GET http://localhost/healthz HTTP/1.1\r\n\r\n", [400]),
             (
                 "GET http://localhost/healthz HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n",
                 [400]
             ),
             ("GET http://localhost/healthz HTTP/1.1\r\nHost: a b@\r\n\r\n", [400]),
-            // What is no request at all.
+            // Not HTTP/1 requests.
             ("\u{16}\u{3}\u{1}\r\n\r\n", [400, 501]),
             ("GET /healthz HTTP/2.0\r\nHost: localhost\r\n\r\n", [400, 505]),
             ("GET /healthz\r\n\r\n", [400, 505]),
             ("FROBNICATE / HTTP/1.1\r\nHost: localhost\r\n\r\n", [400, 501]),
             ("GET  HTTP/1.1\r\nHost: localhost\r\n\r\n", [400, 505]),
         ] as [(String, [Int])])
-    func refused(_ request: String, _ statuses: [Int]) async throws {
+    func malformedRequestsAreRefused(_ request: String, _ statuses: [Int]) async throws {
         try await withServer(Self.contents) { fixture in
             let client = try fixture.client()
             client.send(request)
             let response = try client.readResponse()
             #expect(statuses.contains(response.status), "\(response.status)")
-            // Nothing behind it is taken for a request.
+            // Bytes after it are not read as a request.
             client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             #expect(client.readToEnd() == [])
             #expect(try fixture.client().get("/healthz").status == 200)
@@ -66,18 +66,18 @@ import Testing
     }
 
     @Test(arguments: ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"])
-    func otherMethods(_ method: String) async throws {
+    func methodsOtherThanGETAndHEADAreRefused(_ method: String) async throws {
         try await withServer(Self.contents) { fixture in
             let client = try fixture.client()
             let response = try client.get("/icon?url=https://a.example/a", method: method)
             #expect(response.status == 405)
             #expect(response.fields["allow"] == "GET, HEAD")
-            // Without a body, the connection goes on.
+            // The connection stays open because the request has no body.
             #expect(try client.get("/healthz").status == 200)
         }
     }
 
-    @Test func longTargets() async throws {
+    @Test func longTargetsAreRefused() async throws {
         try await withServer(Self.contents) { fixture in
             func status(_ count: Int) throws -> Int {
                 let target = "/icon?url=" + String(repeating: "a", count: count - 10)
@@ -88,14 +88,14 @@ import Testing
         }
     }
 
-    /// Heads are refused while they arrive, not when they are whole.
+    /// The server refuses such a head before it is complete.
     @Test(arguments: [
         "X: " + String(repeating: "a", count: 100_000),
         (0..<200).map { "X\($0): a" }.joined(separator: "\r\n"),
         (0..<90).map { "X\($0): " + String(repeating: "a", count: 1_000) }
             .joined(separator: "\r\n"),
     ])
-    func longHeads(_ fields: String) async throws {
+    func longHeadsAreRefused(_ fields: String) async throws {
         try await withServer(Self.contents) { fixture in
             let client = try fixture.client()
             client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n")
@@ -104,8 +104,7 @@ import Testing
         }
     }
 
-    /// A byte at a time, and still a request.
-    @Test func dribbledHead() async throws {
+    @Test func aHeadThatArrivesByteByByteIsServed() async throws {
         try await withServer(Self.contents) { fixture in
             let client = try fixture.client()
             for byte in "GET /icon?url=https://a.example/a HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8
@@ -116,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func oldClients() async throws {
+    @Test func clientsOfHTTP10AreServed() async throws {
         try await withServer(Self.contents) { fixture in
             let client = try fixture.client()
             client.send("GET /healthz HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
@@ -129,8 +128,7 @@ import Testing
         }
     }
 
-    /// A client that says at once that it sends no more still gets its answers.
-    @Test func halfClosed() async throws {
+    @Test func aClientThatClosesItsSendingSideGetsItsResponses() async throws {
         try await withServer(Self.contents) { fixture in
             let client = try fixture.client()
             let request = "GET /icon?url=https://a.example/a HTTP/1.1\r\nHost: localhost\r\n\r\n"

@@ -3,7 +3,7 @@ import LarderServer
 import LarderTestSupport
 import Testing
 
-/// Clients that take their time, or take nothing.
+/// Clients that send or receive slowly, or not at all.
 @Suite struct SlowClientTests {
     private static let icon = noise(2_000)
     private static let large = noise(3_000_000, seed: 3)
@@ -11,12 +11,12 @@ import Testing
     private static let request =
         "GET /icon?url=https://a.example/a HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-    /// Each is closed without an answer, by the limit that is for it, and others are answered.
+    /// Only the timeout that applies is short: that of heads, or that of idle connections.
     @Test(arguments: [
         ("", false), ("GET /healthz HTTP/1.1\r\nHost: loc", true), ("GET /hea", true),
         ("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", false),
     ])
-    func halfOpen(_ beginning: String, _ isInHead: Bool) async throws {
+    func slowHeadsAndIdleConnectionsTimeOut(_ beginning: String, _ isInHead: Bool) async throws {
         try await withServer(Self.contents) { configuration, _ in
             configuration.headTimeout = .seconds(isInHead ? 1 : 3_600)
             configuration.idleTimeout = .seconds(isInHead ? 3_600 : 1)
@@ -31,16 +31,15 @@ import Testing
         }
     }
 
-    /// A head that goes on and on is closed, too.
-    @Test func slowloris() async throws {
+    @Test func aHeadThatNeverEndsTimesOut() async throws {
         try await withServer(Self.contents) { configuration, _ in
             configuration.headTimeout = .seconds(1)
         } _: { fixture in
             let client = try fixture.client()
             client.send("GET /healthz HTTP/1.1\r\n")
             var fields = 0
-            // Waits for what the server sends, which is nothing until it closes.
-            while client.sendUntilBlocked(Array("X: y\r\n".utf8), milliseconds: 1_000) > 0,
+            // The server sends nothing until it closes the connection.
+            while client.sendWhileTaken(Array("X: y\r\n".utf8), milliseconds: 1_000) > 0,
                 fields < 5_000
             {
                 fields += 1
@@ -50,8 +49,7 @@ import Testing
         }
     }
 
-    /// Who takes nothing is closed.
-    @Test func stalled() async throws {
+    @Test func aClientThatReadsNothingTimesOut() async throws {
         try await withServer(Self.contents) { configuration, _ in
             configuration.stallTimeout = .seconds(2)
         } _: { fixture in
@@ -65,8 +63,7 @@ import Testing
         }
     }
 
-    /// Nothing waits for bytes that will never come.
-    @Test func aFileThatIsCutOffEndsItsConnection() async throws {
+    @Test func aTruncatedFileEndsTheConnection() async throws {
         try await withServer(Self.contents) { configuration, _ in
             configuration.stallTimeout = .seconds(3_600)
         } _: { fixture in
@@ -81,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotTakenIsNotCounted() async throws {
+    @Test func unreadBodiesAreNotCounted() async throws {
         try await withServer(Self.contents) { fixture in
             do {
                 let client = try fixture.client(receiveBuffer: 4_096)
@@ -98,20 +95,21 @@ import Testing
                 (before, sent) = (sent, sent + body.count)
             } while !text.contains("larder_server_open_connections 1\n")
                 && ContinuousClock.now < end
-            // Those of the metrics alone.
+            // Only the bytes of the earlier responses of `/metrics` are counted.
             #expect(text.contains("larder_server_body_bytes_total \(before)\n"))
         }
     }
 
-    /// Requests that are sent without reading an answer are not read beyond a bound; once the client
-    /// reads, each has its answer.
-    @Test func pipelining() async throws {
+    /// The server reads a limited number of requests while the client reads no responses. Each request
+    /// gets its response once the client reads.
+    @Test func pipelinedRequestsAreReadUpToALimit() async throws {
         try await withServer(Self.contents) { configuration, _ in
-            // The last head is finished once the answers to the others are read.
+            // The last head is completed only after the other responses are read.
             configuration.headTimeout = .seconds(3_600)
         } _: { fixture in
             let client = try fixture.client(receiveBuffer: 32_768)
-            // A line's end is one character. Long ones: the sockets' buffers take megabytes.
+            // `dropLast` removes a whole line end, because "\r\n" is one character. The heads are long
+            // because the sockets buffer megabytes.
             let padding = "X: " + String(repeating: "x", count: 1_900) + "\r\n\r\n"
             let request = Array((Self.request.dropLast() + padding).utf8)
             let all = Array(repeatElement(request, count: 10_000).joined())
@@ -128,8 +126,8 @@ import Testing
         }
     }
 
-    /// More clients than may be there: the others wait, and have their turn.
-    @Test func tooMany() async throws {
+    /// Further connections wait until one leaves.
+    @Test func theNumberOfConnectionsIsLimited() async throws {
         try await withServer(Self.contents) { configuration, _ in
             configuration.maximumConnections = 2
         } _: { fixture in
@@ -138,7 +136,7 @@ import Testing
             for client in clients { #expect(try client.get("/healthz").status == 200) }
             let third = try fixture.client()
             third.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            // It would have been accepted by the time that the others have had so many answers.
+            // Without the limit, it would be accepted during these requests.
             for _ in 0..<200 {
                 let text = String(
                     decoding: try clients[0].get("/metrics").body, as: UTF8.self)
@@ -147,14 +145,13 @@ import Testing
             }
             clients.removeFirst()
             #expect(try third.readResponse().status == 200)
-            // And idle ones make room.
+            // Idle connections are closed to make room.
             let fourth = try fixture.client()
             #expect(try fourth.get("/healthz").status == 200)
         }
     }
 
-    /// The whole object comes, although it is gone from the cache by then.
-    @Test func evictedMeanwhile() async throws {
+    @Test func anObjectEvictedDuringItsResponseIsSentCompletely() async throws {
         try await withServer(Self.contents) { fixture in
             let client = try fixture.client(receiveBuffer: 4_096)
             client.send(

@@ -4,7 +4,7 @@ import NIOCore
 @testable import LarderServer
 
 extension GalleryText {
-    /// All that is sent.
+    /// The bytes of the body; empty if it is sent in chunks.
     var bytes: ByteBuffer {
         switch body {
         case .bytes(let bytes): return bytes

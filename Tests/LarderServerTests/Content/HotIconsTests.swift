@@ -8,7 +8,7 @@ import Testing
 @testable import LarderServer
 
 @Suite struct HotIconsTests {
-    /// An icon of so many bytes, as a store finds it.
+    /// Returns an icon of this size, read from a cache.
     private func icon(_ key: String, bytes: Int) throws -> KnownIcon {
         try withTemporaryDirectory { directory in
             let path = directory.path("cache")
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func itStaysWithinItsLimit() throws {
+    @Test func iconsInMemoryStayWithinTheirLimit() throws {
         let limit = 100_000
         let icon = try icon("https://a.example/a", bytes: 1_000)
         var hot = HotIcons(limit: limit)
@@ -37,8 +37,7 @@ import Testing
         #expect(hot[CacheKey("https://a.example/0")] == nil)
     }
 
-    /// What is asked for again and again stays, whatever comes between.
-    @Test func whatIsUsedStays() throws {
+    @Test func frequentlyUsedIconsStayInMemory() throws {
         let icon = try icon("https://a.example/a", bytes: 1_000)
         var hot = HotIcons(limit: 100_000)
         let key = CacheKey("https://a.example/a")
@@ -51,8 +50,8 @@ import Testing
         #expect(hot[key] == nil)
     }
 
-    /// A long target is charged for: anybody can make any number of them.
-    @Test func keysCost() throws {
+    /// Any client can request any number of long targets.
+    @Test func longKeysAddToTheCostOfAnIcon() throws {
         let long = "https://a.example/" + String(repeating: "a", count: 5_000)
         #expect(try icon(long, bytes: 10).cost > 6_000)
     }

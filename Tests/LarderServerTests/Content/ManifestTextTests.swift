@@ -6,10 +6,12 @@ import Testing
 
 @testable import LarderServer
 
-/// The pieces in which a manifest is sent. Each slow reader keeps one in memory.
+/// The pieces of a manifest's response. Each slow client keeps one in memory.
 @Suite struct ManifestTextTests {
-    @Test(arguments: [7, 300]) func piecesAreShortHoweverLongTheBaseIs(_ count: Int) throws {
-        // The shortest entries have the most marks, in whose place the base is sent.
+    @Test(arguments: [7, 300]) func piecesOfAManifestAreShortEvenWithALongBaseURL(_ count: Int)
+        throws
+    {
+        // Short entries contain the most marks, which are replaced by the base URL.
         let entries = (0..<3_000).map { #"{"icon":"http://a/\#($0)"}"# }
         let manifest = "[\(entries.joined(separator: ","))]"
         let spool = try ManifestSpool(

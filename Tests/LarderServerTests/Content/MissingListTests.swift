@@ -5,49 +5,49 @@ import Synchronization
 import Testing
 
 @Suite struct MissingListTests {
-    /// A list is taken, and counted as long as that takes.
+    /// An output that takes a while to store a list, and counts concurrent calls.
     private final class SlowOutput: Sendable {
-        private let state = Mutex((active: 0, most: 0, last: ""))
-        let isBegun = DispatchSemaphore(value: 0)
-        /// Nothing tells it that nobody comes.
+        private let state = Mutex((active: 0, maximum: 0, last: ""))
+        let hasBegun = DispatchSemaphore(value: 0)
+        /// The seconds to wait for a concurrent call.
         private static let patience = 1.0
-        private let hasCompany = DispatchSemaphore(value: 0)
+        private let isConcurrent = DispatchSemaphore(value: 0)
 
-        var mostAtOnce: Int { state.withLock { $0.most } }
+        var maximumConcurrent: Int { state.withLock { $0.maximum } }
         var last: String { state.withLock { $0.last } }
 
         @Sendable func store(_ text: String) {
             let active = state.withLock { state in
                 state.active += 1
-                state.most = max(state.most, state.active)
+                state.maximum = max(state.maximum, state.active)
                 return state.active
             }
-            isBegun.signal()
-            if active > 1 { hasCompany.signal() }
-            _ = hasCompany.wait(timeout: .now() + Self.patience)
+            hasBegun.signal()
+            if active > 1 { isConcurrent.signal() }
+            _ = isConcurrent.wait(timeout: .now() + Self.patience)
             state.withLock { ($0.active, $0.last) = ($0.active - 1, text) }
         }
     }
 
-    /// The last saving, when the server ends, waits for one that is under way.
-    @Test func oneSavesAtATime() async throws {
+    /// When the server stops, it waits for a list in progress before it stores the last one.
+    @Test func listsOfMissingIconsAreStoredOneAtATime() async throws {
         let output = SlowOutput()
         try await withServer([:]) { configuration, _ in
             configuration.missing = MissingListOutput(load: { [] }, store: output.store)
         } _: { fixture in
             let client = try fixture.client()
             #expect(try client.get("/icon?url=http://a.example/1").status == 404)
-            output.isBegun.wait()
+            output.hasBegun.wait()
             #expect(try client.get("/icon?url=http://a.example/2").status == 404)
-            // The server is stopped now.
         }
-        #expect(output.mostAtOnce == 1)
+        #expect(output.maximumConcurrent == 1)
         #expect(output.last.contains("http://a.example/1"))
         #expect(output.last.contains("http://a.example/2"))
     }
 
-    /// Whatever the access log masks. A list of an earlier version loses them.
-    @Test func urlsWithSecretsAreLeftOut() async throws {
+    /// These URLs contain secrets that the access log masks. They are also removed from a list that an
+    /// earlier version stored.
+    @Test func theListOfMissingIconsOmitsURLsWithSecrets() async throws {
         let output = SlowOutput()
         let secrets = [
             "http://a.example/i.png?api_key=x", "http://a.example/i.png?w=1&X-Amz-Signature=x",

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LarderServer
 
-/// Large objects that are compared with their digests for clients.
+/// Reads of large objects, which compare them with their digests before they are served.
 @Suite struct ObjectReadingsTests {
     private static let digests = (0..<9).map { Digest(hex: ReferenceSHA256.hex([$0]))! }
 
@@ -18,7 +18,7 @@ import Testing
         func add() { count.add(1, ordering: .relaxed) }
     }
 
-    @Test func anObjectIsReadByOneThread() {
+    @Test func anObjectIsReadByOneThreadAtATime() {
         let readings = ObjectReadings()
         let digest = Self.digests[0]
         #expect(readings.begin(digest))
@@ -33,7 +33,7 @@ import Testing
         #expect(readings.begin(digest))
     }
 
-    @Test func oneThreadIsLeftForOtherRequests() {
+    @Test func oneThreadRemainsForOtherRequests() {
         let readings = ObjectReadings()
         let begun = Self.digests.filter { readings.begin($0) }
         #expect(begun.count == ObjectReadings.threads - 1)
@@ -44,13 +44,13 @@ import Testing
         #expect(retries.value == 1)
     }
 
-    @Test func whatIsFreeByNowIsRetriedAtOnce() {
+    @Test func aRequestForAFreeObjectIsRetriedAtOnce() {
         let retries = Count()
         ObjectReadings().wait(for: .init(digest: Self.digests[0]), Client()) { retries.add() }
         #expect(retries.value == 1)
     }
 
-    @Test func aClientThatIsGoneAwaitsNothing() {
+    @Test func aClientThatHasLeftDoesNotWait() {
         let readings = ObjectReadings()
         #expect(readings.begin(Self.digests[0]))
         let client = Client()
@@ -81,19 +81,19 @@ import Testing
         #expect(file.size == 2_000_000)
     }
 
-    @Test func readingEndsWithItsOnlyClient() throws {
+    @Test func aReadIsCancelledWithItsOnlyClient() throws {
         try withReader { reader, object, _ in
             let client = Client()
             client.leave()
             #expect(throws: CancellationError.self) {
                 _ = try reader.file(of: object, for: client)
             }
-            // It can be read again, and is not known to be whole or damaged.
+            // The cancelled read does not affect the next one.
             try expectWhole(reader, object, for: Client())
         }
     }
 
-    @Test func readingGoesOnForOtherClients() throws {
+    @Test func aReadContinuesForOtherClients() throws {
         try withReader { reader, object, _ in
             let (gone, waiting) = (Client(), Client())
             gone.leave()
@@ -107,8 +107,7 @@ import Testing
         }
     }
 
-    /// Repeated requests for a damaged object cost one reading.
-    @Test func aDamagedObjectIsReadOnce() throws {
+    @Test func repeatedRequestsReadADamagedObjectOnce() throws {
         try withReader { reader, object, path in
             var bytes = noise(2_000_000)
             bytes[1_000_000] ^= 1
@@ -118,14 +117,14 @@ import Testing
                 _ = try reader.file(of: object, for: Client())
             }
             #expect(first?.code == .corrupt)
-            // A reading for a client that is gone would be cancelled.
+            // A second read would be cancelled, because this client is gone.
             let gone = Client()
             gone.leave()
             let second = #expect(throws: CacheError.self) {
                 _ = try reader.file(of: object, for: gone)
             }
             #expect(second?.code == .corrupt)
-            // Other bytes are read again.
+            // A changed file is read again.
             try Data(noise(2_000_000)).write(to: URL(fileURLWithPath: path))
             try expectWhole(reader, object, for: Client())
         }

@@ -9,8 +9,8 @@ import Testing
 @testable import LarderServer
 
 @Suite(.timeLimit(.minutes(10))) struct ServedGalleryTests {
-    /// What is neither in the index nor in a manifest is not looked for with each request.
-    @Test func nothingIsMadeAnewWithoutAChange() async throws {
+    /// The gallery depends on the index and the manifests. The test changes each of them.
+    @Test func theGalleryIsMadeAgainOnlyAfterAChange() async throws {
         try await withGallery { gallery, icons, directory in
             let first = try Self.description(gallery)
             for _ in 0..<3 {
@@ -20,7 +20,7 @@ import Testing
             try ServerFixture.fill(
                 directory.path("cache"), with: ["http://a.example/2.png": noise(200)])
             icons.refresh()
-            // It is begun, and the last one is not shown meanwhile.
+            // The new gallery is in progress. The old one is not shown in the interim.
             #expect(Self.isNotYet(gallery.description()))
             let second = try Self.description(gallery)
             #expect(second.bytes != first.bytes)
@@ -29,18 +29,18 @@ import Testing
         }
     }
 
-    /// A page that loads slowly gets all of it, however often others reload theirs.
-    @Test func aPageThatIsLoadingGetsItsFiles() async throws {
+    /// A slow page gets all its files even if other pages cause new galleries.
+    @Test func aGalleryPageThatIsLoadingGetsItsFiles() async throws {
         try await withGallery { gallery, icons, directory in
             let first = try Self.description(gallery)
             let part = try #require(Self.parts(first).first)
-            // Sent from its file: many slow readers of megabytes would else take gigabytes.
+            // It must be sent from a file: in memory, many slow clients would take gigabytes.
             guard case .file = gallery.text(of: part)?.body else {
                 return #expect(Bool(false), "a part in memory")
             }
             var last = first
             for number in 2..<8 {
-                // One after the other, as it would.
+                // The page loads its files one after another.
                 #expect(gallery.text(of: part) != nil, "\(number)")
                 try ServerFixture.fill(
                     directory.path("cache"),
@@ -53,8 +53,7 @@ import Testing
         }
     }
 
-    /// Those that nobody loads are not kept.
-    @Test func nobodyKeepsMany() async throws {
+    @Test func onlyAFewGalleriesAreKept() async throws {
         try await withGallery { gallery, icons, directory in
             var last = try Self.description(gallery)
             var parts = Self.parts(last)
@@ -72,8 +71,8 @@ import Testing
         }
     }
 
-    /// One that fails takes time, too, and is not tried over and over.
-    @Test func whatCannotBeMade() async throws {
+    /// A failed attempt takes time, so it is not repeated for each request.
+    @Test func aGalleryThatCannotBeMadeIsTriedOnce() async throws {
         let problems = Problems()
         try await withGallery(factor: 1_000_000, onProblem: problems.add) { gallery, _, directory in
             try Data("{".utf8).write(to: URL(fileURLWithPath: directory.path("apps.json")))
@@ -84,8 +83,7 @@ import Testing
         #expect(problems.all.count == 1 && problems.all[0].hasPrefix("the gallery: "))
     }
 
-    /// What was made earlier is shown instead.
-    @Test func whatCannotBeMadeAnew() async throws {
+    @Test func theLastGalleryIsShownIfANewOneCannotBeMade() async throws {
         let problems = Problems()
         try await withGallery(
             leastLifetime: .milliseconds(100), onProblem: problems.add
@@ -103,13 +101,13 @@ import Testing
         }
     }
 
-    // MARK: -
+    // MARK: - Helpers
 
     private static func isNotYet(_ text: GalleryText) -> Bool {
         text.bytes == ByteBuffer(bytes: GalleryFile.notYet.bytes)
     }
 
-    /// One that makes it anew as soon as it may.
+    /// Runs `body` with a gallery that is made again as soon as its lifetime allows.
     private func withGallery(
         leastLifetime: TimeAmount = .nanoseconds(0), factor: Int = 0,
         onProblem: @escaping @Sendable (String) -> Void = { Issue.record("\($0)") },
@@ -137,14 +135,14 @@ import Testing
             .write(to: URL(fileURLWithPath: directory.path("apps.json")), options: .atomic)
     }
 
-    /// Asked for as the page does, until it is made.
+    /// Requests the description, as a page does, until it is made and differs from `last`.
     private static func description(
         _ gallery: ServedGallery, unlike last: GalleryText? = nil
     ) throws -> GalleryText {
         while true {
             let text = gallery.description()
             if text.digest != nil, text.digest != last?.digest { return text }
-            try #require(text.digest == nil, "it is not made anew")
+            try #require(text.digest == nil, "the gallery is not made again")
         }
     }
 

@@ -9,7 +9,7 @@ import Testing
         ("a", false), ("\"A\"", false), ("\"b\"", false), ("", false), ("\"a", false),
         ("\"b\" *", false), ("*, \"b\"", false), ("w/\"a\"", false),
     ])
-    func ifNoneMatch(_ field: String, _ matches: Bool) {
+    func ifNoneMatchComparesTagsWeakly(_ field: String, _ matches: Bool) {
         #expect(EntityTagList(field).matchesWeakly("\"a\"") == matches)
     }
 
@@ -17,7 +17,7 @@ import Testing
         ("\"a\"", true), ("W/\"a\"", false), ("W/\"a\", \"a\"", true), ("*", true),
         ("\"b\"", false), ("", false),
     ])
-    func ifMatch(_ field: String, _ matches: Bool) {
+    func ifMatchComparesTagsStrongly(_ field: String, _ matches: Bool) {
         #expect(EntityTagList(field).matchesStrongly("\"a\"") == matches)
     }
 
@@ -25,7 +25,7 @@ import Testing
         ("\"a\"", true), (" \"a\"\t", true), ("W/\"a\"", false), ("\"a\", \"b\"", false),
         ("Sun, 06 Nov 1994 08:49:37 GMT", false), ("*", false),
     ])
-    func ifRange(_ field: String, _ isSame: Bool) {
+    func ifRangeComparesASingleTagStrongly(_ field: String, _ isSame: Bool) {
         #expect(EntityTagList(field).isStrongly("\"a\"") == isSame)
     }
 }

@@ -15,11 +15,11 @@ import Testing
             ("bytes", .whole), ("items=0-1", .whole), ("bytes=0-1,5-6", .whole),
             ("bytes=+1-2", .whole), ("bytes=1--2", .whole), ("", .whole),
         ] as [(String, RequestedRange)])
-    func aHundredBytes(_ field: String, _ range: RequestedRange) {
+    func rangesOfAHundredBytesAreParsed(_ field: String, _ range: RequestedRange) {
         #expect(RequestedRange(field, size: 100) == range)
     }
 
-    @Test func nothing() {
+    @Test func aMissingRangeOrAnEmptyBodyHasNoPart() {
         #expect(RequestedRange(nil, size: 100) == .whole)
         #expect(RequestedRange("bytes=0-", size: 0) == .none)
         #expect(RequestedRange("bytes=-5", size: 0) == .none)

@@ -3,10 +3,10 @@ import LarderServer
 import LarderTestSupport
 import Testing
 
-/// `/` and what its page loads.
+/// `/` and the files of its page.
 @Suite struct GalleryRouteTests {
-    /// It may load and run nothing but the server's own, and be in no other page.
-    @Test func thePageHasAPolicy() async throws {
+    /// The policy permits only the server's own files, and forbids other pages to embed it.
+    @Test func theGalleryPageHasAContentSecurityPolicy() async throws {
         try await withServer([:]) { fixture in
             let client = try fixture.client()
             for path in ["/", "/gallery/gallery.css", "/gallery/gallery.js", "/gallery/icons.js"] {
@@ -23,8 +23,8 @@ import Testing
         }
     }
 
-    /// A page elsewhere that includes the scripts would read every URL in them.
-    @Test func pagesOfOtherSitesReadNothing() async throws {
+    /// A page of another site that includes the scripts could read every URL in them.
+    @Test func pagesOfOtherSitesCannotReadTheGallery() async throws {
         try await withServer(["http://a.example/1.png": noise(100)]) { fixture in
             let client = try fixture.client()
             let description = try Self.description(client)
@@ -34,7 +34,7 @@ import Testing
                 let own = try client.get("/\(path)", ["Sec-Fetch-Site: same-origin"])
                 #expect(own.status == (path == "gallery/none.js" ? 404 : 200), "\(path)")
                 let foreign = try client.get("/\(path)", ["sec-fetch-site:  Cross-Site "])
-                // A link may lead to the page.
+                // Other sites may link to the page.
                 #expect(foreign.status == (path.isEmpty ? 200 : 403), "\(path)")
                 for response in [own, foreign] {
                     let policy = response.fields["cross-origin-resource-policy"]
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func nobodyNeedsOne() async throws {
+    @Test func theGalleryCanBeDisabled() async throws {
         try await withServer([:]) { configuration, _ in
             configuration.hasGallery = false
         } _: { fixture in
@@ -55,8 +55,7 @@ import Testing
         }
     }
 
-    /// Who has begun to load it gets the rest, and an old file of it is not mistaken for a new one.
-    @Test func theDescriptionNamesItsFiles() async throws {
+    @Test func theGallerysDescriptionNamesItsFiles() async throws {
         try await withServer(["http://a.example/1.png": noise(100)]) { fixture in
             let client = try fixture.client()
             let description = try Self.description(client)
@@ -70,9 +69,9 @@ import Testing
         }
     }
 
-    /// A manifest that cannot be read any longer is a message on the page, not an empty page. Where
-    /// the server's files are is for its own messages.
-    @Test func whatKeepsItFromBeingMadeIsSaid() async throws {
+    /// The page shows a message instead of an empty gallery. Only the server's own messages contain
+    /// the path of the manifest.
+    @Test func thePageTellsThatTheGalleryCannotBeMade() async throws {
         let problems = Problems()
         try await withServer([:]) { configuration, directory in
             let manifest = directory.path("apps.json")
@@ -89,8 +88,7 @@ import Testing
         }
     }
 
-    /// What a browser has, it does not fetch once more.
-    @Test func aReloadFetchesNothingAnew() async throws {
+    @Test func aReloadOfTheGalleryUsesTheBrowsersCache() async throws {
         try await withServer(["http://a.example/1.png": noise(100)]) { fixture in
             let client = try fixture.client()
             let description = try Self.description(client)
@@ -104,16 +102,15 @@ import Testing
             }
             let first = try client.get("/\(part)")
             #expect(first.fields["cache-control"]?.hasSuffix("immutable") == true)
-            // Under the name of its content.
+            // The file name contains the digest of the content.
             let digest = try #require(first.fields["etag"]?.dropFirst().dropLast())
             #expect(part.contains(digest))
         }
     }
 
-    /// The first file of icons.
     private static var part: Regex<Substring> { /gallery\/icons-[0-9a-f]+-0\.js/ }
 
-    /// It is asked for again as the page does, until it is made.
+    /// Requests the description, as the page does, until the gallery is made.
     private static func description(_ client: RawClient) throws -> String {
         while true {
             let response = try client.get("/gallery/icons.js")

@@ -3,7 +3,7 @@ import LarderServer
 import LarderTestSupport
 import Testing
 
-/// `/icon` and `/objects`, from memory and from the disk.
+/// `/icon` and `/objects`, from memory and from disk.
 @Suite struct IconRouteTests {
     private static let url = "https://a.example/icon.png?size=2"
     private static let target = "/icon?url=https%3A%2F%2Fa.example%2Ficon.png%3Fsize%3D2"
@@ -11,7 +11,9 @@ import Testing
     private static let large = noise(300_000, seed: 2)
     private static let contents = [url: icon, "https://a.example/large": large]
 
-    @Test(arguments: [0, 1 << 20]) func anIcon(_ memoryLimit: Int) async throws {
+    @Test(arguments: [0, 1 << 20]) func anIconIsServedFromMemoryAndFromDisk(_ memoryLimit: Int)
+        async throws
+    {
         try await withServer(Self.contents) { configuration, _ in
             configuration.memoryLimit = memoryLimit
         } _: { fixture in
@@ -36,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func headAndConditions() async throws {
+    @Test func headRequestsAndConditionsOfIconsAreHonoured() async throws {
         try await withServer(Self.contents) { fixture in
             let client = try fixture.client()
             let head = try client.get(Self.target, method: "HEAD")
@@ -61,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: [(url, icon), ("https://a.example/large", large)])
-    func ranges(_ url: String, _ icon: [UInt8]) async throws {
+    func rangesOfIconsAreServed(_ url: String, _ icon: [UInt8]) async throws {
         try await withServer(Self.contents) { fixture in
             let client = try fixture.client()
             let target =
@@ -92,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func objects() async throws {
+    @Test func objectsAreServedByTheirDigest() async throws {
         try await withServer(Self.contents) { configuration, _ in
             configuration.allowedOrigin = "*"
         } _: { fixture in
@@ -113,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func spellings() async throws {
+    @Test func iconsAreFoundByOtherSpellingsOfTheirURL() async throws {
         let contents = ["https://a.example/a%7Cb": noise(10), "key:app-1": noise(20)]
         try await withServer(contents) { fixture in
             let client = try fixture.client()
@@ -138,7 +140,7 @@ import Testing
     @Test(arguments: [
         "", "?", "?url=", "?url", "?url=%", "?url=a%00", "?url=a%0B", "?u=a",
     ])
-    func noURL(_ query: String) async throws {
+    func aRequestWithoutAValidURLIsRefused(_ query: String) async throws {
         try await withServer([:]) { fixture in
             let response = try fixture.client().get("/icon\(query)")
             #expect(response.status == 400)
@@ -146,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func placeholders() async throws {
+    @Test func placeholdersReplaceMissingIconsOnRequest() async throws {
         try await withServer(Self.contents) { configuration, _ in
             configuration.fallback = .placeholder
         } _: { fixture in
@@ -160,15 +162,14 @@ import Testing
             let head = try client.get("/icon?url=https://a.example/none", method: "HEAD")
             #expect(head.fields["content-length"] == "\(response.body.count)")
             #expect(try client.get(Self.target).fields["x-larder-placeholder"] == nil)
-            // No other bytes are those of a digest.
+            // A placeholder cannot have the requested digest.
             let digest = String(repeating: "0", count: 64)
             #expect(try client.get("/objects/sha256/\(digest)").status == 404)
         }
     }
 
-    /// Of a damaged object nobody gets a byte, whether it was sent before or not.
     @Test(arguments: [url, "https://a.example/large"], [false, true])
-    func damaged(_ url: String, _ wasSent: Bool) async throws {
+    func damagedObjectsAreNeverServed(_ url: String, _ wasSent: Bool) async throws {
         let problems = Problems()
         try await withServer(Self.contents) { configuration, _ in
             configuration.memoryLimit = 0
@@ -191,7 +192,7 @@ import Testing
             }
             #expect(try fixture.metric("corrupt_total") == 2)
             #expect(problems.all.count == 1)
-            // The others are served.
+            // Other icons are still served.
             let other = url == Self.url ? "https://a.example/large" : Self.url
             let rest = try client.get(
                 "/icon?url=" + other.replacingOccurrences(of: "?", with: "%3F"))
@@ -199,8 +200,8 @@ import Testing
         }
     }
 
-    /// So is another index: after a rebuild, or if the cache is another one by now.
-    @Test(arguments: [false, true]) func anotherIndexIsSeen(_ isOtherCache: Bool) async throws {
+    /// The index is new after a rebuild, or because the cache was replaced.
+    @Test(arguments: [false, true]) func aNewIndexIsNoticed(_ isOtherCache: Bool) async throws {
         try await withServer(Self.contents) { fixture in
             let client = try fixture.client()
             let new = "https://a.example/new"
@@ -221,15 +222,14 @@ import Testing
                 }
                 try ServerFixture.fill(fixture.cache, with: [new: noise(77, seed: 7)])
             }
-            // Within two seconds.
+            // The server checks for a new index every two seconds.
             let end = ContinuousClock.now + .seconds(RawClient.patience)
             while try client.get("/icon?url=\(new)").status != 200, ContinuousClock.now < end {}
             #expect(try client.get("/icon?url=\(new)").body == noise(77, seed: 7))
         }
     }
 
-    /// What another process changes is seen without a restart.
-    @Test func changes() async throws {
+    @Test func changesByOtherProcessesAreNoticed() async throws {
         try await withServer(Self.contents) { fixture in
             let client = try fixture.client()
             let target = "/icon?url=https://a.example/new"
@@ -239,7 +239,7 @@ import Testing
             #expect(try client.get(target).body == noise(77, seed: 7))
             try ServerFixture.fill(
                 fixture.cache, with: ["https://a.example/new": noise(78, seed: 8)])
-            // Within a second or two, since nobody is told.
+            // The server is not notified of changes. It finds this one within two seconds.
             let end = ContinuousClock.now + .seconds(RawClient.patience)
             var body: [UInt8] = []
             while body.count != 78, ContinuousClock.now < end { body = try client.get(target).body }

@@ -4,7 +4,7 @@ import LarderServer
 import LarderTestSupport
 import Testing
 
-/// `/manifest`: a manifest whose icons are at the server.
+/// `/manifest`: manifests whose icon URLs lead to the server.
 @Suite struct ManifestRouteTests {
     private static let icon = noise(50)
 
@@ -34,7 +34,7 @@ import Testing
         return try #require(object as? [[String: Any]])
     }
 
-    @Test func entriesLeadHere() async throws {
+    @Test func iconsOfAServedManifestLeadToTheServer() async throws {
         let digest = ReferenceSHA256.hex(Self.icon)
         let problems = Problems()
         try await withManifest(
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func aPublicURL() async throws {
+    @Test func aServedManifestUsesThePublicURL() async throws {
         try await withManifest(
             [["icon": "https://a.example/y"]], publicURL: "https://icons.example/larder"
         ) { fixture in
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func conditionsAndChanges() async throws {
+    @Test func conditionsAndChangesOfAManifestAreHonoured() async throws {
         let problems = Problems()
         try await withManifest(
             [["icon": "https://a.example/y"]], onProblem: problems.add
@@ -85,7 +85,7 @@ import Testing
                 .write(to: URL(fileURLWithPath: path))
             #expect(try client.get(target, ["If-None-Match: \(tag)"]).status == 200)
             #expect(try Self.entries(fixture).count == 2)
-            // What is no manifest any longer is served as it was, which is said once.
+            // If the file becomes invalid, the last version is served. This is reported once.
             let texts = ["no manifest", #"[{"name":"x","iconn":"http://a/b"}]"#]
             for (count, text) in texts.enumerated() {
                 try Data(text.utf8).write(to: URL(fileURLWithPath: path))
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func aChangeOfOneAtAURLIsSeen() async throws {
+    @Test func aChangeOfACachedManifestIsNoticed() async throws {
         let url = "https://a.example/apps.json"
         @Sendable func list(_ count: Int) -> [UInt8] {
             let entries = (0..<count).map { #"{"icon":"https://a.example/\#($0)"}"# }
@@ -113,15 +113,15 @@ import Testing
         }
     }
 
-    /// The others get the last one, and keep no thread from answering other requests.
-    @Test func nobodyWaitsForOneThatIsRead() async throws {
+    /// Other clients get the last version, and no thread is blocked.
+    @Test func clientsDoNotWaitForAManifestThatIsBeingRead() async throws {
         try await withManifest([["icon": "https://a.example/y"]]) { fixture in
             let path = fixture.directory.path("apps.json")
             try FileManager.default.removeItem(atPath: path)
             try #require(mkfifo(path, 0o600) == 0)
             let reader = try fixture.client()
             reader.send("GET /manifest/my%20apps.json HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            // Returns once it reads.
+            // Returns when the server opens the pipe.
             let pipe = try #require(FileHandle(forWritingAtPath: path))
             for _ in 0..<8 { #expect(try Self.entries(fixture).count == 1) }
             #expect(
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func noSuchManifest() async throws {
+    @Test func anUnknownManifestIsNotFound() async throws {
         try await withManifest([["icon": "https://a.example/y"]]) { fixture in
             let client = try fixture.client()
             for name in ["", "apps.json", "..", "%2e%2e/apps.json", "my%20apps.json%00", "%ff"] {
@@ -142,8 +142,8 @@ import Testing
         }
     }
 
-    /// Longer than any buffer, through a client that stops for a while: all of it comes.
-    @Test func aLongOne() async throws {
+    /// The manifest is longer than any buffer, and the client pauses before it reads.
+    @Test func aLongManifestIsSentCompletely() async throws {
         let entries = (0..<20_000).map { ["icon": "https://a.example/\($0)", "name": "App \($0)"] }
         try await withManifest(entries) { fixture in
             let client = try fixture.client(receiveBuffer: 8_192)

@@ -3,10 +3,9 @@ import LarderServer
 import LarderTestSupport
 import Testing
 
-/// `/metrics`: for Prometheus.
+/// `/metrics`: metrics for Prometheus.
 @Suite struct MetricsRouteTests {
-    /// When they are needed most, the server's own are there.
-    @Test func aDamagedIndexHidesNotTheServersOwn() async throws {
+    @Test func theServersMetricsAreAvailableWithADamagedIndex() async throws {
         let problems = Problems()
         try await withServer(["https://a.example/a": noise(2_000)]) { configuration, _ in
             configuration.onProblem = problems.add

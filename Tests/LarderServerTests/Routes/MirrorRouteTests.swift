@@ -2,7 +2,7 @@ import LarderServer
 import LarderTestSupport
 import Testing
 
-/// `--mirror`: what a forward proxy is asked for.
+/// `--mirror`: the requests that a forward proxy receives.
 @Suite struct MirrorRouteTests {
     private static let icon = noise(2_000)
     private static let contents = [
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func absoluteTargets() async throws {
+    @Test func aMirrorServesAbsoluteTargets() async throws {
         try await withMirror { fixture in
             let client = try fixture.client()
             #expect(try client.get("http://icons.example/a.png?v=1").body == Self.icon)
@@ -35,8 +35,8 @@ import Testing
         }
     }
 
-    /// curl and Python's requests leave its `?` out.
-    @Test func anEmptyQueryMayBeMissing() async throws {
+    /// curl and Python's requests omit the `?` of an empty query.
+    @Test func anEmptyQueryMayBeMissingInAMirrorsTarget() async throws {
         try await withServer([
             "http://icons.example/a?": Self.icon, "http://icons.example/b?": Self.icon,
             "http://icons.example/b": noise(3),
@@ -52,8 +52,8 @@ import Testing
         }
     }
 
-    /// As Firefox, OkHttp, java.net.URI, Python's requests and curl send it.
-    @Test func theSpellingsOfClients() async throws {
+    /// Firefox, OkHttp, java.net.URI, Python's requests and curl spell the same URL differently.
+    @Test func aMirrorAcceptsTheSpellingsOfClients() async throws {
         let (path, other) = ("/a%7Cb%5B1%5D/~u%C3%BC'.png?q=%7C%27", "/caf%E9")
         try await withServer([
             "http://icons.example\(path)": Self.icon, "http://icons.example\(other)": noise(3),
@@ -70,7 +70,7 @@ import Testing
                     #expect(try client.readResponse().body == Self.icon, "\(target)")
                 }
             }
-            // Bytes are kept, whatever their encoding.
+            // Bytes are kept, even if they are not UTF-8.
             let client = try fixture.client()
             client.send(Array("GET /caf".utf8) + [0xE9] + Array(" HTTP/1.1\r\nHost: ".utf8))
             client.send(Array("icons.example\r\nX: ".utf8) + [0xE9] + Array("\r\n\r\n".utf8))
@@ -81,8 +81,8 @@ import Testing
         }
     }
 
-    /// The server's own pages are at its own address, whatever the target's form.
-    @Test func itself() async throws {
+    /// Targets with the server's own address lead to its own pages.
+    @Test func aMirrorServesItsOwnPages() async throws {
         try await withMirror { fixture in
             let client = try fixture.client()
             #expect(try client.get("http://127.0.0.1:\(fixture.port)/healthz").status == 200)
@@ -91,8 +91,8 @@ import Testing
         }
     }
 
-    /// Where names lead to the server by `/etc/hosts` alone, it is known by `Host`.
-    @Test func hostsOfOthers() async throws {
+    /// If `/etc/hosts` maps the host to the server, only the `Host` field names it.
+    @Test func aMirrorServesHostsNamedByTheHostField() async throws {
         try await withMirror { fixture in
             let client = try fixture.client()
             client.send("GET /a.png?v=1 HTTP/1.1\r\nHost: icons.example\r\n\r\n")
@@ -106,7 +106,7 @@ import Testing
         "http:///a.png", "http://", "ftp://icons.example/a.png", "*", "icons.example",
         "http://a b/", "http://[/", "javascript:alert(1)",
     ])
-    func oddTargets(_ target: String) async throws {
+    func malformedTargetsAreRefusedByAMirror(_ target: String) async throws {
         try await withMirror { fixture in
             let client = try fixture.client()
             client.send("GET \(target) HTTP/1.1\r\nHost: x.example\r\n\r\n")
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func tunnels() async throws {
+    @Test func aMirrorRefusesTunnels() async throws {
         try await withMirror { fixture in
             let client = try fixture.client()
             client.send(
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func notWithoutTheOption() async throws {
+    @Test func otherHostsAreRefusedWithoutTheMirrorOption() async throws {
         try await withServer(Self.contents) { fixture in
             let client = try fixture.client()
             #expect(try client.get("http://icons.example/a.png?v=1").status == 421)

@@ -3,14 +3,14 @@ import LarderServer
 import LarderTestSupport
 import Testing
 
-/// A server that is told to stop.
+/// A server that stops.
 @Suite struct DrainTests {
     private static let large = noise(3_000_000, seed: 3)
     private static let request =
         "GET /icon?url=https://a.example/large HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-    /// Bodies that are under way come whole; idle connections end; nobody else is let in.
-    @Test func wholeBodies() async throws {
+    /// Idle connections are closed, and new connections are refused.
+    @Test func aStoppingServerCompletesItsResponses() async throws {
         try await withServer(["https://a.example/large": Self.large]) { fixture in
             let idle = try fixture.client()
             #expect(try idle.get("/healthz").status == 200)
@@ -32,8 +32,7 @@ import Testing
         }
     }
 
-    /// But not for ever.
-    @Test func grace() async throws {
+    @Test func aStoppingServerWaitsOnlyForItsGracePeriod() async throws {
         try await withServer(["https://a.example/large": Self.large]) { configuration, _ in
             configuration.grace = .milliseconds(300)
         } _: { fixture in
@@ -52,8 +51,8 @@ import Testing
         }
     }
 
-    /// They have no response that could be cut off.
-    @Test func idleConnectionsAreNotCutOff() async throws {
+    /// An idle connection has no response that could be interrupted.
+    @Test func idleConnectionsDoNotCountAsInterrupted() async throws {
         try await withServer(["https://a.example/large": Self.large]) { configuration, _ in
             configuration.grace = .zero
         } _: { fixture in
@@ -73,8 +72,8 @@ import Testing
     }
 
     private final class Box: @unchecked Sendable {
-        // Unchecked because `value` is a variable: it is written before a semaphore is signalled,
-        // and read after it was waited for.
+        // Unchecked because a semaphore guards the variable: it is written before the signal and
+        // read after the wait.
         var value: Bool
 
         init(_ value: Bool) { self.value = value }

@@ -5,7 +5,7 @@ import Testing
 
 /// The events for the operator of a server.
 @Suite struct ServerLogTests {
-    /// Runs a server that logs, and returns the lines.
+    /// Runs a server and returns its log lines.
     private func log(
         _ contents: [String: [UInt8]] = [:],
         configure: (inout ServerConfiguration) -> Void = { _ in },
@@ -23,7 +23,7 @@ import Testing
         return log.lines
     }
 
-    @Test func connectionsAndRefusedRequests() async throws {
+    @Test func connectionsAndRefusedRequestsAreLogged() async throws {
         let lines = try await log { fixture, _ in
             let client = try fixture.client()
             #expect(try client.get("/healthz").status == 200)
@@ -35,7 +35,7 @@ import Testing
         #expect(!lines.joined().contains("sEcReT"))
     }
 
-    @Test func slowClients() async throws {
+    @Test func slowClientsAreLogged() async throws {
         let lines = try await log {
             $0.headTimeout = .seconds(1)
         } _: { fixture, _ in
@@ -46,7 +46,7 @@ import Testing
         #expect(lines.contains("info slow client client=127.0.0.1 reason=slow head"))
     }
 
-    @Test func theLimitOfConnections() async throws {
+    @Test func reachingTheLimitOfConnectionsIsLogged() async throws {
         let lines = try await log {
             $0.maximumConnections = 1
         } _: { fixture, _ in
@@ -56,7 +56,7 @@ import Testing
         #expect(lines.contains("warning connection limit reached connections=1"))
     }
 
-    @Test func damagedObjectsAndGalleries() async throws {
+    @Test func damagedObjectsAndNewGalleriesAreLogged() async throws {
         let url = "http://a.example/1.png"
         let lines = try await log([url: noise(100)]) { fixture, lines in
             let client = try fixture.client()
@@ -71,7 +71,7 @@ import Testing
         #expect(lines.contains { $0.hasPrefix("warning sha256:") && $0.contains("--repair") })
     }
 
-    @Test func aCacheThatIsReplaced() async throws {
+    @Test func aReplacedCacheIsLogged() async throws {
         let lines = try await log(["http://a.example/1": noise(100)]) { fixture, lines in
             let other = fixture.directory.path("other")
             try ServerFixture.fill(other, with: ["http://a.example/2": noise(200)])
