@@ -111,7 +111,7 @@ private struct HEIFFile {
     var turn: UInt8 = 0
     var primary = 1
     var extent: (offset: Int, length: Int) = (40, 8)
-    /// Further items, with one extent each.
+    /// Additional items, with one extent each.
     var others: [(item: Int, type: String, extent: (offset: Int, length: Int))] = []
     /// The content of the `iloc` box that replaces the extents.
     var locations: [UInt8]?

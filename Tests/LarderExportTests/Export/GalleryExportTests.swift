@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    /// It prunes nothing, and does not read the rest of a long manifest.
+    /// The export prunes nothing, and does not read the rest of a long manifest.
     @Test func anInterruptedGalleryExportEndsEarly() throws {
         try ExportScene.run { scene in
             try scene.store(urls: Self.urls)

@@ -29,7 +29,7 @@ import Testing
 
         func key(_ letter: Character) -> String { String(repeating: letter, count: 64) }
 
-        /// Writes a journal. A letter means a key, and `+` the sizes of its files.
+        /// Writes a journal. Replaces each letter with a key, and `+` with file sizes.
         func write(_ lines: String, name: String = "journal", header: String? = nil) throws {
             let text = lines.split(separator: "\n", omittingEmptySubsequences: false).map { line in
                 var words = line.split(separator: " ").map(String.init)
@@ -44,7 +44,7 @@ import Testing
                 "\(folder)/\(name)", with: Array(((header ?? form.header) + text).utf8))
         }
 
-        /// Writes the files of keys, with the sizes that `+` means.
+        /// Writes the files of keys, with the sizes that replace `+`.
         func put(_ letters: String, unfinished: Bool = false) throws {
             for letter in letters {
                 for index in 0..<form.valueCount {

@@ -249,7 +249,7 @@ import Testing
             try scene.export(.nuke, manifest: manifest)
             let name = "com.github.kean.Nuke.DataCache/" + spelled.sha1Hex
             #expect(Array(scene.files().keys) == [name])
-            // Without a manifest, the URL and each recorded spelling give a name.
+            // Without a manifest, the icon is exported under its URL and each recorded spelling.
             try scene.record(spelled, of: canonical)
             let all = scene.directory.path("all")
             let report = try scene.export(.nuke, to: all)

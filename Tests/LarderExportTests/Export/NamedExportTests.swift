@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// Reversing the entries swaps only the file names of Alpha and alpha.
+    /// Reversing the entries changes only which of Alpha and alpha gets the plain name.
     @Test func theFirstOfSimilarNamesGetsThePlainFileName() throws {
         try ExportScene.run { scene in
             try scene.store(urls: Self.urls)

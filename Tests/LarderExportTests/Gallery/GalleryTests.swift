@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    /// A Content-Security-Policy can forbid other origins, inline styles and inline scripts.
+    /// The page must work under a Content-Security-Policy that permits only its own files.
     @Test func theGalleryPageIsSelfContained() throws {
         #expect(
             GalleryFile.page.map(\.path) == [

@@ -98,7 +98,7 @@ import Testing
             // Icons that the library has removed are not installed again.
             unlink("\(target)/\(try #require(installed.keys.first))")
             #expect(try run(program, seed, caches) == "0 0")
-            // After the system has removed the library's directory, they are.
+            // All icons are installed again if the system has removed the directory.
             try FileManager.default.removeTree(atPath: target)
             #expect(try run(program, seed, caches) == "3 0")
         }

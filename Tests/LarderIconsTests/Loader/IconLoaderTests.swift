@@ -306,7 +306,7 @@ import Testing
             _ = try await loader.icon(for: url("a"))
             await loader.cache.flush()
             #expect(loader.cache.storeFailure?.code == .obstructed)
-            // Other icons are stored without a delay.
+            // The failure does not delay the storage of other icons.
             _ = try await loader.icon(for: url("b"))
             await loader.cache.flush()
             #expect(loader.cache.storeFailure == nil)

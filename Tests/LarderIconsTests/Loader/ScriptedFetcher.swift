@@ -81,7 +81,7 @@ final class ScriptedFetcher: IconFetcher, @unchecked Sendable {
         waiter?.resume(with: result)
     }
 
-    /// Waits for this number of requests that can be responded to.
+    /// Waits until this number of requests has arrived and can be finished.
     func wait(for count: Int) async {
         await until { (respond == nil ? lock.withLock { pendingCount } : self.count) >= count }
     }

@@ -173,7 +173,7 @@ import Testing
         #expect(cache.entry(for: "")?.data == Data([3]))
     }
 
-    /// Comparing them as `String` would sort the marks in quadratic time, which takes minutes.
+    /// Comparing keys as `String` would sort the marks in quadratic time, which takes minutes.
     @Test(.timeLimit(.minutes(1))) func keysWithManyCombiningMarksAreComparedQuickly() {
         let marks = String(repeating: "\u{316}\u{301}", count: 200_000)
         let cache = MemoryCache(pressure: nil)

@@ -20,7 +20,7 @@ import Testing
             try ServerFixture.fill(
                 directory.path("cache"), with: ["http://a.example/2.png": noise(200)])
             icons.refresh()
-            // The new gallery is in progress. The old one is not shown in the interim.
+            // This call starts a new gallery and does not return the old one.
             #expect(Self.isNotYet(gallery.description()))
             let second = try Self.description(gallery)
             #expect(second.bytes != first.bytes)

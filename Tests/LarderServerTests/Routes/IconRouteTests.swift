@@ -128,7 +128,7 @@ import Testing
             }
             // The URL standard removes tabs and line breaks.
             #expect(try client.get("/icon?url=https://a.exa%0D%0Ample/a%09|b").body == noise(10))
-            // A byte order mark is a character like others.
+            // A byte order mark is not removed.
             #expect(try client.get("/icon?url=%EF%BB%BFkey:app-1").status == 404)
             let split = try client.get("/icon?url=a%0D%0AX:%20y")
             #expect(split.status == 404 && split.fields["x"] == nil)
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func placeholdersReplaceMissingIconsOnRequest() async throws {
+    @Test func placeholdersReplaceMissingIconsIfConfigured() async throws {
         try await withServer(Self.contents) { configuration, _ in
             configuration.fallback = .placeholder
         } _: { fixture in
@@ -222,7 +222,7 @@ import Testing
                 }
                 try ServerFixture.fill(fixture.cache, with: [new: noise(77, seed: 7)])
             }
-            // The server checks for a new index every two seconds.
+            // The server notices the new index within two seconds.
             let end = ContinuousClock.now + .seconds(RawClient.patience)
             while try client.get("/icon?url=\(new)").status != 200, ContinuousClock.now < end {}
             #expect(try client.get("/icon?url=\(new)").body == noise(77, seed: 7))

@@ -3,7 +3,7 @@ import LarderServer
 import LarderTestSupport
 import Testing
 
-/// The events for the operator of a server.
+/// The log messages for the operator of a server.
 @Suite struct ServerLogTests {
     /// Runs a server and returns its log lines.
     private func log(
