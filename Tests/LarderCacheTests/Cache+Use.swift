@@ -4,7 +4,7 @@ import Foundation
 @testable import LarderCore
 
 extension Cache {
-    /// Records that objects are used now.
+    /// Records a use of the objects at the current time.
     func recordUse(of digests: [Digest]) throws(CacheError) {
         try requireWritable().writeStep { db in
             try ObjectUse.record(digests, at: Date(), in: db)

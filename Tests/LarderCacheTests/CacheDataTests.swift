@@ -4,9 +4,9 @@ import Testing
 
 @testable import LarderCache
 
-/// Bytes are compared with their digest unless their file is known from before.
+/// Reads of objects that skip the digest if the file is already known.
 @Suite struct CacheDataTests {
-    @Test func aFileThatIsKnownIsNotDigestedAgain() throws {
+    @Test func aKnownFileIsNotDigestedAgain() throws {
         try withTemporaryDirectory { directory in
             let bytes = noise(1000, seed: 1)
             let cache = try Cache.filled(at: directory.path("cache"), with: ["key": bytes])
@@ -15,14 +15,14 @@ import Testing
             #expect(Array(first.data) == bytes)
             #expect(try cache.data(of: object, unlessKnown: first.file).file == first.file)
 
-            // Other bytes of the same length show whether somebody looks at them.
-            let other = noise(1000, seed: 2)
+            // Different bytes of the same length show whether the file is digested.
+            let changed = noise(1000, seed: 2)
             let path = cache.absolutePath(of: object.digest)
-            try Tree.put(other, at: path)
+            try Tree.put(changed, at: path)
             var status = stat()
             #expect(stat(path, &status) == 0)
             let known = try cache.data(of: object, unlessKnown: FileIdentity(status))
-            #expect(Array(known.data) == other)
+            #expect(Array(known.data) == changed)
             for identity in [nil, first.file] {
                 let error = #expect(throws: CacheError.self) {
                     _ = try cache.data(of: object, unlessKnown: identity)

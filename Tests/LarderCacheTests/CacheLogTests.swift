@@ -5,9 +5,9 @@ import Testing
 
 @testable import LarderCache
 
-/// What is logged of the work on a cache.
+/// Log messages of cache operations.
 @Suite struct CacheLogTests {
-    /// Calls `body` with a log, and returns its lines, each after its level.
+    /// Returns the lines that `body` logs. Each line starts with its level.
     private func lines(_ body: (CacheLog) throws -> Void) rethrows -> [String] {
         let lines = Mutex<[String]>([])
         try body(
@@ -15,7 +15,7 @@ import Testing
         return lines.withLock { $0 }
     }
 
-    @Test func aBatchIsLogged() throws {
+    @Test func aCommittedBatchIsLogged() throws {
         try withTemporaryDirectory { directory in
             let lines = try lines { log in
                 let store = try Cache.create(at: directory.path, log: log).store()
@@ -73,8 +73,7 @@ import Testing
         }
     }
 
-    /// Without a log, and if it does not ask for the text, no message is made.
-    @Test func nothingIsMadeThatIsNotWanted() {
+    @Test func messagesAreBuiltOnlyIfTheLogReadsThem() {
         let made = Mutex(0)
         func message() -> String {
             made.withLock { $0 += 1 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LarderCache
 
-/// Resources that are found by what a manifest has for their URL.
+/// Resources found by the spelling of their URL in a manifest.
 @Suite struct CacheSpellingsTests {
     private let key = "https://a.example/"
 
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func bothSpellingsAreFound() throws {
+    @Test func aResourceIsFoundByItsURLAndByItsSpelling() throws {
         try withCache { cache in
             try cache.record([Spelling("HTTPS://A.example", of: key)])
             #expect(try cache.resource(spelledAs: key)?.key == key)
@@ -25,8 +25,7 @@ import Testing
         }
     }
 
-    /// No manifest has to have had them.
-    @Test func equalURLsAreFound() throws {
+    @Test func equivalentURLsAreFoundWithoutARecordedSpelling() throws {
         let key = "https://a.example/~u/%7C?q=%27"
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path("cache"), with: [key: [1]])
@@ -45,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func theLastManifestCounts() throws {
+    @Test func theLastRecordedSpellingWins() throws {
         try withCache { cache in
             try cache.record([Spelling("x", of: key)])
             try cache.record([Spelling("x", of: "https://b.example/")])
@@ -53,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotCachedIsPassedOver() throws {
+    @Test func spellingsOfUncachedURLsAreIgnored() throws {
         try withCache { cache in
             try cache.record([Spelling("x", of: "https://c.example/"), Spelling("y", of: key)])
             #expect(try cache.resource(spelledAs: "x") == nil)
@@ -61,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func knownOnesAreNotWrittenAgain() throws {
+    @Test func knownSpellingsAreNotWrittenAgain() throws {
         try withCache { cache in
             let writer = try #require(cache.index).connections.writer
             func changes() throws -> Int { try writer.read { $0.totalChangesCount } }
@@ -74,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func spellingsGoWithTheirResource() throws {
+    @Test func spellingsAreDeletedWithTheirResource() throws {
         try withCache { cache in
             try cache.record([Spelling("x", of: key)])
             var policy = EvictionPolicy()

@@ -5,7 +5,7 @@ import Testing
 @testable import LarderCache
 
 @Suite struct CacheStatusTests {
-    @Test func totalsEqualTheDisks() throws {
+    @Test func statusTotalsMatchTheFilesOnDisk() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path)
             let store = try cache.store()
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func absentCacheIsEmpty() {
+    @Test func theStatusOfAnAbsentCacheIsEmpty() {
         let status = CacheStatus(emptyAt: "/nowhere")
         #expect(status.path == "/nowhere")
         #expect(status.totals == IndexTotals())

@@ -10,7 +10,7 @@ import Testing
         uniqueKeysWithValues: (0..<20).map { ("http://a.example/\($0)", noise(100 + $0, seed: $0)) }
     )
 
-    /// Checks that a cache holds `contents`, whole, and nothing else.
+    /// Expects the cache to hold `contents` and nothing else.
     private func expect(_ contents: [String: [UInt8]], in cache: Cache) throws {
         var seen: [String: [UInt8]] = [:]
         try cache.forEachResource { seen[$0.key] = try cache.bytes(of: $0.object) }
@@ -22,7 +22,7 @@ import Testing
 
     // MARK: Opening
 
-    @Test func absentCacheIsMissing() throws {
+    @Test func openingAnAbsentCacheThrowsMissing() throws {
         try withTemporaryDirectory { directory in
             let error = #expect(throws: CacheError.self) {
                 _ = try Cache.open(at: directory.path("absent"))
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func emptyDirectoryReadsAsAnEmptyCache() throws {
+    @Test func anEmptyDirectoryReadsAsAnEmptyCache() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.open(at: directory.path)
             #expect(try cache.resource("key") == nil)
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func isReadAgainAfterReopening() throws {
+    @Test func aReopenedCacheHasTheSameContents() throws {
         try withTemporaryDirectory { directory in
             do { _ = try Cache.filled(at: directory.path("a/cache"), with: Self.contents) }
             try expect(Self.contents, in: try Cache.open(at: directory.path("a/cache")))
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func resourcesComeInTheOrderOfTheirKeys() throws {
+    @Test func resourcesAreEnumeratedInKeyOrder() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path, with: Self.contents)
             var keys: [String] = []
@@ -62,9 +62,8 @@ import Testing
         }
     }
 
-    /// No absolute path is stored.
-    /// More than are read at a time; the reader may ask for whatever it likes meanwhile.
-    @Test func everyResourceComesOnceAndTheIndexMayBeAskedMeanwhile() throws {
+    /// More resources than one query of the enumeration reads.
+    @Test func theIndexCanBeQueriedDuringAnEnumeration() throws {
         try withTemporaryDirectory { directory in
             let contents = Dictionary(
                 uniqueKeysWithValues: (0..<1_203).map { ("\($0)", noise(8, seed: $0 % 40)) })
@@ -82,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func isWholeAfterItWasMoved() throws {
+    @Test func aCacheCanBeMovedToAnotherPath() throws {
         try withTemporaryDirectory { directory in
             do { _ = try Cache.filled(at: directory.path("old"), with: Self.contents) }
             try FileManager.default.moveItem(
@@ -98,8 +97,9 @@ import Testing
         }
     }
 
-    /// The last one to leave folds the log into the index, which is one file from then on.
-    @Test func closedCacheCanBeCopied() throws {
+    /// The last connection to close folds the write-ahead log into the index, which is then one
+    /// file.
+    @Test func aClosedCacheCanBeCopied() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path("cache"), with: Self.contents)
             try expect(Self.contents, in: cache)
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func nothingIsWrittenBesideTheRoot() throws {
+    @Test func nothingIsWrittenOutsideTheRoot() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path("cache"), with: Self.contents)
             _ = try cache.verify()
@@ -125,12 +125,12 @@ import Testing
         }
     }
 
-    /// Deleting any of it costs downloads, never correctness.
+    /// Deleting any part of a cache costs downloads, never correctness.
     @Test(arguments: [
         ["objects"], ["objects/sha256"], ["tmp"], ["CACHEDIR.TAG"],
         ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm"],
     ])
-    func anyPartCanBeDeleted(_ parts: [String]) throws {
+    func anyPartOfACacheCanBeDeleted(_ parts: [String]) throws {
         try withTemporaryDirectory { directory in
             do { _ = try Cache.filled(at: directory.path, with: Self.contents) }
             for part in parts { try? FileManager.default.removeItem(atPath: directory.path(part)) }
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    // MARK: What is handed out
+    // MARK: Reading objects
 
     enum Damage: CaseIterable {
         case flipped, short, long, zeroed, missing, link, linkToACopy, directory
@@ -177,9 +177,8 @@ import Testing
         }
     }
 
-    /// Promise 4: a corrupt object is never served.
     @Test(arguments: Damage.allCases, [200, 300_000])
-    func damagedBytesAreNotHandedOut(_ damage: Damage, _ size: Int) throws {
+    func aCorruptObjectIsNeverServed(_ damage: Damage, _ size: Int) throws {
         try withTemporaryDirectory { directory in
             let bytes = noise(size, seed: 1)
             let cache = try Cache.filled(at: directory.path, with: ["key": bytes])
@@ -192,13 +191,13 @@ import Testing
         }
     }
 
-    @Test func presenceIsKindAndSizeOrDigest() throws {
+    @Test func anObjectIsPresentIfItsSizeOrDigestMatches() throws {
         try withTemporaryDirectory { directory in
             let bytes = noise(200, seed: 1)
             let cache = try Cache.filled(at: directory.path, with: ["key": bytes])
             let digest = try Digest.reference(of: bytes)
             #expect(try cache.isPresent(digest, size: 200))
-            // The index may misstate the size: the digest is right.
+            // A wrong size in the index does not matter if the digest matches.
             #expect(try cache.isPresent(digest, size: 199))
             #expect(try !cache.isPresent(Digest.reference(of: [1]), size: 1))
             try Tree.put(noise(199, seed: 1), at: try cache.file(of: bytes))
@@ -208,7 +207,7 @@ import Testing
         }
     }
 
-    @Test func pathNamesTheObjectsFile() throws {
+    @Test func theObjectPathIsDerivedFromTheDigest() throws {
         try withTemporaryDirectory { directory in
             let bytes = noise(200, seed: 1)
             let cache = try Cache.filled(at: directory.path, with: ["key": bytes])
@@ -219,10 +218,10 @@ import Testing
         }
     }
 
-    // MARK: Media that cannot be written
+    // MARK: Read-only media
 
     @Test(.enabled(if: geteuid() != 0, "root may write everywhere"))
-    func readOnlyCacheIsReadWithoutATrace() throws {
+    func aReadOnlyCacheIsReadWithoutChanges() throws {
         try withTemporaryDirectory { directory in
             do { _ = try Cache.filled(at: directory.path, with: Self.contents) }
             let before = Tree.files(directory.path)

@@ -6,15 +6,15 @@ import Testing
 
 @testable import LarderCache
 
-/// Long work that is cancelled ends in order, wherever it is.
+/// Cancellation of long operations at any point.
 @Suite struct CancellationTests {
-    /// Cancels when it was asked so often.
-    private final class Patience: Sendable {
+    /// Requests cancellation after a number of checks.
+    private final class CheckLimit: Sendable {
         private let left: Atomic<Int>
 
         init(_ count: Int) { left = Atomic(count) }
 
-        @Sendable func isOver() -> Bool {
+        @Sendable func isReached() -> Bool {
             left.wrappingSubtract(1, ordering: .relaxed).oldValue <= 0
         }
     }
@@ -23,12 +23,12 @@ import Testing
         uniqueKeysWithValues: (0..<300).map { ("\($0)", noise(50, seed: $0)) })
 
     @Test(arguments: [0, 1, 2, 10, 100, 250])
-    func verifyReportsWhatItLookedAt(_ count: Int) throws {
+    func aCancelledVerificationReportsTheObjectsItChecked(_ count: Int) throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path, with: Self.contents)
-            let patience = Patience(count)
+            let limit = CheckLimit(count)
             var options = VerifyOptions()
-            options.isCancelled = patience.isOver
+            options.isCancelled = limit.isReached
             let report = try cache.verify(options)
             #expect(report.isInterrupted && !report.isComplete)
             #expect(report.isClean)
@@ -40,13 +40,13 @@ import Testing
         }
     }
 
-    /// SQLite's own check reads beside the threads that compare rows with files: what breaks off
-    /// the one is not to fail the others.
-    @Test func breakingOffOneReadLeavesTheOthers() throws {
+    /// SQLite's integrity check runs at the same time as the threads that compare rows with files.
+    /// Cancelling the check must not fail these threads.
+    @Test func cancellingOneReadDoesNotAffectOtherReads() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path, with: ["a": noise(50, seed: 1)])
             let database = try #require(cache.index).connections
-            let (begun, broken) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            let (started, cancelled) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
             let sum = Mutex(Result<Int?, any Error>.success(nil))
             let isDone = DispatchSemaphore(value: 0)
             Thread.detachNewThread {
@@ -55,11 +55,11 @@ import Testing
                         try $0.read { db in
                             db.add(
                                 function: DatabaseFunction("meet", argumentCount: 0) { _ in
-                                    begun.signal()
-                                    broken.wait()
+                                    started.signal()
+                                    cancelled.wait()
                                     return 1
                                 })
-                            // Its statement is under way when the other one is broken off.
+                            // This statement is running when the other read is cancelled.
                             return try Int.fetchOne(
                                 db, sql: "SELECT meet() + sum(size) FROM objects")
                         }
@@ -68,10 +68,10 @@ import Testing
                 sum.withLock { $0 = result }
                 isDone.signal()
             }
-            begun.wait()
+            started.wait()
             #expect(throws: CancellationError.self) {
                 try database.reading {
-                    try $0.read(unless: Patience(1).isOver) { db in
+                    try $0.read(unless: CheckLimit(1).isReached) { db in
                         try Int.fetchOne(
                             db,
                             sql: """
@@ -81,14 +81,14 @@ import Testing
                     }
                 }
             }
-            broken.signal()
+            cancelled.signal()
             isDone.wait()
             #expect(try sum.withLock { try $0.get() } == 51)
         }
     }
 
-    /// The next one goes on there, so that some interrupted ones come to the end.
-    @Test func verifyKeepsItsPosition() throws {
+    /// The next verification continues there. Several interrupted ones cover the whole cache.
+    @Test func aCancelledVerificationKeepsItsPosition() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path, with: Self.contents)
             unlink(try cache.file(of: noise(50, seed: 7)))
@@ -96,12 +96,12 @@ import Testing
             options.maximumDuration = .seconds(3600)
             var reports: [VerifyReport] = []
             repeat {
-                options.isCancelled = Patience(60).isOver
+                options.isCancelled = CheckLimit(60).isReached
                 reports.append(try cache.verify(options))
             } while reports.last?.reachesEnd == false && reports.count < 100
             #expect((3..<100).contains(reports.count))
             #expect(reports.map(\.isInterrupted) == reports.map { !$0.reachesEnd })
-            // What was broken off is looked at again, what was done is not.
+            // Only interrupted work is repeated.
             #expect((299..<400).contains(reports.map(\.whole).reduce(0, +)))
             let findings = reports.flatMap(\.findings)
             #expect(findings.allSatisfy { $0.kind == .missing })
@@ -109,8 +109,8 @@ import Testing
         }
     }
 
-    /// A large file is given up between two of its chunks.
-    @Test func verifyAndReindexGiveUpALargeObject() throws {
+    /// Cancellation is also checked between two chunks of a file.
+    @Test func verifyAndReindexStopInsideALargeObject() throws {
         try withTemporaryDirectory { directory in
             let path = try {
                 let cache = try Cache.filled(at: directory.path, with: ["a": noise(50, seed: 1)])
@@ -121,12 +121,13 @@ import Testing
             let inode = try Self.inode(directory.path("index.sqlite"))
 
             var options = VerifyOptions()
-            options.isCancelled = Patience(50).isOver
+            options.isCancelled = CheckLimit(50).isReached
             let verified = try Cache.open(at: directory.path).verify(options)
             #expect(verified.isInterrupted && verified.objects == 0 && verified.indexObjects == 0)
             #expect(verified.findings.isEmpty)
 
-            let report = try Cache.reindex(at: directory.path, isCancelled: Patience(50).isOver)
+            let report = try Cache.reindex(
+                at: directory.path, isCancelled: CheckLimit(50).isReached)
             #expect(report.isInterrupted)
             #expect(report.damaged == 0)
             #expect(try Self.inode(directory.path("index.sqlite")) == inode)
@@ -142,11 +143,12 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 5, 40])
-    func reindexLeavesTheOldIndex(_ count: Int) throws {
+    func aCancelledReindexKeepsTheOldIndex(_ count: Int) throws {
         try withTemporaryDirectory { directory in
             try Cache.filled(at: directory.path, with: Self.contents).close()
             let before = try Self.inode(directory.path("index.sqlite"))
-            let report = try Cache.reindex(at: directory.path, isCancelled: Patience(count).isOver)
+            let report = try Cache.reindex(
+                at: directory.path, isCancelled: CheckLimit(count).isReached)
             #expect(report.isInterrupted)
             #expect(try Self.inode(directory.path("index.sqlite")) == before)
             #expect(Tree.names(directory.path("tmp")).isEmpty)
@@ -156,16 +158,15 @@ import Testing
         }
     }
 
-    /// Whatever went has gone whole, and what is said to be left is.
     @Test(arguments: [0, 1, 100, 300, 400, 500])
-    func evictStopsBetweenObjects(_ count: Int) throws {
+    func aCancelledEvictionStopsBetweenObjects(_ count: Int) throws {
         try withTemporaryDirectory { directory in
             let scene = try EvictionScene(directory)
             try scene.store(
                 (0..<300).map { ("\($0)", noise(50, seed: $0), EvictionScene.instant(Double($0))) })
             var policy = EvictionPolicy()
             policy.maximumObjects = 10
-            policy.isCancelled = Patience(count).isOver
+            policy.isCancelled = CheckLimit(count).isReached
             var victims = 0
             let report = try scene.cache.evict(policy) { _ in victims += 1 }
             #expect(report.isInterrupted)
@@ -174,7 +175,7 @@ import Testing
             #expect(report.missed == (report.left.count > 10 ? [.count] : []))
             #expect(Tree.names(directory.path("tmp")).isEmpty)
             try scene.expectAgreement()
-            // The next one does the rest.
+            // The next eviction removes the rest.
             policy.isCancelled = { false }
             #expect(try scene.cache.evict(policy).left.count == 10)
             try scene.expectAgreement()

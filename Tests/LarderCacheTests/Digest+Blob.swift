@@ -3,6 +3,6 @@ import Foundation
 @testable import LarderCore
 
 extension Digest {
-    /// Its bytes as an argument of a statement of GRDB's own.
+    /// The digest as an argument of a GRDB statement.
     var blob: Data { Data(bytes) }
 }

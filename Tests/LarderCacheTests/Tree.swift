@@ -1,8 +1,9 @@
 import Foundation
 
-/// A directory's files as they are on disk.
+/// Reads and writes files of a directory without the code under test.
 enum Tree {
-    /// The paths of everything beneath `root` that is no directory, relative to it.
+    /// Returns the paths of all files and links in `root` and its subdirectories, relative to
+    /// `root`.
     static func files(_ root: String) -> Set<String> {
         var files: Set<String> = []
         for case let name as String in FileManager.default.enumerator(atPath: root) ?? .init() {
@@ -13,7 +14,7 @@ enum Tree {
         return files
     }
 
-    /// The names directly in `directory`.
+    /// Returns the sorted names of the entries of `directory`.
     static func names(_ directory: String) -> [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []).sorted()
     }
@@ -22,7 +23,7 @@ enum Tree {
         Array(try Data(contentsOf: URL(fileURLWithPath: path)))
     }
 
-    /// Puts `bytes` at `path`, whatever is there; makes its directory first.
+    /// Writes a new file at `path`. Replaces an existing file and creates missing directories.
     static func put(_ bytes: [UInt8], at path: String) throws {
         try FileManager.default.createDirectory(
             atPath: URL(fileURLWithPath: path).deletingLastPathComponent().path,

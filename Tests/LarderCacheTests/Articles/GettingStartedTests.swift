@@ -9,13 +9,13 @@ func icon(_ url: String, inCacheAt path: String) throws -> Data? {
     return Data(try cache.bytes(of: resource.object))
 }
 
-/// The article's code, compiled above.
+/// Compiles and runs the code of the article, which is the function above.
 @Suite struct GettingStartedTests {
-    @Test func itsCodeIsCompiled() throws {
-        #expect(try Article.isCompiled("Sources/LarderCache/LarderCache.docc/GettingStarted.md"))
+    @Test func theArticlesCodeIsCompiled() throws {
+        #expect(try Article.codeIs("Sources/LarderCache/LarderCache.docc/GettingStarted.md"))
     }
 
-    @Test func itsCodeWorks() throws {
+    @Test func theArticlesCodeFindsCachedIcons() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path("cache"), with: ["a": [1, 2, 3]])
             defer { cache.close() }

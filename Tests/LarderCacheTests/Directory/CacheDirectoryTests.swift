@@ -5,7 +5,7 @@ import Testing
 @testable import LarderCache
 
 @Suite struct CacheDirectoryTests {
-    @Test func laysOutWhatTheContractNames() throws {
+    @Test func aNewCacheHasTheDocumentedLayout() throws {
         try withTemporaryDirectory { directory in
             _ = try CacheDirectory(path: directory.path("a/b"), create: true)
             #expect(Tree.names(directory.path("a/b")) == ["CACHEDIR.TAG", "objects", "tmp"])
@@ -16,8 +16,8 @@ import Testing
         }
     }
 
-    /// A process may be killed between making the tag and writing it.
-    @Test func emptyTagIsWrittenAgainAndAnyOtherLeft() throws {
+    /// A process may be killed between creating the tag and writing it.
+    @Test func onlyAnEmptyTagIsWrittenAgain() throws {
         try withTemporaryDirectory { directory in
             for (found, expected) in [("", CacheLayout.tagContents), ("mine\n", "mine\n")] {
                 try Tree.put(Array(found.utf8), at: directory.path("CACHEDIR.TAG"))
@@ -27,13 +27,12 @@ import Testing
         }
     }
 
-    /// What is in `tmp/` would be swept one day, and the index migrated: nobody opens it, for
-    /// whatever.
+    /// Otherwise, Larder would sweep the user's `tmp/` and migrate the other program's index.
     @Test(arguments: [
         ["tmp/thesis.txt"], ["index.sqlite"], ["index.sqlite", "CACHEDIR.TAG"],
         ["index.sqlite-wal"],
     ])
-    func somebodyElsesDirectoryIsNotTakenOver(_ paths: [String]) throws {
+    func anotherProgramsDirectoryIsNotUsedAsACache(_ paths: [String]) throws {
         try withTemporaryDirectory { directory in
             for path in paths { try Tree.put([1], at: directory.path(path)) }
             let names = Tree.names(directory.path)
@@ -50,8 +49,8 @@ import Testing
         }
     }
 
-    /// A mistyped path is no empty cache, which a snapshot would copy.
-    @Test func aDirectoryOfOtherThingsIsNoCache() throws {
+    /// A mistyped path must not read as an empty cache, which a snapshot would copy.
+    @Test func aDirectoryOfOtherFilesIsNotACache() throws {
         try withTemporaryDirectory { directory in
             try Tree.put([1], at: directory.path("index.html"))
             let path = directory.path
@@ -62,14 +61,14 @@ import Testing
                 #expect(throws: CacheError.self) { _ = try Cache.reindex(at: path) },
             ]
             #expect(errors.allSatisfy { $0?.code == .missing })
-            // It may become one: its files are in nobody's way.
+            // A cache can be created there because no file has a name that the cache uses.
             _ = try Cache.create(at: directory.path)
             _ = try Cache.open(at: directory.path)
         }
     }
 
-    /// To read it would wait for whoever writes into it.
-    @Test func aPipeInTheIndexesPlaceIsNotOpened() throws {
+    /// Reading a pipe would block until another process writes to it.
+    @Test func aPipeNamedLikeTheIndexIsNotOpened() throws {
         try withTemporaryDirectory { directory in
             #expect(mkfifo(directory.path("index.sqlite"), 0o600) == 0)
             let error = #expect(throws: CacheError.self) {
@@ -79,13 +78,12 @@ import Testing
         }
     }
 
-    /// Beside files that are in nobody's way; after a kill, or where the user has deleted some of
-    /// it.
+    /// Directories with unrelated files, from a killed process, or with parts deleted by the user.
     @Test(arguments: [
         ["README.md"], ["objects/"], ["objects/", "tmp/"], ["tmp/run-1/1", "CACHEDIR.TAG"],
         ["tmp/run-1/1", "objects/sha256/"], ["index.sqlite", "index.snapshot.sqlite"],
     ])
-    func whatLarderHasLeftIsGoneOnWith(_ paths: [String]) throws {
+    func aPartialCacheDirectoryIsCompleted(_ paths: [String]) throws {
         try withTemporaryDirectory { directory in
             for path in paths {
                 if path.hasSuffix("/") {
@@ -101,8 +99,7 @@ import Testing
         }
     }
 
-    /// Deleting any of a cache costs downloads, and no more.
-    @Test func anIndexThatIsLeftAloneIsLarders() throws {
+    @Test func aCacheReducedToItsIndexIsOpened() throws {
         try withTemporaryDirectory { directory in
             let path = directory.path("cache")
             _ = try Cache.filled(at: path, with: ["key": noise(100, seed: 1)])
@@ -114,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func openingMakesNothing() throws {
+    @Test func openingACacheDirectoryCreatesNoFiles() throws {
         try withTemporaryDirectory { directory in
             _ = try CacheDirectory(path: directory.path, create: false)
             #expect(Tree.names(directory.path).isEmpty)
@@ -126,7 +123,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func fileAsRootIsRefused(create: Bool) throws {
+    func aFileIsRefusedAsRoot(create: Bool) throws {
         try withTemporaryDirectory { directory in
             try Tree.put([1], at: directory.path("file"))
             let error = #expect(throws: CacheError.self) {
@@ -137,9 +134,9 @@ import Testing
         }
     }
 
-    /// SQLite opens by path: a link there would lead it out of the root.
+    /// SQLite opens files by path, so it would follow a link out of the root.
     @Test(arguments: ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm"])
-    func linkedIndexIsRefused(_ name: String) throws {
+    func aLinkedIndexIsRefused(_ name: String) throws {
         try withTemporaryDirectory { directory in
             _ = try Cache.create(at: directory.path("cache"))
             try Tree.put([1], at: directory.path("outside"))
@@ -159,7 +156,7 @@ import Testing
     }
 
     @Test(arguments: ["objects", "objects/sha256", "tmp"])
-    func linkedDirectoryIsNotFollowed(_ name: String) throws {
+    func aLinkedDirectoryIsNotFollowed(_ name: String) throws {
         try withTemporaryDirectory { directory in
             _ = try Cache.create(at: directory.path("cache"))
             try FileManager.default.createDirectory(
@@ -175,7 +172,7 @@ import Testing
         }
     }
 
-    @Test func objectsWhoseTreeWasDeletedAreAbsent() throws {
+    @Test func objectsOfADeletedTreeAreAbsent() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path, with: ["key": noise(100, seed: 1)])
             let digest = try #require(try cache.resource("key")).object.digest
@@ -185,8 +182,7 @@ import Testing
         }
     }
 
-    /// A fan-out directory that leads elsewhere: nothing is written there, nothing read.
-    @Test func linkedFanOutIsNotFollowed() throws {
+    @Test func aLinkedFanOutDirectoryIsNeitherReadNorWritten() throws {
         try withTemporaryDirectory { directory in
             let bytes = noise(100, seed: 1)
             let cache = try Cache.filled(at: directory.path("cache"), with: ["key": bytes])
@@ -209,7 +205,7 @@ import Testing
         }
     }
 
-    @Test func exclusiveLockKeepsOthersOut() throws {
+    @Test func anExclusiveLockAndReadersExcludeEachOther() throws {
         try withTemporaryDirectory { directory in
             let holder = open(directory.path, O_RDONLY | O_CLOEXEC)
             #expect(flock(holder, LOCK_EX | LOCK_NB) == 0)
@@ -219,7 +215,7 @@ import Testing
             #expect(error?.code == .locked)
             close(holder)
             let cache = try Cache.open(at: directory.path)
-            // And readers keep whoever wants it for himself waiting.
+            // A reader blocks an exclusive lock.
             let other = open(directory.path, O_RDONLY | O_CLOEXEC)
             defer { close(other) }
             #expect(flock(other, LOCK_EX | LOCK_NB) != 0)
@@ -227,8 +223,8 @@ import Testing
         }
     }
 
-    /// An opening waits for another one that is under way, and for that alone.
-    @Test func openingsOfTheIndexTakeTurns() throws {
+    /// The lock is held during the opening only.
+    @Test func indexOpeningsExcludeEachOther() throws {
         try withTemporaryDirectory { directory in
             let cache = try CacheDirectory(path: directory.path, create: true)
             let probe = open(directory.path("tmp"), O_RDONLY | O_CLOEXEC)

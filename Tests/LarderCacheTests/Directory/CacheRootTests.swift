@@ -4,11 +4,11 @@ import Testing
 
 @testable import LarderCache
 
-/// Which directories are taken as a cache's root, and which are refused.
+/// Directories that are accepted or refused as the root of a cache.
 @Suite struct CacheRootTests {
     private static let contents = ["http://a.example/1": noise(100, seed: 1)]
 
-    /// Both ways of opening refuse the root, before anything beneath it was touched.
+    /// Expects every way of opening to refuse the root and to change nothing in it.
     private func expectRefusal(of path: String, saying words: String) throws {
         let before = Tree.files(path)
         for open in Cache.openings {
@@ -21,13 +21,13 @@ import Testing
         #expect(Tree.files(path) == before)
     }
 
-    @Test func aRootThatEverybodyCanWriteIsRefused() throws {
+    @Test func aWorldWritableRootIsRefused() throws {
         try withTemporaryDirectory { directory in
             let root = directory.path("cache")
             try Cache.filled(at: root, with: Self.contents).close()
             #expect(chmod(root, 0o777) == 0)
             try expectRefusal(of: root, saying: "is writable by all users")
-            // With the sticky bit others can still make what is not there yet.
+            // Despite the sticky bit, other users can create missing files.
             #expect(chmod(root, 0o1777) == 0)
             try expectRefusal(of: root, saying: "is writable by all users")
             #expect(chmod(root, 0o775) == 0)
@@ -36,23 +36,23 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can give files away"))
-    func aRootThatAGroupOfOthersCanWriteIsRefused() throws {
+    func aRootWritableByAForeignGroupIsRefused() throws {
         try withTemporaryDirectory { directory in
             let root = directory.path("cache")
             try Cache.filled(at: root, with: Self.contents).close()
             #expect(chown(root, 0, 54_321) == 0 && chmod(root, 0o775) == 0)
             try expectRefusal(of: root, saying: "is writable by the group 54321")
-            // Who can only read changes nothing.
+            // A group that can only read is harmless.
             #expect(chmod(root, 0o755) == 0)
             #expect(try Cache.open(at: root).resource("http://a.example/1") != nil)
-            // A group that the user is in is the user's own choice.
+            // Users may share a cache with their own group.
             #expect(chown(root, 0, getegid()) == 0 && chmod(root, 0o775) == 0)
             _ = try Cache.create(at: root)
         }
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can give files away"))
-    func aRootOfAnotherUserIsRefused() throws {
+    func aRootOwnedByAnotherUserIsRefused() throws {
         try withTemporaryDirectory { directory in
             let root = directory.path("cache")
             try Cache.filled(at: root, with: Self.contents).close()
@@ -61,15 +61,15 @@ import Testing
         }
     }
 
-    private static let levels = [
+    private static let parts = [
         "objects", "objects/sha256", "tmp", "tmp/partial", "quarantine", "runs", "locks",
         "index.sqlite", "index.sqlite-wal", "index.sqlite-shm", "index.snapshot.sqlite",
     ]
 
-    /// A cache with everything that can be beneath a root.
+    /// Creates a cache with every file and directory that a root can contain.
     private func fill(_ root: String) throws {
         try Cache.filled(at: root, with: Self.contents).close()
-        for name in Self.levels where Tree.permissions("\(root)/\(name)") == nil {
+        for name in Self.parts where Tree.permissions("\(root)/\(name)") == nil {
             if name.contains("sqlite") {
                 try Tree.put([], at: "\(root)/\(name)")
             } else {
@@ -78,14 +78,14 @@ import Testing
         }
     }
 
-    @Test(arguments: levels) func aLevelThatEverybodyCanWriteIsRefused(_ name: String) throws {
+    @Test(arguments: parts) func aWorldWritablePartOfACacheIsRefused(_ name: String) throws {
         try withTemporaryDirectory { directory in
             let root = directory.path("cache")
             try fill(root)
-            let level = "\(root)/\(name)"
-            let mode = try #require(Tree.permissions(level))
+            let part = "\(root)/\(name)"
+            let mode = try #require(Tree.permissions(part))
             for others: mode_t in [0o002, 0o1002] {
-                #expect(chmod(level, mode | others) == 0)
+                #expect(chmod(part, mode | others) == 0)
                 for open in Cache.openings {
                     let error = #expect(throws: CacheError.self) { _ = try open(root) }
                     #expect(error?.code == .unusable)
@@ -93,13 +93,13 @@ import Testing
                     #expect(error?.message.contains("is writable by all users") == true)
                 }
             }
-            #expect(chmod(level, mode) == 0)
+            #expect(chmod(part, mode) == 0)
             _ = try Cache.create(at: root)
         }
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root can give files away"), arguments: levels)
-    func aLevelOfAnotherUserIsRefused(_ name: String) throws {
+    @Test(.enabled(if: geteuid() == 0, "only root can give files away"), arguments: parts)
+    func aPartOfACacheOwnedByAnotherUserIsRefused(_ name: String) throws {
         try withTemporaryDirectory { directory in
             let root = directory.path("cache")
             try fill(root)
@@ -114,9 +114,9 @@ import Testing
         }
     }
 
-    /// Those are opened one by one, when they are needed.
+    /// Fan-out directories are opened on demand, not with the cache.
     @Test(.enabled(if: geteuid() == 0, "only root can give files away"))
-    func nothingIsReadOrStoredInAFanOutDirectoryOfAnotherUser() throws {
+    func aFanOutDirectoryOwnedByAnotherUserIsNotRead() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path("cache"), with: Self.contents)
             let object = try #require(try cache.resource("http://a.example/1")).object
@@ -131,8 +131,8 @@ import Testing
         }
     }
 
-    /// Larder 0.2 made them with the mode 0666, less the umask.
-    @Test func aLockFileThatEverybodyCanWriteIsMended() throws {
+    /// Larder 0.2 created lock files with mode 0666, less the umask.
+    @Test func theModeOfAWorldWritableLockFileIsCorrected() throws {
         try withTemporaryDirectory { directory in
             let root = directory.path("cache")
             func take() throws {
@@ -149,8 +149,8 @@ import Testing
         }
     }
 
-    /// The user's own link is a way to put the cache on another disk.
-    @Test func aLinkOfTheUsersOwnIsFollowed() throws {
+    /// Such a link is the usual way to keep a cache on another disk.
+    @Test func theUsersOwnLinkToACacheIsFollowed() throws {
         try withTemporaryDirectory { directory in
             try Cache.filled(at: directory.path("disk/cache"), with: Self.contents).close()
             let link = directory.path("cache")
@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can give files away"))
-    func aLinkThatAnotherUserHasMadeIsRefused() throws {
+    func aLinkCreatedByAnotherUserIsRefused() throws {
         try withTemporaryDirectory { directory in
             try Cache.filled(at: directory.path("elsewhere"), with: Self.contents).close()
             let link = directory.path("cache")
@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can give files away"))
-    func aLinkOnTheWayThatAnotherUserHasMadeIsRefused() throws {
+    func aParentLinkCreatedByAnotherUserIsRefused() throws {
         try withTemporaryDirectory { directory in
             try Cache.filled(at: directory.path("elsewhere/cache"), with: Self.contents).close()
             #expect(symlink("elsewhere", directory.path("way")) == 0)
@@ -197,8 +197,8 @@ import Testing
         }
     }
 
-    /// The disk that it leads to may not be mounted.
-    @Test func nothingIsMadeAtTheEndOfALinkThatLeadsNowhere() throws {
+    /// The target may be on a disk that is not mounted.
+    @Test func nothingIsCreatedThroughADanglingLink() throws {
         try withTemporaryDirectory { directory in
             #expect(symlink("disk/cache", directory.path("cache")) == 0)
             for name in ["cache", "cache/deeper"] {
@@ -211,8 +211,8 @@ import Testing
         }
     }
 
-    /// What the link leads to is looked at like any root.
-    @Test func aLinkToARootThatEverybodyCanWriteIsRefused() throws {
+    /// The target of a link is checked like any other root.
+    @Test func aLinkToAWorldWritableRootIsRefused() throws {
         try withTemporaryDirectory { directory in
             try Cache.filled(at: directory.path("open"), with: Self.contents).close()
             #expect(chmod(directory.path("open"), 0o777) == 0)
@@ -222,8 +222,8 @@ import Testing
         }
     }
 
-    /// `cp -al` of a cache gives its index two names: writing to one would change the other's.
-    @Test func anIndexOfTwoNamesIsRefused() throws {
+    /// `cp -al` of a cache gives its index two names. A write to one would change the other.
+    @Test func anIndexWithTwoHardLinksIsRefused() throws {
         try withTemporaryDirectory { directory in
             let root = directory.path("cache")
             try Cache.filled(at: root, with: Self.contents).close()
@@ -238,8 +238,8 @@ import Testing
         }
     }
 
-    /// Between the opening of the root and that of the index, which SQLite opens by its path.
-    @Test func aRootThatWasReplacedMeanwhileIsRefused() throws {
+    /// SQLite opens the index by path, some time after the root was opened.
+    @Test func aRootReplacedBeforeTheIndexIsOpenedIsRefused() throws {
         try withTemporaryDirectory { directory in
             let root = directory.path("cache")
             try Cache.filled(at: root, with: Self.contents).close()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LarderCache
 
-/// Locks that runs agree upon, and waiting for them and for the cache's own.
+/// Named locks, the lock of the cache itself, and waiting for both.
 @Suite(.timeLimit(.minutes(30))) struct LockTests {
     private func lock(
         _ name: String, _ directory: TemporaryDirectory, create: Bool = true,
@@ -14,7 +14,7 @@ import Testing
         try NamedLock(name, ofCacheAt: directory.path, create: create, for: "the test", wait: wait)
     }
 
-    @Test func keepsOthersOfTheNameOut() throws {
+    @Test func aNamedLockExcludesOnlyLocksOfTheSameName() throws {
         try withTemporaryDirectory { directory in
             var held: NamedLock? = try lock("nightly", directory)
             let error = #expect(throws: CacheError.self) { _ = try lock("nightly", directory) }
@@ -22,7 +22,7 @@ import Testing
             #expect(error?.subject == directory.path("locks/nightly"))
             #expect(error?.message == "held by the test (process \(getpid()))")
             _ = try lock("weekly", directory)
-            // It concerns nobody else.
+            // A named lock does not lock the cache.
             _ = try Cache.create(at: directory.path)
             _ = try Cache.reindex(at: directory.path)
             withExtendedLifetime(held) {}
@@ -32,8 +32,8 @@ import Testing
         }
     }
 
-    /// What a killed holder noted is not told of the next one.
-    @Test func holdersThatHaveEndedAreNotNamed() throws {
+    /// The note of a killed holder must not be attributed to its successor.
+    @Test func anEndedLockHolderIsNotNamed() throws {
         try withTemporaryDirectory { directory in
             _ = try lock("nightly", directory)
             let file = open(directory.path("locks/nightly"), O_RDWR | O_CLOEXEC)
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func withoutACacheThereIsNothingToLock() throws {
+    @Test func aLockOfAnAbsentCacheThrowsMissing() throws {
         try withTemporaryDirectory { directory in
             let error = #expect(throws: CacheError.self) {
                 _ = try NamedLock(
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func linksAndOtherFilesAreRefused() throws {
+    @Test func linksPipesDirectoriesAndInvalidNamesAreRefusedAsLocks() throws {
         try withTemporaryDirectory { directory in
             _ = try lock("a", directory)
             try Tree.put([1], at: directory.path("outside"))
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func namesAreLettersDigitsAndThree() {
+    @Test func lockNamesAreLettersDigitsDotHyphenAndUnderscore() {
         for name in ["a", "Nightly-2.x_Y", "...", String(repeating: "a", count: 100)] {
             #expect(NamedLock.isName(name), "\(name)")
         }
@@ -90,23 +90,23 @@ import Testing
 
     // MARK: Waiting
 
-    @Test func waitingEndsWithTheHolder() throws {
+    @Test func aLockWaitEndsWhenTheHolderReleasesTheLock() throws {
         try withTemporaryDirectory { directory in
             let held = Mutex<NamedLock?>(try lock("a", directory))
-            let told = Mutex<[String]>([])
+            let messages = Mutex<[String]>([])
             let wait = LockWait(limit: nil) { message in
-                told.withLock { $0.append(message) }
+                messages.withLock { $0.append(message) }
                 held.withLock { $0 = nil }
             }
             _ = try lock("a", directory, wait: wait)
-            // The holder went when it was told, so that nobody was told again.
+            // The holder releases the lock at the first message, so there is no second one.
             let message = "held by the test (process \(getpid()))"
             let subject = directory.path("locks/a")
-            #expect(told.withLock { $0 } == ["waiting for \(subject): \(message)"])
+            #expect(messages.withLock { $0 } == ["waiting for \(subject): \(message)"])
         }
     }
 
-    @Test func waitingEndsWithTheTime() throws {
+    @Test func aLockWaitEndsAtItsTimeLimit() throws {
         try withTemporaryDirectory { directory in
             let held = try lock("a", directory)
             let start = ContinuousClock.now
@@ -119,25 +119,25 @@ import Testing
         }
     }
 
-    @Test func waitingEndsWhenItIsGivenUp() throws {
+    @Test func aLockWaitEndsWhenItIsCancelled() throws {
         try withTemporaryDirectory { directory in
             let held = try lock("a", directory)
-            let asked = Atomic(0)
+            let checks = Atomic(0)
             var wait = LockWait.unlimited
             wait.isCancelled = {
-                asked.wrappingAdd(1, ordering: .relaxed).newValue > 3
+                checks.wrappingAdd(1, ordering: .relaxed).newValue > 3
             }
             let error = #expect(throws: CacheError.self) {
                 _ = try lock("a", directory, wait: wait)
             }
             #expect(error?.code == .locked)
-            #expect(asked.load(ordering: .relaxed) == 4)
+            #expect(checks.load(ordering: .relaxed) == 4)
             withExtendedLifetime(held) {}
         }
     }
 
-    /// The cache's own: a rebuilding keeps everybody out, and everybody keeps it out.
-    @Test func theCachesOwnLockIsWaitedFor() throws {
+    /// A rebuild of the index excludes every other use of the cache, and the other way round.
+    @Test func openingAndReindexingWaitForTheLockOfTheCache() throws {
         try withTemporaryDirectory { directory in
             let cache = Mutex<Cache?>(try Cache.create(at: directory.path))
             let isUsed = #expect(throws: CacheError.self) {
@@ -147,13 +147,13 @@ import Testing
             _ = try Cache.reindex(
                 at: directory.path, wait: LockWait(limit: nil) { _ in cache.withLock { $0 = nil } })
 
-            let rebuilding = Mutex<Int32>(open(directory.path, O_RDONLY | O_CLOEXEC))
-            #expect(flock(rebuilding.withLock { $0 }, LOCK_EX | LOCK_NB) == 0)
+            let rebuild = Mutex<Int32>(open(directory.path, O_RDONLY | O_CLOEXEC))
+            #expect(flock(rebuild.withLock { $0 }, LOCK_EX | LOCK_NB) == 0)
             for opening in Cache.openings {
                 let error = #expect(throws: CacheError.self) { _ = try opening(directory.path) }
                 #expect(error?.code == .locked)
             }
-            let wait = LockWait(limit: nil) { _ in _ = rebuilding.withLock { close($0) } }
+            let wait = LockWait(limit: nil) { _ in _ = rebuild.withLock { close($0) } }
             _ = try Cache.open(at: directory.path, wait: wait)
         }
     }

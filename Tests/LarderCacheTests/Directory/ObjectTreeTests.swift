@@ -7,7 +7,7 @@ import Testing
 @Suite struct ObjectTreeTests {
     private static let digest = "ab" + String(repeating: "0", count: 62)
 
-    @Test func tellsObjectsFromTheRest() throws {
+    @Test func theWalkTellsObjectsFromMisplacedAndForeignFiles() throws {
         try withTemporaryDirectory { directory in
             let cache = try CacheDirectory(path: directory.path, create: true)
             let digest = Self.digest
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func absentTreeIsEmpty() throws {
+    @Test func anAbsentObjectTreeIsEmpty() throws {
         try withTemporaryDirectory { directory in
             let cache = try CacheDirectory(path: directory.path, create: false)
             try ObjectTree(cache).walk { entry in Issue.record("\(entry.path)") }

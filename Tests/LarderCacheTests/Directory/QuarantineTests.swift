@@ -9,13 +9,13 @@ import Testing
     @Test(arguments: [
         ("05-1z", true), (String(repeating: "a", count: 64) + "-0", true), ("05", false),
         ("5-1", false), ("05-1-1", false), ("05-_", false), ("notes-1", false),
-    ]) func itsNamesAreKnown(_ name: String, _ isOwn: Bool) {
+    ]) func quarantineNamesAreRecognised(_ name: String, _ isOwn: Bool) {
         #expect(Quarantine.isOwn(name) == isOwn)
     }
 
-    /// Another puts whole bytes in its place all the time: only what was found bad is taken, and
-    /// the place is never left empty.
-    @Test func onlyWhatWasFoundBadIsTaken() throws {
+    /// Another thread replaces the file all the time. Only the file with the given inode may be
+    /// taken.
+    @Test func aFileThatReplacedADamagedOneIsNotQuarantined() throws {
         try withTemporaryDirectory { directory in
             _ = try Cache.create(at: directory.path)
             let cache = try CacheDirectory(path: directory.path, create: false)

@@ -6,7 +6,7 @@ import Testing
 @testable import LarderCache
 
 @Suite struct RunDirectoryTests {
-    @Test func deadRunIsSweptAndLivingOneIsNot() throws {
+    @Test func deadRunsAreSweptAndLiveRunsAreNot() throws {
         try withTemporaryDirectory { directory in
             let first = try Cache.create(at: directory.path).store()
             let bytes = noise(200_000, seed: 1)
@@ -19,7 +19,7 @@ import Testing
             let second = try cache.store()
             #expect(!FileManager.default.fileExists(atPath: directory.path("tmp/run-dead")))
             #expect(Tree.names(directory.path("tmp")).count == 2)
-            // What the living run has staged is still there to be stored.
+            // The live run can still store its staged object.
             first.add(.staged(object), at: "key")
             first.flush()
             #expect(try cache.bytes(of: try #require(try cache.resource("key")).object) == bytes)
@@ -27,21 +27,20 @@ import Testing
         }
     }
 
-    @Test func sweepingAnswersHowManyThereWere() throws {
+    @Test func sweepingReturnsTheNumberOfDeadRuns() throws {
         try withTemporaryDirectory { directory in
             let cache = try CacheDirectory(path: directory.path, create: true)
-            let living = try RunDirectory(in: cache)
+            let live = try RunDirectory(in: cache)
             for name in ["run-a", "run-b"] {
                 try Tree.put([1], at: directory.path("tmp/\(name)/1"))
             }
             #expect(try RunDirectory.sweepAbandoned(in: cache).runs == 2)
-            #expect(Tree.names(directory.path("tmp")) == [living.name])
+            #expect(Tree.names(directory.path("tmp")) == [live.name])
             #expect(try RunDirectory.sweepAbandoned(in: cache).runs == 0)
         }
     }
 
-    /// A run that starts while others sweep never loses its directory to them.
-    @Test func startingBesideSweepersIsSafe() throws {
+    @Test func aRunThatStartsDuringSweepsKeepsItsDirectory() throws {
         try withTemporaryDirectory { directory in
             let runs = Mutex<[RunDirectory]>([])
             let failures = Mutex<[any Error]>([])
@@ -64,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNoRunsIsLeft() throws {
+    @Test func sweepingKeepsForeignFilesAndLinks() throws {
         try withTemporaryDirectory { directory in
             _ = try Cache.create(at: directory.path)
             try Tree.put([1], at: directory.path("tmp/notes.txt"))
@@ -78,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func stagedNamesAreUnique() throws {
+    @Test func namesOfStagedFilesAreUnique() throws {
         try withTemporaryDirectory { directory in
             let run = try RunDirectory(in: try CacheDirectory(path: directory.path, create: true))
             let names = Mutex<Set<String>>([])

@@ -4,12 +4,12 @@ import Testing
 
 @testable import LarderCache
 
-/// Objects whose files have holes: a hole of any size takes no room on the disk.
+/// Objects whose files have holes, which occupy no space on disk.
 @Suite struct SparseFileTests {
     private static let key = "http://a.example/sparse"
     private static let zeros = [UInt8](repeating: 0, count: 8 << 20)
 
-    /// Puts a hole in the place of a file.
+    /// Replaces a file with a hole.
     private func punch(_ path: String, size: Int64) throws {
         unlink(path)
         try Tree.put([], at: path)
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: [1 << 28, 1 << 34, 1 << 40] as [Int64])
-    func aHoleIsNotReadAndNothingIsSaidOfItsBytes(_ size: Int64) throws {
+    func anObjectWithALargeHoleIsUnreadable(_ size: Int64) throws {
         try withHole(size: size) { scene, object in
             let report = try scene.cache.verify()
             #expect(report.findings.map(\.kind) == [.unreadable])
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func aSnapshotLeavesOutAHole() throws {
+    @Test func aSnapshotOmitsAnObjectWithALargeHole() throws {
         try withHole(size: 1 << 34) { scene, object in
             try withTemporaryDirectory { directory in
                 let report = try scene.cache.snapshot(to: directory.path("copy"))
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func aRepairSetsAHoleAside() throws {
+    @Test func aRepairQuarantinesAnObjectWithALargeHole() throws {
         try withHole(size: 1 << 34) { scene, _ in
             var report = try scene.cache.verify()
             let dropped = try scene.cache.repair(&report)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func rebuildingTheIndexKeepsTheRowOfAHole() throws {
+    @Test func aRebuiltIndexKeepsTheRowOfAnObjectWithALargeHole() throws {
         try withTemporaryDirectory { directory in
             let bytes = noise(5_000, seed: 0)
             let contents = [Self.key: bytes, "http://a.example/whole": noise(100, seed: 1)]
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func aHoleThatNoRowMentionsIsAnOrphan() throws {
+    @Test func aSparseFileWithoutARowIsOrphaned() throws {
         try withHole(size: 1 << 34) { scene, _ in
             try scene.execute("DELETE FROM resources WHERE key = ?", [scene.key])
             try scene.execute("DELETE FROM objects WHERE size > 5000")
@@ -92,14 +92,14 @@ import Testing
         }
     }
 
-    /// A file system may compress zeros to holes.
-    @Test func aWholeObjectOfHolesIsWhole() throws {
+    /// A file system may store zeros as holes.
+    @Test func anObjectOfZerosStoredAsAHoleIsWhole() throws {
         try withTemporaryDirectory { directory in
             let path = directory.path("cache")
             let cache = try Cache.filled(at: path, with: [Self.key: Self.zeros])
             let object = try #require(try cache.resource(Self.key)).object
             try punch(cache.absolutePath(of: object.digest), size: object.size)
-            // More often than the budget would permit if it were not given back.
+            // The object exceeds the budget for holes unless each verification returns its share.
             for _ in 0..<20 { #expect(try cache.verify().whole == 1) }
             #expect(try cache.bytes(of: object) == Self.zeros)
             var pieces: [UInt8] = []
@@ -112,8 +112,8 @@ import Testing
         }
     }
 
-    /// However many are read at once, although two of them exceed the budget.
-    @Test func wholeObjectsOfHolesWaitForEachOther() throws {
+    /// Two of these objects exceed the budget, so threads cannot read them at the same time.
+    @Test func readersOfSparseObjectsWaitForTheBudget() throws {
         try withTemporaryDirectory { directory in
             let keys = (1...4).map(String.init)
             let contents = Dictionary(
@@ -130,7 +130,7 @@ import Testing
             #expect(try cache.snapshot(to: path).objects == 4)
             let copy = try Cache.open(at: path)
             #expect(try copy.verify().whole == 4)
-            // The holes of the copy take no room, either.
+            // The copy is sparse, too.
             let object = try #require(try copy.resource("1")).object
             var status = stat()
             #expect(stat(copy.absolutePath(of: object.digest), &status) == 0)
@@ -138,8 +138,8 @@ import Testing
         }
     }
 
-    /// Each takes less than the budget, and all of them many times as much.
-    @Test func holesShareABudget() throws {
+    /// Each hole is smaller than the budget, but all of them exceed it many times over.
+    @Test func largeHolesShareABudget() throws {
         try VerifyScene.run { scene in
             let size: Int64 = 30 << 20
             for seed in 1..<30 {
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    /// None of them exceeds its plausible size.
+    /// Each file is small enough to be read without the budget for large holes.
     @Test func smallHolesShareABudget() throws {
         try withTemporaryDirectory { directory in
             let contents = (0..<300).map { ("http://a.example/\($0)", noise(100, seed: $0)) }
@@ -165,8 +165,9 @@ import Testing
         }
     }
 
-    /// The pieces of a large object come only once all of it was compared.
-    @Test(arguments: [100, 5 << 20]) func piecesAreThoseOfTheDigest(_ count: Int) throws {
+    @Test(arguments: [100, 5 << 20]) func piecesAreDeliveredOnlyIfTheDigestMatches(_ count: Int)
+        throws
+    {
         try withTemporaryDirectory { directory in
             var bytes = noise(count, seed: 7)
             let cache = try Cache.filled(at: directory.path("cache"), with: [Self.key: bytes])
@@ -183,7 +184,7 @@ import Testing
         }
     }
 
-    @Test func aFileThatGrowsIsNotReadForEver() throws {
+    @Test func aGrowingFileIsNotReadForever() throws {
         try withTemporaryDirectory { directory in
             let path = directory.path("file")
             try Tree.put(noise(2_000_000, seed: 1), at: path)

@@ -4,11 +4,11 @@ import Testing
 
 @testable import LarderCache
 
-/// Which links lead to what larder writes.
+/// Links in the paths of files that Larder writes.
 @Suite struct UsersPathTests {
     private static let isRoot = Comment("only root can give files away")
 
-    @Test func theUsersOwnLinksAreFollowed() throws {
+    @Test func theUsersOwnLinksInAPathAreFollowed() throws {
         try withTemporaryDirectory { directory in
             #expect(mkdir(directory.path("a"), 0o755) == 0)
             #expect(mkdir(directory.path("a/b"), 0o755) == 0)
@@ -20,11 +20,11 @@ import Testing
         }
     }
 
-    /// The first, the last, one between, and one that another link leads to.
+    /// Links as the first, middle and last component, and as the target of another link.
     @Test(
         .enabled(if: geteuid() == 0, isRoot),
         arguments: ["link", "link/x", "dir/inner/x", "own", "own/x"])
-    func aLinkOfAnotherUserIsNotFollowed(_ path: String) throws {
+    func aLinkOwnedByAnotherUserIsNotFollowed(_ path: String) throws {
         try withTemporaryDirectory { directory in
             for name in ["goal", "goal/x", "dir"] {
                 #expect(mkdir(directory.path(name), 0o755) == 0)
@@ -51,9 +51,9 @@ import Testing
         }
     }
 
-    /// Whoever owns a directory on the way can put a link there at any time.
+    /// The owner of a parent directory can replace its entries with links at any time.
     @Test(arguments: ["top/mid/end", "top/mid", "top"])
-    func aLinkThatIsPutThereMeanwhileIsNotFollowed(_ name: String) throws {
+    func aLinkThatReplacesAResolvedDirectoryIsNotFollowed(_ name: String) throws {
         try withTemporaryDirectory { directory in
             try Tree.put([1], at: directory.path("top/mid/end/file"))
             try Tree.put([1], at: directory.path("goal/mid/end/file"))
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func whatIsMadeIsWrittenByItsOwnerAlone() throws {
+    @Test func createdDirectoriesAreWritableOnlyByTheirOwner() throws {
         try withTemporaryDirectory { directory in
             let folder = try UsersPath(directory.path("a/b")).directory(create: true)
             for name in ["a", "a/b"] {
@@ -81,25 +81,25 @@ import Testing
         }
     }
 
-    @Test func theNearestDirectoryIsShownBeforeAnythingIsMade() throws {
+    @Test func theNearestExistingDirectoryIsCheckedBeforeCreation() throws {
         try withTemporaryDirectory { directory in
-            var shown: ino_t?
+            var checked: ino_t?
             #expect(throws: CacheError.self) {
                 _ = try UsersPath(directory.path("a/b")).directory(create: true) {
                     (nearest) throws(CacheError) in
-                    shown = try nearest.status().st_ino
+                    checked = try nearest.status().st_ino
                     throw CacheError(.unusable, subject: "a/b", message: "is refused")
                 }
             }
             let own = try UsersPath(directory.path).directory().status()
-            #expect(own.st_ino == shown)
+            #expect(own.st_ino == checked)
             #expect(Tree.names(directory.path).isEmpty)
         }
     }
 
     #if os(Linux)
-        /// As a shell names the pipes that it makes for `>(command)`.
-        @Test func aPipeOfTheProcessIsOpened() throws {
+        /// The path that a shell passes for `>(command)`.
+        @Test func aPipeIsOpenedByItsDescriptorPath() throws {
             var ends: [Int32] = [0, 0]
             #expect(pipe(&ends) == 0)
             defer { ends.forEach { close($0) } }
@@ -111,7 +111,7 @@ import Testing
     #endif
 
     @Test(.enabled(if: geteuid() == 0, isRoot))
-    func aFileThatAnotherUserPutWhereAllCanWriteIsNotWritten() throws {
+    func anotherUsersFileInASharedDirectoryIsNotWritten() throws {
         try withTemporaryDirectory { directory in
             #expect(chmod(directory.path, 0o1777) == 0)
             try Tree.put([1], at: directory.path("report"))
@@ -123,7 +123,7 @@ import Testing
             try write()
             #expect(chown(directory.path("report"), 65534, 65534) == 0)
             #expect(throws: CacheError.self) { try write() }
-            // In a directory of that user's, nothing is gained by that.
+            // In a directory of the same owner, such a file is expected.
             #expect(chown(directory.path, 65534, 65534) == 0 && chmod(directory.path, 0o755) == 0)
             try write()
         }

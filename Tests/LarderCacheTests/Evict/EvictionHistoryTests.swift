@@ -6,17 +6,17 @@ import Testing
 @testable import LarderCache
 @testable import LarderCore
 
-/// Random histories of one cache, in which clocks jump: every eviction takes whom a plain list
-/// names, in that order.
+/// Random histories of a cache whose clock jumps. Each eviction must take the same objects as a
+/// simple model, in the same order.
 ///
-/// `LARDER_EVICTION_HISTORIES` sets how many (default: 20).
+/// `LARDER_EVICTION_HISTORIES` sets the number of histories (default: 20).
 @Suite struct EvictionHistoryTests {
     private static let histories =
         ProcessInfo.processInfo
         .environment["LARDER_EVICTION_HISTORIES"].flatMap { Int($0) } ?? 20
 
     @Test(.timeLimit(.minutes(120)), arguments: 0..<Self.histories)
-    func everyEvictionIsTheOracles(_ seed: Int) throws {
+    func everyEvictionOfARandomHistoryMatchesTheModel(_ seed: Int) throws {
         try withTemporaryDirectory { directory in
             var history = try EvictionHistory(EvictionScene(directory), seed: seed)
             for _ in 0..<25 { try history.step() }
@@ -25,13 +25,13 @@ import Testing
     }
 }
 
-/// A cache and its model, and what happens to both.
+/// Applies the same random operations to a cache and to its model.
 private struct EvictionHistory {
     private let scene: EvictionScene
     private var model = EvictionModel()
     private var random: Pseudorandom
-    /// The time as those who store believe it to be: whole hours and a half from now, so that no
-    /// instant is near a limit.
+    /// The simulated time. Its distance from now is a whole number of hours plus half an hour, so
+    /// that no time is near a limit.
     private var clock: Double
     private let start = Date().timeIntervalSince1970 - 1_800
 
@@ -52,14 +52,14 @@ private struct EvictionHistory {
         }
     }
 
-    // MARK: What happens
+    // MARK: Operations
 
     private mutating func put() throws {
         let store = try scene.cache.store()
         var digests: Set<Digest> = []
         for _ in 0..<(1 + random.next(below: 12)) {
             clock += 3_600 * Double(random.next(below: 3))
-            // Fewer contents than keys: some are shared, and some keys get another object.
+            // Few keys and contents, so that keys share objects and get new ones.
             let key = "\(random.next(below: 50))"
             let number = random.next(below: 60)
             let bytes = noise(1 + number * 40, seed: number)
@@ -76,7 +76,7 @@ private struct EvictionHistory {
         }
         store.flush()
         store.close()
-        // Bytes are stored by the system's clock, which no test can set: as if it had shown this.
+        // The store uses the system's clock, which a test cannot set.
         try scene.cache.requireWritable().write { db in
             for digest in digests {
                 try db.execute(
@@ -88,14 +88,14 @@ private struct EvictionHistory {
 
     private var instant: Date { Date(timeIntervalSince1970: clock) }
 
-    /// Used now.
+    /// Records uses at the current time.
     private mutating func use() throws {
         let (digests, start) = (some(of: 6, model.objects.keys.sorted()), start)
         try scene.cache.recordUse(of: digests)
         try adopt(digests) { used, _ in used >= start - 3_600 }
     }
 
-    /// Confirmed by their origin, when the clock shows it.
+    /// Stores that origins confirmed resources at the simulated time.
     private mutating func confirm() throws {
         let store = try scene.cache.store()
         for key in some(of: 6, model.resources.keys.sorted()) {
@@ -135,7 +135,7 @@ private struct EvictionHistory {
         }
         model = expected
         let start = start
-        try adopt(model.timesToCome(at: start + 3_599)) { used, stored in
+        try adopt(model.futureObjects(at: start + 3_599)) { used, stored in
             max(used, stored) < start + 3_600
         }
         let left = try rows()
@@ -152,7 +152,7 @@ private struct EvictionHistory {
         order.order = EvictionOrder.all[random.next(below: EvictionOrder.all.count)]
         if random.next(below: 3) == 0 {
             let objects = model.objects.values.map { order.order == .fetched ? $0.stored : $0.used }
-            // The limit is one of theirs, or now.
+            // The limit is the time of an object, or now.
             order.oldest =
                 objects.sorted().filter { $0 <= start }.randomElement(using: &random) ?? start
         }
@@ -165,7 +165,7 @@ private struct EvictionHistory {
     private func apply(_ order: EvictionModel.Order, to policy: inout EvictionPolicy) {
         policy.maximumBytes = order.bytes
         policy.maximumObjects = order.count
-        // A second of leeway: the clock goes on.
+        // One second of tolerance, because the clock is running.
         policy.maximumAge = order.oldest.map { Date().timeIntervalSince1970 - $0 - 1 }
         policy.order = order.order
         policy.minimumFree = order.needsAllSpace ? .max : 0
@@ -177,19 +177,19 @@ private struct EvictionHistory {
 
     private let allKeys = (0..<50).map(String.init)
 
-    /// One of so many, drawn at random.
+    /// Returns random elements, on average one of `one`.
     private mutating func some<Value>(of one: Int, _ all: [Value]) -> [Value] {
         all.filter { _ in random.next(below: one) == 0 }
     }
 
-    /// Takes over what the cache has recorded at an instant that only it knows.
+    /// Copies times to the model that only the cache knows.
     private mutating func adopt(
-        _ digests: [Digest], where isRight: (_ used: Double, _ stored: Double) -> Bool
+        _ digests: [Digest], where isValid: (_ used: Double, _ stored: Double) -> Bool
     ) throws {
         let rows = try rows()
         for digest in digests {
             guard let row = rows[digest], var object = model.objects[digest] else { continue }
-            #expect(isRight(row.used, row.stored), "\(digest): \(row), it was \(object)")
+            #expect(isValid(row.used, row.stored), "\(digest): \(row), before: \(object)")
             object.used = row.used
             object.stored = row.stored
             model.objects[digest] = object

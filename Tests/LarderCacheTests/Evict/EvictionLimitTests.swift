@@ -5,7 +5,7 @@ import Testing
 @testable import LarderCache
 @testable import LarderCore
 
-/// When limits are kept, and how long others wait for it.
+/// Limits of evictions, and how long other processes wait for them.
 @Suite struct EvictionLimitTests {
     private func withScene(_ body: (EvictionScene) throws -> Void) throws {
         try withTemporaryDirectory { try body(EvictionScene($0)) }
@@ -13,22 +13,22 @@ import Testing
 
     private static let old = EvictionScene.instant(0)
 
-    /// Of ten that are kept only those count whose place another could have had.
-    @Test func onlyThoseAreKeptThatWouldHaveToGo() throws {
+    /// Of ten pinned objects, only the three above the limit are reported.
+    @Test func onlyPinnedObjectsAboveTheLimitAreReportedAsHeld() throws {
         try withScene { scene in
             try scene.store((0..<10).map { ("\($0)", noise(9, seed: $0), Self.old) })
             _ = try scene.cache.pin(keys((0..<10).map { "\($0)" }))
             let report = try scene.evict { $0.maximumObjects = 7 }.report
             #expect(report.held[.pin]?.count == 3 && report.missed == [.count])
-            // One that is free can go, and is one of the four that have to.
+            // Four objects are above the limit. Only the unpinned one can be evicted.
             try scene.store([("free", [1], EvictionScene.instant(5))])
             let other = try scene.evict { $0.maximumObjects = 7 }.report
             #expect(other.held[.pin]?.count == 4 && other.total.count == 1)
         }
     }
 
-    /// Taking what has another name elsewhere makes no room.
-    @Test func hardLinksMakeNoRoom() throws {
+    /// Removing a file with other hard links frees no space.
+    @Test func objectsWithOtherHardLinksAreNotEvictedForSpace() throws {
         try withScene { scene in
             try scene.store((0..<4).map { ("\($0)", noise(9_000, seed: $0), Self.old) })
             let elsewhere = scene.directory.path("elsewhere")
@@ -44,13 +44,13 @@ import Testing
         }
     }
 
-    /// What was counted as freed need not be: somebody else may have taken it.
-    @Test func theFileSystemHasTheLastWordOnWhatIsFree() throws {
+    /// Removed files do not always free their space, and other processes may use it.
+    @Test func freeSpaceIsMeasuredAfterAnEviction() throws {
         try withScene { scene in
             try scene.store([("a", noise(4_000_000, seed: 1), Self.old)])
             let before = try DiskSpace(of: scene.cache.directory.root)
             let file = try scene.cache.file(of: noise(4_000_000, seed: 1))
-            // Open, the file takes its room until it is closed.
+            // An open file occupies its space until it is closed.
             let descriptor = open(file, O_RDONLY)
             defer { close(descriptor) }
             var policy = EvictionPolicy()
@@ -59,8 +59,8 @@ import Testing
         }
     }
 
-    /// What a run stores while others go is made up for by older ones.
-    @Test func whatIsStoredMeanwhileIsMadeUpFor() throws {
+    /// Older objects are evicted instead of the new ones.
+    @Test func limitsIncludeObjectsStoredDuringTheEviction() throws {
         try withScene { scene in
             try scene.store((0..<20).map { ("\($0)", noise(9, seed: $0), Self.old) })
             let other = try Cache.open(at: scene.directory.path).store()
@@ -77,7 +77,7 @@ import Testing
             #expect(report.left.count == 10 && report.missed.isEmpty)
             let stored = try scene.keys.filter { $0.count == 3 }
             #expect(stored.count == 4)
-            // More than there may be at all: then the limit is not kept, and it is said.
+            // If the objects of the run alone exceed the limit, the report says so.
             isFirst = true
             try scene.store([("last", [1], Self.old)])
             policy.maximumObjects = 4
@@ -91,8 +91,8 @@ import Testing
         }
     }
 
-    /// Others wait for one transaction, however many URLs an object has.
-    @Test func noTransactionTakesAllRowsOfAnObject() throws {
+    /// Other processes wait for one transaction only, even if an object has many URLs.
+    @Test func theURLsOfAnObjectAreDeletedInSeveralTransactions() throws {
         try withScene { scene in
             let count = 5 * WriteStep.rowLimit
             try scene.store((0..<count).map { ("\($0)", [1], Self.old) })
@@ -107,8 +107,8 @@ import Testing
         }
     }
 
-    /// Half of its URLs are gone when it is used: it stays with the others.
-    @Test func anObjectThatIsUsedWhileItsRowsGoStays() throws {
+    /// Half of the URLs are deleted when the object is used. The remaining ones are kept.
+    @Test func anObjectUsedWhileItsRowsAreDeletedIsKept() throws {
         try withScene { scene in
             let count = 5 * WriteStep.rowLimit
             try scene.store((0..<count).map { ("\($0)", [1], Self.old) })

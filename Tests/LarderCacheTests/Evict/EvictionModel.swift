@@ -3,7 +3,7 @@ import Foundation
 @testable import LarderCache
 @testable import LarderCore
 
-/// A cache as a plain list, and who is evicted from it: what the real one is compared with.
+/// A model of a cache as a plain list, which real evictions are compared with.
 struct EvictionModel {
     struct Object {
         let size: Int64
@@ -11,11 +11,11 @@ struct EvictionModel {
         var stored: Double
     }
 
-    /// What is asked for, in plain values.
+    /// An eviction policy in plain values.
     struct Order {
         var bytes: Int64?
         var count: Int?
-        /// Whoever is of this instant or before is too old.
+        /// Objects used or stored at this time or before are too old.
         var oldest: Double?
         var order = EvictionOrder.used
         var needsAllSpace = false
@@ -30,7 +30,7 @@ struct EvictionModel {
 
     var bytes: Int64 { objects.values.reduce(0) { $0 + $1.size } }
 
-    /// Removes and returns whoever goes, in order, and names the limits that are out of reach.
+    /// Removes and returns the victims in order, and returns the limits that cannot be met.
     mutating func evict(
         _ order: Order
     ) -> (victims: [EvictionReport.Victim], missed: [EvictionReport.Reason]) {
@@ -72,14 +72,14 @@ struct EvictionModel {
         return missed
     }
 
-    /// Used when a clock shows this; no clock takes a later use back.
+    /// Records a use. A clock that shows an earlier time does not move the last use back.
     mutating func use(_ digest: Digest, at clock: Double) {
         guard let used = objects[digest]?.used else { return }
         objects[digest]?.used = clock >= used ? clock : used + 0.001
     }
 
-    /// The objects that are in the future, where these are not most of them.
-    func timesToCome(at now: Double) -> [Digest] {
+    /// Returns the objects with times in the future, unless these are most objects.
+    func futureObjects(at now: Double) -> [Digest] {
         let future = objects.filter { max($0.value.used, $0.value.stored) > now }.map(\.key)
         return 2 * future.count <= objects.count ? future : []
     }

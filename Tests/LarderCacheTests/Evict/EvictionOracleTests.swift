@@ -5,7 +5,7 @@ import Testing
 @testable import LarderCache
 @testable import LarderCore
 
-/// Random caches and policies: who goes is exactly who a plain list says.
+/// Random caches and policies, compared with a simple model of an eviction.
 @Suite struct EvictionOracleTests {
     private struct Object {
         let digest: Digest
@@ -17,21 +17,21 @@ import Testing
     private struct Limits {
         var bytes: Int64?
         var count: Int?
-        /// Whoever was used at this instant or before is too old.
+        /// Objects used at this time or before are too old.
         var oldest: Double?
         var kept: [String] = []
         var pinned: [String] = []
         var only: [String]?
     }
 
-    @Test(arguments: 0..<12) func victimsAreTheOracles(_ seed: Int) throws {
+    @Test(arguments: 0..<12) func theVictimsOfARandomEvictionMatchTheModel(_ seed: Int) throws {
         try withTemporaryDirectory { directory in
             var random = Pseudorandom(seed: seed)
             let scene = try EvictionScene(directory)
             let objects = try fill(scene, using: &random)
             let limits = draw(objects, using: &random)
             _ = try scene.cache.pin(keys(limits.pinned))
-            let expected = oracle(objects, limits)
+            let expected = model(objects, limits)
 
             func evict(isDryRun: Bool) throws -> EvictionReport {
                 let (report, victims) = try scene.evict { policy in
@@ -46,14 +46,14 @@ import Testing
                 #expect(report.total.count == victims.count)
                 return report
             }
-            let foretold = try evict(isDryRun: true)
+            let preview = try evict(isDryRun: true)
             #expect(try scene.cache.status().totals.objects == objects.count)
             let report = try evict(isDryRun: false)
-            #expect(report.evicted == foretold.evicted && report.held == foretold.held)
+            #expect(report.evicted == preview.evicted && report.held == preview.held)
             try scene.expectAgreement()
             let gone = Set(expected.victims.map(\.digest))
-            let stayed = objects.filter { !gone.contains($0.digest) }.flatMap(\.keys)
-            #expect(try scene.keys == stayed.sorted())
+            let kept = objects.filter { !gone.contains($0.digest) }.flatMap(\.keys)
+            #expect(try scene.keys == kept.sorted())
         }
     }
 
@@ -64,7 +64,7 @@ import Testing
         var objects: [Object] = []
         for number in 0..<60 {
             let bytes = noise(1 + random.next(below: 3_000), seed: number)
-            // Few instants, so that many share theirs.
+            // Few times, so that many objects share one.
             let uses = [Double(random.next(below: 20)), Double(random.next(below: 20))].sorted()
             let keys = random.next(below: 3) == 0 ? ["\(number)", "\(number)+"] : ["\(number)"]
             for (key, use) in zip(keys, uses.suffix(keys.count)) {
@@ -97,7 +97,7 @@ import Testing
     private func apply(_ limits: Limits, to policy: inout EvictionPolicy) {
         policy.maximumBytes = limits.bytes
         policy.maximumObjects = limits.count
-        // Half a second of leeway: the clock goes on.
+        // Half a second of tolerance, because the clock is running.
         policy.maximumAge = limits.oldest.map {
             Date().timeIntervalSince(EvictionScene.instant($0)) - 0.5
         }
@@ -105,7 +105,7 @@ import Testing
         policy.only = limits.only.map(keys)
     }
 
-    private func oracle(
+    private func model(
         _ objects: [Object], _ limits: Limits
     ) -> (victims: [EvictionReport.Victim], missed: [EvictionReport.Reason]) {
         let ordered = objects.sorted { ($0.use, $0.digest) < ($1.use, $1.digest) }
@@ -130,7 +130,7 @@ import Testing
             return excess
         }
         let rest = ordered.filter { mandate($0) == nil }
-        // No other object makes room for one that alone exceeds the size.
+        // An object that exceeds the size limit on its own is evicted first.
         let tooLarge = rest.filter { object in limits.bytes.map { object.size > $0 } ?? false }
         let others = rest.filter { object in !tooLarge.contains { $0.digest == object.digest } }
         for object in tooLarge + others {

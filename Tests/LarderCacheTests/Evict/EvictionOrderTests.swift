@@ -4,9 +4,11 @@ import Testing
 
 @testable import LarderCache
 
-/// The orders of evictions: code and documentation agree.
+/// The eviction orders in the documentation.
 @Suite struct EvictionOrderTests {
-    @Test(arguments: EvictionOrder.all) func pageNamesTheOrder(_ order: EvictionOrder) throws {
+    @Test(arguments: EvictionOrder.all) func theDocumentationNamesEveryEvictionOrder(
+        _ order: EvictionOrder
+    ) throws {
         let page = URL(fileURLWithPath: #filePath)
             .appendingPathComponent("../../../../docs/cache.md").standardizedFileURL
         #expect(try String(contentsOf: page, encoding: .utf8).contains("`--by \(order.name)`"))

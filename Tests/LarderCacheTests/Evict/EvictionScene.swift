@@ -4,7 +4,7 @@ import Testing
 
 @testable import LarderCache
 
-/// A cache whose objects were used when a test says.
+/// A cache whose objects have chosen times of use.
 struct EvictionScene {
     let directory: TemporaryDirectory
     let cache: Cache
@@ -14,12 +14,12 @@ struct EvictionScene {
         cache = try Cache.create(at: directory.path)
     }
 
-    /// An instant long past.
+    /// Returns a time in September 2020.
     static func instant(_ seconds: Double) -> Date {
         Date(timeIntervalSince1970: 1_600_000_000 + seconds)
     }
 
-    /// Stores an object for each of some keys, in one batch, by a run that has ended.
+    /// Stores an object for each key in one batch, by a run that has ended.
     func store(_ contents: [(key: String, bytes: [UInt8], use: Date)]) throws {
         let store = try cache.store()
         for (key, bytes, use) in contents {
@@ -29,7 +29,7 @@ struct EvictionScene {
         store.close()
     }
 
-    /// Evicts; returns the report and the victims in their order, without age and names.
+    /// Evicts, and returns the report and the victims in order, without ages and names.
     func evict(
         _ configure: (inout EvictionPolicy) -> Void = { _ in }
     ) throws -> (report: EvictionReport, victims: [EvictionReport.Victim]) {
@@ -51,7 +51,7 @@ struct EvictionScene {
         }
     }
 
-    /// The index's totals are the disk's, and everything is whole.
+    /// Expects the totals of the index to match the files on disk, and all objects to be complete.
     func expectAgreement(_ location: SourceLocation = #_sourceLocation) throws {
         let totals = try cache.status().totals
         var bytes: Int64 = 0
@@ -66,5 +66,5 @@ struct EvictionScene {
     }
 }
 
-/// Keys as a policy takes them.
+/// Returns keys in the form that a policy takes.
 func keys(_ keys: [String]) -> EvictionPolicy.Keys { { add in try keys.forEach(add) } }

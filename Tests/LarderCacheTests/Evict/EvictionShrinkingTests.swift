@@ -5,7 +5,7 @@ import Testing
 
 @testable import LarderCache
 
-/// What an eviction gives back of the index, and what it forgets.
+/// Shrinking of the index and of the failure table during an eviction.
 @Suite struct EvictionShrinkingTests {
     private func pages(_ path: String) throws -> (all: Int, free: Int) {
         try DatabaseQueue(path: path).read { db in
@@ -24,7 +24,7 @@ import Testing
             })
     }
 
-    @Test func theIndexShrinks() throws {
+    @Test func anEvictionShrinksTheIndex() throws {
         try withTemporaryDirectory { directory in
             let scene = try EvictionScene(directory)
             try fill(scene)
@@ -43,8 +43,8 @@ import Testing
         }
     }
 
-    /// One of an earlier version, which cannot give pages back.
-    @Test func anOlderIndexShrinksOnceItIsRebuilt() throws {
+    /// Earlier versions created the index without auto-vacuum, so it cannot release pages.
+    @Test func anOldIndexShrinksWhenItIsCopiedOrRebuilt() throws {
         try withTemporaryDirectory { directory in
             try fill(EvictionScene(directory))
             let index = directory.path("index.sqlite")
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func oldFailuresAreForgotten() throws {
+    @Test func anEvictionForgetsOldFailures() throws {
         try withTemporaryDirectory { directory in
             let scene = try EvictionScene(directory)
             let store = try scene.cache.store()
@@ -81,7 +81,7 @@ import Testing
                 .failed(code: "http-404", status: 404), at: "old",
                 receivedAt: Date(timeIntervalSinceNow: -FailureTable.lifetime - 60))
             store.flush()
-            // A later batch finds it too old; eviction would, too.
+            // Inserted directly, because the store removes old failures with its next batch.
             let index = try scene.cache.requireWritable()
             try index.write { db in
                 try db.execute(
@@ -97,8 +97,8 @@ import Testing
         }
     }
 
-    /// 20,000 names of 8 KiB took 335 MB, for ever.
-    @Test func failuresOfLongNamesAreBounded() throws {
+    /// 20,000 keys of 8 KiB once occupied 335 MB permanently.
+    @Test func theFailureTableIsBoundedForLongKeys() throws {
         try withTemporaryDirectory { directory in
             let scene = try EvictionScene(directory)
             let store = try scene.cache.store()

@@ -6,11 +6,10 @@ import Testing
 
 @testable import LarderCache
 
-/// How long others' commits wait for an eviction.
+/// How long commits of other processes wait for an eviction.
 ///
-/// `LARDER_STALL_OBJECTS` sets how many objects are evicted (default: 5,000), and then the promise
-/// of 100 ms is held to; on a machine that does something else besides, only that nobody is
-/// starved.
+/// `LARDER_STALL_OBJECTS` sets the number of evicted objects (default: 5,000) and turns on the
+/// limit of 100 ms. Without it, the limit is one second, because other work slows the machine down.
 @Suite struct EvictionStallTests {
     @Test(.timeLimit(.minutes(30))) func writersDoNotWaitForAnEviction() async throws {
         let environment = ProcessInfo.processInfo.environment
@@ -24,28 +23,28 @@ import Testing
                         ("\($0)", noise(40, seed: $0), EvictionScene.instant(Double($0)))
                     })
             }
-            // Connections of its own, as another process has.
+            // Separate connections, as in another process.
             let writer = try Cache.create(at: directory.path)
-            let alone = try commits(writer) { $0 < .seconds(1) }
+            let undisturbed = try commits(writer) { $0 < .seconds(1) }
             let isDone = Mutex(false)
             async let eviction = evict(at: directory.path, downTo: 10) {
                 isDone.withLock { $0 = true }
             }
-            let beside = try commits(writer) { _ in !isDone.withLock { $0 } }
+            let during = try commits(writer) { _ in !isDone.withLock { $0 } }
             let report = try await eviction
             #expect(report.total.count == objects - 10)
-            let (usual, stalled) = (Percentiles(alone), Percentiles(beside))
+            let (usual, stalled) = (Percentiles(undisturbed), Percentiles(during))
             print(
                 """
-                commits alone: \(usual); beside an eviction of \(report.total.count) objects in \
-                \(report.seconds) s: \(stalled)
+                commits without an eviction: \(usual); during an eviction of \(report.total.count) \
+                objects in \(report.seconds) s: \(stalled)
                 """)
-            #expect(beside.count > 10)
+            #expect(during.count > 10)
             #expect(stalled.high < (wanted == nil ? 1 : 0.1))
         }
     }
 
-    /// Evicts through connections of its own.
+    /// Evicts through separate connections.
     private func evict(
         at path: String, downTo count: Int, _ done: @Sendable () -> Void
     ) async throws -> EvictionReport {
@@ -55,11 +54,11 @@ import Testing
         return try Cache.create(at: path).evict(policy)
     }
 
-    /// Of durations, in seconds.
+    /// Percentiles of durations, in seconds.
     private struct Percentiles: CustomStringConvertible {
-        /// Half of them are no longer.
-        let middle: Double
-        /// 99 of 100 are no longer.
+        /// The 50th percentile.
+        let median: Double
+        /// The 99th percentile.
         let high: Double
         let highest: Double
         let count: Int
@@ -67,25 +66,25 @@ import Testing
         init(_ durations: [Duration]) {
             let sorted = durations.map { $0 / .seconds(1) }.sorted()
             count = sorted.count
-            middle = sorted[count / 2]
+            median = sorted[count / 2]
             high = sorted[min(count - 1, count * 99 / 100)]
             highest = sorted[count - 1]
         }
 
         var description: String {
-            let times = [middle, high, highest].map { String(format: "%.1f", $0 * 1_000) }
+            let times = [median, high, highest].map { String(format: "%.1f", $0 * 1_000) }
             return "\(count) in p50 \(times[0]) ms, p99 \(times[1]) ms, at most \(times[2]) ms"
         }
     }
 
-    /// How long small commits take, one after another.
+    /// Returns the durations of small, successive commits.
     private func commits(
-        _ cache: Cache, while goesOn: (Duration) -> Bool
+        _ cache: Cache, while shouldContinue: (Duration) -> Bool
     ) throws -> [Duration] {
         let index = try cache.requireWritable()
         let start = ContinuousClock.now
         var durations: [Duration] = []
-        while goesOn(ContinuousClock.now - start) {
+        while shouldContinue(ContinuousClock.now - start) {
             let begin = ContinuousClock.now
             try index.write { db in
                 try db.execute(
@@ -93,8 +92,8 @@ import Testing
                     arguments: ["commit \(durations.count)"])
             }
             durations.append(ContinuousClock.now - begin)
-            // No store commits without a pause, which SQLite's lock would not get over to anybody
-            // else.
+            // Stores also pause between commits. Without a pause, SQLite's lock would not pass to
+            // other connections.
             Thread.sleep(forTimeInterval: (ContinuousClock.now - begin) / .seconds(1))
         }
         return durations

@@ -15,9 +15,8 @@ import Testing
 
     // MARK: Age
 
-    /// At least the limit, not more than it.
     @Test(arguments: [(100.0, true), (99.5, false)])
-    func ageIsAtLeastTheLimit(age: Double, isVictim: Bool) throws {
+    func objectsAtTheMaximumAgeAreEvicted(age: Double, isVictim: Bool) throws {
         try withScene { scene in
             try scene.store([("a", [1], Self.old)])
             var policy = EvictionPolicy()
@@ -35,8 +34,8 @@ import Testing
         }
     }
 
-    /// Fetched first, used last.
-    @Test func orderIsByWhatIsAskedFor() throws {
+    /// The object "first" is fetched before "second", and used after it.
+    @Test func evictionFollowsTheOrderOfThePolicy() throws {
         for (order, survivor) in [(EvictionOrder.used, "first"), (.fetched, "second")] {
             try withScene { scene in
                 try scene.store([("first", [1], EvictionScene.instant(2))])
@@ -50,9 +49,10 @@ import Testing
         }
     }
 
-    /// The newest object is larger than all may be together, so that the older ones would go in vain.
+    /// Evicting the older objects first would be useless, because a newer one exceeds the limit on
+    /// its own.
     @Test(arguments: [nil, 2, 1] as [Int?])
-    func whatAloneIsTooLargeGoesFirst(maximumObjects: Int?) throws {
+    func objectsLargerThanTheSizeLimitAreEvictedFirst(maximumObjects: Int?) throws {
         try withScene { scene in
             try scene.store([("old", noise(90, seed: 1), Self.old)])
             try scene.store([("used", noise(90, seed: 2), EvictionScene.instant(1))])
@@ -70,8 +70,8 @@ import Testing
         }
     }
 
-    /// An object that is too large and stays makes no exception for others.
-    @Test func whatIsTooLargeAndPinnedStays() throws {
+    /// A pinned object above the limit does not protect smaller objects.
+    @Test func aPinnedObjectLargerThanTheSizeLimitIsKept() throws {
         try withScene { scene in
             try scene.store([("large", noise(900, seed: 1), Self.old)])
             try scene.store([("small", noise(90, seed: 2), EvictionScene.instant(1))])
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func whatIsUsedOfLateStays() throws {
+    @Test func recentlyUsedObjectsAreKept() throws {
         try withScene { scene in
             try scene.store([("a", [1], Self.old), ("b", [2], Self.old), ("c", [3], Self.old)])
             try scene.cache.recordUse(of: [Digest.reference(of: [2])])
@@ -93,9 +93,9 @@ import Testing
         }
     }
 
-    // MARK: What stays
+    // MARK: Kept objects
 
-    @Test func runUnderWayKeepsWhatItStored() throws {
+    @Test func objectsStoredByAnActiveRunAreKept() throws {
         try withScene { scene in
             try scene.store([("before", [1], Self.old)])
             let store = try scene.cache.store()
@@ -111,22 +111,22 @@ import Testing
         }
     }
 
-    /// A clock that had gone ahead shields nothing, but while a run is under way: its own use would
-    /// be told by nothing else.
-    @Test(arguments: [false, true]) func useInATimeToComeMayBeARuns(isUnderWay: Bool) throws {
+    /// The use may be that of an active run whose clock is ahead.
+    @Test(arguments: [false, true]) func aFutureUseProtectsAnObjectOnlyDuringARun(isRunActive: Bool)
+        throws
+    {
         try withScene { scene in
             try scene.store([("a", [1], Date(timeIntervalSinceNow: 86_400))])
-            let running = isUnderWay ? try scene.cache.store() : nil
+            let running = isRunActive ? try scene.cache.store() : nil
             let (report, _) = try scene.evict { $0.maximumBytes = 0 }
-            #expect(report.held[.run]?.count == (isUnderWay ? 1 : nil))
-            #expect(try scene.keys.isEmpty == !isUnderWay)
+            #expect(report.held[.run]?.count == (isRunActive ? 1 : nil))
+            #expect(try scene.keys.isEmpty == !isRunActive)
             running?.close()
         }
     }
 
-    /// What was fetched before the clock was set is of no known age: it is the youngest, and ages
-    /// from then on.
-    @Test func whatAClockThatWasNeverSetHasStoredDoesNotGoByAge() throws {
+    /// The age of these objects is unknown, so it counts from the first eviction.
+    @Test func objectsStoredBeforeTheClockWasSetAreNotEvictedByAge() throws {
         try withScene { scene in
             let unset = Date(timeIntervalSince1970: 60)
             try scene.store([("old", [1], Self.old), ("a", [2], unset), ("b", [3], unset)])
@@ -148,9 +148,9 @@ import Testing
         }
     }
 
-    /// Most objects are in the future: today's clock is wrong, or theirs was. After a week it is
-    /// taken to be right.
-    @Test func aClockThatWasAheadOnceDoesNotShieldForEver() throws {
+    /// If most times are in the future, the current clock may be wrong. After a week it is taken to
+    /// be right.
+    @Test func futureTimesOfMostObjectsAreCorrectedAfterAWeek() throws {
         try withScene { scene in
             let ahead = Date(timeIntervalSinceNow: 400 * 86_400)
             try scene.store([("a", [1], ahead), ("b", [2], ahead), ("c", [3], Self.old)])
@@ -172,12 +172,14 @@ import Testing
         }
     }
 
-    /// The decision is old when its turn comes: a use, a pin or a deposit since then overrules it.
-    @Test(arguments: ["use", "pin", "deposit"]) func whatHappensMeanwhileCounts(_ event: String)
+    /// Victims are chosen before the first removal. A use, a pin or a deposit after that overrides
+    /// the choice.
+    @Test(arguments: ["use", "pin", "deposit"])
+    func aUsePinOrDepositDuringAnEvictionProtectsAnObject(_ event: String)
         throws
     {
         try withScene { scene in
-            // The first batch ends before the last object's turn.
+            // The last object is not in the first batch.
             let count = WriteStep.rowLimit + 1
             try scene.store((0..<count).map { ("\($0)", noise(9, seed: $0), Self.old) })
             var policy = EvictionPolicy()
@@ -201,16 +203,16 @@ import Testing
                 }
             }
             #expect(report.left.count == 1 && report.missed.isEmpty)
-            let stays = [try #require(lastKey)] + (event == "deposit" ? ["another key"] : [])
-            #expect(try scene.keys == stays)
+            let remaining = [try #require(lastKey)] + (event == "deposit" ? ["another key"] : [])
+            #expect(try scene.keys == remaining)
             try scene.expectAgreement()
         }
     }
 
-    // MARK: Beside a store
+    // MARK: Concurrent stores
 
-    /// The same bytes are stored again between the end of their rows and the end of their file.
-    @Test func fileThatIsStoredAgainStays() throws {
+    /// The bytes are stored again after their rows are deleted and before their file is removed.
+    @Test func aFileStoredAgainDuringAnEvictionIsKept() throws {
         try withScene { scene in
             let bytes = noise(500, seed: 1)
             try scene.store([("a", bytes, Self.old)])
@@ -231,8 +233,7 @@ import Testing
         }
     }
 
-    /// A file that goes between its renaming and its row gets no row.
-    @Test(.timeLimit(.minutes(10))) func fileThatVanishedGetsNoRow() throws {
+    @Test(.timeLimit(.minutes(10))) func aFileRemovedBeforeItsCommitGetsNoRow() throws {
         try withScene { scene in
             let bytes = noise(500, seed: 1)
             let store = try scene.cache.store()
@@ -241,7 +242,7 @@ import Testing
             let other = try #require(try Cache.open(at: scene.directory.path).index)
             let flushed = DispatchSemaphore(value: 0)
             let file = try scene.cache.file(of: bytes)
-            // While this holds the write lock, the store gets as far as its commit.
+            // The store waits for this write lock before its commit.
             try other.write { _ in
                 DispatchQueue.global().async {
                     store.flush()
@@ -256,7 +257,7 @@ import Testing
             }
             #expect(error?.code == .missing)
             #expect(try scene.cache.resource("a") == nil)
-            // And is stored when it comes again.
+            // The same bytes can be stored again.
             try batches.put(bytes, at: "a")
             store.flush()
             #expect(try scene.cache.resource("a") != nil)
@@ -264,8 +265,7 @@ import Testing
         }
     }
 
-    /// An age comes before any other limit, and the oldest first.
-    @Test func whatIsTooOldGoesByAge() throws {
+    @Test func theAgeLimitAppliesBeforeTheSizeLimit() throws {
         try withScene { scene in
             try scene.store([("older", [1], Self.old)])
             try scene.store([("large", noise(900, seed: 1), EvictionScene.instant(1))])
@@ -277,10 +277,10 @@ import Testing
         }
     }
 
-    // MARK: Odd caches
+    // MARK: Damaged and read-only caches
 
-    /// Even in a row that stays: what follows it could be anything.
-    @Test func aDamagedTimeIsFound() throws {
+    /// The other values of such a row cannot be trusted, either.
+    @Test func anImpossibleTimeInTheIndexIsDamage() throws {
         try withScene { scene in
             try scene.store([("a", [1], Self.old), ("b", [2], EvictionScene.instant(1))])
             try scene.cache.index?.write { db in
@@ -293,7 +293,7 @@ import Testing
         }
     }
 
-    @Test func readOnlyCacheIsOnlyReckoned() throws {
+    @Test func aDryRunWorksWithAReadOnlyIndex() throws {
         try withScene { scene in
             try scene.store([("a", [1], Self.old)])
             scene.cache.close()
@@ -309,7 +309,7 @@ import Testing
         }
     }
 
-    @Test func withoutAnIndexNothingIsAnOrphan() throws {
+    @Test func objectsAreNotOrphansIfTheIndexIsMissing() throws {
         try withTemporaryDirectory { directory in
             let hex = try Digest.reference(of: [9]).hex
             try Tree.put([9], at: directory.path("objects/sha256/\(hex.prefix(2))/\(hex)"))
@@ -324,7 +324,7 @@ import Testing
         }
     }
 
-    @Test func pinsAreListedAndTakenAway() throws {
+    @Test func pinsAreAddedListedAndRemoved() throws {
         try withScene { scene in
             try scene.store([("a", [1], Self.old)])
             let count = try scene.cache.pin(keys(["b", "a", "b"]))
@@ -339,10 +339,10 @@ import Testing
         }
     }
 
-    /// The rows are gone, the files are not yet, and somebody rebuilds the index of what is there:
-    /// the files are that one's from then on.
+    /// Another process rebuilds the index after rows are deleted and before their files are
+    /// removed. The files belong to the new index.
     @Test(arguments: [true, false])
-    func aRecoveryBetweenTwoStepsLosesNothing(isMarked: Bool) throws {
+    func anIndexRebuiltDuringAnEvictionKeepsAllObjects(isMarked: Bool) throws {
         try withTemporaryDirectory { directory in
             let scene = try EvictionScene(directory)
             try scene.store(
@@ -371,8 +371,8 @@ import Testing
         }
     }
 
-    /// When it began nobody knows, so anything may be its.
-    @Test func aRunFromATimeToComeKeepsEverything() throws {
+    /// The real start of the run is unknown, so any object may belong to it.
+    @Test func aRunThatStartsInTheFutureProtectsAllObjects() throws {
         try withTemporaryDirectory { directory in
             let scene = try EvictionScene(directory)
             try scene.store([("a", noise(40, seed: 1), EvictionScene.instant(1))])

@@ -5,9 +5,9 @@ import Testing
 @testable import LarderCache
 @testable import LarderCore
 
-/// One step of a removal.
+/// One step of a removal of object files.
 @Suite struct FileRemovalTests {
-    /// - Parameter body: Is given the directory of the fan-out directories, and the files.
+    /// Creates object files and calls `body` with their root directory and their digests.
     private func withFiles(
         _ count: Int, _ body: (FileDescriptor, _ path: String, [Digest]) throws -> Void
     ) throws {
@@ -27,11 +27,11 @@ import Testing
         Tree.files(directory).map { String($0.suffix(64)) }
     }
 
-    @Test func whatItsTimeDoesNotSufficeForIsLeft() throws {
+    @Test func filesNotRemovedBeforeTheDeadlineAreReturned() throws {
         try withFiles(20) { objects, directory, files in
             let outcome = try FileRemoval(objects: objects, end: .now) { _ in true }
                 .remove(files, shares: 3)
-            // One of each share, or nothing would ever go.
+            // One file of each share is always removed, so that every step makes progress.
             #expect(outcome.removed.count == 3)
             #expect(Set(outcome.left.map(\.hex)) == Set(names(directory)))
             let rest = try FileRemoval(objects: objects, end: .now + .seconds(600)) { _ in true }
@@ -41,8 +41,7 @@ import Testing
         }
     }
 
-    /// Shares that threads take at once are each taken once.
-    @Test func threadsShareTheFiles() throws {
+    @Test func concurrentThreadsRemoveEachFileOnce() throws {
         try withFiles(200) { objects, directory, files in
             let outcome = try FileRemoval(
                 objects: objects, end: .now + .seconds(600)
@@ -52,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotToBeRemovedStays() throws {
+    @Test func directoriesAndRejectedFilesAreNotRemoved() throws {
         try withFiles(3) { objects, directory, files in
             let folder = "\(directory)/\(CacheLayout.fanOut(files[0]))/\(files[0].hex)"
             try FileManager.default.removeItem(atPath: folder)

@@ -5,7 +5,7 @@ import Testing
 @testable import LarderCache
 @testable import LarderCore
 
-/// What evictions sweep.
+/// Leftover files that evictions remove.
 @Suite struct SweeperTests {
     private func withScene(_ body: (EvictionScene) throws -> Void) throws {
         try withTemporaryDirectory { try body(EvictionScene($0)) }
@@ -13,7 +13,7 @@ import Testing
 
     private static let old = EvictionScene.instant(0)
 
-    @Test func leftoversAreSweptOnceTheyAreOld() throws {
+    @Test func leftoversAreSweptAfterTheGracePeriod() throws {
         try withScene { scene in
             try scene.store([("a", [1], Self.old)])
             let orphan = try Digest.reference(of: [9]).hex
@@ -23,7 +23,7 @@ import Testing
             ]
             for path in leftovers { try Tree.put([9], at: scene.directory.path(path)) }
             try Tree.put([1], at: scene.directory.path("tmp/run-dead/1"))
-            func there() -> [String] {
+            func existing() -> [String] {
                 leftovers.filter {
                     FileManager.default.fileExists(atPath: scene.directory.path($0))
                 }
@@ -32,13 +32,13 @@ import Testing
                 $0.grace = 0
                 $0.isDryRun = true
             }.report
-            #expect(there() == leftovers)
+            #expect(existing() == leftovers)
             #expect(Tree.names(scene.directory.path("tmp")) == ["partial", "run-dead"])
             let young = try scene.evict().report
-            #expect(there() == leftovers)
+            #expect(existing() == leftovers)
             #expect(young.swept[.runs]?.count == 1)
             let report = try scene.evict { $0.grace = 0 }.report
-            #expect(there().isEmpty)
+            #expect(existing().isEmpty)
             for leftover in [EvictionReport.Leftover.orphans, .partials, .quarantined] {
                 #expect(report.swept[leftover]?.count == 1)
                 #expect(report.swept[leftover] == dry.swept[leftover])
@@ -49,11 +49,13 @@ import Testing
         }
     }
 
-    /// A directory may be named by mistake, and have a `tmp/` that somebody needs.
-    @Test func whereLarderHasNeverBeenNothingIsSwept() throws {
+    /// The directory may be given by mistake, and its `tmp/` may contain important files.
+    @Test func aDirectoryThatIsNotACacheIsNotSwept() throws {
         try withTemporaryDirectory { directory in
-            let theirs = ["tmp/thesis.txt", "tmp/partial/photo", "tmp/run-dead/1", "quarantine/1"]
-            for path in theirs { try Tree.put([1], at: directory.path(path)) }
+            let userFiles = [
+                "tmp/thesis.txt", "tmp/partial/photo", "tmp/run-dead/1", "quarantine/1",
+            ]
+            for path in userFiles { try Tree.put([1], at: directory.path(path)) }
             var policy = EvictionPolicy()
             policy.grace = 0
             for _ in 1...2 {
@@ -62,15 +64,15 @@ import Testing
                 }
                 #expect(error?.code == .unusable)
             }
-            for path in theirs {
+            for path in userFiles {
                 #expect(FileManager.default.fileExists(atPath: directory.path(path)))
             }
             #expect(Tree.names(directory.path) == ["quarantine", "tmp"])
         }
     }
 
-    /// A rename or a copy that keeps the times of its bytes leaves them old; but it is just there.
-    @Test func whatCameOfLateIsYoungWhateverItsBytesAre() throws {
+    /// A move or a copy preserves an old modification time, but the file has just arrived.
+    @Test func newLeftoversWithAnOldModificationTimeAreKept() throws {
         try withScene { scene in
             let hex = try Digest.reference(of: [9]).hex
             let leftovers = [
@@ -88,9 +90,8 @@ import Testing
         }
     }
 
-    /// A repair moves whatever lay in an object's place to the quarantine, and anything in `tmp/`
-    /// may be deleted.
-    @Test func leftoversOfAllKindsGo() throws {
+    /// A repair may quarantine any kind of file, and everything in `tmp/` may be deleted.
+    @Test func leftoversOfAllKindsAreSwept() throws {
         try withScene { scene in
             try scene.store([("a", [1], Self.old)])
             let outside = scene.directory.path("outside")
@@ -117,15 +118,15 @@ import Testing
             #expect(report.swept[.temporaries]?.count == 4)
             #expect(Tree.names(path("tmp")).isEmpty && Tree.names(path("quarantine")).isEmpty)
             #expect(try Tree.bytes("\(outside)/file") == [7])
-            // Nothing is counted twice.
+            // A second eviction finds nothing to sweep.
             let again = try scene.evict { $0.grace = 0 }.report
             #expect(again.swept.values.allSatisfy { $0 == .init() }, "\(again.swept)")
             try scene.expectAgreement()
         }
     }
 
-    /// Only regular files by an object's name in their proper place are the cache's own.
-    @Test func whatIsNotTheCachesOwnStays() throws {
+    /// Only regular files with the name of an object in the right directory belong to the cache.
+    @Test func foreignFilesAndLinksAreNotSwept() throws {
         try withScene { scene in
             try scene.store([("a", [1], Self.old), ("b", [2], Self.old)])
             let outside = scene.directory.path("outside")
@@ -143,7 +144,7 @@ import Testing
             for (link, target) in links {
                 #expect(symlink(target, scene.directory.path(link)) == 0)
             }
-            // A link in an object's place, and its directory become one.
+            // Replaces an object with a link.
             let object = try scene.cache.file(of: [1])
             #expect(unlink(object) == 0 && symlink("\(outside)/\(hex)", object) == 0)
             let before = Tree.files(scene.directory.path)

@@ -1,9 +1,9 @@
 import GRDB
 
-/// How many rows each transaction of a database has changed, those that went with others included.
+/// An observer that counts the rows changed by each transaction, including cascaded deletions.
 final class Transactions: TransactionObserver {
     private(set) var rows: [Int] = []
-    /// Called after each.
+    /// Called after each transaction.
     var onCommit: () -> Void = {}
     private var total: Int
 

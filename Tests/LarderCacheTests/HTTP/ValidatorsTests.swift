@@ -7,7 +7,7 @@ import Testing
         Validators { name in fields.filter { $0.0 == name }.map(\.1) }
     }
 
-    @Test func readsAResponsesFields() {
+    @Test func validatorsAreReadFromTheResponse() {
         let read = validators([
             ("ETag", "\"1\""), ("ETag", "\"2\""), ("Last-Modified", "a"), ("Date", "b"),
             ("Age", "7"), ("Cache-Control", "max-age=1"), ("Cache-Control", "immutable"),
@@ -26,7 +26,7 @@ import Testing
     }
 
     /// RFC 9111, section 3.2.
-    @Test func a304sFieldsReplaceTheStoredOnesAndTheOthersStay() {
+    @Test func a304ReplacesOnlyTheFieldsThatItContains() {
         let stored = validators([
             ("ETag", "\"1\""), ("Last-Modified", "a"), ("Date", "b"), ("Age", "7"),
             ("Cache-Control", "max-age=1"), ("Expires", "c"), ("Vary", "Foo"),
@@ -52,7 +52,7 @@ import Testing
         ("\"1\"", "W/\"2\"", false), ("w/\"1\"", "\"1\"", false), ("1", "\"1\"", false),
         (nil, "\"1\"", true), ("\"1\"", nil, true), (nil, nil, true),
     ])
-    func a304VouchesForItsOwnVersionOnly(_ answer: String?, _ stored: String?, _ vouches: Bool) {
+    func a304ConfirmsOnlyTheSameETag(_ answer: String?, _ stored: String?, _ vouches: Bool) {
         var (answered, known) = (Validators(), Validators())
         (answered.etag, known.etag) = (answer, stored)
         #expect(answered.vouch(for: known) == vouches)
@@ -76,13 +76,14 @@ import Testing
         ([("ETag", "\"1\""), ("Last-Modified", "yesterday")], ["If-None-Match: \"1\""]),
         ([("Last-Modified", "0")], []), ([("ETag", "\"\u{1}\"")], []), ([], []),
     ])
-    func asksWithEveryValidator(_ fields: [(String, String)], _ expected: [String]) {
+    func aConditionalRequestSendsEveryValidator(_ fields: [(String, String)], _ expected: [String])
+    {
         let sent = validators(fields).conditions().map { "\($0.name): \($0.value)" }
         #expect(sent == expected)
     }
 
-    /// Two variants may well be modified in the same second.
-    @Test func anotherVariantIsVouchedForByItsETagAlone() {
+    /// Two variants may have been modified in the same second.
+    @Test func anotherVariantIsConfirmedByItsETagOnly() {
         let both = validators([("ETag", "\"1\""), ("Last-Modified", Self.date)])
         #expect(both.conditions(sameVariant: false).map(\.name) == ["If-None-Match"])
     }

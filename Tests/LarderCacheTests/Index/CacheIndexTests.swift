@@ -12,8 +12,8 @@ import Testing
         try CacheIndex(of: CacheDirectory(path: path, create: true))
     }
 
-    /// What keeps a commit through a power cut; GRDB's own default loses the last ones.
-    @Test func commitsAreDurable() throws {
+    /// With GRDB's defaults, a power cut loses the last commits.
+    @Test func commitsToTheIndexAreDurable() throws {
         try withTemporaryDirectory { directory in
             let index = try index(at: directory.path)
             var mode: String?
@@ -30,8 +30,8 @@ import Testing
         }
     }
 
-    /// Many processes begin with the same empty directory, as a cron job on several cores may.
-    @Test(arguments: 0..<5) func manyCreateItAtOnce(_ round: Int) throws {
+    /// For example, cron may start several processes with the same empty directory.
+    @Test(arguments: 0..<5) func theIndexCanBeCreatedConcurrently(_ round: Int) throws {
         try withTemporaryDirectory { directory in
             let failures = Mutex<[any Error]>([])
             DispatchQueue.concurrentPerform(iterations: 8) { number in
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func newerVersionIsRefused() throws {
+    @Test func anIndexOfANewerVersionIsRefused() throws {
         try withTemporaryDirectory { directory in
             try index(at: directory.path).write { db in
                 try db.execute(
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNoIndexIsRefusedAndLeft() throws {
+    @Test func aFileThatIsNotADatabaseIsRefusedAndKept() throws {
         try withTemporaryDirectory { directory in
             let text = Array(String(repeating: "not a database. ", count: 400).utf8)
             _ = try CacheDirectory(path: directory.path, create: true)
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func rowsAreConstrained() throws {
+    @Test func invalidRowsAreRejected() throws {
         try withTemporaryDirectory { directory in
             let index = try index(at: directory.path)
             for sql in [
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func failedTransactionLeavesNothing() throws {
+    @Test func aFailedTransactionIsRolledBack() throws {
         try withTemporaryDirectory { directory in
             let index = try index(at: directory.path)
             #expect(throws: CacheError.self) {
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func objectsAreListedByFirstByte() throws {
+    @Test func objectsAreListedByTheirFirstByte() throws {
         try withTemporaryDirectory { directory in
             let index = try index(at: directory.path)
             let digests = try [0x00, 0x01, 0x7F, 0xFE, 0xFF].flatMap { (first: UInt8) in
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func totalsAreCounted() throws {
+    @Test func theTotalsOfTheIndexAreCounted() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path)
             let store = try cache.store()
@@ -158,8 +158,8 @@ import Testing
         }
     }
 
-    /// What is committed to a deleted file is nowhere, and must not be called stored.
-    @Test(arguments: [true, false]) func deletedIndexIsNoticed(isReplaced: Bool) throws {
+    /// A commit to a deleted file is lost, so it must not be reported as stored.
+    @Test(arguments: [true, false]) func aCommitToADeletedIndexFails(isReplaced: Bool) throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path)
             let store = try cache.store()
@@ -180,8 +180,8 @@ import Testing
         }
     }
 
-    /// SQLite would only say that it cannot open it, as of a disk that fails.
-    @Test func aPathThatIsTooLongForSQLiteIsCalledSo() throws {
+    /// SQLite itself only reports that it cannot open the file, as it does for a failing disk.
+    @Test func aPathTooLongForSQLiteIsReportedAsSuch() throws {
         try withTemporaryDirectory { directory in
             let name = Array(repeating: String(repeating: "x", count: 100), count: 6)
                 .joined(separator: "/")
@@ -193,9 +193,9 @@ import Testing
         }
     }
 
-    // MARK: Where nothing can be written
+    // MARK: Reading without writing
 
-    @Test func isReadWithoutATrace() throws {
+    @Test func aReadOnlyIndexIsReadWithoutChanges() throws {
         try withTemporaryDirectory { directory in
             let bytes = noise(10, seed: 1)
             do { _ = try Cache.filled(at: directory.path, with: ["key": bytes]) }
@@ -210,8 +210,8 @@ import Testing
         }
     }
 
-    /// Another user's process writes there, or was killed: its commits are in the log alone.
-    @Test func isReadWithTheLogBesideIt() throws {
+    /// The commits of a running or killed process may exist in the write-ahead log only.
+    @Test func aReadOnlyIndexIncludesItsWriteAheadLog() throws {
         try withTemporaryDirectory { directory in
             let writer = try index(at: directory.path)
             let reader = try CacheDirectory(path: directory.path, create: false)
@@ -226,8 +226,8 @@ import Testing
         }
     }
 
-    /// A process that was killed early leaves a file without tables.
-    @Test func unfinishedIndexReadsAsNone() throws {
+    /// A process that is killed early leaves a file without tables.
+    @Test func anEmptyIndexFileReadsAsAbsent() throws {
         try withTemporaryDirectory { directory in
             let cache = try CacheDirectory(path: directory.path, create: true)
             try Tree.put([], at: directory.path("index.sqlite"))
@@ -237,7 +237,7 @@ import Testing
         }
     }
 
-    @Test func absentIndexReadsAsNone() throws {
+    @Test func anAbsentIndexIsNil() throws {
         try withTemporaryDirectory { directory in
             let cache = try CacheDirectory(path: directory.path, create: false)
             let index = try CacheIndex(readOnly: cache)

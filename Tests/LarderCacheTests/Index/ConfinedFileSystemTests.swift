@@ -6,8 +6,8 @@ import Testing
 @testable import LarderCache
 
 @Suite struct ConfinedFileSystemTests {
-    /// However a database is opened, and whoever has removed what beside it: that is another's
-    /// work.
+    /// Playing back this journal would delete the file `victim`. Every kind of access must ignore
+    /// it.
     @Test(
         arguments: [
             (.writing, CacheLayout.index), (.reading, CacheLayout.index),
@@ -21,7 +21,7 @@ import Testing
             let path = "\(root)/\(name)"
             if name != CacheLayout.index { #expect(rename("\(root)/index.sqlite", path) == 0) }
             try Data("precious".utf8).write(to: URL(fileURLWithPath: victim))
-            // Out of WAL mode, or SQLite would ask for no journal.
+            // In WAL mode, SQLite would not look for a journal.
             let queue = try DatabaseQueue(path: path)
             try queue.writeWithoutTransaction {
                 try $0.execute(sql: "PRAGMA journal_mode = DELETE")
@@ -36,9 +36,11 @@ import Testing
             #expect(try own.unsafeRead { try $0.tableExists("pins") })
             try own.close()
             #expect(FileManager.default.fileExists(atPath: victim))
-            // SQLite's own way leads there.
+            // SQLite's own file system plays the journal back.
             #expect(try DatabaseQueue(path: path).read { try $0.tableExists("pins") })
-            #expect(!FileManager.default.fileExists(atPath: victim), "the journal is none")
+            #expect(
+                !FileManager.default.fileExists(atPath: victim), "the planted journal has no effect"
+            )
         }
     }
 }

@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
 
-/// Index files as earlier versions of larder wrote them, with two resources of two objects. Written
-/// down as they were then, and never changed: today's migrations are not asked.
+/// Index files with two resources of two objects, as earlier versions of Larder wrote them. The
+/// statements never change, and do not depend on the current migrations.
 enum EarlierIndex: Int, CaseIterable {
     case first = 1
     case second
@@ -12,9 +12,9 @@ enum EarlierIndex: Int, CaseIterable {
     case sixth
     case seventh
 
-    /// Writes the file, with a log like theirs.
+    /// Writes the index in WAL mode, as the earlier version did.
     ///
-    /// - Parameter digests: of the two objects.
+    /// - Parameter digests: The digests of the two objects.
     func write(to path: String, digests: [Data], sizes: [Int]) throws {
         let database = try DatabasePool(path: path)
         try database.write { db in

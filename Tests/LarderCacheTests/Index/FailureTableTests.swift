@@ -29,7 +29,7 @@ import Testing
         store.add(.failed(code: code, status: status), at: key, url: url)
     }
 
-    @Test func keepsTheLastAndCounts() throws {
+    @Test func theLastFailureOfAResourceIsKeptWithACount() throws {
         try withTemporaryDirectory { directory in
             let store = try Cache.create(at: directory.path).store()
             fail(store, "a", 500)
@@ -46,8 +46,8 @@ import Testing
         }
     }
 
-    /// Whatever a resource's fetch came to but a failure, in another batch or in the same.
-    @Test func isForgottenBySuccess() throws {
+    /// Any other result forgets the failure, in the same batch or in another one.
+    @Test func aFailureIsForgottenAfterASuccess() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path)
             let store = try cache.store()
@@ -66,14 +66,13 @@ import Testing
                 store.flush()
                 #expect(try failures(in: directory.path).map(\.key) == ["failed"])
             }
-            // Two of these resolve to nothing, and leave it so.
+            // These results create no resource.
             for key in ["kept", "unstored", "failed"] { #expect(try cache.resource(key) == nil) }
             #expect(try cache.resource("unchanged")?.object.digest == digest)
         }
     }
 
-    /// A failure, and what is kept as it was, touch neither the resource nor its object.
-    @Test func theResourceStaysAsItWas() throws {
+    @Test func failuresAndKeptResultsDoNotChangeTheResource() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path)
             let store = try cache.store()
@@ -94,8 +93,8 @@ import Testing
         }
     }
 
-    /// An object that went meanwhile cannot be kept.
-    @Test func whatIsKeptMustBeThere() throws {
+    /// The object may have been evicted after the response was requested.
+    @Test func keepingAnAbsentObjectFails() throws {
         try withTemporaryDirectory { directory in
             let store = try Cache.create(at: directory.path).store()
             let batches = CommittedBatches(of: store)
@@ -106,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func isReportedInOrderWithWhatIsStored() throws {
+    @Test func failuresAndDepositsAreReportedInOrder() throws {
         try withTemporaryDirectory { directory in
             let store = try Cache.create(at: directory.path).store()
             let batches = CommittedBatches(of: store)

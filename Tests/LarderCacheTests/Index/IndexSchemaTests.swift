@@ -6,11 +6,11 @@ import Testing
 @testable import LarderCache
 @testable import LarderCore
 
-/// Index files of every version, and what today's makes of them.
+/// Index files of every version, and their migration.
 @Suite struct IndexSchemaTests {
     private static let bytes = [noise(100, seed: 1), noise(200, seed: 2)]
 
-    /// A cache as a version of larder left it, objects and all.
+    /// Writes a cache as the version of Larder left it, including its objects.
     private func write(_ version: EarlierIndex, at directory: String) throws {
         let digests = try Self.bytes.map { try Digest.reference(of: $0) }
         for (digest, bytes) in zip(digests, Self.bytes) {
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: EarlierIndex.allCases)
-    func everyVersionKeepsItsRows(_ version: EarlierIndex) throws {
+    func migrationKeepsTheRowsOfEveryVersion(_ version: EarlierIndex) throws {
         for open in Cache.openings {
             try withTemporaryDirectory { directory in
                 try write(version, at: directory.path)
@@ -45,7 +45,7 @@ import Testing
                 #expect(resource.validators.vary == (isFirst ? nil : "Accept"))
                 #expect((resource.variant == nil) == isFirst)
                 #expect(resource.responseURL == "http://\(isFirst ? "a" : "b").example/1")
-                // Being received or stored, whichever came last, was a use.
+                // The later of receipt and storage counts as a use.
                 let used = [resource, other].map(\.object.usedAt.timeIntervalSince1970)
                 #expect(used == (version.rawValue >= 3 ? [5000, 5000] : [1000, 3000]))
                 let totals = try cache.status().totals
@@ -58,14 +58,15 @@ import Testing
                 policy.maximumBytes = 0
                 let left = try cache.evict(policy).left.count
                 #expect(
-                    left == (version.rawValue >= 3 ? 1 : 0), "the third version knows of the pin")
+                    left == (version.rawValue >= 3 ? 1 : 0), "pins exist since the third version")
                 cache.close()
             }
         }
     }
 
-    /// What a key of its own had named is told by its URL, and by what is no URL; no pin is lost.
-    @Test func keysOfEarlierVersionsLeaveTheNamespaceOfURLs() throws {
+    /// Explicit keys get the prefix `key:`, even if they look like URLs. A pin of such a key is
+    /// kept in both forms.
+    @Test func keysOfEarlierVersionsGetANamespaceApartFromURLs() throws {
         try withTemporaryDirectory { directory in
             try write(.third, at: directory.path)
             let url = "http://a.example/victim"
@@ -79,7 +80,7 @@ import Testing
                             """, arguments: [key, url, control])
                 }
                 try add(url, url: "http://b.example/E")
-                // Icons that manifests held, under keys, and one under its bytes' name.
+                // Icons embedded in manifests, and keys that look like internal ones.
                 try add("held", url: nil, control: "max-age=31536000, immutable")
                 try add(url + "/2", url: nil, control: "max-age=31536000, immutable")
                 try add("ni:///sha-256;x", url: "http://b.example/E")
@@ -111,11 +112,11 @@ import Testing
         }
     }
 
-    private static let libcurlsKeys = [
+    private static let libcurlKeys = [
         "http://a.example/a|b{c}[1]^`.png", "http://a.example/caf%c3%a9", "http://a.example/%7Eu",
         "http://a.example/q?x='y'", "http://a.example/100%.png", "http://[::1]/a\\b",
     ]
-    private static let todaysKeys = [
+    private static let currentKeys = [
         "http://a.example/a%7Cb%7Bc%7D%5B1%5D%5E%60.png", "http://a.example/caf%C3%A9",
         "http://a.example/~u", "http://a.example/q?x=%27y%27", "http://a.example/100%25.png",
         "http://[::1]/a/b",
@@ -125,7 +126,7 @@ import Testing
         try write(.fifth, at: directory)
         let database = try DatabaseQueue(path: "\(directory)/index.sqlite")
         try database.write { db in
-            for key in Self.libcurlsKeys {
+            for key in Self.libcurlKeys {
                 try db.execute(
                     sql: """
                         INSERT INTO resources (key, object, received_at, fresh_until)
@@ -137,14 +138,14 @@ import Testing
         try database.close()
     }
 
-    /// Those of libcurl, with which the index was written before.
-    @Test func URLsGetTodaysKeys() throws {
+    /// Earlier versions used URLs normalised by libcurl as keys.
+    @Test func keysNormalisedByLibcurlAreMigrated() throws {
         try withTemporaryDirectory { directory in
             try writeFifth(
                 at: directory.path,
                 """
                 INSERT INTO resources (key, object, etag, received_at, fresh_until) VALUES
-                    ('http://a.example/twice%7C', 1, 'today', 1000, 2000),
+                    ('http://a.example/twice%7C', 1, 'current', 1000, 2000),
                     ('http://a.example/twice|', 2, 'libcurl', 1000, 2000),
                     ('key:http://a.example/|', 1, NULL, 1000, 2000);
                 UPDATE resources SET url = 'http://a.example/u|' WHERE key = 'key:http://a.example/|';
@@ -152,14 +153,14 @@ import Testing
                 INSERT INTO failures VALUES ('http://a.example/f%7e', NULL, 'x', 404, 1000, 1);
                 """)
             let cache = try Cache.create(at: directory.path)
-            for (old, today) in zip(Self.libcurlsKeys, Self.todaysKeys) {
-                let resource = try #require(try cache.resource(today), "\(today)")
-                // It is asked for again as it was.
+            for (old, current) in zip(Self.libcurlKeys, Self.currentKeys) {
+                let resource = try #require(try cache.resource(current), "\(current)")
+                // Requests keep the old spelling of the URL.
                 let url = try HTTPURL(old).string
                 #expect(resource.url == url && resource.responseURL == url)
-                #expect(try cache.resource(spelledAs: old)?.key == today)
+                #expect(try cache.resource(spelledAs: old)?.key == current)
             }
-            #expect(try cache.resource("http://a.example/twice%7C")?.validators.etag == "today")
+            #expect(try cache.resource("http://a.example/twice%7C")?.validators.etag == "current")
             #expect(try cache.resource("key:http://a.example/|")?.url == "http://a.example/u|")
             var pins: [String] = []
             try cache.forEachPin { pins.append($0) }
@@ -175,7 +176,7 @@ import Testing
         }
     }
 
-    /// Of several spellings libcurl made one key that has no empty query.
+    /// URLs whose empty query libcurl removed, so that several spellings had the same key.
     private static let emptyQueries = """
         INSERT INTO resources (key, object, etag, received_at, fresh_until) VALUES
             ('http://a.example/x', 1, 'x', 1000, 2000),
@@ -190,7 +191,7 @@ import Testing
         INSERT INTO pins VALUES ('http://a.example/x', 1000);
         """
 
-    @Test func spellingsThatLibcurlCutGetKeysOfTheirOwn() throws {
+    @Test func urlsWithAnEmptyQueryGetSeparateKeys() throws {
         try withTemporaryDirectory { directory in
             try writeFifth(at: directory.path, Self.emptyQueries)
             let cache = try Cache.create(at: directory.path)
@@ -210,7 +211,7 @@ import Testing
         }
     }
 
-    @Test func spellingsThatLibcurlCutAreFoundWhereTheIndexCannotBeChanged() throws {
+    @Test func urlsWithAnEmptyQueryAreFoundInAReadOnlyIndex() throws {
         try withTemporaryDirectory { directory in
             try writeFifth(at: directory.path, Self.emptyQueries)
             let cache = try CacheDirectory(path: directory.path, create: false)
@@ -222,14 +223,14 @@ import Testing
         }
     }
 
-    /// What cannot be migrated is found all the same.
-    @Test func keysOfLibcurlAreFoundWhereTheyCannotBeChanged() throws {
+    /// A read-only index cannot be migrated.
+    @Test func keysNormalisedByLibcurlAreFoundInAReadOnlyIndex() throws {
         try withTemporaryDirectory { directory in
             try writeFifth(at: directory.path)
             let cache = try CacheDirectory(path: directory.path, create: false)
             let index = try #require(try CacheIndex(readOnly: cache))
-            for (old, today) in zip(Self.libcurlsKeys, Self.todaysKeys) {
-                #expect(try index.resource(today)?.key == old)
+            for (old, current) in zip(Self.libcurlKeys, Self.currentKeys) {
+                #expect(try index.resource(current)?.key == old)
                 #expect(try index.resource(old)?.key == old)
             }
             #expect(try index.resource("http://a.example/a%7Cb") == nil)
@@ -237,9 +238,8 @@ import Testing
         }
     }
 
-    /// What became of an old file has the tables of a new one, to the letter.
     @Test(arguments: EarlierIndex.allCases)
-    func everyVersionBecomesTodays(_ version: EarlierIndex) throws {
+    func aMigratedIndexHasTheTablesOfANewOne(_ version: EarlierIndex) throws {
         try withTemporaryDirectory { directory in
             func tables(_ path: String) throws -> [String] {
                 try DatabaseQueue(path: path).read { db in
@@ -265,8 +265,8 @@ import Testing
         }
     }
 
-    /// A cache that an app was shipped with, and that an earlier version made.
-    @Test func whatLacksOnlySpellingsIsReadWhereItCannotBeWritten() throws {
+    /// For example a cache in an app bundle, written by an earlier version.
+    @Test func aReadOnlyIndexWithoutSpellingsIsReadable() throws {
         try withTemporaryDirectory { directory in
             try write(.fourth, at: directory.path)
             let cache = try CacheDirectory(path: directory.path, create: false)
@@ -277,8 +277,7 @@ import Testing
         }
     }
 
-    /// The same, and nothing that it has is passed over.
-    @Test func whatLacksOnlyDamagedResourcesIsReadWhereItCannotBeWritten() throws {
+    @Test func aReadOnlyIndexWithoutDamagedResourcesIsReadable() throws {
         try withTemporaryDirectory { directory in
             try write(.sixth, at: directory.path)
             let cache = try CacheDirectory(path: directory.path, create: false)
@@ -288,13 +287,12 @@ import Testing
         }
     }
 
-    /// A file for each version that there has been, so that none is forgotten here.
-    @Test func everyVersionIsHere() throws {
+    /// Fails if a new migration has no case in `EarlierIndex`.
+    @Test func everyMigrationHasAnEarlierIndex() throws {
         #expect(IndexSchema.migrator.migrations.count == EarlierIndex.allCases.count)
     }
 
-    /// The constants that a file's schema is compared with are those of the migrations.
-    @Test func everyVersionsSchemaIsKnown() throws {
+    @Test func knownSchemaDigestsMatchTheMigrations() throws {
         let database = try DatabaseQueue()
         var digests: [String] = []
         for migration in IndexSchema.migrator.migrations {
@@ -304,9 +302,10 @@ import Testing
         #expect(digests == Array(IndexSchema.known.dropFirst()))
     }
 
-    /// A new index gets its tables at once, also if a killed process left no more than GRDB's.
+    /// A new index gets its tables in one step, even if a killed process left only GRDB's own
+    /// table.
     @Test(arguments: [false, true])
-    func aNewIndexIsAsMigrationsMakeIt(_ hasBookkeeping: Bool) throws {
+    func aNewIndexHasTheSchemaOfAMigratedOne(_ hasBookkeeping: Bool) throws {
         let database = try DatabaseQueue()
         try database.writeWithoutTransaction { db in
             if hasBookkeeping {
@@ -322,7 +321,7 @@ import Testing
     }
 
     @Test(arguments: EarlierIndex.allCases)
-    func everyVersionIsReindexed(_ version: EarlierIndex) throws {
+    func anIndexOfEveryVersionCanBeRebuilt(_ version: EarlierIndex) throws {
         try withTemporaryDirectory { directory in
             try write(version, at: directory.path)
             let report = try Cache.reindex(at: directory.path)
@@ -333,9 +332,9 @@ import Testing
         }
     }
 
-    /// Where it cannot be written it cannot be brought up to date, and says so.
+    /// A read-only index cannot be migrated.
     @Test(arguments: [EarlierIndex.first, .second])
-    func anOlderVersionIsNotReadWhereItCannotBeWritten(_ version: EarlierIndex) throws {
+    func aReadOnlyIndexOfAnEarlyVersionIsRefused(_ version: EarlierIndex) throws {
         try withTemporaryDirectory { directory in
             try write(version, at: directory.path)
             let cache = try CacheDirectory(path: directory.path, create: false)

@@ -8,7 +8,7 @@ import Testing
 @Suite struct ObjectUseTests {
     private static let bytes = noise(100, seed: 1)
 
-    /// A cache with one object, last used at `instant`.
+    /// Creates a cache with one object, last used at `instant`.
     private func cache(at path: String, usedAt instant: Date) throws -> Cache {
         let cache = try Cache.create(at: path)
         let store = try cache.store()
@@ -24,7 +24,7 @@ import Testing
 
     private func isNow(_ instant: Date) -> Bool { abs(instant.timeIntervalSinceNow) < 600 }
 
-    @Test func whatIsStoredOrConfirmedIsUsed() throws {
+    @Test func storingOrConfirmingAnObjectUsesIt() throws {
         try withTemporaryDirectory { directory in
             let old = Date(timeIntervalSince1970: 1_000_000)
             let cache = try cache(at: directory.path, usedAt: old)
@@ -41,9 +41,9 @@ import Testing
         }
     }
 
-    /// An hour is the precision, and a later use is never taken back.
+    /// Uses have a precision of one hour, and never move back in time.
     @Test(arguments: [(-3_500.0, false), (-3_700, true), (3_500, false), (3_700, false)])
-    func isRecordedOnceAnHour(ago: Double, isRecorded: Bool) throws {
+    func aUseIsRecordedOnceAnHour(ago: Double, isRecorded: Bool) throws {
         try withTemporaryDirectory { directory in
             let then = Date(timeIntervalSinceNow: ago)
             let cache = try cache(at: directory.path, usedAt: then)
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func useOfWhatIsGoneIsPassedOver() throws {
+    @Test func usesOfDeletedObjectsAreIgnored() throws {
         try withTemporaryDirectory { directory in
             let cache = try cache(at: directory.path, usedAt: Date(timeIntervalSince1970: 1))
             let gone = try Digest.reference(of: noise(9, seed: 2))
@@ -65,8 +65,8 @@ import Testing
         }
     }
 
-    /// A row that was evicted since a plan saw it, and whose number another object has got.
-    @Test func anotherObjectOnTheSameRowIsNotUsed() throws {
+    /// The row was evicted after it was read, and another object has reused its number.
+    @Test func aUseIsNotRecordedForAnotherObjectInTheSameRow() throws {
         try withTemporaryDirectory { directory in
             let cache = try cache(at: directory.path, usedAt: Date(timeIntervalSince1970: 1))
             let before = try object(cache)
@@ -79,8 +79,8 @@ import Testing
         }
     }
 
-    /// A machine without a battery, which has not asked the network for the time.
-    @Test func aClockThatWasNeverSetAgesNothing() throws {
+    /// For example on a machine without a clock battery, before it gets the time from the network.
+    @Test func anUnsetClockDoesNotAgeObjects() throws {
         try withTemporaryDirectory { directory in
             let (used, unset) = (
                 Date(timeIntervalSinceNow: -7_200), Date(timeIntervalSince1970: 60)
@@ -92,7 +92,7 @@ import Testing
                 let before = try object(cache).usedAt
                 store.add(content, at: "key", receivedAt: unset)
                 store.flush()
-                // An eviction that has decided about it notices.
+                // The time changes slightly, so that a concurrent eviction notices the use.
                 #expect((0.0005...1).contains(try object(cache).usedAt.timeIntervalSince(before)))
             }
             store.close()
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func readersNoteIt() throws {
+    @Test func readersRecordUses() throws {
         try withTemporaryDirectory { directory in
             let cache = try cache(at: directory.path, usedAt: Date(timeIntervalSince1970: 1))
             cache.noteUse(of: try object(cache))

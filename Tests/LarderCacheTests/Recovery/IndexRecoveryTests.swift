@@ -5,13 +5,13 @@ import Testing
 
 @testable import LarderCache
 
-/// An index that is damaged or gone, and what comes back.
+/// Recovery of a damaged or missing index.
 @Suite struct IndexRecoveryTests {
     private static let contents = Dictionary(
         uniqueKeysWithValues: (0..<20).map { ("http://a.example/\($0)", noise(100 + $0, seed: $0)) }
     )
 
-    /// Every resource and its bytes.
+    /// Returns the bytes of every resource by key.
     private func read(_ cache: Cache) throws -> [String: [UInt8]] {
         var seen: [String: [UInt8]] = [:]
         try cache.forEachResource { seen[$0.key] = try cache.bytes(of: $0.object) }
@@ -25,7 +25,7 @@ import Testing
         try file.close()
     }
 
-    @Test func aSoundIndexIsLeftAlone() throws {
+    @Test func anIntactIndexIsNotRebuilt() throws {
         try withTemporaryDirectory { directory in
             try Cache.filled(at: directory.path, with: Self.contents).close()
             let cache = try Cache.create(at: directory.path)
@@ -34,8 +34,10 @@ import Testing
         }
     }
 
-    /// The times of files become those of rows, which have limits.
-    @Test(arguments: [Int.min, Int.max]) func aFileMayHaveAnyTime(_ seconds: Int) throws {
+    /// The modification times of files become times of rows, whose range is limited.
+    @Test(arguments: [Int.min, Int.max]) func objectFilesMayHaveAnyModificationTime(_ seconds: Int)
+        throws
+    {
         try withTemporaryDirectory { directory in
             try Cache.filled(at: directory.path, with: Self.contents).close()
             for object in Tree.files(directory.path("objects")) {
@@ -45,14 +47,14 @@ import Testing
                 try FileManager.default.removeItem(atPath: directory.path(file))
             }
             #expect(try Cache.reindex(at: directory.path).objects == 20)
-            let sound = try Cache.create(at: directory.path)
-            #expect(sound.recovery == nil)
-            #expect(try sound.verify().findings.isEmpty)
+            let rebuilt = try Cache.create(at: directory.path)
+            #expect(rebuilt.recovery == nil)
+            #expect(try rebuilt.verify().findings.isEmpty)
         }
     }
 
-    /// The header, or what in it says whether SQLite may write the file, or a page in the middle
-    /// that only a look at it shows: the second one says where pages belong.
+    /// The header, the byte in it that says whether SQLite may write the file, and a page in the
+    /// middle whose damage is only found when it is read.
     @Test(arguments: [0..<100, 18..<19, 8192..<12_288])
     func aDamagedIndexIsSetAsideAndRebuilt(bytes: Range<Int>) throws {
         try withTemporaryDirectory { directory in
@@ -60,7 +62,8 @@ import Testing
             try damage(directory.path("index.sqlite"), bytes)
             var cache = try? Cache.create(at: directory.path)
             if cache?.recovery == nil {
-                // Whoever comes upon it says so; the next one mends it.
+                // The first access that finds the damage reports it, and the next opening repairs
+                // the index.
                 let error = #expect(throws: CacheError.self) { _ = try read(try #require(cache)) }
                 #expect(error?.code == .damaged)
                 _ = cache?.noteDamage(CacheError(.damaged, subject: "index", message: "found"))
@@ -80,10 +83,10 @@ import Testing
         }
     }
 
-    /// A bit that flips in a row's key alone, or in what the table's own index says of it, passes
-    /// SQLite's quick check; also where two rows have one name then.
+    /// A flipped bit in a key of the table or of its database index passes SQLite's quick check,
+    /// even if two rows then have the same key.
     @Test(arguments: [0, 1], ["x", "8"])
-    func aRowThatItsIndexDoesNotHaveIsMended(place: Int, end: String) throws {
+    func aKeyThatDiffersFromItsDatabaseIndexIsRepaired(place: Int, end: String) throws {
         try withTemporaryDirectory { directory in
             try Cache.filled(at: directory.path, with: Self.contents).close()
             let path = directory.path("index.sqlite")
@@ -104,7 +107,7 @@ import Testing
         }
     }
 
-    /// Replaces a text wherever the file has it by one of the same length.
+    /// Replaces every occurrence of a text with another one of the same length.
     private func replace(_ text: String, by other: String, in path: String) throws {
         var bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
         var found = 0
@@ -117,8 +120,8 @@ import Testing
         try Tree.put(bytes, at: path)
     }
 
-    /// SQLite's own check finds nothing amiss in such a file.
-    @Test func aColumnOfAnotherNameIsDamage() throws {
+    /// SQLite's integrity check does not find this damage.
+    @Test func aRenamedColumnIsDamage() throws {
         try withTemporaryDirectory { directory in
             try Cache.filled(at: directory.path, with: Self.contents).close()
             try replace(
@@ -131,10 +134,10 @@ import Testing
         }
     }
 
-    @Test func keysOutOfOrderEndAListing() throws {
+    @Test func keysOutOfOrderEndTheEnumeration() throws {
         try withTemporaryDirectory { directory in
             try Cache.filled(at: directory.path, with: Self.contents).close()
-            // The last of all becomes smaller than all others.
+            // The greatest key becomes the smallest.
             try replace(
                 "http://a.example/9", by: "http://a.example/!", in: directory.path("index.sqlite"))
             let cache = try Cache.open(at: directory.path)
@@ -150,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func oneBrokenRowCostsItsOwnURLAlone() throws {
+    @Test func aDamagedRowLosesOnlyItsOwnURL() throws {
         try withTemporaryDirectory { directory in
             try Cache.filled(at: directory.path, with: Self.contents).close()
             let database = try DatabaseQueue(path: directory.path("index.sqlite"))
@@ -173,18 +176,18 @@ import Testing
             let report = try Cache.reindex(at: directory.path)
             #expect(report.source == .index)
             #expect((report.objects, report.resources) == (20, 19))
-            let mended = try Cache.open(at: directory.path)
-            let rest = try read(mended)
+            let repaired = try Cache.open(at: directory.path)
+            let rest = try read(repaired)
             #expect(rest.count == 19)
-            // Its URL is not forgotten.
-            let findings = try mended.verify().findings
+            // The URL of the damaged row is reported as missing.
+            let findings = try repaired.verify().findings
             #expect(findings.map(\.kind) == [.missing])
             #expect(findings.map(\.urls) == [Self.contents.keys.filter { rest[$0] == nil }])
         }
     }
 
-    /// Since 1970 it would be the first to be evicted.
-    @Test func whatIsAdoptedCountsAsUsedWhenItWasStored() throws {
+    /// With a use in 1970, adopted objects would be evicted first.
+    @Test func adoptedObjectsCountAsUsedWhenTheyWereStored() throws {
         try withTemporaryDirectory { directory in
             try Cache.filled(at: directory.path, with: Self.contents).close()
             for name in ["index.sqlite", "index.snapshot.sqlite"] {
@@ -197,8 +200,8 @@ import Testing
         }
     }
 
-    /// SQLite writes to no copy of one either.
-    @Test func noSnapshotIsTakenThatCanOnlyBeRead() throws {
+    /// SQLite would refuse to write to a copy of such a snapshot.
+    @Test func aSnapshotMarkedAsReadOnlyIsNotUsed() throws {
         try withTemporaryDirectory { directory in
             try Cache.filled(at: directory.path, with: Self.contents).close()
             for name in ["index.sqlite", "index.snapshot.sqlite"] {
@@ -210,16 +213,16 @@ import Testing
         }
     }
 
-    /// Cut off to nothing it is no sound index without rows.
+    /// An index of zero bytes must not count as an intact index without rows.
     @Test(arguments: [true, false])
-    func anIndexThatIsGoneIsRebuiltFromTheSnapshot(isEmptied: Bool) throws {
+    func aMissingIndexIsRebuiltFromTheSnapshot(isEmptied: Bool) throws {
         for reindexes in [true, false] {
             try withTemporaryDirectory { directory in
                 try Cache.filled(at: directory.path, with: Self.contents).close()
                 let path = directory.path("index.sqlite")
                 try FileManager.default.removeItem(atPath: path)
                 if isEmptied { try Tree.put([], at: path) }
-                // Who only reads says so, and does not take it for an empty cache.
+                // A reader reports the damage instead of an empty cache.
                 let error = #expect(throws: CacheError.self) {
                     _ = try Cache.open(at: directory.path)
                 }
@@ -238,7 +241,7 @@ import Testing
         }
     }
 
-    @Test func pinsComeBackFromTheSnapshot() throws {
+    @Test func pinsAreRestoredFromTheSnapshot() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path, with: Self.contents)
             #expect(try cache.pin { try $0("http://a.example/3") }.pinned == 1)
@@ -250,7 +253,7 @@ import Testing
         }
     }
 
-    @Test func withoutASnapshotTheObjectsAreAdopted() throws {
+    @Test func objectsAreAdoptedIfThereIsNoSnapshot() throws {
         try withTemporaryDirectory { directory in
             try Cache.filled(at: directory.path, with: Self.contents).close()
             for name in ["index.sqlite", "index.snapshot.sqlite"] {
@@ -264,7 +267,7 @@ import Testing
             #expect(
                 try cache.status().totals.bytes
                     == Int64(Self.contents.values.map(\.count).reduce(0, +)))
-            // The same bytes are not stored a second time, and known by their URL again.
+            // Storing the same bytes again adds no object, and gives the existing one a URL.
             let store = try cache.store()
             defer { store.close() }
             let staged = try store.stage(
@@ -277,9 +280,11 @@ import Testing
         }
     }
 
-    /// From the index, both URLs are kept as damaged. From a snapshot, only the one whose file is
-    /// there: the other one may have been evicted since.
-    @Test(arguments: [true, false]) func whatIsNoWholeObjectIsNotAdopted(hasIndex: Bool) throws {
+    /// From the index, both URLs are kept as damaged. From a snapshot, only the URL whose file
+    /// exists is kept, because the other object may have been evicted since then.
+    @Test(arguments: [true, false]) func damagedAndMissingObjectsAreNotAdopted(hasIndex: Bool)
+        throws
+    {
         try withTemporaryDirectory { directory in
             let (damaged, missing) = try {
                 let cache = try Cache.filled(at: directory.path, with: Self.contents)
@@ -310,7 +315,7 @@ import Testing
         }
     }
 
-    @Test func reindexingKeepsEverythingThatASoundIndexKnows() throws {
+    @Test func reindexingKeepsTheMetadataOfAnIntactIndex() throws {
         try withTemporaryDirectory { directory in
             let before = try {
                 let cache = try Cache.filled(at: directory.path, with: Self.contents)
@@ -326,7 +331,7 @@ import Testing
         }
     }
 
-    @Test func reindexingWaitsForNobody() throws {
+    @Test func reindexingFailsWhileTheCacheIsInUse() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path, with: Self.contents)
             let error = #expect(throws: CacheError.self) {
@@ -337,7 +342,7 @@ import Testing
         }
     }
 
-    @Test func aNewerVersionsIndexIsNeverTouched() throws {
+    @Test func anIndexOfANewerVersionIsNeverChanged() throws {
         try withTemporaryDirectory { directory in
             try Cache.filled(at: directory.path, with: Self.contents).close()
             let path = directory.path("index.sqlite")
@@ -360,9 +365,9 @@ import Testing
         }
     }
 
-    /// What is committed between the copy of the rows and the exchange of the files would be lost
-    /// with the old one, though it was reported as stored.
-    @Test func nobodyCommitsToAnIndexThatIsBeingReplaced() throws {
+    /// A commit between the copy of the rows and the replacement of the file would be lost,
+    /// although it was reported as stored.
+    @Test func anIndexIsLockedWhileItIsReplaced() throws {
         try withTemporaryDirectory { directory in
             try Cache.filled(at: directory.path, with: Self.contents).close()
             var configuration = Configuration()
@@ -376,7 +381,7 @@ import Testing
                 return false
             }
             #expect(report.source == .index)
-            // Free while it is looked at, and never again once its rows are copied.
+            // The index is writable while it is checked, and locked once its rows are copied.
             let refusals = answers.all.drop { !$0 }
             #expect(refusals.count > Self.contents.count)
             #expect(refusals.allSatisfy { $0 })
@@ -395,7 +400,7 @@ import Testing
     }
 
     private final class Answers: @unchecked Sendable {
-        // Unchecked because `all` is a variable; one thread alone asks.
+        // Unchecked because `all` is a variable. Only one thread uses it.
         private(set) var all: [Bool] = []
         func add(_ answer: Bool) { all.append(answer) }
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LarderCache
 
-/// Copies that are whole by themselves.
+/// Snapshots, which are complete caches.
 @Suite struct CacheSnapshotTests {
     private static let contents = Dictionary(
         uniqueKeysWithValues: (0..<20).map { ("http://a.example/\($0)", noise(100 + $0, seed: $0)) }
@@ -16,9 +16,9 @@ import Testing
         return seen
     }
 
-    @Test func theCopyIsAWholeCache() throws {
+    @Test func aSnapshotIsACompleteCache() throws {
         try withTemporaryDirectory { directory in
-            // Open, with a log that is not folded in.
+            // The open cache has commits that exist in its write-ahead log only.
             let cache = try Cache.filled(at: directory.path("cache"), with: Self.contents)
             let report = try cache.snapshot(to: directory.path("copy"))
             #expect((report.objects, report.resources, report.evicted) == (20, 20, 0))
@@ -41,8 +41,8 @@ import Testing
         }
     }
 
-    /// As a medium would have it: nothing can be written, not even a log's shared memory.
-    @Test func theCopyIsReadWithoutATrace() throws {
+    /// On a read-only medium, not even the shared memory of a log can be written.
+    @Test func aSnapshotIsReadWithoutChanges() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path("cache"), with: Self.contents)
             _ = try cache.snapshot(to: directory.path("copy"))
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func pinsAndFailuresAreCopied() throws {
+    @Test func pinsAreCopiedToASnapshot() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path("cache"), with: Self.contents)
             _ = try cache.pin { try $0("http://a.example/1") }
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotWholeIsLeftOut() throws {
+    @Test func aSnapshotOmitsDamagedObjects() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path("cache"), with: Self.contents)
             let keys = Self.contents.keys.sorted()
@@ -87,8 +87,7 @@ import Testing
         }
     }
 
-    /// An eviction goes on beside the copying: what it takes is no damage.
-    @Test func whatIsEvictedMeanwhileIsNotMissed() throws {
+    @Test func objectsEvictedDuringASnapshotAreNotDamage() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path("cache"), with: Self.contents)
             let report = try cache.snapshot(
@@ -105,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func whatIsStoredMeanwhileIsInNoOnesWay() throws {
+    @Test func objectsStoredDuringASnapshotAreNotCopied() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path("cache"), with: Self.contents)
             let store = try cache.store()
@@ -122,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func anEmptyDirectoryIsTakenAndAFullOneIsNot() throws {
+    @Test func aSnapshotIsWrittenOnlyToANewOrEmptyDirectory() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path("cache"), with: Self.contents)
             try FileManager.default.createDirectory(
@@ -148,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func anEndedCopyingLeavesNothing() throws {
+    @Test func aCancelledSnapshotLeavesNothing() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path("cache"), with: Self.contents)
             #expect(throws: CancellationError.self) {
@@ -161,9 +160,9 @@ import Testing
         }
     }
 
-    /// The directory around it may be another user's, who may rename what is in it.
+    /// The parent directory may belong to another user, who can rename its entries.
     @Test(arguments: [false, true])
-    func aCopyThatIsReplacedMeanwhileTouchesNothingElse(_ isLink: Bool) throws {
+    func aSnapshotReplacedDuringTheCopyChangesNoOtherFiles(_ isLink: Bool) throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path("cache"), with: Self.contents)
             let bob = directory.path("bob")
@@ -191,7 +190,7 @@ import Testing
             }
             #expect(error?.code == .unusable)
             #expect(Tree.files(victim) == ["objects/precious"])
-            // What is in its place stays, and nothing is left of the copy.
+            // The replacement is kept, and the copied files are removed.
             #expect(Tree.names(bob) == (names + ["stolen"]).sorted())
             #expect(Tree.files("\(bob)/stolen").isEmpty)
             if !isLink {
@@ -201,9 +200,9 @@ import Testing
         }
     }
 
-    /// They can be moved there by whoever owns the directory around them.
+    /// The owner of the parent directory may have moved it there.
     @Test(.enabled(if: geteuid() == 0, "only root can give files away"))
-    func anUnfinishedCopyOfAnotherUserStays() throws {
+    func anUnfinishedSnapshotOfAnotherUserIsKept() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path("cache"), with: Self.contents)
             for name in [".copy.1a.partial", ".copy.1b.partial"] {

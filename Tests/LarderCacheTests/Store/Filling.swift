@@ -7,7 +7,7 @@ import Testing
 @testable import LarderCore
 
 extension Store {
-    /// Stages bytes as a transfer hands them over: piece by piece, waiting where the body is full.
+    /// Stages bytes in pieces as a transfer does, and waits while the body is full.
     func stage(
         _ bytes: [UInt8], attributes: ObjectAttributes = ObjectAttributes()
     ) throws -> StagedObject {
@@ -34,7 +34,7 @@ extension Store {
         ) {}
     }
 
-    /// Stores bytes before it returns.
+    /// Stores bytes and waits for the commit.
     func storeAtOnce(_ bytes: [UInt8]) throws -> Digest {
         try put(bytes, at: "stored at once")
         flush()
@@ -51,11 +51,11 @@ extension Store {
 }
 
 extension Store.Outcome {
-    /// The deposit's number, as ``Store/put(_:at:token:for:)`` has it.
+    /// The token given to ``Store/put(_:at:token:for:)``.
     var token: Int64? { context as? Int64 }
 }
 
-/// Calls a closure with every batch.
+/// A depositor that calls a closure with every batch.
 final class OnCommit: Depositor {
     private let report: @Sendable ([Store.Outcome]) -> Void
 
@@ -64,7 +64,7 @@ final class OnCommit: Depositor {
     func committed(_ outcomes: [Store.Outcome]) { report(outcomes) }
 }
 
-/// Deposits in a store, and every batch of them that it reports.
+/// A depositor that collects the committed batches.
 final class CommittedBatches: Depositor {
     private let store: Store
     private let state = Mutex<[[Store.Outcome]]>([])
@@ -87,23 +87,17 @@ final class CommittedBatches: Depositor {
             for: self)
     }
 
-    func storeAtOnce(_ bytes: [UInt8]) throws -> Digest {
-        try put(bytes, at: "stored at once")
-        store.flush()
-        return try Digest.reference(of: bytes)
-    }
-
     var sizes: [Int] { state.withLock { $0.map(\.count) } }
     var outcomes: [Store.Outcome] { state.withLock { $0.flatMap { $0 } } }
 }
 
 extension Cache {
-    /// Both ways to a cache.
+    /// The two functions that open a cache.
     static let openings: [@Sendable (String) throws -> Cache] = [
         { try open(at: $0) }, { try create(at: $0) },
     ]
 
-    /// Makes a cache and stores `contents` in it, in one batch.
+    /// Creates a cache with `contents`, stored in one batch.
     static func filled(at path: String, with contents: [String: [UInt8]]) throws -> Cache {
         let cache = try create(at: path)
         let store = try cache.store()
@@ -115,14 +109,14 @@ extension Cache {
         return cache
     }
 
-    /// The path of an object's file.
+    /// Returns the path of the object that contains `bytes`.
     func file(of bytes: [UInt8]) throws -> String {
         absolutePath(of: try Digest.reference(of: bytes))
     }
 }
 
 extension Digest {
-    /// The digest of `bytes`, not reckoned by the code under test.
+    /// Returns the digest of `bytes` without the code under test.
     static func reference(of bytes: [UInt8]) throws -> Digest {
         try #require(Digest(bytes: ReferenceSHA256.digest(bytes)))
     }

@@ -12,8 +12,10 @@ import Testing
             body, of: "url", validator: "\"1\"", fields: Validators(), totalBytes: nil)
     }
 
-    /// Whoever goes on with it would write to what somebody else has under another name.
-    @Test(arguments: [false, true]) func oneThatHasAnotherNameIsLeftAlone(_ isLinked: Bool) throws {
+    /// A resumed download would write to the other name's file, too.
+    @Test(arguments: [false, true]) func aPartialBodyWithASecondHardLinkIsNotResumed(
+        _ isLinked: Bool
+    ) throws {
         try withTemporaryDirectory { directory in
             let store = try Cache.create(at: directory.path("cache")).store()
             defer { store.close() }
@@ -31,8 +33,8 @@ import Testing
         }
     }
 
-    /// The difference of two times may be more than a number holds.
-    @Test func oneOfAnImpossibleTimeIsForgotten() throws {
+    /// The difference between two times can overflow.
+    @Test func aPartialBodyWithAnImpossibleTimeIsRemoved() throws {
         try withTemporaryDirectory { directory in
             let first = try Cache.create(at: directory.path("cache")).store()
             try keep(noise(100_000, seed: 1), in: first)
