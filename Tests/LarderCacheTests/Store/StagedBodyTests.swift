@@ -9,7 +9,7 @@ import Testing
     @Test(arguments: [
         0, 1, 55, 64, 1_000, StagedBody.memoryLimit, StagedBody.memoryLimit + 1, 200_000,
     ])
-    func digestsAndLendsItsBytes(_ count: Int) throws {
+    func aStagedBodyReturnsItsDigestAndBytes(_ count: Int) throws {
         try withTemporaryDirectory { directory in
             let store = try Cache.create(at: directory.path).store()
             let body = store.newBody {}
@@ -21,13 +21,13 @@ import Testing
             #expect(body.count == Int64(count))
             #expect(try body.finish() == Digest.reference(of: bytes))
             #expect(try body.withBytes { Array($0) } == bytes)
-            // Small bodies never see the disk unless they are stored.
+            // Small bodies are written to disk only when they are staged.
             let files = Tree.files(directory.path("tmp"))
             #expect(files.count == (count > StagedBody.memoryLimit ? 1 : 0))
         }
     }
 
-    @Test func smallBodyReachesTheDiskWhenItIsStaged() throws {
+    @Test func aSmallBodyIsWrittenToDiskWhenItIsStaged() throws {
         try withTemporaryDirectory { directory in
             let store = try Cache.create(at: directory.path).store()
             _ = try store.stage(noise(100, seed: 1))
@@ -36,7 +36,8 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func pausesUntilTheDiskHasCaughtUp() async throws {
+    @Test(.timeLimit(.minutes(10))) func aFullBodyAcceptsBytesOnceTheDiskHasCaughtUp() async throws
+    {
         try await withTemporaryDirectory { directory in
             let store = try Cache.create(at: directory.path).store()
             let (drained, continuation) = AsyncStream<Void>.makeStream()
@@ -60,15 +61,14 @@ import Testing
         }
     }
 
-    /// Whatever the body's size, only so much of it waits in memory for the disk.
-    @Test(.timeLimit(.minutes(10))) func holdsLittleInMemory() throws {
+    @Test(.timeLimit(.minutes(10))) func aLargeBodyKeepsOnlyItsBacklogInMemory() throws {
         try withTemporaryDirectory { directory in
             let store = try Cache.create(at: directory.path).store()
             let drained = DispatchSemaphore(value: 0)
             let body = store.newBody { drained.signal() }
             let piece = noise(16 << 10, seed: 1)
             var file: String?
-            var most = 0
+            var largestBacklog = 0
             for _ in 0..<(24 << 20) / piece.count {
                 while try piece.withUnsafeBytes({ try body.append($0) }) == .full { drained.wait() }
                 if file == nil {
@@ -78,15 +78,17 @@ import Testing
                 }
                 var status = stat()
                 if let file { #expect(stat(file, &status) == 0) }
-                most = max(most, Int(body.count) - Int(status.st_size))
+                largestBacklog = max(largestBacklog, Int(body.count) - Int(status.st_size))
             }
             #expect(body.count == 24 << 20)
-            #expect(most <= StagedBody.backlogLimit + 2 * (StagedBody.memoryLimit + piece.count))
+            #expect(
+                largestBacklog <= StagedBody.backlogLimit + 2
+                    * (StagedBody.memoryLimit + piece.count))
             _ = try body.finish()
         }
     }
 
-    @Test func givenUpBodyLeavesNothing() throws {
+    @Test func aReleasedBodyLeavesNoFile() throws {
         try withTemporaryDirectory { directory in
             let store = try Cache.create(at: directory.path).store()
             do {
@@ -102,10 +104,10 @@ import Testing
     }
 
     @Test(arguments: [100, 200_000])
-    func failedWriteIsToldAtTheEnd(_ count: Int) throws {
+    func aFailedWriteIsThrownWhenTheBodyIsStaged(_ count: Int) throws {
         try withTemporaryDirectory { directory in
             let store = try Cache.create(at: directory.path).store()
-            // Somebody else emptied `tmp/`: nothing can be made in the run's directory any more.
+            // Another process has emptied `tmp/`, so no file can be created in the run's directory.
             try FileManager.default.removeItem(atPath: directory.path("tmp"))
             let error = #expect(throws: CacheError.self) {
                 _ = try store.stage(noise(count, seed: 1))
@@ -114,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func failedBodyTakesNoMore() throws {
+    @Test func aFailedBodyAcceptsNoMoreBytes() throws {
         try withTemporaryDirectory { directory in
             let store = try Cache.create(at: directory.path).store()
             try FileManager.default.removeItem(atPath: directory.path("tmp"))

@@ -6,12 +6,12 @@ import Testing
 @testable import LarderCache
 @testable import LarderCore
 
-/// Bytes that are there already, or were, and what still vouches for them.
+/// Deposits of bytes that are stored already, or were stored before.
 @Suite(.timeLimit(.minutes(30))) struct StoreReuseTests {
-    // MARK: The same bytes again
+    // MARK: Identical bytes
 
     @Test(arguments: [true, false])
-    func sameBytesAreStoredOnce(inOneBatch: Bool) throws {
+    func identicalBytesAreStoredOnce(inOneBatch: Bool) throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path)
             let store = try cache.store()
@@ -28,8 +28,8 @@ import Testing
         }
     }
 
-    /// Of the same object, of another, and of the first again.
-    @Test func whatIsStoredAgainIsDescribedAnew() throws {
+    /// Deposits of the same object, of another one, and of the first one again.
+    @Test func aNewDepositReplacesTheMetadataOfAResource() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path)
             let store = try cache.store()
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func oneStagedObjectServesTwoKeysOfABatch() throws {
+    @Test func oneStagedObjectServesSeveralKeysOfABatch() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path)
             let store = try cache.store()
@@ -79,11 +79,11 @@ import Testing
         }
     }
 
-    @Test func twoRunsStoreTheSameBytesOnce() throws {
+    @Test func concurrentRunsStoreIdenticalBytesOnce() throws {
         try withTemporaryDirectory { directory in
             let stores = try (0..<4).map { _ in try Cache.create(at: directory.path).store() }
             let batches = stores.map { CommittedBatches(of: $0) }
-            // All stage before anyone commits, so that each has files of its own to publish.
+            // All runs stage before the first commit, so that each has separate files to publish.
             for (number, batch) in batches.enumerated() {
                 for seed in 0..<50 {
                     try batch.put(noise(400, seed: seed), at: "\(number) \(seed)")
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func lastOfTwoDepositsForAKeyCounts() throws {
+    @Test func theLastOfTwoDepositsForAKeyWins() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path)
             let store = try cache.store()
@@ -118,10 +118,11 @@ import Testing
         }
     }
 
-    // MARK: What is already there
+    // MARK: Existing files
 
-    /// A crash may leave anything under an object's name; only a row vouches for it.
-    @Test func unvouchedFileIsReplaced() throws {
+    /// A crash may leave a file with any content under the name of an object. Only files with a row
+    /// in the index are known to be correct.
+    @Test func aFileWithoutARowIsReplaced() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path)
             let bytes = noise(2_000, seed: 1)
@@ -135,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func vouchedFileIsLeftAlone() throws {
+    @Test func aFileWithARowIsNotReplaced() throws {
         try withTemporaryDirectory { directory in
             let bytes = noise(2_000, seed: 1)
             let cache = try Cache.filled(at: directory.path, with: ["a": bytes])
@@ -152,7 +153,7 @@ import Testing
     }
 
     @Test(arguments: [nil, 1_999, 2_001])
-    func lostOrResizedFileIsStoredAgain(_ size: Int?) throws {
+    func aMissingOrResizedFileIsStoredAgain(_ size: Int?) throws {
         try withTemporaryDirectory { directory in
             let bytes = noise(2_000, seed: 1)
             let cache = try Cache.filled(at: directory.path, with: ["a": bytes])
@@ -174,7 +175,7 @@ import Testing
 
     // MARK: Unchanged resources
 
-    @Test func unchangedResourceIsFreshAgain() throws {
+    @Test func anUnchangedResourceIsFreshAgain() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path)
             let store = try cache.store()
@@ -193,7 +194,7 @@ import Testing
         }
     }
 
-    @Test func evictedMeanwhileFailsAlone() throws {
+    @Test func aDepositOfAnEvictedObjectFailsAlone() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path)
             let store = try cache.store()
@@ -210,8 +211,8 @@ import Testing
         }
     }
 
-    /// Staged while another run's row vouched for the object, which was then evicted.
-    @Test func evictedAfterStagingFailsAndLeavesNoRow() throws {
+    /// The object is stored already when it is staged, and evicted before the commit.
+    @Test func aDepositOfAnObjectEvictedAfterStagingLeavesNoRow() throws {
         try withTemporaryDirectory { directory in
             let bytes = noise(100, seed: 1)
             let cache = try Cache.filled(at: directory.path, with: ["old": bytes])
@@ -227,7 +228,7 @@ import Testing
             #expect(error?.code == .missing)
             #expect(try cache.resource("new") == nil)
             #expect(try cache.verify().isClean)
-            // Fetched again, it is stored.
+            // A second download is stored.
             try batches.put(bytes, at: "new")
             store.flush()
             #expect(try batches.outcomes[1].result.get() == object.digest)

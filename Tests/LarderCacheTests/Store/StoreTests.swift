@@ -7,9 +7,9 @@ import Testing
 @testable import LarderCore
 
 @Suite(.timeLimit(.minutes(30))) struct StoreTests {
-    // MARK: What a commit does
+    // MARK: Commits
 
-    @Test func nothingIsVisibleBeforeTheCommitAndAllOfItAfter() throws {
+    @Test func aDepositBecomesVisibleWithItsCommit() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path)
             let store = try cache.store()
@@ -40,8 +40,8 @@ import Testing
         }
     }
 
-    /// "Only now reported": whoever hears of an outcome finds it in the index, from any process.
-    @Test func isReportedOnlyOnceItCanBeRead() throws {
+    /// Once an outcome is reported, every process can read the resource.
+    @Test func outcomesAreReportedOnceResourcesCanBeRead() throws {
         try withTemporaryDirectory { directory in
             let store = try Cache.create(at: directory.path).store()
             let other = try Cache.open(at: directory.path)
@@ -66,11 +66,12 @@ import Testing
         }
     }
 
-    @Test func objectsAreReadOnlyForAllWhateverTheUmask() throws {
+    @Test func objectFilesAreReadOnlyDespiteTheUmask() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path)
             let store = try cache.store()
-            // Process-wide; no other test looks at what a umask takes away.
+            // The umask applies to the whole process. No other test depends on the permissions it
+            // removes.
             let old = umask(0o077)
             defer { umask(old) }
             let (small, large) = (noise(10, seed: 1), noise(300_000, seed: 2))
@@ -84,7 +85,7 @@ import Testing
 
     // MARK: Batches
 
-    @Test(.timeLimit(.minutes(10))) func fullBatchIsCommittedWithoutWaiting() async throws {
+    @Test(.timeLimit(.minutes(10))) func aFullBatchIsCommittedWithoutWaiting() async throws {
         try await withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path)
             let store = try cache.store()
@@ -92,22 +93,24 @@ import Testing
             let (stream, continuation) = AsyncStream<Int>.makeStream()
             let depositor = OnCommit { continuation.yield($0.count) }
             var batches = stream.makeAsyncIterator()
-            var quickest = Duration.seconds(3600)
-            // A disk that others keep busy may well take a second, but not time after time.
-            for _ in 0..<60 where quickest >= .seconds(Store.batchInterval) {
+            var shortest = Duration.seconds(3600)
+            // A commit to a busy disk may take a second, but not every time.
+            for _ in 0..<60 where shortest >= .seconds(Store.batchInterval) {
                 let start = ContinuousClock.now
                 for token in 0..<Store.batchLimit {
                     store.add(
                         .unchanged(digest), at: "\(token)", token: Int64(token), for: depositor)
                 }
                 #expect(await batches.next() == Store.batchLimit)
-                quickest = min(quickest, .now - start)
+                shortest = min(shortest, .now - start)
             }
-            #expect(quickest < .seconds(Store.batchInterval))
+            #expect(shortest < .seconds(Store.batchInterval))
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func partialBatchIsCommittedInTime() async throws {
+    @Test(.timeLimit(.minutes(10))) func aPartialBatchIsCommittedAfterTheBatchInterval()
+        async throws
+    {
         try await withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path)
             let store = try cache.store()
@@ -121,13 +124,13 @@ import Testing
                     store.add(.unchanged(digest), at: key, for: depositor)
                 }
                 #expect(await batches.next() == 3)
-                // Not each by itself: the batch gathers for its second.
+                // The deposits are not committed one by one.
                 #expect(.now - start >= .seconds(Store.batchInterval))
             }
         }
     }
 
-    @Test func acceptsNoMoreThanTwoBatchesAhead() throws {
+    @Test func theStoreAcceptsAtMostTwoBatchesInAdvance() throws {
         try withTemporaryDirectory { directory in
             let store = try Cache.create(at: directory.path).store()
             let digest = try store.storeAtOnce([1])
@@ -154,7 +157,7 @@ import Testing
             add(-1)
             DispatchQueue.global().async { store.flush() }
             entered.wait()
-            // The disk is busy with the first batch now.
+            // The commit of the first batch is in progress.
             for token in 0..<2 * Store.batchLimit + 10 { add(token) }
             #expect(accepted.withLock { $0 } == 1 + 2 * Store.batchLimit - 1)
             release.signal()
@@ -163,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func eachDepositorHearsOfItsOwnDeposits() throws {
+    @Test func depositorsReceiveOnlyTheirOwnOutcomes() throws {
         try withTemporaryDirectory { directory in
             let store = try Cache.create(at: directory.path).store()
             let (first, second) = (CommittedBatches(of: store), CommittedBatches(of: store))
@@ -171,7 +174,7 @@ import Testing
                 try (token % 3 == 0 ? first : second)
                     .put([UInt8(token)], at: "\(token)", token: Int64(token))
             }
-            try store.put([99], at: "unheard", token: 99)
+            try store.put([99], at: "unreported", token: 99)
             store.flush()
             #expect(first.outcomes.map(\.token) == [0, 3, 6, 9])
             #expect(second.outcomes.map(\.token) == [1, 2, 4, 5, 7, 8])
@@ -179,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func whatFollowsACommitWaitsForIt() throws {
+    @Test func afterCommitsWaitsForTheCommit() throws {
         try withTemporaryDirectory { directory in
             let store = try Cache.create(at: directory.path).store()
             let order = Mutex<[String]>([])
@@ -197,14 +200,14 @@ import Testing
 
     // MARK: Failures
 
-    @Test func failedBatchStoresNothingOfItAndEndsTheRun() throws {
+    @Test func aFailedBatchStoresNothingAndEndsTheRun() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path)
             let obstacle = directory.path("objects/sha256")
             do {
                 let store = try cache.store()
                 let batches = CommittedBatches(of: store)
-                // A file where the whole tree belongs: publishing fails, for root as well.
+                // A file in place of the object tree makes publishing fail, even for root.
                 #expect(rename(obstacle, directory.path("aside")) == 0)
                 try Tree.put([0], at: obstacle)
                 for seed in 0..<30 {
@@ -218,7 +221,8 @@ import Testing
                 }
                 #expect(Tree.files(directory.path("tmp")).isEmpty)
 
-                // After a sync has failed nothing the kernel says can be trusted: no second try.
+                // After a failed sync, later results of the kernel cannot be trusted. The store
+                // does not retry.
                 unlink(obstacle)
                 #expect(rename(directory.path("aside"), obstacle) == 0)
                 #expect(try cache.status().totals == IndexTotals())
@@ -230,7 +234,7 @@ import Testing
                 store.close()
             }
             #expect(Tree.names(directory.path("tmp")).isEmpty)
-            // What was renamed before the failure is nobody's, and harms nobody.
+            // Files renamed before the failure have no rows, and do no harm.
             let report = try cache.verify()
             #expect(report.isClean)
             #expect(report.whole == 0)
@@ -241,9 +245,9 @@ import Testing
         }
     }
 
-    /// Something in the place of one directory of objects is no reason to refuse the others, and
-    /// what was refused is stored once the place is free.
-    @Test func whatHasNoPlaceFailsAlone() throws {
+    /// A file in place of one fan-out directory does not affect other objects. Once it is removed,
+    /// the failed deposit can be repeated.
+    @Test func aBlockedDirectoryFailsOnlyItsOwnDeposits() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path)
             let store = try cache.store()
@@ -255,7 +259,7 @@ import Testing
             for seed in 0..<30 {
                 try batches.put(noise(100, seed: seed), at: "\(seed)", token: Int64(seed))
             }
-            // The same bytes a second time: they are not there either.
+            // A second deposit of the same bytes fails, too.
             try batches.put(noise(100, seed: 0), at: "twin", token: 30)
             store.flush()
             for outcome in batches.outcomes {
@@ -279,7 +283,7 @@ import Testing
         }
     }
 
-    @Test func cacheWithoutAnIndexIsNotStoredIn() throws {
+    @Test func aCacheWithoutAnIndexHasNoStore() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.open(at: directory.path)
             let error = #expect(throws: CacheError.self) { _ = try cache.store() }
@@ -290,7 +294,7 @@ import Testing
 
     // MARK: The end of a run
 
-    @Test func closedStoreLeavesNothingInTemporaryFiles() throws {
+    @Test func aClosedStoreLeavesNoTemporaryFiles() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path)
             let store = try cache.store()
@@ -303,7 +307,7 @@ import Testing
             #expect(Tree.names(directory.path("tmp")).isEmpty)
             #expect(try cache.status().temporaries == 0)
 
-            // What comes too late is refused, and leaves nothing either.
+            // Late deposits are refused, and leave no files, either.
             let batches = CommittedBatches(of: store)
             batches.add(.staged(object), at: "late")
             store.flush()
@@ -314,7 +318,7 @@ import Testing
         }
     }
 
-    @Test func droppedStoreLeavesNothingInTemporaryFiles() throws {
+    @Test func aReleasedStoreLeavesNoTemporaryFiles() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path)
             do {

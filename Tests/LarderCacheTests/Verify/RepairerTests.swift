@@ -7,7 +7,7 @@ import Testing
 @testable import LarderCache
 @testable import LarderCore
 
-/// What a repair does without the network.
+/// Repairs without the network.
 @Suite struct RepairerTests {
     private func withCache(_ body: (Cache) throws -> Void) throws {
         try withTemporaryDirectory { directory in
@@ -23,9 +23,8 @@ import Testing
         return (report, dropped)
     }
 
-    /// What is dropped is no resource any more, and known as damaged until something is stored for
-    /// its key.
-    @Test func rowsOfWhatIsNotWholeAreKeptAsDamaged() throws {
+    /// A dropped resource cannot be read. It is known as damaged until its key is stored again.
+    @Test func resourcesOfDamagedObjectsAreKeptAsDamaged() throws {
         try withCache { cache in
             try Tree.put([1], at: cache.file(of: noise(100, seed: 3)))
             unlink(try cache.file(of: noise(100, seed: 5)))
@@ -36,7 +35,7 @@ import Testing
             #expect(try cache.resource("http://a.example/3") == nil)
             #expect(Tree.names(cache.path + "/quarantine").count == 1)
 
-            // As after a repair that was killed before it fetched anything.
+            // A repair may be killed before it downloads anything.
             let (again, known) = try repair(cache)
             #expect(known.map(\.url).sorted() == dropped.map(\.url).sorted())
             #expect(known.map(\.digest) == dropped.map(\.digest))
@@ -57,8 +56,8 @@ import Testing
         }
     }
 
-    /// Between the verification and the repair another process fetched it.
-    @Test func whatIsWholeAgainIsLeftAlone() throws {
+    /// Another process downloads the object between the verification and the repair.
+    @Test func anObjectRestoredBeforeTheRepairIsKept() throws {
         try withCache { cache in
             let file = try cache.file(of: noise(100, seed: 3))
             try Tree.put([1], at: file)
@@ -71,8 +70,8 @@ import Testing
         }
     }
 
-    /// Between the repairer's look at it and its transaction another process fetched it.
-    @Test func whatIsStoredAnewMeanwhileIsLeftAlone() throws {
+    /// Another process downloads the object after the repairer has read it.
+    @Test func anObjectRestoredDuringTheRepairIsKept() throws {
         try withCache { cache in
             for seed in 3...4 { try Tree.put([1], at: cache.file(of: noise(100, seed: seed))) }
             var report = try cache.verify()
@@ -80,7 +79,8 @@ import Testing
             let seed = try #require(
                 try (3...4).first { try Digest.reference(of: noise(100, seed: $0)) == digest })
             let path = try cache.file(of: noise(100, seed: seed))
-            // Asked before each finding twice; the fourth time the first one has been looked at.
+            // Called twice before each finding. At the fourth call, the first finding has been
+            // checked.
             var count = 0
             let dropped = try cache.repair(&report) {
                 count += 1
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func whatNoURLNeedsIsRemoved() throws {
+    @Test func aDamagedObjectWithoutAResourceIsRemoved() throws {
         try withCache { cache in
             let queue = try DatabaseQueue(path: cache.path + "/index.sqlite")
             try queue.write {
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func rowsThatDisagreeAreMended() throws {
+    @Test func inconsistentRowsAreRepaired() throws {
         try withCache { cache in
             var configuration = Configuration()
             configuration.foreignKeysEnabled = false
@@ -131,23 +131,23 @@ import Testing
             #expect(Set(repairs) == ["index restored", "index lost", "orphaned -"])
             let after = try cache.verify()
             #expect(after.whole == 19 && after.resources == 19)
-            // The one without an object is not forgotten.
+            // The resource without an object is still known.
             #expect(after.findings.map(\.kind) == [.missing, .orphaned])
             #expect(after.findings.first?.urls == ["http://a.example/5"])
             #expect(try repair(cache).1.map(\.key) == ["http://a.example/5"])
         }
     }
 
-    @Test func misplacedObjectsThatDoNotFitGoToQuarantine() throws {
+    @Test func misplacedObjectsThatCannotBeMovedAreQuarantined() throws {
         try withCache { cache in
             let root = cache.path + "/objects/sha256"
             let names = try (3...4).map { seed in
                 String(try cache.file(of: noise(100, seed: seed)).suffix(64))
             }
-            let homes = names.map { $0.hasPrefix("00") ? "01" : "00" }
-            // One has other bytes, the other is there twice.
-            try Tree.put([1], at: "\(root)/\(homes[0])/\(names[0])")
-            try Tree.put(noise(100, seed: 4), at: "\(root)/\(homes[1])/\(names[1])")
+            let wrongDirectories = names.map { $0.hasPrefix("00") ? "01" : "00" }
+            // The first file has other bytes. The second object exists in the right directory, too.
+            try Tree.put([1], at: "\(root)/\(wrongDirectories[0])/\(names[0])")
+            try Tree.put(noise(100, seed: 4), at: "\(root)/\(wrongDirectories[1])/\(names[1])")
             let (report, _) = try repair(cache)
             #expect(report.findings.map(\.repair) == [.removed, .removed])
             #expect(Tree.names(cache.path + "/quarantine").count == 2)
@@ -156,9 +156,8 @@ import Testing
         }
     }
 
-    /// A repair that was killed had dropped the row and left a link in the object's place, where it
-    /// was nobody's from then on.
-    @Test func aLinkIsMovedBeforeItsRowGoes() throws {
+    /// With the other order, a killed repair would leave a link that no row refers to.
+    @Test func aLinkIsMovedBeforeItsRowIsDeleted() throws {
         try withCache { cache in
             let paths = try [3, 4].map { try cache.file(of: noise(100, seed: $0)) }
             for path in paths {
@@ -184,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func readOnlyAndDamagedCachesAreRefused() throws {
+    @Test func aCacheWithADamagedIndexIsNotRepaired() throws {
         try withCache { cache in
             try Tree.put([1], at: cache.file(of: noise(100, seed: 3)))
             cache.close()
@@ -199,9 +198,8 @@ import Testing
         }
     }
 
-    /// One stores the same objects over and over while another damages and repairs them: in the end
-    /// every row points at whole bytes.
-    @Test func noRowIsLeftWithoutBytesBesideAStore() throws {
+    /// A store adds the same objects repeatedly while they are damaged and repaired.
+    @Test func repairsDuringStoresLeaveNoRowWithoutItsObject() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(
                 at: directory.path, with: ["0": noise(3_000, seed: 0)])
@@ -225,15 +223,15 @@ import Testing
             var random = Pseudorandom(seed: 5)
             var withdrawn = 0
             for _ in 0..<200 {
-                // Repaired at once: a verification would take longer than the other needs to mend
-                // it.
+                // Repaired without a verification, which takes longer than the store needs to
+                // restore the objects.
                 var report = VerifyReport()
                 for _ in 0..<5 {
                     let bytes = noise(3_000, seed: random.next(below: 40))
                     let (path, digest) = (
                         try cache.file(of: bytes), try Digest.reference(of: bytes)
                     )
-                    // As a failing disk would: the file stays the same.
+                    // The file is damaged in place, as by a failing disk.
                     chmod(path, 0o644)
                     truncate(path, random.next(below: 3_000))
                     report.findings.append(
@@ -245,7 +243,7 @@ import Testing
             storing.wait()
             #expect(failures.withLock { $0 }.isEmpty)
             #expect(withdrawn > 0)
-            // What was withdrawn last, and not stored since, is known to be damaged.
+            // Resources withdrawn last and not stored again are known as damaged.
             var report = try cache.verify()
             let missing = report.findings.filter { $0.message == "the file is missing" }
             #expect(missing.isEmpty, "\(report.findings)")

@@ -4,18 +4,19 @@ import Testing
 
 @testable import LarderCache
 
-/// Ten thousand harms in one cache: each is found and called by its name, and nothing else is.
+/// 10,000 cases of damage in one cache. Verification finds each of them with its kind, and nothing
+/// else.
 @Suite struct SeededCorruptionTests {
     private typealias Kind = VerifyReport.Finding.Kind
 
-    /// What is done to an object, or beside one.
-    private enum Harm: CaseIterable {
+    /// A kind of damage to an object or to its directory.
+    private enum Damage: CaseIterable {
         case flip, truncate, extend, zero, swap, missing, orphan, link, mode, foreign, misplaced
     }
 
     private struct Scene {
         static let objects = share(of: 10_500)
-        static let harms = share(of: 10_000)
+        static let damages = share(of: 10_000)
 
         let cache: Cache
         var expected: [String: Kind] = [:]
@@ -32,14 +33,14 @@ import Testing
             try cache.forEachResource { all.append($0.object) }
             try #require(all.count == Self.objects)
             victims = all.shuffled(using: &random)
-            for number in 0..<Self.harms {
-                try harm(Harm.allCases[number % Harm.allCases.count], number)
+            for number in 0..<Self.damages {
+                try damage(Damage.allCases[number % Damage.allCases.count], number)
             }
             whole += victims.count
         }
 
-        private mutating func harm(_ harm: Harm, _ number: Int) throws {
-            switch harm {
+        private mutating func damage(_ damage: Damage, _ number: Int) throws {
+            switch damage {
             case .orphan:
                 let bytes = noise(30, seed: 1_000_000 + number)
                 let hex = ReferenceSHA256.hex(bytes)
@@ -77,7 +78,7 @@ import Testing
                 let victim = try next(.corrupt)
                 var bytes = try Tree.bytes(file(victim))
                 let position = random.next(below: bytes.count)
-                switch harm {
+                switch damage {
                 case .flip: bytes[position] ^= 1 << UInt8(random.next(below: 8))
                 case .truncate: bytes.removeLast(bytes.count - position)
                 case .extend: bytes += noise(1 + position, seed: number)
@@ -107,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func allAreFoundAndCalledByTheirNames() throws {
+    @Test func everyDamageIsFoundWithItsKind() throws {
         try withTemporaryDirectory { directory in
             let scene = try Scene(directory)
             let report = try scene.cache.verify()
@@ -117,11 +118,11 @@ import Testing
             #expect(wrong.isEmpty, "\(wrong.prefix(5))")
             let unseen = scene.expected.filter { found[$0.key] == nil }
             #expect(unseen.isEmpty, "\(unseen.prefix(5))")
-            #expect(report.findings.count >= Scene.harms)
+            #expect(report.findings.count >= Scene.damages)
             #expect(report.whole == scene.whole)
             #expect(report.indexObjects == Scene.objects)
 
-            // The parts are disjoint, and cover the whole.
+            // The parts are disjoint and cover the whole cache.
             var (parts, objects, whole) = ([String: [Kind]](), 0, 0)
             for number in 1...7 {
                 var options = VerifyOptions()

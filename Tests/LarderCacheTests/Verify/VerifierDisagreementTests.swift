@@ -7,11 +7,11 @@ import Testing
 @testable import LarderCache
 @testable import LarderCore
 
-/// What is found where the tree and the index disagree, or the index is damaged itself.
+/// Findings if the object tree and the index disagree, or the index is damaged.
 @Suite struct VerifierDisagreementTests {
-    // MARK: Not the index's
+    // MARK: Files that are not in the index
 
-    @Test func wholeObjectWithoutARowIsOrphaned() throws {
+    @Test func anIntactObjectWithoutARowIsOrphaned() throws {
         try VerifyScene.run { scene in
             let bytes = noise(10, seed: 99)
             try Tree.put(bytes, at: scene.cache.file(of: bytes))
@@ -21,8 +21,8 @@ import Testing
         }
     }
 
-    /// What a power cut may leave of a file that was never vouched for.
-    @Test func brokenFileWithoutARowIsOrphaned() throws {
+    /// A power cut may leave such a file if its row was never committed.
+    @Test func anEmptyFileWithoutARowIsOrphaned() throws {
         try VerifyScene.run { scene in
             let bytes = noise(10, seed: 99)
             try Tree.put([], at: scene.cache.file(of: bytes))
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func objectInAnothersDirectoryIsMisplaced() throws {
+    @Test func anObjectInTheWrongDirectoryIsMisplaced() throws {
         try VerifyScene.run { scene in
             let hex = ReferenceSHA256.hex(scene.bytes)
             let other = hex.hasPrefix("00") ? "01" : "00"
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: ["notes.txt", "ab.txt", "abc/file", "AB/file", ".DS_Store"])
-    func foreignFileIsOnlyReported(_ name: String) throws {
+    func aForeignFileInTheObjectTreeIsReported(_ name: String) throws {
         try VerifyScene.run { scene in
             try Tree.put([1], at: scene.root + "/objects/sha256/\(name)")
             try scene.expect(
@@ -52,7 +52,8 @@ import Testing
         }
     }
 
-    @Test(arguments: ["evil", "md5"]) func foreignFileBesideTheTreeIsReported(_ name: String) throws
+    @Test(arguments: ["evil", "md5"]) func aForeignFileNextToTheObjectTreeIsReported(_ name: String)
+        throws
     {
         try VerifyScene.run { scene in
             try Tree.put([1], at: scene.root + "/objects/\(name)")
@@ -60,10 +61,10 @@ import Testing
         }
     }
 
-    /// Its row and its file went after the rows were read.
-    @Test func whatIsEvictedMeanwhileIsNotMissing() throws {
+    /// The row and the file are deleted after the verification has read the rows.
+    @Test func anObjectEvictedDuringAVerificationIsNotMissing() throws {
         try withTemporaryDirectory { directory in
-            // Two of one directory, so that there is a moment between rows and end.
+            // Two objects in one directory, so that a check follows the reading of the rows.
             var byDirectory: [UInt8: [UInt8]] = [:]
             var pair: (victim: [UInt8], other: [UInt8], byte: UInt8)?
             for seed in 0..<257 {
@@ -83,12 +84,12 @@ import Testing
             let digest = Data(ReferenceSHA256.digest(victim))
             let evictions = Mutex(0)
             var options = VerifyOptions()
-            // Asked on the thread that is about to read the rows, …
+            // Called on the thread that is about to read the rows.
             options.selection = .named { byte in
                 if byte == leading { Thread.current.threadDictionary["armed"] = true }
                 return Set([victim, other].compactMap { try? Digest.reference(of: $0) })
             }
-            // … and again on the same, when it has them.
+            // Called on the same thread after it has read the rows.
             options.isCancelled = {
                 guard Thread.current.threadDictionary["armed"] != nil else { return false }
                 Thread.current.threadDictionary["armed"] = nil
@@ -109,14 +110,14 @@ import Testing
         }
     }
 
-    @Test func foreignFileAmongObjectsIsOnlyReported() throws {
+    @Test func aForeignFileNextToAnObjectIsReported() throws {
         try VerifyScene.run { scene in
             try Tree.put([1], at: try scene.file + ".part")
             try scene.expect(.foreign, at: scene.subject + ".part", urls: [], whole: 30)
         }
     }
 
-    @Test func leftoversAreCounted() throws {
+    @Test func leftoverTemporaryFilesAreCounted() throws {
         try VerifyScene.run { scene in
             try Tree.put([1], at: scene.root + "/tmp/run-dead/1")
             let report = try scene.cache.verify()
@@ -125,15 +126,15 @@ import Testing
             defer { store.close() }
             #expect(report.temporaries == 1 && report.leftovers == 1)
             let later = try scene.cache.verify()
-            // The store has swept the one, and has a directory of its own.
+            // The store has swept the dead run and created its own directory.
             #expect(later.temporaries == 2 && later.leftovers == 1)
             #expect(report.isClean)
             #expect(FileManager.default.fileExists(atPath: scene.root + "/tmp/foreign"))
         }
     }
 
-    /// Deleting it costs nothing that a rebuild does not bring back: nothing is called an orphan.
-    @Test func missingIndexIsAFinding() throws {
+    /// A rebuild adopts the objects, so they are not reported as orphans.
+    @Test func aMissingIndexIsTheOnlyFinding() throws {
         try withTemporaryDirectory { directory in
             do { _ = try VerifyScene(directory) }
             for name in CacheLayout.indexFiles { unlink(directory.path(name)) }
@@ -146,14 +147,14 @@ import Testing
         }
     }
 
-    @Test(arguments: [0o644, 0o400, 0o4444]) func wrongModeIsOnlyReported(_ mode: Int) throws {
+    @Test(arguments: [0o644, 0o400, 0o4444]) func aWrongFileModeIsReported(_ mode: Int) throws {
         try VerifyScene.run { scene in
             chmod(try scene.file, mode_t(mode))
             try scene.expect(.mode, at: scene.subject, urls: [], whole: 30)
         }
     }
 
-    @Test func totalsTellTheIndexFromTheTree() throws {
+    @Test func totalsOfTheIndexAndOfTheTreeAreSeparate() throws {
         try VerifyScene.run { scene in
             unlink(try scene.file)
             let bytes = noise(10, seed: 99)
@@ -163,10 +164,11 @@ import Testing
             #expect((report.treeObjects, report.treeBytes) == (30, 2_910))
         }
     }
+
     // MARK: The index itself
 
-    /// What SQLite cannot open is a finding; the objects still have their names to be measured by.
-    @Test func unreadableIndexLeavesTheObjectsToBeChecked() throws {
+    /// Objects can be checked without an index, because their names are their digests.
+    @Test func objectsAreCheckedDespiteAnUnreadableIndex() throws {
         try VerifyScene.run { scene in
             scene.cache.close()
             try scene.change { $0.reversed() }
@@ -180,8 +182,8 @@ import Testing
         }
     }
 
-    /// A page in the middle: what is found out late is no reason to stop.
-    @Test func indexThatBreaksHalfWayLeavesTheObjectsToBeChecked() throws {
+    /// The damage is in a page that is read late.
+    @Test func objectsAreCheckedDespiteADamagedPageOfTheIndex() throws {
         try VerifyScene.run { scene in
             scene.cache.close()
             let index = scene.root + "/index.sqlite"
@@ -202,7 +204,7 @@ import Testing
         }
     }
 
-    @Test func newerIndexIsNotCalledDamaged() throws {
+    @Test func anIndexOfANewerVersionIsNotReportedAsDamaged() throws {
         try VerifyScene.run { scene in
             try scene.execute("INSERT INTO grdb_migrations VALUES ('99: to come')")
             scene.cache.close()
@@ -213,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func rowWithAnotherSizeIsTheIndexsFault() throws {
+    @Test func aWrongSizeInARowIsAFindingOfTheIndex() throws {
         try VerifyScene.run { scene in
             try scene.execute(
                 "UPDATE objects SET size = size + 1 WHERE digest = ?",
@@ -222,7 +224,7 @@ import Testing
         }
     }
 
-    @Test func danglingResourceIsTheIndexsFault() throws {
+    @Test func aResourceWithoutAnObjectRowIsAFindingOfTheIndex() throws {
         try VerifyScene.run { scene in
             try scene.execute(
                 "DELETE FROM objects WHERE digest = ?",

@@ -6,11 +6,11 @@ import Testing
 
 @testable import LarderCache
 
-/// What is found of objects: those that rows vouch for.
+/// Findings about objects that have rows.
 @Suite struct VerifierTests {
-    // MARK: Whole
+    // MARK: Intact caches
 
-    @Test func wholeCacheIsCounted() throws {
+    @Test func everythingInAnIntactCacheIsCounted() throws {
         try VerifyScene.run { scene in
             let report = try scene.cache.verify()
             #expect((report.objects, report.whole, report.resources) == (30, 30, 30))
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func progressReachesTheEnd() throws {
+    @Test func theProgressOfAVerificationReachesTheEnd() throws {
         try VerifyScene.run { scene in
             let seen = Mutex<[ObjectProgress]>([])
             let report = try scene.cache.verify { progress in seen.withLock { $0.append(progress) }
@@ -34,10 +34,10 @@ import Testing
         }
     }
 
-    // MARK: Corrupt
+    // MARK: Corrupt objects
 
     @Test(arguments: [0, 7, 2_500, 4_999])
-    func flippedBitIsCorrupt(at position: Int) throws {
+    func anObjectWithAFlippedBitIsCorrupt(at position: Int) throws {
         try VerifyScene.run { scene in
             try scene.change { bytes in
                 var bytes = bytes
@@ -48,21 +48,21 @@ import Testing
         }
     }
 
-    @Test(arguments: [0, 1, 4_999]) func truncatedIsCorrupt(to count: Int) throws {
+    @Test(arguments: [0, 1, 4_999]) func aTruncatedObjectIsCorrupt(to count: Int) throws {
         try VerifyScene.run { scene in
             try scene.change { Array($0.prefix(count)) }
             try scene.expect(.corrupt, at: scene.subject, urls: [scene.key], whole: 29)
         }
     }
 
-    @Test(arguments: [1, 5_000]) func extendedIsCorrupt(by count: Int) throws {
+    @Test(arguments: [1, 5_000]) func anExtendedObjectIsCorrupt(by count: Int) throws {
         try VerifyScene.run { scene in
             try scene.change { $0 + [UInt8](repeating: 0, count: count) }
             try scene.expect(.corrupt, at: scene.subject, urls: [scene.key], whole: 29)
         }
     }
 
-    @Test func zeroedIsCorrupt() throws {
+    @Test func aZeroedObjectIsCorrupt() throws {
         try VerifyScene.run { scene in
             try scene.change { $0.map { _ in 0 } }
             try scene.expect(.corrupt, at: scene.subject, urls: [scene.key], whole: 29)
@@ -80,8 +80,8 @@ import Testing
         }
     }
 
-    /// Even to the right bytes: a link may lead anywhere tomorrow.
-    @Test func linkInAnObjectsPlaceIsALink() throws {
+    /// The target has the right bytes, but a link can be changed at any time.
+    @Test func aLinkInPlaceOfAnObjectIsReported() throws {
         try VerifyScene.run { scene in
             let outside = scene.root + "/copy"
             try Tree.put(scene.bytes, at: outside)
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func pipeInAnObjectsPlaceIsCorrupt() throws {
+    @Test func aPipeInPlaceOfAnObjectIsCorrupt() throws {
         try VerifyScene.run { scene in
             unlink(try scene.file)
             #expect(mkfifo(try scene.file, 0o644) == 0)
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func everyUrlOfACorruptObjectIsNamed() throws {
+    @Test func everyURLOfACorruptObjectIsReported() throws {
         try VerifyScene.run { scene in
             let store = try scene.cache.store()
             try store.put(scene.bytes, at: "another")
@@ -113,14 +113,14 @@ import Testing
 
     // MARK: Missing and unreadable
 
-    @Test func deletedObjectIsMissing() throws {
+    @Test func aDeletedObjectIsMissing() throws {
         try VerifyScene.run { scene in
             unlink(try scene.file)
             try scene.expect(.missing, at: scene.subject, urls: [scene.key], whole: 29)
         }
     }
 
-    @Test func deletedTreeIsMissing() throws {
+    @Test func theObjectsOfADeletedTreeAreMissing() throws {
         try VerifyScene.run { scene in
             try FileManager.default.removeItem(atPath: scene.root + "/objects")
             let report = try scene.cache.verify()
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func linkedFanOutIsForeignAndItsObjectsMissing() throws {
+    @Test func theObjectsOfALinkedFanOutDirectoryAreMissing() throws {
         try VerifyScene.run { scene in
             let fanOut = String(try scene.file.dropLast(65))
             try FileManager.default.moveItem(atPath: fanOut, toPath: scene.root + "/elsewhere")
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() != 0, "root may read everything"))
-    func unreadableIsNotCalledCorrupt() throws {
+    func anUnreadableObjectIsNotReportedAsCorrupt() throws {
         try VerifyScene.run { scene in
             chmod(try scene.file, 0)
             try scene.expect(.unreadable, at: scene.subject, urls: [scene.key], whole: 29)
@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() != 0, "root may read everything"))
-    func unreadableDirectoryIsNotCalledMissing() throws {
+    func anUnreadableDirectoryIsNotReportedAsMissing() throws {
         try VerifyScene.run { scene in
             let fanOut = String(try scene.file.dropLast(65))
             chmod(fanOut, 0)
@@ -164,9 +164,10 @@ import Testing
             #expect(!report.isClean)
         }
     }
-    // MARK: Quick
 
-    @Test func quickComparesSizesAndReadsNothing() throws {
+    // MARK: Quick verification
+
+    @Test func aQuickVerificationOnlyComparesSizes() throws {
         try VerifyScene.run { scene in
             var options = VerifyOptions()
             options.isQuick = true
@@ -180,9 +181,10 @@ import Testing
             #expect(report.whole == 29 && report.objects == 30)
         }
     }
-    // MARK: Beside others
 
-    @Test func changesNothing() throws {
+    // MARK: Other processes
+
+    @Test func aVerificationChangesNoFiles() throws {
         try VerifyScene.run { scene in
             try scene.change { $0.reversed() }
             try Tree.put([1], at: scene.root + "/objects/sha256/notes.txt")
@@ -200,8 +202,8 @@ import Testing
         }
     }
 
-    /// Two runs store, some of it the same, while a third process verifies: no false alarm.
-    @Test func raisesNoFalseAlarmWhileOthersStore() throws {
+    /// Two runs store objects, partly the same ones, during the verifications.
+    @Test func aVerificationDuringStoresFindsNoDamage() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path)
             let writing = DispatchGroup()

@@ -5,7 +5,7 @@ import Testing
 @testable import LarderCache
 @testable import LarderCore
 
-/// A verification of limited duration goes on where the last one stopped.
+/// Verifications of limited duration, which continue where the last one stopped.
 @Suite struct VerifyPositionTests {
     private let file = "verify-position.json"
 
@@ -21,8 +21,8 @@ import Testing
         }
     }
 
-    /// Verifies until all is verified.
-    private func pass(_ cache: Cache, _ options: VerifyOptions) throws -> [VerifyReport] {
+    /// Repeats the verification until it reaches the end.
+    private func verifyToTheEnd(_ cache: Cache, _ options: VerifyOptions) throws -> [VerifyReport] {
         var reports: [VerifyReport] = []
         repeat {
             reports.append(try cache.verify(options))
@@ -30,11 +30,11 @@ import Testing
         return reports
     }
 
-    @Test func everyObjectIsVerifiedOnceInSomeRuns() throws {
+    @Test func limitedVerificationsReadEveryObjectOnce() throws {
         try withCache { cache, options in
             unlink(try cache.file(of: noise(50, seed: 7)))
             for _ in 0..<2 {
-                let reports = try pass(cache, options)
+                let reports = try verifyToTheEnd(cache, options)
                 #expect(reports.count == 256)
                 #expect(reports.map(\.whole).reduce(0, +) == 299)
                 #expect(
@@ -46,31 +46,31 @@ import Testing
         }
     }
 
-    @Test func partsAreContinuedToo() throws {
+    @Test func aVerificationOfAPartIsResumed() throws {
         try withCache { cache, options in
             var options = options
             options.selection = .part(2, of: 3)
-            let whole = try pass(cache, options).map(\.whole).reduce(0, +)
+            let whole = try verifyToTheEnd(cache, options).map(\.whole).reduce(0, +)
             options.maximumDuration = nil
             #expect(try cache.verify(options).whole == whole)
             #expect((1..<300).contains(whole))
         }
     }
 
-    /// It has read nothing: what it has been through is still to be read, and the other way round.
-    @Test func quickAndThoroughOnesHavePositionsOfTheirOwn() throws {
+    /// A quick verification reads no bytes, so a thorough one must not skip its objects.
+    @Test func quickAndThoroughVerificationsHaveSeparatePositions() throws {
         try withCache { cache, options in
             for _ in 0..<100 { _ = try cache.verify(options) }
             var quick = options
             quick.isQuick = true
             for _ in 0..<10 { _ = try cache.verify(quick) }
-            #expect(try pass(cache, options).count == 156)
-            #expect(try pass(cache, quick).count == 246)
+            #expect(try verifyToTheEnd(cache, options).count == 156)
+            #expect(try verifyToTheEnd(cache, quick).count == 246)
             #expect(!Tree.names(cache.path).contains(file))
         }
     }
 
-    @Test func theRestAloneIsNotComplete() throws {
+    @Test func aResumedVerificationIsNotComplete() throws {
         try withCache { cache, options in
             _ = try cache.verify(options)
             var rest = options
@@ -81,26 +81,26 @@ import Testing
         }
     }
 
-    @Test func anotherSelectionBeginsAnew() throws {
+    @Test func anotherSelectionHasASeparatePosition() throws {
         try withCache { cache, options in
             for _ in 0..<100 { _ = try cache.verify(options) }
             var part = options
             part.selection = .part(1, of: 2)
-            #expect(try pass(cache, part).count == 128)
-            #expect(try pass(cache, options).count == 156)
+            #expect(try verifyToTheEnd(cache, part).count == 128)
+            #expect(try verifyToTheEnd(cache, options).count == 156)
         }
     }
 
     @Test(arguments: ["", "{", "{\"all\":300}", "{\"selection\":\"all\",\"next\":3}", "[]"])
-    func aBrokenNoteIsNone(_ text: String) throws {
+    func anInvalidPositionFileIsIgnored(_ text: String) throws {
         try withCache { cache, options in
             try Tree.put(Array(text.utf8), at: "\(cache.path)/\(file)")
-            #expect(try pass(cache, options).count == 256)
+            #expect(try verifyToTheEnd(cache, options).count == 256)
         }
     }
 
-    /// A thread that falls behind leaves a gap: what others have done behind it is not done again.
-    @Test func whatIsDoneOutOfOrderIsNotDoneAgain() throws {
+    /// A slow thread leaves a gap. Directories finished after the gap are not verified again.
+    @Test func directoriesVerifiedOutOfOrderAreNotVerifiedAgain() throws {
         try withCache { cache, options in
             let digest = try Digest.reference(of: noise(50, seed: 7))
             var position = VerifyPosition()
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func enoughTimeIsOneRun() throws {
+    @Test func aVerificationWithEnoughTimeIsComplete() throws {
         try withCache { cache, options in
             var options = options
             options.maximumDuration = .seconds(3600)

@@ -5,14 +5,14 @@ import Testing
 
 @testable import LarderCache
 
-/// A cache of a few objects, one of which comes to harm.
+/// A cache of 30 objects, one of which a test damages.
 struct VerifyScene {
     let root: String
     let cache: Cache
     let bytes = noise(5_000, seed: 0)
     let key = "http://a.example/victim"
 
-    /// Runs `body` with one in a directory of its own.
+    /// Runs `body` with a scene in a temporary directory.
     static func run(_ body: (VerifyScene) throws -> Void) throws {
         try withTemporaryDirectory { try body(try VerifyScene($0)) }
     }
@@ -26,7 +26,7 @@ struct VerifyScene {
     }
 
     var file: String { get throws { try cache.file(of: bytes) } }
-    /// Its path beneath the root, as reports name it.
+    /// The path of the object relative to the root, as in reports.
     var subject: String {
         let hex = ReferenceSHA256.hex(bytes)
         return "objects/sha256/\(hex.prefix(2))/\(hex)"
@@ -36,7 +36,7 @@ struct VerifyScene {
         try Tree.put(change(bytes), at: try file)
     }
 
-    /// Changes rows behind the index's back, without its constraints.
+    /// Changes rows with another connection that ignores foreign keys.
     func execute(_ sql: String, _ arguments: StatementArguments = []) throws {
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
@@ -45,7 +45,7 @@ struct VerifyScene {
         try queue.write { try $0.execute(sql: sql, arguments: arguments) }
     }
 
-    /// Expects one finding and no other, and the other objects to be found whole.
+    /// Expects exactly one finding, and the given number of intact objects.
     func expect(
         _ kind: VerifyReport.Finding.Kind, at subject: String, urls: [String], whole: Int,
         sourceLocation: SourceLocation = #_sourceLocation

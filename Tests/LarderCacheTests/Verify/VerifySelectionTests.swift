@@ -4,7 +4,7 @@ import Testing
 @testable import LarderCache
 @testable import LarderCore
 
-/// Which objects belong to a part of a cache.
+/// Selections of a part of a cache.
 @Suite struct VerifySelectionTests {
     private static let digests: [Digest] = {
         var random = Pseudorandom(seed: 1)
@@ -19,11 +19,11 @@ import Testing
     private func includes(_ selection: VerifySelection, _ digest: Digest) throws -> Bool {
         let byte = digest.bytes[0]
         guard try selection.objects(byte)(digest) else { return false }
-        #expect(selection.touches(byte), "a directory of a selected object is not looked into")
+        #expect(selection.touches(byte), "the directory of a selected object is skipped")
         return true
     }
 
-    /// However many parts there are, also more than there are directories.
+    /// The number of parts may be greater than the number of directories.
     @Test(arguments: [1, 2, 3, 10, 255, 256, 257, 1_000, 1_000_000])
     func everyObjectIsInExactlyOnePart(_ count: Int) throws {
         for digest in Self.digests {
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 3, 256, 300]) func everyStrayIsInExactlyOnePart(_ count: Int) {
+    @Test(arguments: [1, 3, 256, 300]) func everyStrayFileIsInExactlyOnePart(_ count: Int) {
         for byte in 0...255 {
             let parts = (1...count).filter {
                 VerifySelection.part($0, of: count).includesStrays(UInt8(byte))
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func aRandomPartIsAsLargeAsAskedForAndFollowsTheSeed() throws {
+    @Test func aRandomShareHasTheGivenSizeAndDependsOnTheSeed() throws {
         func share(_ share: Double, _ seed: UInt64) throws -> Set<Digest> {
             Set(try Self.digests.filter { try includes(.share(share, seed: seed), $0) })
         }
