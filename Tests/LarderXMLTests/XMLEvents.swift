@@ -7,7 +7,7 @@ enum XMLEvent: Equatable {
     case end
     case text(String)
 
-    /// The events of a document that the filter has passed on.
+    /// Returns the events of a document read through the filter.
     static func filtered(
         _ bytes: [UInt8], _ rules: XMLRules, bufferSize: Int = 64 << 10
     ) throws -> [XMLEvent] {
@@ -35,7 +35,7 @@ enum XMLEvent: Equatable {
         try filtered(Array(text.utf8), rules)
     }
 
-    /// The events that libxml2 returns for the original bytes. Nil if it cannot read them.
+    /// Returns the events of libxml2 for the original bytes, or nil if it cannot read them.
     static func unfiltered(_ bytes: [UInt8]) -> [XMLEvent]? {
         var problem = larder_xml_problem()
         return withUnsafeMutablePointer(to: &problem) { problem in
@@ -79,8 +79,8 @@ enum XMLEvent: Equatable {
         }
     }
 
-    /// Texts that comments divide are one. White space alone does not count, since the filter leaves
-    /// lines out.
+    /// Joins texts that comments divide. Removes texts of white space, because the filter omits
+    /// lines.
     private static func joined(_ events: [XMLEvent]) -> [XMLEvent] {
         var joined: [XMLEvent] = []
         for event in events {
@@ -98,7 +98,7 @@ enum XMLEvent: Equatable {
 }
 
 extension XMLRules {
-    /// Rules like those of property lists.
+    /// Rules similar to the rules for property lists.
     static func list(maximumTextBytes: Int = 1 << 20) -> XMLRules {
         XMLRules(
             elements: ["plist", "array", "dict", "key", "string"],
@@ -106,7 +106,7 @@ extension XMLRules {
             permitsDocumentType: true)
     }
 
-    /// Rules for elements of any names.
+    /// Rules for elements with any name.
     static func any(maximumTextBytes: Int = 1 << 20) -> XMLRules {
         XMLRules(maximumTextBytes: maximumTextBytes, permitsDocumentType: true)
     }

@@ -2,7 +2,7 @@ import Foundation
 import LarderXML
 import Testing
 
-/// The limits of reading a document.
+/// Limits and interruption of the XML reader.
 @Suite(.timeLimit(.minutes(2))) struct XMLReaderTests {
     private func error(_ text: String, _ rules: XMLRules) -> XMLError? {
         do {
@@ -15,7 +15,7 @@ import Testing
 
     private struct Enough: Error {}
 
-    /// Reads bytes that never end, and returns the number of them that were read, and the error.
+    /// Reads an endless document. Returns the number of bytes read, and the error.
     private func read(
         _ beginning: String = "", endless piece: String, limit: Int = .max,
         _ rules: XMLRules = .list()
@@ -44,7 +44,7 @@ import Testing
     // MARK: - Texts
 
     @Test(arguments: ["a", "é", "🍎", "&amp;", "&#233;", "\r\n", "<![CDATA[<]]>", "a<!--b-->"])
-    func aLongTextIsCutBehindItsLimit(piece: String) throws {
+    func aLongTextIsTruncatedAfterItsLimit(piece: String) throws {
         for rules in [XMLRules.list(maximumTextBytes: 100), .any(maximumTextBytes: 100)] {
             for shift in 1..<5 {
                 let start = String(repeating: "x", count: shift)
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: ["a", "é", "🍎", "&amp;", "&#233;", "\r\n", "<![CDATA[<]]>", "a<!--b-->"])
-    func aTextWithinItsLimitIsWhole(piece: String) throws {
+    func aTextWithinItsLimitIsComplete(piece: String) throws {
         let unit = try XMLEvent.filtered("<a>x\(piece)</a>", .any())
         guard unit.count == 3, case .text(let once) = unit[1] else { throw Enough() }
         let count = 1000 / (once.utf8.count - 1)
@@ -75,8 +75,8 @@ import Testing
         }
     }
 
-    /// White space between elements means nothing, and is cut. Anything behind it is found.
-    @Test func longWhiteSpaceIsCut() throws {
+    /// White space between elements has no meaning. Text after it must still be found.
+    @Test func longWhiteSpaceIsTruncated() throws {
         let blanks = String(repeating: " \n", count: 10_000)
         let rules = XMLRules.list(maximumTextBytes: 100)
         let events = try XMLEvent.filtered("<plist>\(blanks)<array/>\(blanks)</plist>", rules)
@@ -86,7 +86,7 @@ import Testing
         #expect(other?.line == 10_001)
     }
 
-    @Test func linesAreThoseOfTheDocument() throws {
+    @Test func errorsHaveTheLineInTheOriginalDocument() throws {
         let long = String(repeating: "a\n", count: 5000)
         let text = "<plist><array><string>\(long)</string><!--\n\n-->\n<key>&nothing;</key></array>"
         let broken = error(text, .list(maximumTextBytes: 100))
@@ -113,7 +113,7 @@ import Testing
         #expect(count < 2 << 20)
     }
 
-    @Test func namesHaveALimit() throws {
+    @Test func elementNamesHaveALimit() throws {
         var rules = XMLRules.any()
         rules.maximumNames = 10
         let few = (0..<9).map { "<n\($0)/>" }.joined()
@@ -123,7 +123,7 @@ import Testing
         #expect(error("<a><\(long)/></a>", rules)?.code == .tooLarge)
     }
 
-    @Test func depthHasALimit() throws {
+    @Test func theDepthOfADocumentHasALimit() throws {
         for (rules, name) in [(XMLRules.list(), "array"), (.any(), "a")] {
             var rules = rules
             rules.maximumDepth = 5
@@ -149,27 +149,27 @@ import Testing
         #expect(error("<a>&b;</a>", rules)?.code == .malformed)
     }
 
-    @Test func otherElementsAreNamed() throws {
+    @Test func errorsNameUnexpectedElements() throws {
         #expect(error("<svg/>", .list())?.code == .otherRoot("svg"))
         #expect(error("<array/>", .list())?.code == .otherRoot("array"))
         #expect(error("<plist><svg/></plist>", .list())?.code == .otherElement("svg"))
         #expect(error("<plist></plist a='b'>", .list())?.code == .otherElement("plist"))
     }
 
-    @Test func aByteOrderMarkIsPassedOver() throws {
+    @Test func aByteOrderMarkIsSkipped() throws {
         #expect(try XMLEvent.filtered("\u{FEFF}<a/>", .any()) == [.start("a"), .end])
         #expect(error("\u{FEFF}\u{FEFF}<a/>", .any())?.code == .malformed)
     }
 
     // MARK: - Interruption
 
-    /// Wherever the document never ends, the reader asks for more within 64 KiB.
+    /// The reader must ask for more bytes at least every 64 KiB.
     @Test(arguments: [
         ("<plist><array>", "<array></array>"), ("<plist><string>", "text"),
         ("<plist><string><![CDATA[", "text"), ("<plist>", " "), ("", " "), ("<plist><!--", "x"),
         ("<plist><array>", "<?p?>"), ("<plist><string>", "&amp;"), ("<plist><string>", "<!---->"),
     ])
-    func anyReadingCanBeInterrupted(beginning: String, piece: String) throws {
+    func readingCanBeInterruptedAnywhere(beginning: String, piece: String) throws {
         for rules in [XMLRules.list(), .any()] {
             let (count, error) = try read(beginning, endless: piece, limit: 1 << 20, rules)
             #expect(error is Enough, "\(error)")

@@ -6,7 +6,7 @@ import Testing
 @Suite struct DigestTests {
     private let hex = "00112233445566778899aabbccddeeff0123456789abcdeffedcba9876543210"
 
-    @Test func spellsItsBytes() throws {
+    @Test func aDigestIsWrittenInHexadecimal() throws {
         let digest = try #require(Digest(hex: hex))
         #expect(digest.hex == hex)
         #expect(digest.description == "sha256:" + hex)
@@ -15,7 +15,7 @@ import Testing
         #expect(Digest(bytes: digest.bytes) == digest)
     }
 
-    @Test func readsUpperCaseAndWritesLower() throws {
+    @Test func digestsAreReadInUpperCaseAndWrittenInLowerCase() throws {
         #expect(try #require(Digest(hex: hex.uppercased())).hex == hex)
     }
 
@@ -24,16 +24,16 @@ import Testing
         String(repeating: "g", count: 64), String(repeating: "é", count: 32),
         "0x" + String(repeating: "0", count: 62), String(repeating: "0", count: 63) + " ",
     ])
-    func refusesOtherSpellings(_ text: String) {
+    func invalidDigestTextIsRefused(_ text: String) {
         #expect(Digest(hex: text) == nil)
     }
 
     @Test(arguments: [0, 31, 33])
-    func refusesOtherCounts(_ count: Int) {
+    func digestsOfAnotherLengthAreRefused(_ count: Int) {
         #expect(Digest(bytes: [UInt8](repeating: 1, count: count)) == nil)
     }
 
-    @Test func ordersLikeItsSpelling() throws {
+    @Test func digestsAreOrderedLikeTheirText() throws {
         let digests = try (0..<200).map { seed in
             try #require(Digest(bytes: noise(Digest.byteCount, seed: seed)))
         }
@@ -41,16 +41,15 @@ import Testing
         #expect(Set(digests).count == 200)
     }
 
-    /// A difference in any one byte makes another digest.
     @Test(arguments: 0..<32)
-    func comparesEveryByte(_ position: Int) throws {
+    func everyByteOfADigestIsCompared(_ position: Int) throws {
         var bytes = noise(Digest.byteCount, seed: 1)
         let digest = try #require(Digest(bytes: bytes))
         bytes[position] ^= 0x10
         #expect(try #require(Digest(bytes: bytes)) != digest)
     }
 
-    @Test func readsBackItsBlob() throws {
+    @Test func aDigestIsReadFromItsBytes() throws {
         let digest = try #require(Digest(hex: hex))
         #expect(Digest(bytes: digest.bytes) == digest)
     }

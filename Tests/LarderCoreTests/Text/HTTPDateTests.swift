@@ -4,12 +4,12 @@ import Testing
 @testable import LarderCore
 
 @Suite struct HTTPDateTests {
-    /// The examples of RFC 9110, section 5.6.7: all name the same second.
+    /// The examples of RFC 9110, section 5.6.7, which all give the same second.
     @Test(arguments: [
         "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT",
         "Sun Nov  6 08:49:37 1994",
     ])
-    func readsTheThreeForms(_ text: String) {
+    func allThreeDateFormatsAreRead(_ text: String) {
         #expect(HTTPDate.parse(text) == Date(timeIntervalSince1970: 784_111_777))
     }
 
@@ -23,25 +23,24 @@ import Testing
         ("Sun, 21 Nov 2286 04:46:39 GMT", 10_000_039_599),
         ("Thu, 01 Jan 9999 00:00:00 GMT", 253_370_764_800),
     ])
-    func countsFromTheEpoch(_ text: String, _ seconds: TimeInterval) {
+    func datesAreConvertedToSecondsSinceTheEpoch(_ text: String, _ seconds: TimeInterval) {
         #expect(HTTPDate.parse(text)?.timeIntervalSince1970 == seconds)
     }
 
-    /// Names are told apart by their letters, not by their case.
     @Test(arguments: [
         "SUN, 06 NOV 1994 08:49:37 GMT", "sun, 06 nov 1994 08:49:37 gmt",
         "SUNDAY, 06-NOV-94 08:49:37 GMT", "SUN NOV  6 08:49:37 1994",
     ])
-    func readsEitherCase(_ text: String) {
+    func namesInDatesAreCaseInsensitive(_ text: String) {
         #expect(HTTPDate.parse(text) == Date(timeIntervalSince1970: 784_111_777))
     }
 
-    /// RFC 9110, section 5.6.7: what would be more than 50 years ahead is past.
+    /// RFC 9110, section 5.6.7: A year more than 50 years in the future is in the past.
     @Test(arguments: [
         ("94", 1994, 1994), ("45", 1994, 1945), ("44", 1994, 2044), ("50", 2026, 2050),
         ("76", 2026, 2076), ("77", 2026, 1977), ("99", 2026, 1999), ("00", 2026, 2000),
     ])
-    func completesAYearOfTwoDigits(_ digits: String, _ now: Int, _ year: Int) throws {
+    func aYearOfTwoDigitsIsCompleted(_ digits: String, _ now: Int, _ year: Int) throws {
         func date(_ year: Int) throws -> Date {
             try #require(HTTPDate.parse("Fri, 01 Jul \(year) 00:00:00 GMT"))
         }
@@ -67,7 +66,7 @@ import Testing
         "Sun, 06 Nov 1994 08:49:37:11 GMT", "Sun, 06 Nov 1994 a:b:c GMT", "1994-11-06T08:49:37Z",
         "Sun, 06 Nov 1994 08:49:37 GMT and more", "\u{0}\u{1F600},,,---",
     ])
-    func refusesGarbage(_ text: String) {
+    func invalidDatesAreRefused(_ text: String) {
         #expect(HTTPDate.parse(text) == nil)
     }
 }
@@ -81,22 +80,23 @@ import Testing
         RetryAfter.delay(field, date: date, age: age, now: Self.now)
     }
 
-    @Test func isANumberOfSecondsOrADate() {
+    @Test func retryAfterIsANumberOfSecondsOrADate() {
         #expect(delay("120") == .seconds(120))
         #expect(delay(Self.inAMinute) == .seconds(60))
         #expect(delay(Self.date) == .zero)
         #expect(delay(String(repeating: "9", count: 30)) == .seconds(3_200_000_000))
     }
 
-    /// The server's clock may differ, and a cache may have kept the response.
-    @Test func countsFromTheDateOfTheResponse() {
+    /// The server's clock may be wrong, and the response may come from a cache.
+    @Test func retryAfterCountsFromTheDateOfTheResponse() {
         let later = "Sun, 06 Nov 1994 09:49:37 GMT"
         #expect(delay(later, date: "Sun, 06 Nov 1994 09:49:07 GMT") == .seconds(30))
         #expect(delay(Self.inAMinute, date: Self.date, age: "20") == .seconds(40))
         #expect(delay(Self.inAMinute, date: "soon", age: "old") == .seconds(60))
     }
 
-    @Test(arguments: ["", "nan", "inf", "-5", "1.5", "soon"]) func isIgnoredInOtherForms(
+    @Test(arguments: ["", "nan", "inf", "-5", "1.5", "soon"])
+    func invalidRetryAfterFieldsAreIgnored(
         _ field: String
     ) {
         #expect(delay(field) == nil)

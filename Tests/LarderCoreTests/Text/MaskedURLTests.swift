@@ -8,7 +8,7 @@ import Testing
         ("http://me:p/w@h/", "http://***@h/"),
         ("http://me:p@w@[h", "http://***@[h"), ("a.png", "a.png"), ("", ""), ("@", "***@"),
     ])
-    func masksWhatMayBeAPassword(_ text: String, _ masked: String) {
+    func possibleSecretsInURLsAreMasked(_ text: String, _ masked: String) {
         #expect(text.maskingSecrets == masked)
     }
 
@@ -17,7 +17,7 @@ import Testing
         ("http://h/a@b", "http://h/a@b"), ("http://h?a@b", "http://h?a@b"),
         ("logo@2x", "logo@2x"), ("icons/logo@2x.png", "icons/logo@2x.png"), ("", ""),
     ])
-    func removesItFromKeysThatAreURLs(_ key: String, _ stored: String) {
+    func userinfoIsRemovedFromKeysThatAreURLs(_ key: String, _ stored: String) {
         #expect(key.removingUserinfo == stored)
     }
 }

@@ -1,13 +1,13 @@
 import Testing
 
 @Suite struct ParentDirectoryTests {
-    /// What dirname(1) prints.
+    /// The output of dirname(1).
     @Test(arguments: [
         ("b", "."), ("é", "."), ("b/", "."), ("a/b", "a"), ("a/b//", "a"), ("a//b", "a"),
         ("/b", "/"),
         ("/", "/"), ("//", "/"), ("/a/b", "/a"), ("", "."), ("./b", "."), ("..", "."),
     ])
-    func isWhereTheLastNameLies(_ path: String, _ parent: String) {
+    func theParentDirectoryOfAPathMatchesDirname(_ path: String, _ parent: String) {
         #expect(path.parentDirectory == parent)
     }
 }

@@ -9,11 +9,11 @@ import Testing
         ("a\u{200B}b\u{FEFF}\u{AD}\u{2028}", #"a\u{200B}b\u{FEFF}\u{AD}\u{2028}"#),
         ("\u{E0041}", #"\u{E0041}"#), ("", ""), ("\0", #"\u{0}"#),
     ])
-    func escapesWhatSteersATerminal(text: String, sanitized: String) {
+    func charactersThatControlATerminalAreEscaped(text: String, sanitized: String) {
         #expect(text.sanitizedForTerminal == sanitized)
     }
 
-    @Test func quotesAndCuts() {
+    @Test func quotedTextIsEscapedAndTruncated() {
         #expect("abc".quoted(limit: 3) == "'abc'")
         #expect("abcd".quoted(limit: 3) == "'abc…'")
         #expect("\u{1B}".quoted() == #"'\u{1B}'"#)

@@ -7,19 +7,19 @@ import Testing
         (": //", false),
         ("\u{301}://\u{301}", true), ("\0://", true),
     ])
-    func aWordIsFoundWhereverItIs(text: String, isThere: Bool) {
-        #expect(text.utf8.holds("://") == isThere)
-        #expect(Array(text.utf8)[...].holds("://") == isThere)
-        // Where the bytes are in no one place.
-        #expect(text.utf8.lazy.map { $0 }.holds("://") == isThere)
+    func textIsFoundAtAnyPosition(text: String, isFound: Bool) {
+        #expect(text.utf8.holds("://") == isFound)
+        #expect(Array(text.utf8)[...].holds("://") == isFound)
+        // A collection without contiguous storage.
+        #expect(text.utf8.lazy.map { $0 }.holds("://") == isFound)
     }
 
-    @Test func aWordOfOneByteIsFound() {
+    @Test func aSingleByteIsFound() {
         #expect("ab".utf8.holds("b") && !"ab".utf8.holds("c"))
     }
 
-    /// Text is found by its bytes: a mark does not change the letter before it.
-    @Test func marksBelongToNoLetter() {
+    /// Bytes are compared, so a combining mark does not change the letter before it.
+    @Test func textIsFoundBeforeACombiningMark() {
         #expect("hmac=\u{301}".utf8.holds("hmac="))
         #expect(!"\u{E9}".utf8.holds("e"))
     }

@@ -40,14 +40,14 @@ import Testing
         ("http://XN--BCHER-KVA.example/", "http://xn--bcher-kva.example/"),
         ("http://１２７。0。0。1/", "http://127.0.0.1/"),
     ])
-    func hasOneSpelling(_ text: String, _ canonical: String) throws {
+    func urlsAreNormalised(_ text: String, _ canonical: String) throws {
         let url = try HTTPURL(text)
         #expect(url.string == canonical)
-        // Its own spelling is canonical, too.
+        // Normalising a URL twice changes nothing.
         #expect(try HTTPURL(url.string) == url)
     }
 
-    /// RFC 3986, sections 6.2.2.1 and 6.2.2.2, and no more than that.
+    /// Keys are normalised as in RFC 3986, sections 6.2.2.1 and 6.2.2.2, and no further.
     @Test(arguments: [
         ["http://h/a|b", "http://h/a%7Cb", "http://h/a%7cb"],
         [
@@ -59,9 +59,9 @@ import Testing
         ["http://h/100%.png", "http://h/100%25.png"],
         ["http://h/%257e", "http://h/%25%37e"],
     ])
-    func equalSpellingsHaveOneKey(_ spellings: [String]) throws {
+    func equivalentURLsHaveTheSameKey(_ spellings: [String]) throws {
         #expect(Set(try spellings.map { try HTTPURL($0).key }).count == 1)
-        // It is sent as it is spelled.
+        // Requests keep the spelling.
         #expect(try HTTPURL("http://h/%7euser%2f").string == "http://h/%7euser%2f")
     }
 
@@ -76,8 +76,8 @@ import Testing
         #expect(try HTTPURL(one).key != HTTPURL(other).key)
     }
 
-    /// As they come in a header field or a list that is not UTF-8.
-    @Test func bytesOfAnotherEncodingAreKept() throws {
+    /// Header fields and lists may have another encoding than UTF-8.
+    @Test func bytesThatAreNotUTF8AreKept() throws {
         let latin1 = Array("http://h/caf".utf8) + [0xE9] + Array("?".utf8) + [0xFC, 0xC3, 0xBC]
         #expect(try HTTPURL(String(urlBytes: latin1)).string == "http://h/caf%E9?%FC%C3%BC")
         #expect(String(urlBytes: "http://h/é".utf8) == "http://h/é")
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func knowsItsParts() throws {
+    @Test func aURLHasASchemeAHostAPortAndAnOrigin() throws {
         let url = try HTTPURL("https://me:pw@Example.COM:8443/a?b")
         #expect(url.scheme == .https)
         #expect(url.host == "example.com")
@@ -98,7 +98,7 @@ import Testing
         #expect(try HTTPURL("http://bücher.example/").host == "xn--bcher-kva.example")
     }
 
-    @Test func equalsWhatIsSpelledAlike() throws {
+    @Test func urlsWithTheSameNormalFormAreEqual() throws {
         let one = try HTTPURL("http://H:80/a#x")
         let other = try HTTPURL("http://h/a")
         #expect(one == other)
@@ -111,7 +111,9 @@ import Testing
         ("http://a%40b:p%3Aw%2F%25@h/", "a@b", "p:w/%"), ("http://ü:%C3%A4@h/", "ü", "ä"),
         ("http://me:pw@bücher.example/", "me", "pw"),
     ])
-    func takesOffTheCredentials(_ text: String, _ user: String, _ password: String) throws {
+    func credentialsAreSeparatedFromTheURL(_ text: String, _ user: String, _ password: String)
+        throws
+    {
         let url = try HTTPURL(text)
         #expect(url.credentials == Credentials(user: user, password: password))
         #expect(!url.string.contains("@"))
@@ -120,11 +122,10 @@ import Testing
     }
 
     @Test(arguments: ["http://h/", "http://@h/", "http://:@h/", "http://h/a@b", "http://h/?a:b@c"])
-    func mayHaveNone(_ text: String) throws {
+    func aURLWithoutUserinfoHasNoCredentials(_ text: String) throws {
         #expect(try HTTPURL(text).credentials == nil)
     }
 
-    /// Who resolves against a URL with credentials gets them for its origin alone.
     @Test(
         arguments: [
             ("b", "me"), ("/b", "me"), ("?b", "me"), ("//h/b", "me"), ("http://h:80/b", "me"),
@@ -132,17 +133,19 @@ import Testing
             ("http://h:81/b", nil), ("https://h/b", nil), ("//sub.h/b", nil),
             ("http://you@o/b", "you"),
         ] as [(String, String?)])
-    func keepsCredentialsWithinTheOrigin(_ reference: String, _ user: String?) throws {
+    func resolvedURLsInheritCredentialsWithinTheOriginOnly(_ reference: String, _ user: String?)
+        throws
+    {
         let base = try HTTPURL("http://me:pw@h/a")
         #expect(try HTTPURL(reference, relativeTo: base).credentials?.user == user)
     }
 
     @Test(arguments: ["http://a%00b@h/", "http://a:%0D%0Ab@h/", "http://%FF@h/"])
-    func refusesCredentialsThatAreNoText(_ text: String) {
+    func credentialsThatAreNotTextAreRefused(_ text: String) {
         #expect(throws: HTTPURL.ParseError.self) { try HTTPURL(text) }
     }
 
-    @Test func printsNoCredentials() throws {
+    @Test func printingAURLRevealsNoCredentials() throws {
         let url = try HTTPURL("http://me:secret@h/a")
         var dumped = ""
         dump(url, to: &dumped)
@@ -151,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func hidesCredentialsFromPeople() throws {
+    @Test func theDescriptionOfAURLMasksCredentials() throws {
         #expect("\(try HTTPURL("http://me:pw@h/a"))" == "http://***@h/a")
         #expect("\(try HTTPURL("http://me@h/a"))" == "http://***@h/a")
         #expect("\(try HTTPURL("http://:pw@h/a"))" == "http://***@h/a")
@@ -165,7 +168,7 @@ import Testing
         ("https://other/x", "https://other/x"), ("ü", "http://h/dir/%C3%BC"),
         ("//bücher.example/x", "http://xn--bcher-kva.example/x"),
     ])
-    func resolvesReferences(_ reference: String, _ resolved: String) throws {
+    func relativeReferencesAreResolved(_ reference: String, _ resolved: String) throws {
         let base = try HTTPURL("http://h/dir/a?old")
         #expect(try HTTPURL(reference, relativeTo: base).string == resolved)
     }
@@ -176,7 +179,7 @@ import Testing
         ("localhost:80/a", "localhost"),
         ("c:\\icons\\a.png", "c"),
     ])
-    func refusesOtherSchemes(_ text: String, _ scheme: String) {
+    func otherURLSchemesAreRefused(_ text: String, _ scheme: String) {
         #expect(throws: HTTPURL.ParseError.unsupportedScheme(scheme)) { try HTTPURL(text) }
         #expect(throws: HTTPURL.ParseError.unsupportedScheme(scheme)) {
             try HTTPURL(text, relativeTo: HTTPURL("http://h/"))
@@ -184,7 +187,7 @@ import Testing
     }
 
     @Test(arguments: ["", " ", "a.png", "/a.png", "//h/a.png", "1http://h/"])
-    func needsABaseForAReference(_ text: String) {
+    func aRelativeReferenceNeedsABase(_ text: String) {
         #expect(throws: HTTPURL.ParseError.relativeWithoutBase) { try HTTPURL(text) }
     }
 
@@ -198,7 +201,7 @@ import Testing
         "http://[::1%25lo]/", "http://[1::2::3]/", "http://[:1]/", "http://[1.2.3.4]/",
         "http://[::01.2.3.4]/", "http://a[::1]/", "http://h:8 0/",
     ])
-    func refusesWhatIsNoURL(_ text: String) {
+    func malformedURLsAreRefused(_ text: String) {
         do {
             let url = try HTTPURL(text)
             Issue.record("\(text.debugDescription) was taken as \(url.string)")

@@ -3,18 +3,18 @@ import LarderCore
 import LarderHTTP
 import Testing
 
-/// The URL standard's own test data, in `StandardCases.jsonl`.
+/// The test data of the URL Standard, in `StandardCases.jsonl`.
 @Suite struct StandardCasesTests {
     private struct Case {
         let input: String
         let base: String?
-        /// The URL; nil if there is none, or it has another scheme.
+        /// The expected URL, or nil if there is no valid one or it has another scheme.
         let href: String?
     }
 
-    /// What ``HTTPURL`` refuses on purpose.
+    /// Valid URLs that ``HTTPURL`` refuses on purpose.
     private static let refused = [
-        // Port 0, to which nothing connects.
+        // Nothing can connect to port 0.
         "http://f:0/c", "http://f:00000000000000/c",
         // Hosts with empty labels.
         "http://./", "http://../", "http://foo.09..",
@@ -22,7 +22,7 @@ import Testing
 
     init() { CurlHosts.install() }
 
-    @Test func everyCaseHasTheStandardsResult() throws {
+    @Test func everyCaseOfTheURLStandardHasItsResult() throws {
         let cases = try Self.cases()
         #expect(cases.count == 891)
         var (urls, failures) = (0, 0)
@@ -43,14 +43,14 @@ import Testing
 
     private static func url(of one: Case) -> HTTPURL? {
         guard let base = one.base, !base.isEmpty else { return try? HTTPURL(one.input) }
-        // One of another scheme is none to larder: all but absolute URLs fail.
+        // A base with another scheme counts as no base, so that only absolute URLs are valid.
         let isHTTP = base.hasPrefix("http:") || base.hasPrefix("https:")
         guard isHTTP else { return try? HTTPURL(one.input) }
         return (try? HTTPURL(base)).flatMap { try? HTTPURL(one.input, relativeTo: $0) }
     }
 
-    /// The standard's spelling with what ``HTTPURL`` documents: neither credentials nor fragment,
-    /// and no character that RFC 3986 forbids.
+    /// Returns the normal form of the standard with the documented differences of ``HTTPURL``:
+    /// without credentials and fragment, and without characters that RFC 3986 forbids.
     private static func canonical(_ href: String) -> String {
         var href = Substring(href.prefix { $0 != "#" })
         let slashes = href.firstRange(of: "://")!
@@ -82,7 +82,7 @@ import Testing
     private static func cases() throws -> [Case] {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("StandardCases.jsonl")
-        // Behind the line that says where they are from.
+        // The first line names the source.
         return try Data(contentsOf: file).split(separator: UInt8(ascii: "\n")).dropFirst().map {
             let fields = try JSONDecoder().decode([String?].self, from: $0)
             return Case(input: fields[0] ?? "", base: fields[1], href: fields[2])

@@ -12,7 +12,7 @@ import Testing
         "passphrase", "bearer", "authKey", "subscriptionKey", "apiSig", "userPass", "s%69g",
         "jwt%5B%5D", "PHPSESSID", "sessid",
     ])
-    func aValueThatIsNamedASecretIsMasked(_ name: String) throws {
+    func queryValuesWithTheNameOfASecretAreMasked(_ name: String) throws {
         let url = "https://h/a.png?size=64&\(name)=sEcReT=1;v=2"
         #expect(url.maskingSecretsInQuery == "https://h/a.png?size=64&\(name)=***;v=2")
         let shown = try HTTPURL("https://me:pw@h/a?\(name)=sEcReT").description
@@ -37,7 +37,7 @@ import Testing
         ("?u=%2F%3Fv=%252F%253Fsig%253DsEcReT", "?u=***"),
         ("?u=https%3A%2F%2Fh%2F%3Fa%3D1%26b%3D2", "?u=https%3A%2F%2Fh%2F%3Fa%3D1%26b%3D2"),
     ])
-    func aValueThatHoldsASecretIsMasked(_ query: String, _ shown: String) {
+    func queryValuesThatContainASecretAreMasked(_ query: String, _ shown: String) {
         #expect(query.maskingSecretsInQuery == shown)
     }
 
@@ -46,11 +46,11 @@ import Testing
         "https://h/?term=secret&country=de&&x", "https://h/?keyboard=1&assign=2&v=token", "",
         "key=1",
     ])
-    func otherValuesStay(_ url: String) {
+    func otherQueryValuesAreNotMasked(_ url: String) {
         #expect(url.maskingSecretsInQuery == url)
     }
 
-    @Test func aWholeQueryIsMasked() {
+    @Test func aWholeQueryCanBeMasked() {
         #expect("https://h/a?b=c&d?e".maskingQuery == "https://h/a?***")
         #expect("https://h/a".maskingQuery == "https://h/a")
     }
