@@ -1,8 +1,8 @@
-/// Builds binary property lists object by object, broken ones too. References take one byte.
+/// A builder of binary property lists, valid or damaged. References take one byte.
 struct BinaryPlistBuilder {
     var objects: [[UInt8]] = []
     var root = 0
-    /// Offsets to write in place of the right ones, by object.
+    /// Wrong offsets to write, by object number.
     var falseOffsets: [Int: Int] = [:]
 
     mutating func add(_ object: [UInt8]) -> UInt8 {
@@ -14,7 +14,7 @@ struct BinaryPlistBuilder {
         add([0x5F, 0x10, UInt8(text.utf8.count)] + Array(text.utf8))
     }
 
-    /// An array of up to 255 objects.
+    /// Adds an array of up to 255 objects.
     mutating func add(array references: [UInt8]) -> UInt8 {
         add([0xAF, 0x10, UInt8(references.count)] + references)
     }
@@ -23,7 +23,7 @@ struct BinaryPlistBuilder {
         add([0xD0 | UInt8(members.count)] + members.map(\.0) + members.map(\.1))
     }
 
-    /// An entry with this icon.
+    /// Adds an entry with an icon.
     mutating func add(icon: String) -> UInt8 {
         let key = add("icon")
         let value = add(icon)

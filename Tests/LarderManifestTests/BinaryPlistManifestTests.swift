@@ -16,7 +16,7 @@ import Testing
         try readManifest(.bytes(builder.bytes, name: "test"), limits: limits).words
     }
 
-    @Test func readsEntries() throws {
+    @Test func theEntriesOfABinaryPlistAreRead() throws {
         var builder = BinaryPlistBuilder()
         let entry = builder.add(icon: Self.url)
         let entries = builder.add(array: [entry, entry])
@@ -30,7 +30,7 @@ import Testing
         #expect(try words(builder) == [])
     }
 
-    @Test func refusesWhatHasNoEntries() throws {
+    @Test func aBinaryPlistWithoutEntriesIsRefused() throws {
         var builder = BinaryPlistBuilder()
         let text = builder.add("apps")
         #expect(
@@ -45,20 +45,20 @@ import Testing
         #expect(try manifestError(builder)?.code == .notAManifest)
     }
 
-    @Test func boundsCycles() throws {
+    @Test func cyclesInABinaryPlistAreBounded() throws {
         var builder = BinaryPlistBuilder()
         let entry = builder.add(icon: Self.url)
         let cycle = builder.add(array: [UInt8(builder.objects.count)])
         builder.root = Int(builder.add(array: [entry, cycle, entry]))
         #expect(try words(builder) == [Self.url, "too-deep", Self.url])
-        // The root holds itself, twice: two to the power of the depth.
+        // The root contains itself twice, which doubles the values at each level.
         builder.root = builder.objects.count
         _ = builder.add(array: [UInt8(builder.root), UInt8(builder.root), entry])
         #expect(try words(builder) == ["too-deep", "too-deep", Self.url])
     }
 
-    /// Thirty levels of pairs that hold the same pair twice unfold to a thousand million strings.
-    @Test func boundsSharedObjects() throws {
+    /// Thirty levels of arrays, each with two references to the next level, expand to 10^9 strings.
+    @Test func sharedObjectsAreBounded() throws {
         var builder = BinaryPlistBuilder()
         let entry = builder.add(icon: Self.url)
         var shared = builder.add("laugh")
@@ -67,8 +67,8 @@ import Testing
         #expect(try words(builder) == [Self.url, "too-large", Self.url])
     }
 
-    /// Four thousand bytes that unfold to millions of arrays with nothing in them took a minute.
-    @Test func boundsEmptyElements() throws {
+    /// Reading 4,000 bytes that expand to millions of empty arrays took a minute.
+    @Test func sharedEmptyArraysAreBounded() throws {
         var builder = BinaryPlistBuilder()
         var shared = builder.add(array: [])
         for _ in 1...2 {
@@ -87,9 +87,9 @@ import Testing
         #expect(error?.code == .tooLarge)
     }
 
-    /// A file of 50 kB with two hundred entries that share as many values as fit into one: the time
-    /// was bounded by the bytes that they unfold to, and each value took as long as a long text.
-    @Test func boundsSharedValues() throws {
+    /// A file of 50 kB with 200 entries that share one array of the maximum size. A limit on the
+    /// expanded bytes alone did not help, because small values take as long as long texts.
+    @Test func sharedValuesAreBounded() throws {
         var builder = BinaryPlistBuilder()
         let value = builder.add([0x09])
         func array(of reference: UInt8, _ count: Int) -> UInt8 {
@@ -101,12 +101,12 @@ import Testing
         let error = try #require(try manifestError(builder))
         #expect(error.code == .tooLarge)
         #expect(error.reason.contains("more values than a file of its length"))
-        // As many as it has room for are read.
+        // A file may have as many values as fit into its length.
         builder.root = Int(array(of: value, 10_000))
         #expect(try words(builder).count == 10_000)
     }
 
-    @Test func boundsWhatAllEntriesUnfoldTo() throws {
+    @Test func theExpandedSizeOfAllEntriesIsBounded() throws {
         var builder = BinaryPlistBuilder()
         let shared = builder.add(
             [0x4F, 0x12] + BinaryPlistBuilder.bigEndian(1_000_000, 4)
@@ -118,13 +118,13 @@ import Testing
         let error = try #require(try manifestError(builder))
         #expect(error.code == .tooLarge)
         guard case .entry(let position) = error.place else {
-            Issue.record("no entry is named")
+            Issue.record("the error names no entry")
             return
         }
         #expect(position > 100 && position < 400)
     }
 
-    @Test func boundsWhatAllKeysUnfoldTo() throws {
+    @Test func theExpandedSizeOfAllKeysIsBounded() throws {
         var builder = BinaryPlistBuilder()
         let shared = builder.add(
             [0x5F, 0x12] + BinaryPlistBuilder.bigEndian(1_000_000, 4)
@@ -136,7 +136,7 @@ import Testing
         #expect(try manifestError(builder)?.code == .tooLarge)
     }
 
-    @Test func countsLimitsAsTheOtherFormatsDo() throws {
+    @Test func depthLimitsAreTheSameAsInOtherFormats() throws {
         var builder = BinaryPlistBuilder()
         var nested = builder.add(array: [])
         for _ in 2...8 { nested = builder.add(array: [nested]) }
@@ -146,7 +146,7 @@ import Testing
         #expect(try words(builder, limits: limits) == ["not-a-dictionary", "too-deep"])
     }
 
-    @Test func aTextThatIsNotASCIISpoilsNoOtherEntry() throws {
+    @Test func invalidASCIITextDoesNotAffectOtherEntries() throws {
         var builder = BinaryPlistBuilder()
         let good = builder.add(icon: Self.url)
         let (icon, bad) = (builder.add("icon"), builder.add([0x52, 0x61, 0xE9]))
@@ -163,8 +163,7 @@ import Testing
             ])
     }
 
-    /// What is only looked over must not use up what entries may take.
-    @Test func whatIsPassedOverCostsNoEntry() throws {
+    @Test func skippedValuesDoNotCountTowardsTheLimit() throws {
         var builder = BinaryPlistBuilder()
         let value = builder.add([0x09])
         func array(of reference: UInt8, _ count: Int) -> UInt8 {
@@ -179,7 +178,7 @@ import Testing
         #expect(try words(builder) == [Self.url])
     }
 
-    @Test func damageNamesTheEntry() throws {
+    @Test func anErrorAboutDamageNamesTheEntry() throws {
         var builder = BinaryPlistBuilder()
         let entry = builder.add(icon: Self.url)
         let bad = builder.add("x")
@@ -190,8 +189,8 @@ import Testing
                 == "test: entry 2: object \(bad) is outside the file")
     }
 
-    /// The table's bytes would read as objects.
-    @Test func offsetsIntoTheTableAreDamage() throws {
+    /// The bytes of the offset table could be read as objects.
+    @Test func offsetsIntoTheOffsetTableAreDamage() throws {
         var builder = BinaryPlistBuilder()
         let bad = builder.add("x")
         builder.root = Int(builder.add(array: [bad]))
@@ -199,7 +198,7 @@ import Testing
         #expect(try manifestError(builder)?.code == .malformed)
     }
 
-    @Test func readsAFileInBlocks() throws {
+    @Test func aBinaryPlistFileIsReadInBlocks() throws {
         let icons = (1...20_000).map {
             "https://a.example/\($0)/\(String(repeating: "x", count: 60))"
         }

@@ -16,7 +16,6 @@ import Testing
         return try value(builder.bytes)
     }
 
-    /// What Foundation writes is read as what went in.
     @Test(
         arguments: [
             (0, .integer(0)), (255, .integer(255)), (65_536, .integer(65_536)), (-1, .integer(-1)),
@@ -41,7 +40,7 @@ import Testing
             ),
             (Array(1...300), .array((1...300).map { .integer($0) })),
         ] as [(any Sendable, ManifestValue)])
-    func readsWhatFoundationWrites(object: any Sendable, value: ManifestValue) throws {
+    func valuesWrittenByFoundationAreRead(object: any Sendable, value: ManifestValue) throws {
         let data = try PropertyListSerialization.data(
             fromPropertyList: object, format: .binary, options: 0)
         #expect(try self.value(Array(data)) == value)
@@ -61,7 +60,7 @@ import Testing
             ([0x62, 0xD8, 0x3C, 0xDF, 0x4E], .string("🍎")),
             ([0x61, 0xFF, 0xFD], .string("\u{FFFD}")),
         ] as [([UInt8], ManifestValue)])
-    func readsWhatOthersWrite(object: [UInt8], value: ManifestValue) throws {
+    func valuesWrittenByOtherProgramsAreRead(object: [UInt8], value: ManifestValue) throws {
         #expect(try self.value(of: object) == value)
     }
 
@@ -69,7 +68,7 @@ import Testing
         arguments: [
             0x01, 0x0F, 0x15, 0x21, 0x24, 0x70, 0x91, 0xB0, 0xC0, 0xE0, 0xFF,
         ] as [UInt8])
-    func anUnknownTypeSpoilsNoOtherEntry(marker: UInt8) throws {
+    func anUnknownTypeDoesNotAffectOtherEntries(marker: UInt8) throws {
         #expect(try value(of: [marker]) == .opaque("a value of an unknown type"))
         var builder = BinaryPlistBuilder()
         let strange = builder.add([marker])
@@ -97,7 +96,7 @@ import Testing
             [0xDF, 0x13, 0x80, 0, 0, 0, 0, 0, 0, 0], [0x6F, 0x12, 0x80, 0, 0, 0],
             [0xD1, 0x00, 0x00],
         ] as [[UInt8]])
-    func refusesDamage(object: [UInt8]) {
+    func damagedObjectsAreRefused(object: [UInt8]) {
         #expect(throws: BinaryPlist.Damage.self) { try value(of: object) }
     }
 
@@ -105,7 +104,7 @@ import Testing
         (6, 0), (6, 9), (7, 0), (7, 9), (8, 0x80), (15, 0), (15, 200), (16, 0xFF), (23, 9),
         (24, 0xFF), (31, 0), (31, 255),
     ])
-    func refusesAWrongTrailer(offset: Int, byte: UInt8) {
+    func aWrongTrailerIsRefused(offset: Int, byte: UInt8) {
         var builder = BinaryPlistBuilder()
         _ = builder.add("text")
         var bytes = builder.bytes
@@ -113,7 +112,7 @@ import Testing
         #expect(throws: BinaryPlist.Damage.self) { try value(bytes) }
     }
 
-    @Test func refusesOtherVersionsAndShortFiles() {
+    @Test func otherVersionsAndTruncatedFilesAreRefused() {
         var builder = BinaryPlistBuilder()
         _ = builder.add("text")
         var bytes = builder.bytes
@@ -124,8 +123,7 @@ import Testing
         #expect(throws: BinaryPlist.Damage.self) { try value(bytes) }
     }
 
-    /// As the standard library has it, but for how many bytes of a broken pair are replaced.
-    @Test func textInUTF16IsThatOfTheStandardLibrary() {
+    @Test func utf16IsDecodedAsByTheStandardLibrary() {
         var generator = Pseudorandom(seed: 16)
         let kinds: [ClosedRange<Int>] = [
             0...0x7F, 0x80...0x7FF, 0x800...0xFFFF, 0xD800...0xDBFF, 0xDC00...0xDFFF,

@@ -34,13 +34,13 @@ import Testing
         let what: String
     }
 
-    @Test func hasDefaults() throws {
+    @Test func anEntryNeedsOnlyAnIcon() throws {
         let url = try HTTPURL("https://a.example/i.png")
         #expect(try entry(Self.icon) == Entry(icon: url))
     }
 
     @Test(arguments: [#""name":"x""#, #""icon":null"#, #""icon":"""#, #""icon":" \n\t\u00a0""#])
-    func skipsWhatHasNoIcon(members: String) throws {
+    func anEntryWithoutAnIconIsSkipped(members: String) throws {
         guard case .skipped("no icon") = try only(members).result else {
             Issue.record("\(members) is not skipped")
             return
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: ["7", "true", "[]", "{}", "1.5"])
-    func refusesAnIconThatIsNoString(value: String) throws {
+    func anIconThatIsNotAStringIsRefused(value: String) throws {
         #expect(try error(#""icon":\#(value)"#).code == .iconNotAString)
     }
 
@@ -56,14 +56,14 @@ import Testing
         "javascript:alert(1)", "file:///etc/passwd", "ipfs://x/y",
         "ftp://a.example/i.png",
     ])
-    func refusesOtherSchemes(url: String) throws {
+    func otherSchemesOfIconsAreRefused(url: String) throws {
         let error = try error(#""icon":"\#(url)""#)
         #expect(error.code == .unsupportedScheme)
         #expect(error.message.contains("'\(url.prefix { $0 != ":" })'"))
     }
 
-    /// A million bytes can name an entry's icons half a million times.
-    @Test func anEntryHasSoManyIcons() throws {
+    /// An entry of a million bytes could list half a million icons.
+    @Test func theNumberOfIconsOfAnEntryIsLimited() throws {
         func read(_ count: Int) throws -> ManifestReading {
             var rules = ManifestRules()
             rules.iconKeys = ["art[*]"]
@@ -71,13 +71,13 @@ import Testing
             let text = "[{\"art\":[\(urls)]},{\"art\":[\"https://a.example/a\"]}]"
             return try readManifest(.bytes(Array(text.utf8), name: "test"), rules: rules)
         }
-        let most = ManifestLimits.maximumIcons
-        #expect(try read(most).entries.count == most + 1)
-        #expect(try read(most + 1).words == ["too-large", "https://a.example/a"])
+        let maximum = ManifestLimits.maximumIcons
+        #expect(try read(maximum).entries.count == maximum + 1)
+        #expect(try read(maximum + 1).words == ["too-large", "https://a.example/a"])
     }
 
-    /// Blank ones hid what came after the thousandth.
-    @Test func blankIconsCountToo() throws {
+    /// Blank icons used to hide the icons after the thousandth.
+    @Test func blankIconsCountTowardsTheLimit() throws {
         let blanks = Array(repeating: #"{"src":""}"#, count: ManifestLimits.maximumIcons)
         let icons = blanks + [#"{"src":"https://a.example/a"}"#]
         let good = #"{"icons":[{"src":"https://a.example/b"}]}"#
@@ -85,8 +85,8 @@ import Testing
         #expect(reading.words == ["https://a.example/b", "too-large"])
     }
 
-    /// Two of a million bytes each, repeated for each icon, took 2 GB.
-    @Test func whatIsReadOfAnEntryIsBounded() throws {
+    /// Two texts of a million bytes, copied for each icon, used to take 2 GB.
+    @Test func theTextsOfAnEntryAreBounded() throws {
         let url = "https://a.example/"
         let limit = ManifestLimits.maximumURLSize
         let longest = url + String(repeating: "x", count: limit - url.utf8.count)
@@ -103,12 +103,12 @@ import Testing
         #expect(try entry(#"\#(Self.icon),"name":"a\#(name)""#).name == "a" + name.dropLast())
     }
 
-    /// Where SQLite ends a text.
-    @Test func nullCharactersAreInNoName() throws {
+    /// SQLite ends a text at a null character.
+    @Test func nullCharactersInNamesAreReplaced() throws {
         #expect(try entry(#"\#(Self.icon),"name":"a\u0000b""#).name == "a\u{FFFD}b")
     }
 
-    @Test func resolvesAgainstTheBase() throws {
+    @Test func relativeIconsAreResolvedAgainstTheBase() throws {
         let base = "https://cdn.example/feed/apps.json"
         #expect(
             try entry(#""icon":"./icons/a b.png""#, base: base).icon.string
@@ -116,7 +116,7 @@ import Testing
         #expect(try error(#""icon":"./icons/a.png""#).code == .relativeURL)
     }
 
-    @Test func refusesWhatIsNoURL() throws {
+    @Test func malformedIconURLsAreRefused() throws {
         let error = try error(#""icon":"https://exa mple:port/\u001b[0m""#)
         #expect(error.code == .unparsableURL)
         #expect(error.message.contains(#"\u{1B}"#) && !error.message.contains("\u{1B}"))
@@ -126,19 +126,19 @@ import Testing
         (#""veryLow""#, -8), (#""low""#, -4), (#""normal""#, 0), (#""high""#, 4),
         (#""veryHigh""#, 8), ("17", 17), ("-3", -3), ("4.0", 4), ("null", 0),
     ])
-    func readsPriorities(value: String, priority: Int) throws {
+    func prioritiesAreRead(value: String, priority: Int) throws {
         #expect(try entry("\(Self.icon),\"priority\":\(value)").priority == priority)
     }
 
     @Test(arguments: [
         #""High""#, #""5""#, "1.5", "true", "[]", "1e99", "99999999999999999999", #""medium""#,
     ])
-    func otherPrioritiesAreIgnored(value: String) throws {
+    func invalidPrioritiesAreIgnored(value: String) throws {
         let text = "[{\(Self.icon)},{\(Self.icon),\"priority\":\(value)}]"
         let reading = try readManifest(text)
         #expect(reading.entries.map(\.priority) == [0, 0])
         #expect(reading.ignored == ["priority 1 2"])
-        // One that was named is no priority of something else.
+        // If the user has named the key, an invalid priority is an error.
         var rules = ManifestRules()
         rules.priorityKey = "priority"
         #expect(try readManifest(text, rules: rules).errors.map(\.code) == [.badPriority])
@@ -152,7 +152,7 @@ import Testing
         #""sha256":"\#(hex)","integrity":"""#, #""sha256":"\#(hex)","integrity":true"#,
         #""sha256":[],"integrity":"sha256-\#(base64)""#,
     ])
-    func readsDigests(members: String) throws {
+    func digestsOfEntriesAreRead(members: String) throws {
         #expect(try entry("\(Self.icon),\(members)").expectedDigest?.hex == Self.hex)
     }
 
@@ -162,7 +162,7 @@ import Testing
         #""integrity":"sha256-\#(base64)","sha256":"\#(String(repeating: "0", count: 64))""#,
         #""integrity":"sha256-\#(base64) sha256-AAAAul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=""#,
     ])
-    func refusesOtherDigests(members: String) throws {
+    func invalidDigestsAreRefused(members: String) throws {
         let error = try error("\(Self.icon),\(members)")
         #expect(error.code == .badIntegrity)
         #expect(error.message.contains("use --icon-key icon to ignore it"), "\(error)")
@@ -173,14 +173,14 @@ import Testing
         (#""sha256":{"x":1}"#, "sha256 1 1"), (#""integrity":true"#, "integrity 1 1"),
         (#""integrity":["x"]"#, "integrity 1 1"), (#""integrity":" ""#, "integrity 1 1"),
     ])
-    func whatIsNoDigestIsIgnored(members: String, note: String) throws {
+    func membersWithoutADigestAreIgnored(members: String, note: String) throws {
         let reading = try readManifest("[{\(Self.icon),\(members)}]")
         #expect(reading.entries.map(\.expectedDigest) == [nil])
         #expect(reading.ignored == [note])
     }
 
-    /// Whoever names a place of digests would have nothing compared.
-    @Test func aNamedDigestMustBeOne() throws {
+    /// If the user has named the key, ignoring the value would skip a check that the user expects.
+    @Test func aDigestWithANamedKeyMustBeValid() throws {
         var rules = ManifestRules()
         rules.integrityKey = "integrity"
         let source = ManifestSource.bytes(
@@ -188,11 +188,11 @@ import Testing
         #expect(try readManifest(source, rules: rules).words == ["bad-integrity"])
     }
 
-    @Test func anEmptyIntegrityListAsksForNothing() throws {
+    @Test func anEmptyIntegrityListIsNotADigest() throws {
         #expect(try entry(#"\#(Self.icon),"integrity":" ""#).expectedDigest == nil)
     }
 
-    @Test func readsSizes() throws {
+    @Test func sizesOfEntriesAreRead() throws {
         #expect(
             try entry("\(Self.icon),\"size\":9007199254740993").expectedSize
                 == 9_007_199_254_740_993)
@@ -204,7 +204,7 @@ import Testing
         }
     }
 
-    @Test func readsKeys() throws {
+    @Test func keysOfEntriesAreRead() throws {
         #expect(try entry(#"\#(Self.icon),"key":"k""#).key == "k")
         #expect(try entry(#"\#(Self.icon),"key":"""#).key == nil)
         let long = "\"\(String(repeating: "é", count: ManifestLimits.maximumURLSize))\""
@@ -217,8 +217,7 @@ import Testing
         }
     }
 
-    /// Which of two icons a key means cannot be told.
-    @Test func aKeyStandsForOneIconOfAManifest() throws {
+    @Test func aKeyMayHaveOnlyOneIconInAManifest() throws {
         let same = "https://a.example/%69.png"
         let other = "https://b.example/i.png"
         let entries = [
@@ -226,7 +225,7 @@ import Testing
             (#""icon":"\#(same)""#, "k"), (#""icon":"\#(other)""#, "K"),
             (#""icon":"\#(other)""#, "k"), (#""icon":"data:,1""#, "k"),
             (#""icon":"data:,2""#, "d"), (#""icon":"data:,%32""#, "d"), (#""icon":"data:,3""#, "d"),
-            // Canonically equivalent, and two keys.
+            // These keys are canonically equivalent, but not the same.
             (#""icon":"\#(other)""#, "e\u{301}"), (Self.icon, "é"),
         ]
         let text = entries.map { "{\($0),\"key\":\"\($1)\"}" }.joined(separator: ",")
@@ -240,22 +239,22 @@ import Testing
                 == [2, 2, 8].map {
                     "key '\($0 == 8 ? "d" : "k")' is already used by entry \($0) for another icon"
                 })
-        // Another manifest may have another URL.
+        // Another manifest may have another URL for the key.
         #expect(try readManifest(#"[{"icon":"\#(other)","key":"k"}]"#).errors.isEmpty)
     }
 
-    @Test func aTitleIsANameIfThereIsNone() throws {
+    @Test func theTitleIsUsedIfThereIsNoName() throws {
         #expect(try entry(#"\#(Self.icon),"title":"T""#).name == "T")
         #expect(try entry(#"\#(Self.icon),"title":"T","name":"N""#).name == "N")
         #expect(try entry(#"\#(Self.icon),"title":"T","name":"""#).name == "T")
     }
 
-    @Test func namesAreForShow() throws {
+    @Test func aNumberIsAcceptedAsAName() throws {
         #expect(try entry(#"\#(Self.icon),"name":2048"#).name == "2048")
         #expect(try entry(#"\#(Self.icon),"name":{"en":"x"}"#).name == "")
     }
 
-    @Test func theLastOfSeveralMembersCounts() throws {
+    @Test func theLastOfSeveralMembersWithTheSameKeyCounts() throws {
         #expect(try entry(#""icon":7,\#(Self.icon),"name":"a","name":"b""#).name == "b")
     }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import LarderCore
 @testable import LarderManifest
 
-/// URLs as manifests have them: templates, gateways, and bytes in the URL itself.
+/// Icon URLs in manifests: placeholders, gateways and data URLs.
 @Suite struct IconURLsTests {
     private func read(_ icon: String, _ rules: ManifestRules = .init()) throws -> ManifestReading {
         try readManifest(
@@ -13,7 +13,7 @@ import Testing
             rules: rules)
     }
 
-    @Test func sizesAreFilledIn() throws {
+    @Test func sizePlaceholdersAreFilledIn() throws {
         var rules = ManifestRules()
         let icon = "https://a.example/{width}x{height}/{size}/{w}x{h}bb.png"
         #expect(try read(icon, rules).words == ["https://a.example/512x512/512/512x512bb.png"])
@@ -26,7 +26,7 @@ import Testing
         ("%7Bw%7D/%DE%size%20x", "%7Bw%7D/%DE%size%20x"), ("$w}{", "$w}{"), ("{{w}", "{9"),
         ("{w}/%C3%A9%20", "9/%C3%A9%20"),
     ])
-    func onlyWholePlacesAreFilledIn(path: String, filled: String) throws {
+    func onlyCompletePlaceholdersAreFilledIn(path: String, filled: String) throws {
         var rules = ManifestRules(baseURL: try HTTPURL("http://a"))
         rules.iconSize = 9
         let url = try HTTPURL("/?\(filled)", relativeTo: rules.baseURL)
@@ -41,7 +41,7 @@ import Testing
         ("{\tc}/a", "{c}"), ("a/%wid\nth%", "%width%"), ("$\r\n{HOST}/a", "${HOST}"),
         ("{\n{ icon }}", "{{ icon }}"),
     ])
-    func aPlaceholderThatNothingFillsIsNamed(path: String, placeholder: String) throws {
+    func anUnsupportedPlaceholderIsReported(path: String, placeholder: String) throws {
         for icon in ["https://a.example/\(path)", path] {
             let reading = try read(icon)
             #expect(reading.words == ["unfilled-placeholder"], "\(icon)")
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: [("{{", "}}"), ("${", "}")])
-    func aPlaceholderMayBeLong(open: String, close: String) throws {
+    func aLongPlaceholderIsReported(open: String, close: String) throws {
         for length in [130, 4_000] {
             let icon =
                 "https://a.example/" + open + String(repeating: "x", count: length) + close + "/a"
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    /// The base that an F-Droid index names.
+    /// The base of an F-Droid index.
     @Test(arguments: [
         ("https://a.example/{f}/repo", "{f}"), ("https://${HOST}/repo", "${HOST}"),
         ("https://a.example/%size%", "%size%"),
@@ -73,35 +73,35 @@ import Testing
         let reading = try readManifest(index)
         #expect(reading.words == ["unfilled-placeholder", "https://b.example/a.png"])
         #expect(reading.errors.first?.message.contains("'\(placeholder)'") == true)
-        // The user's own base is in its place.
+        // A base given by the user replaces the base of the index.
         #expect(
             try readManifest(index, base: "https://c.example/").words == [
                 "https://c.example/icons/a.png", "https://b.example/a.png",
             ])
     }
 
-    @Test func aSizeInABaseIsFilledIn() throws {
+    @Test func aSizePlaceholderInABaseIsFilledIn() throws {
         let index =
             #"{"repo":{"address":"https://a.example/{w}"},"apps":[{"packageName":"p","icon":"a.png"}]}"#
         let words = try readManifest(index).words
         #expect(words.count == 1 && words[0].hasPrefix("https://a.example/512/"), "\(words)")
     }
 
-    /// Braces without an end took time in the square of their number.
-    @Test func manyBracesAreNoPlaceholders() throws {
+    /// Unclosed braces used to take quadratic time.
+    @Test func unclosedBracesAreNotPlaceholders() throws {
         for braces in ["{", "${", "%a"] {
             let icon = "https://a.example/?" + String(repeating: braces, count: 2_000)
             #expect(try read(icon).words != ["unfilled-placeholder"])
         }
     }
 
-    /// In a lock, a text that depends on a base would be another host's URL.
+    /// In a lock file, a text that depends on a base would become the URL of another host.
     @Test(arguments: [
         ("http:b.png", nil), ("HTTP:/b.png", nil), ("http:\\b.png", nil), ("http:", nil),
         ("https:b.example/c", "https:b.example/c"), ("http:///b/c", "http:///b/c"),
         ("HTTP:\\\\b\\c", "HTTP:\\\\b\\c"), ("http://b/é", "http://b/é"),
     ])
-    func aSpellingNeedsNoBase(icon: String, spelling: String?) throws {
+    func spellingsDoNotDependOnABase(icon: String, spelling: String?) throws {
         let rules = ManifestRules(baseURL: try HTTPURL("http://a.example/x/"))
         let entry = try #require(try read(icon, rules).entries.first)
         #expect(entry.spelling == spelling)
@@ -113,7 +113,7 @@ import Testing
         ("https://g.example/", "ipfs://Qm1", "https://g.example/ipfs/Qm1"),
         ("https://g.example/ipfs/", "IPFS://ipfs/Qm1/x", "https://g.example/ipfs/Qm1/x"),
     ])
-    func gatewaysAreAsked(gateway: String, icon: String, url: String) throws {
+    func ipfsURLsAreRequestedFromTheGateway(gateway: String, icon: String, url: String) throws {
         var rules = ManifestRules()
         rules.ipfsGateway = try HTTPURL(gateway)
         #expect(
@@ -121,8 +121,8 @@ import Testing
         #expect(try read(icon).errors.map(\.scheme) == ["ipfs"])
     }
 
-    /// A gateway's token stays a query, and its password goes with each request.
-    @Test func aGatewayMayNeedASecret() throws {
+    /// The gateway's token remains in the query, and its password is sent with each request.
+    @Test func aGatewayMayHaveSecrets() throws {
         var rules = ManifestRules()
         rules.ipfsGateway = try HTTPURL("https://me:pw@g.example/x?token=1")
         for icon in ["ipfs://Qm1/a.png", "ipfs:Qm1/a.png", "ipfs:/ipfs/Qm1/a.png?y#z"] {
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    /// Where an index is, what its icons are appended to is a directory.
+    /// The location of an index is a directory for its icons, even without a slash at the end.
     @Test(arguments: ["repo", "repo/", "repo?token=1", "repo/?token=1"])
     func theBaseOfAnIndexIsADirectory(path: String) throws {
         let index =
@@ -154,7 +154,7 @@ import Testing
         ("data:;base64x,YWJj", "YWJj"), ("data:base64,YWJj", "YWJj"),
         ("data:;base64,YQ%0A=%20=", "a"),
     ])
-    func dataIsDecoded(icon: String, content: String) throws {
+    func dataURLsAreDecoded(icon: String, content: String) throws {
         let items = try read(icon).items
         guard case .inline(let entry)? = items.first?.result else {
             Issue.record("\(items)")
@@ -169,12 +169,12 @@ import Testing
         "data:;base64,YWJj=", "data:;base64,YQ=", "data:;base64,Y%zz", "data:;base64,YW-_",
         "data:#,",
     ])
-    func brokenDataFails(icon: String) throws {
+    func malformedDataURLsFail(icon: String) throws {
         #expect(try read(icon).words == ["unparsable-url"])
     }
 
     /// RFC 6920, section 8.1.
-    @Test func theNameIsTheBytesOwn() throws {
+    @Test func theKeyOfADataURLIsTheDigestOfItsContent() throws {
         let words = try read("data:,Hello%20World!").words
         #expect(words == ["ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk"])
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LarderManifest
 
-/// Manifests in gzip files, told by their first bytes.
+/// Manifests in gzip files, which are recognised by their first bytes.
 @Suite struct InflaterTests {
     /// `[{"name":"A","icon":"https://a.example/1"},` and
     /// `{"name":"B","icon":"https://a.example/2"}]`.
@@ -16,15 +16,14 @@ import Testing
         try readManifest(.bytes(bytes, name: "apps.json.gz")).words
     }
 
-    @Test func severalMembersAreOneFile() throws {
+    @Test func severalGzipMembersAreOneManifest() throws {
         let urls = ["https://a.example/1", "https://a.example/2"]
         let bytes = Self.members[0] + Self.members[1]
         #expect(try read(bytes) == urls)
         #expect(try read(bytes + [0, 0, 0]) == urls)
     }
 
-    /// Cut anywhere or damaged, it is refused.
-    @Test func damageIsNoticed() throws {
+    @Test func truncatedAndDamagedGzipFilesAreRefused() throws {
         let bytes = Self.members[0] + Self.members[1]
         for length in 2..<bytes.count {
             let cut = ManifestSource.bytes(Array(bytes.prefix(length)), name: "cut.gz")
@@ -37,8 +36,8 @@ import Testing
         }
     }
 
-    @Test func whatIsInItMayBeNoManifest() throws {
-        // Three bytes: "abc".
+    @Test func aGzipFileThatIsNotAManifestIsRefused() throws {
+        // The text "abc".
         let packed: [UInt8] = [
             31, 139, 8, 0, 0, 0, 0, 0, 0, 3, 75, 76, 74, 6, 0, 194, 65, 36, 53, 3, 0, 0, 0,
         ]

@@ -13,7 +13,7 @@ import Testing
         String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
     }
 
-    /// What each of these elements is refused as; by name, so that a failure is readable.
+    /// Elements beyond the limits and their error codes. Names make failures readable.
     private static let elements = [
         "a long member": ("{\"name\":\"\(long)\"}", "too-large"),
         "a long string": ("\"\(long)\"", "too-large"),
@@ -27,7 +27,7 @@ import Testing
     ]
 
     @Test(arguments: elements.keys)
-    func skipsWhatExceedsTheLimits(name: String) throws {
+    func elementsBeyondTheLimitsAreSkipped(name: String) throws {
         let (element, code) = try #require(Self.elements[name])
         let document = try readManifest(
             "[\(Self.good),\(element),\(Self.good)]", limits: Self.limits)
@@ -41,18 +41,18 @@ import Testing
         #expect(first.words == [code, Self.url])
     }
 
-    @Test func skipsLargeMembersOfTheDocument() throws {
+    @Test func largeMembersOfTheDocumentAreSkipped() throws {
         let text = "{\"x\":\"\(Self.long)\",\"y\":\(Self.deep),\"apps\":[\(Self.good)]}"
         #expect(try readManifest(text, limits: Self.limits).words == [Self.url])
     }
 
-    @Test func takesWhatIsWithinTheLimits() throws {
-        let most = 1000 - Self.good.utf8.count - 7
+    @Test func elementsWithinTheLimitsAreRead() throws {
+        let maximum = 1000 - Self.good.utf8.count - 7
         func element(_ length: Int) -> String {
             String(Self.good.dropLast()) + ",\"x\":\"\(String(repeating: "y", count: length))\"}"
         }
-        #expect(element(most).utf8.count == 1000)
-        let text = "[\(element(most)),\(element(most + 1))]"
+        #expect(element(maximum).utf8.count == 1000)
+        let text = "[\(element(maximum)),\(element(maximum + 1))]"
         #expect(try readManifest(text, limits: Self.limits).words == [Self.url, "too-large"])
     }
 
@@ -69,8 +69,8 @@ import Testing
             ])
     }
 
-    /// Its other members may be of any size, and written in any number of lines.
-    @Test func aLoneObjectMayBeLong() throws {
+    /// Its other members may have any size and any number of lines.
+    @Test func aSingleObjectMayBeLong() throws {
         let list = "[" + Array(repeating: "{ \"a\": 1 }", count: 200).joined(separator: ",") + "]"
         for text in [
             "{\"x\":\(list),\(Self.good.dropFirst())",
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func depthIsNoDanger() throws {
+    @Test func deeplyNestedElementsAreSkipped() throws {
         let element = Self.nested(200_000)
         for text in ["[\(element),\(Self.good)]", "{\"a\":\(element)}\n\(Self.good)"] {
             #expect(try readManifest(text).words == ["too-deep", Self.url])
@@ -92,7 +92,7 @@ import Testing
         #expect(try manifestError("[" + objects)?.code == .malformed)
     }
 
-    @Test func refusesDepthWithoutAnEnd() throws {
+    @Test func unclosedNestingIsRefused() throws {
         let text = String(repeating: "[", count: 200_000)
         let error = try manifestError(text)
         #expect(error?.code == .malformed)

@@ -16,7 +16,7 @@ import Testing
         ("[1]", "not-a-dictionary", "expected a dictionary, found an array"),
         ("\u{1B}[2J", "unparsable-line", #"column 1: expected a value, found '\u{1B}'"#),
     ])
-    func aBrokenLineSpoilsNoOther(line: String, code: String, message: String) throws {
+    func aMalformedLineDoesNotAffectOtherLines(line: String, code: String, message: String) throws {
         for end in ["\n", "\r\n"] {
             let reading = try readManifest([Self.good, "", line, Self.good].joined(separator: end))
             #expect(reading.summary == ManifestSummary(format: .jsonLines, entries: 3))
@@ -26,14 +26,14 @@ import Testing
         }
     }
 
-    /// As `jq` prints them.
+    /// Objects in the style of `jq`.
     @Test(arguments: [
         "{\n  \"icon\": 1,\n  bad\n  \"art\": [\n    {\n      \"icon\": \"x\"\n    }\n  ]\n}",
         "{\n  \"icon\": [\n    1", "{\"icon\": {\n", "{\"icon\": [1,\n  2}\n",
         "{\n  \"x\": \"\(String(repeating: "y", count: 2_000))\",\n  \"z\": [\n    {}\n  ]\n}",
         "{\n  \"x\": [[[[[[[[[\n    1\n  ]]]]]]]]]\n}",
     ])
-    func aBrokenObjectOfSeveralLinesSpoilsNoOther(object: String) throws {
+    func aMalformedMultilineObjectDoesNotAffectOthers(object: String) throws {
         let pretty = "{\n  \"icon\": \"https://a.example/a.png\"\n}"
         let limits = ManifestLimits(maximumDepth: 8, maximumEntrySize: 1_000)
         for good in [Self.good, pretty] {
@@ -44,12 +44,12 @@ import Testing
         }
     }
 
-    @Test func theLastLineMayBeCut() throws {
+    @Test func aTruncatedLastLineDoesNotAffectOtherLines() throws {
         let reading = try readManifest("\(Self.good)\n{\"icon\":\"htt")
         #expect(reading.words == [Self.url, "unparsable-line"])
     }
 
-    @Test func linesAreCountedPastThoseThatAreSkipped() throws {
+    @Test func skippedLinesAreCounted() throws {
         let long = "{\"x\":\"\(String(repeating: "y", count: 600_000))\"}"
         let limits = ManifestLimits(maximumEntrySize: 1000)
         let reading = try readManifest(

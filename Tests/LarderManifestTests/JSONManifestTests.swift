@@ -16,13 +16,13 @@ import Testing
         "{\n\"x\":[{\"apps\":[1]}],\"apps\" :\n[\(a)\n,\(b)],\"y\":{}\n}\n",
         "{\"apps\":1,\"apps\":[\(a),\(b)]}",
     ])
-    func readsDocuments(text: String) throws {
+    func jsonDocumentsAreRead(text: String) throws {
         let reading = try readManifest(text)
         #expect(reading.summary?.format == .json)
         #expect(reading.words == Self.urls)
     }
 
-    @Test func readsEmptyArrays() throws {
+    @Test func emptyArraysAreRead() throws {
         #expect(try readManifest("[]").summary == ManifestSummary(format: .json, entries: 0))
         #expect(
             try readManifest("{\"apps\": [ ]}").summary
@@ -34,14 +34,14 @@ import Testing
         "\(a)\(b)", "\(a) \(b)", "\(a)\t\r\n\t\(b)", "\u{1E}\(a)\n\u{1E}\(b)\n",
         "\u{1E}\(a)\u{1E}\(b)",
     ])
-    func readsJSONLines(text: String) throws {
+    func jsonLinesAreRead(text: String) throws {
         let reading = try readManifest(text)
         #expect(reading.summary?.format == .jsonLines)
         #expect(reading.words.filter { $0 != "skipped" } == Self.urls)
         #expect(reading.items.first?.name == "a")
     }
 
-    @Test func aLoneObjectIsALineIfItHasAnIcon() throws {
+    @Test func aSingleObjectWithAnIconIsJSONLines() throws {
         #expect(try readManifest(Self.a).words == ["https://a.example/a.png"])
         #expect(try format("{\"icon\":null}") == .jsonLines)
         let error = try manifestError("{\"things\":[{\"name\":\"a\"}]}")
@@ -57,7 +57,7 @@ import Testing
                 "'apps' is a dictionary, not an array; use --entries") == true)
     }
 
-    /// Where white space may be, it is put: none, a blank, line ends and an indentation.
+    /// Each `|` is a place where JSON permits white space.
     @Test(arguments: [
         #"{|"name"|:|"a"|,|"icon"|:|"https://a.example/a.png"|}"#,
         #"{|"icon"|:|"https://a.example/a.png"|,|"list"|:|[|{|"icon"|:|"https://a.example/c.png"|}|]|}"#,
@@ -68,7 +68,7 @@ import Testing
         #"{|"apps"|:|[|{|"icon"|:|"https://a.example/a.png"|}|]|}|{|"icon"|:|"https://a.example/b.png"|}"#,
         #"[|]|[|]"#, #"{|"picture"|:|1|}|{|"picture"|:|2|}"#,
     ])
-    func whiteSpaceBetweenTokensHasNoMeaning(text: String) throws {
+    func whiteSpaceBetweenTokensDoesNotMatter(text: String) throws {
         func outcome(_ blank: String) throws -> [String] {
             let text = text.replacing("|", with: blank)
             let error = try manifestError(text)
@@ -82,13 +82,13 @@ import Testing
         }
     }
 
-    /// Half of a list would be missing, and `evict --only` would remove its icons.
+    /// Reading only one of the documents would let `evict --only` remove the icons of the others.
     @Test(arguments: [
         "[\(a)]\n[\(b)]", "{\"apps\":[\(a)]}\n{\"apps\":[\(b)]}", "\(a)\n{\"apps\":[\(b)]}",
         "{\"items\":[{\"logo\":\"l\"}]}{\"items\":[]}",
         "\(a)\n{\"x\":1,\n\"templates\":[{\"logo\":\"l\"}]}",
     ])
-    func severalDocumentsAreRefused(text: String) throws {
+    func severalJSONDocumentsAreRefused(text: String) throws {
         #expect(try manifestError(text)?.code == .malformed)
     }
 
@@ -112,7 +112,7 @@ import Testing
         ("{", .line(1, column: 2), "the file ends"),
         ("{\"a\":1}}", .line(1, column: 8), "expected the end of the line, found '}'"),
     ])
-    func refusesBrokenDocuments(
+    func malformedJSONDocumentsAreRefused(
         text: String, place: ManifestError.Place, reason: String
     ) throws {
         let error = try #require(try manifestError(text))
@@ -130,7 +130,7 @@ import Testing
         ("{\"name\":\"a\"} x\n", "column 14: expected the end of the line, found 'x'"),
         ("{name}\n\n", "column 2: expected a key in quotation marks, found 'n'"),
     ])
-    func aBrokenFirstLineSpoilsNoOther(line: String, reason: String) throws {
+    func aMalformedFirstLineDoesNotAffectOtherLines(line: String, reason: String) throws {
         let reading = try readManifest(line + Self.a + "\n" + Self.b)
         #expect(reading.summary?.format == .jsonLines)
         #expect(reading.words == ["unparsable-line"] + Self.urls)
@@ -139,8 +139,8 @@ import Testing
         #expect(reading.items[1].line == line.count(where: { $0 == "\n" }) + 1)
     }
 
-    /// Every boundary of the window falls on every byte once.
-    @Test func theWindowMayEndAnywhere() throws {
+    /// Every byte is at the end of a window once.
+    @Test func aWindowMayEndAtAnyByte() throws {
         let text =
             #"{"x":[1.5e3,-20,"é\n\u4e2d\\",true,null],"apps":[\#(Self.a),{"n":{"m":[[]]}},\#(Self.b)],"z":false}"#
         let lines = "\(Self.a)\n{\"broken\":}\n\n\(Self.b)\n17\n"
@@ -164,14 +164,14 @@ import Testing
         }
     }
 
-    @Test func anObjectThatEndsOnAnotherLineMayBeTheFirstOfSeveral() throws {
+    @Test func jsonLinesMayStartWithAMultilineObject() throws {
         let reading = try readManifest("{\"name\":\"A\"\n} {\"icon\":\"https://a.example/1\"}\n")
         #expect(reading.words == ["skipped", "https://a.example/1"])
     }
 
-    /// In a document, a line break is a control character like others.
+    /// In a document, a line break in a string is an invalid control character.
     @Test(arguments: ["\u{2}", "\u{1F}", #"\x"#, #"\uD8"#, #"\u{7}"#, "\n", "\r\n"])
-    func whatJSONForbidsInStringsSpoilsNoOtherEntry(bad: String) throws {
+    func invalidStringsDoNotAffectOtherEntries(bad: String) throws {
         let entries = [
             Self.a, "{\"icon\":\"https://a.example/\(bad).png\"}",
             "{\"name\":\"x\(bad)y\",\"\(bad)\":[\"\(bad)\"],\"icon\":\"https://a.example/c.png\"}",
@@ -190,8 +190,8 @@ import Testing
         }
     }
 
-    /// In a document as in JSON Lines, in any member, and in keys.
-    @Test func bytesThatAreNotUTF8SpoilNoOtherEntry() throws {
+    /// In documents and JSON Lines, in any member, and in keys.
+    @Test func invalidUTF8DoesNotAffectOtherEntries() throws {
         let bad = [
             #"{"name":"é","icon":"https://a.example/a.png"}"#,
             #"{"icon":"https://a.example/b.png","x":[{"é":"é"}]}"#,
@@ -208,7 +208,7 @@ import Testing
             "https://a.example/d.png",
         ]
         for text in ["[" + bad.joined(separator: ",\n") + "]", bad.joined(separator: "\n")] {
-            // The first byte of é alone.
+            // Keeps only the first byte of each é.
             let bytes = Array(text.utf8).filter { $0 != 0xA9 }
             #expect(try readManifest(.bytes(bytes, name: "test")).words == words)
         }

@@ -21,7 +21,7 @@ import Testing
 
     private func parse(_ text: String) throws -> ManifestValue { try parse(Array(text.utf8)) }
 
-    /// The place and the reason of the error; nil if there is none.
+    /// Returns the offset and the reason of the error, or nil without an error.
     private func problem(_ bytes: [UInt8]) -> String? {
         do {
             _ = try parse(bytes)
@@ -49,7 +49,7 @@ import Testing
                 ])
             ),
         ] as [(String, ManifestValue)])
-    func readsValues(text: String, value: ManifestValue) throws {
+    func jsonValuesAreRead(text: String, value: ManifestValue) throws {
         #expect(try parse(text) == value)
     }
 
@@ -60,12 +60,12 @@ import Testing
         (#""0123456789\\abcdefg\"""#, "0123456789\\abcdefg\""),
         ("\"\u{7F}\"", "\u{7F}"),
     ])
-    func readsStrings(text: String, value: String) throws {
+    func jsonStringsAreRead(text: String, value: String) throws {
         #expect(try parse(text) == .string(value))
     }
 
-    /// A special byte is found wherever it stands in a word of eight.
-    @Test func findsTheEndOfAStringAtEveryPlace() throws {
+    /// The parser compares eight bytes at a time. A special byte may be any one of them.
+    @Test func theEndOfAStringIsFoundAtEveryPosition() throws {
         for length in 0..<40 {
             for filler in ["a", "é", "中"] {
                 let text = String(repeating: filler, count: length)
@@ -97,7 +97,7 @@ import Testing
         ("[1", "unfinished"), ("[\"a", "unfinished"), ("[\"a\\", "unfinished"), ("", "unfinished"),
         ("tru", "unfinished"), ("{\"a\"", "unfinished"),
     ])
-    func refusesWhatIsNotJSON(text: String, reason: String) {
+    func invalidJSONIsRefused(text: String, reason: String) {
         #expect(problem(Array(text.utf8)) == reason)
     }
 
@@ -106,7 +106,7 @@ import Testing
             [0x22, 0xFF, 0x22], [0x22, 0xC0, 0x80, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22],
             [0x22, 0xE4, 0xB8, 0x22], [0x22, 0x5C, 0x6E, 0xFF, 0x22],
         ] as [[UInt8]])
-    func invalidUTF8IsNoText(bytes: [UInt8]) throws {
+    func invalidUTF8InAStringIsInvalidText(bytes: [UInt8]) throws {
         #expect(try parse(bytes) == .invalidText)
         #expect(problem([0xFF]) == "0: expected a value, found byte 0xFF")
     }
@@ -115,7 +115,7 @@ import Testing
         #""\ud83c""#, #""\udf4e\ud83cx""#, #""\ud83c\ud83c\udf4e""#, #""http://h/\uDBFF.png""#,
         #""\ud83c\n""#, #""\ud83c\u0041""#, #""é\udc00""#,
     ])
-    func aSurrogateWithoutItsPartnerIsNoText(text: String) throws {
+    func anUnpairedSurrogateIsInvalidText(text: String) throws {
         #expect(try parse("[\(text),\"b\"]") == .array([.invalidText, .string("b")]))
     }
 
@@ -123,7 +123,7 @@ import Testing
         #""\x""#, #""\u12g4""#, #""\u123""#, #""a\ b""#, #""\'é""#, "\"a\u{1}b\"", "\"\u{8}\"",
         "\"a\nb\"", "\"\r\"", "\"\\\n\"", "\"\\\"\t\"", "\"\\\t\"",
     ])
-    func aStringThatJSONForbidsIsNoText(text: String) throws {
+    func aStringThatJSONForbidsIsInvalidText(text: String) throws {
         #expect(try parse("[\(text),\"b\"]") == .array([.invalidText, .string("b")]))
         guard case .dictionary(let members) = try parse("{\(text):1,\"b\":2}") else {
             Issue.record("\(text)")
@@ -132,7 +132,7 @@ import Testing
         #expect(members.map(\.value) == [.integer(1), .integer(2)])
     }
 
-    @Test func invalidUTF8IsFoundAtEveryPlace() throws {
+    @Test func invalidUTF8IsFoundAtEveryPosition() throws {
         for place in 0..<24 {
             var bytes = [UInt8](repeating: 0x61, count: 26)
             (bytes[0], bytes[25], bytes[1 + place]) = (0x22, 0x22, 0xFF)
@@ -146,7 +146,7 @@ import Testing
             try parse(bytes) == .dictionary([.init(key: "a\u{FFFD}", value: .integer(1))]))
     }
 
-    @Test func limitsDepth() throws {
+    @Test func theNestingDepthIsLimited() throws {
         for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
             func nested(_ depth: Int) -> [UInt8] {
                 let text =
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func aNumberMayGoOnBehindTheBytes() throws {
+    @Test func aNumberMayContinueAfterTheLastByte() throws {
         #expect(try parse([0x31]) == .integer(1))
         #expect(throws: JSONParser.Error.self) { try parse([0x31], isWhole: false) }
     }

@@ -21,7 +21,7 @@ import Testing
             (Array("ID3,name".utf8), "begins with 'ID3,name'"),
             (Array("\u{1B}]0;title\u{7}".utf8), #"begins with '\u{1B}]0;title\u{7}'"#),
         ] as [([UInt8], String)])
-    func saysWhatTheFileIs(bytes: [UInt8], name: String) throws {
+    func theErrorNamesTheFormatOfTheFile(bytes: [UInt8], name: String) throws {
         let error = try #require(try manifestError(.bytes(bytes, name: "test")))
         #expect(error.code == .notAManifest)
         #expect(error.reason.contains(name), "\(error)")
@@ -32,18 +32,18 @@ import Testing
         "#EXTM3U\r\n#EXTINF:1,x\r\nhttps://a.example/1.mp3", "\u{FEFF}#EXTM3U",
         "#EXTM3U url-tvg=\"https://a.example/\"\nhttps://a.example/1.ts",
     ])
-    func aPlaylistIsNoListOfIcons(text: String) throws {
+    func aMediaPlaylistIsNotAManifest(text: String) throws {
         let error = try #require(try manifestError(text))
         #expect(error.code == .notAManifest)
         #expect(error.reason.contains("a media playlist"), "\(error)")
     }
 
-    @Test func aCommentMayBeginLikeAPlaylist() throws {
+    @Test func aCommentMayStartLikeAPlaylist() throws {
         let text = "#EXTM3Ulike\nhttps://a.example/1.png"
         #expect(try readManifest(text).words == ["https://a.example/1.png"])
     }
 
-    @Test func aManifestMayHoldTheMarksOfOtherFormats() throws {
+    @Test func aManifestMayContainSignaturesOfOtherFormats() throws {
         let icon = "https://a.example/1.png"
         for text in [
             #"{ "a": "WEBP", "apps": [{"icon": "\#(icon)"}]}"#,
@@ -54,11 +54,11 @@ import Testing
     }
 
     @Test(arguments: ["", " \n\r\n\t", "\u{FEFF}", "\u{FEFF}\n"])
-    func saysThatTheFileIsEmpty(text: String) throws {
+    func anEmptyFileIsReported(text: String) throws {
         #expect(try manifestError(text)?.code == .empty)
     }
 
-    @Test func passesAByteOrderMark() throws {
+    @Test func aByteOrderMarkIsSkipped() throws {
         let icon = "https://a.example/1.png"
         #expect(try readManifest("\u{FEFF}[{\"icon\":\"\(icon)\"}]").words == [icon])
         #expect(try readManifest("\u{FEFF}\r\n{\"icon\":\"\(icon)\"}\r\n").words == [icon])

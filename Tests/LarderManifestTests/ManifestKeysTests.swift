@@ -13,8 +13,8 @@ import Testing
         return keys
     }
 
-    /// The same keys as a prefetch looks up: canonical, without credentials, or the entry's own.
-    @Test func areThoseOfThePrefetch() throws {
+    /// Keys are normalised URLs without credentials, or the explicit keys of entries.
+    @Test func manifestKeysAreTheKeysOfAPrefetch() throws {
         let text = """
             [{"icon": "HTTP://me:secret@a.example:80/x#y"}, {"icon": "http://a.example/z?token=1", "key": "z"},
              {"icon": "ftp://a.example/"}, {"name": "none"}, {"icon": "http://a.example/x"}]
@@ -22,7 +22,7 @@ import Testing
         #expect(try keys(text) == ["http://a.example/x", "key:z", "http://a.example/x"])
     }
 
-    @Test func entriesWithoutIconsNameNothing() throws {
+    @Test func aManifestOfEntriesWithoutIconsIsRefused() throws {
         #expect(throws: ManifestError.self) { _ = try keys(#"[{"name": "A"}, {"name": "B"}]"#) }
         #expect(throws: ManifestError.self) { _ = try keys(#"[{"icon": ""}, {"icon": " "}]"#) }
         #expect(try keys("[]").isEmpty)
@@ -32,7 +32,7 @@ import Testing
         #expect(try keys(#"[{"name": "A"}, {"icon": "ftp://a.example/"}]"#).isEmpty)
     }
 
-    @Test func relativeURLsNeedABase() throws {
+    @Test func keysOfRelativeURLsNeedABase() throws {
         let text = #"[{"icon": "http://a.example/x"}, {"icon": "y"}]"#
         let error = #expect(throws: ManifestError.self) { _ = try keys(text) }
         #expect(error?.place == .entry(2))
@@ -41,8 +41,9 @@ import Testing
                 == ["http://a.example/x", "http://b.example/y"])
     }
 
-    /// Prefetched through a gateway, they would be evicted as if no manifest kept them.
-    @Test func ipfsURLsNeedAGateway() throws {
+    /// Without an error, icons prefetched through a gateway would be evicted, although a manifest
+    /// keeps them.
+    @Test func keysOfIPFSURLsNeedAGateway() throws {
         let error = #expect(throws: ManifestError.self) {
             _ = try keys(#"[{"icon": "ipfs://c/x"}]"#)
         }

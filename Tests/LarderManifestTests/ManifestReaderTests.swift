@@ -38,7 +38,7 @@ import Testing
         ]
     }
 
-    @Test func formatsGiveTheSameEntries() throws {
+    @Test func allFormatsGiveTheSameEntries() throws {
         let expected = try readManifest(.bytes(Self.manifests[0].bytes, name: "xml")).entries
         #expect(expected.count == 2000)
         #expect(expected[1].name == "应用 2 \"é\" 🍎")
@@ -55,9 +55,8 @@ import Testing
         }
     }
 
-    /// Cut anywhere, a manifest is refused or, line by line, loses its last entry; it never ends
-    /// as if it were whole, and never crashes.
-    @Test func cutManifestsAreNoticed() throws {
+    /// A truncated manifest is refused. Truncated JSON Lines may instead lose their last entry.
+    @Test func truncatedManifestsAreDetected() throws {
         for (format, bytes) in Self.manifests(of: 20) {
             for length in stride(from: 1, to: bytes.count - 8, by: 37) {
                 let cut = ManifestSource.bytes(Array(bytes.prefix(length)), name: "cut")
@@ -71,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func endsWithWhatTheBodyThrows() throws {
+    @Test func anErrorThrownByTheBodyEndsTheReading() throws {
         struct Enough: Error {}
         for (_, bytes) in Self.manifests {
             var count = 0
@@ -85,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func badEntriesDoNotStopTheRest() throws {
+    @Test func invalidEntriesDoNotAffectOtherEntries() throws {
         let json = """
             [{"icon": "https://a.example/1.png"}, {"name": "no icon"}, {"icon": 7}, 8,
              {"icon": "javascript:alert(1)"}, {"icon": "relative.png"},
@@ -101,7 +100,7 @@ import Testing
         #expect(reading.items[1].name == "no icon")
     }
 
-    @Test func namesTheSourceInErrors() throws {
+    @Test func errorsNameTheirSource() throws {
         let source = ManifestSource.bytes(Array("[1,]".utf8), name: "a\u{1B}[31mpps.json")
         #expect(
             try manifestError(source)?.description

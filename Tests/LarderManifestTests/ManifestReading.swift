@@ -1,20 +1,20 @@
 @testable import LarderCore
 @testable import LarderManifest
 
-/// What reading a manifest gave.
+/// The result of reading a manifest.
 struct ManifestReading {
     var items: [ManifestItem] = []
-    /// Without the places, which are below.
+    /// The summary without its places.
     var summary: ManifestSummary?
     var places: ManifestPlaces?
-    /// What was not read, as path and count.
+    /// The places of icons that were not read, as path and count.
     var unread: [String] = []
     var unreadCount = 0
     /// Members that were not used, as name, count and first position.
     var ignored: [String] = []
     var suggestions: [String] = []
 
-    /// One word an element: the icon's URL, `skipped`, or the error's code.
+    /// One word for each element: the URL or the key of the icon, `skipped`, or the error code.
     var words: [String] {
         items.map { item in
             switch item.result {
@@ -26,7 +26,7 @@ struct ManifestReading {
         }
     }
 
-    /// Position, number, name and URL of every icon.
+    /// The position, number, name and URL of every icon.
     var icons: [String] {
         zip(items, words).map { "\($0.position).\($0.icon) \($0.name ?? "") \($1)" }
     }
@@ -67,7 +67,7 @@ func readManifest(
         .bytes(Array(text.utf8), name: "test"), base: base, rules: rules, limits: limits)
 }
 
-/// The error that reading ends with; nil if it does not.
+/// Returns the error that ends the reading, or nil without an error.
 func manifestError(
     _ source: ManifestSource, limits: ManifestLimits = .init()
 ) throws -> ManifestError? {
@@ -83,7 +83,7 @@ func manifestError(_ text: String, limits: ManifestLimits = .init()) throws -> M
     try manifestError(.bytes(Array(text.utf8), name: "test"), limits: limits)
 }
 
-/// An XML property list around `content`.
+/// Returns an XML property list that contains `content`.
 func xmlPlist(_ content: String) -> String {
     """
     <?xml version="1.0" encoding="UTF-8"?>

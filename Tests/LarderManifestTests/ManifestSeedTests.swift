@@ -3,7 +3,7 @@ import Testing
 
 @testable import LarderManifest
 
-/// What the fuzzer begins with and what it has found, read to the end. `Scripts/fuzz` looks for
+/// Seeds of the fuzzer and inputs that it has found, read to the end. `Scripts/fuzz` searches for
 /// more.
 @Suite(.timeLimit(.minutes(1))) struct ManifestSeedTests {
     private static let seeds = URL(fileURLWithPath: #filePath)
@@ -18,14 +18,17 @@ import Testing
         Array(try Data(contentsOf: Self.seeds.appendingPathComponent("\(target)/\(name)")))
     }
 
-    @Test(arguments: ["manifests"]) func thereAreSeeds(target: String) {
+    @Test(arguments: ["manifests"]) func theFuzzerHasSeeds(target: String) {
         #expect(!Self.names(of: target).isEmpty)
     }
 
-    /// From memory and through a pipe alike, and never with another error than its own.
-    @Test(arguments: names(of: "manifests")) func manifest(name: String) throws {
+    /// The result is the same from memory and through a pipe. Errors are always of the type
+    /// `ManifestError`.
+    @Test(arguments: names(of: "manifests")) func everyManifestOfTheFuzzerIsRead(name: String)
+        throws
+    {
         var bytes = try bytes("manifests", name)
-        // The fuzzer's own first line, with places.
+        // The first line may have places for the fuzzer.
         if bytes.first == UInt8(ascii: "?") {
             bytes.removeFirst(bytes.prefix { $0 != 0x0A }.count + 1)
         }

@@ -7,14 +7,14 @@ import Testing
 @Suite struct ManifestSourceTests {
     private static let manifest = #"[{"icon":"https://a.example/1.png"}]"#
 
-    @Test func readsAFile() throws {
+    @Test func aManifestFileIsRead() throws {
         let path = NSTemporaryDirectory() + "larder-manifest-\(UUID().uuidString).json"
         defer { unlink(path) }
         try Data(Self.manifest.utf8).write(to: URL(fileURLWithPath: path))
         #expect(try readManifest(.file(path)).words == ["https://a.example/1.png"])
     }
 
-    @Test func reportsAMissingFile() throws {
+    @Test func aMissingFileIsReported() throws {
         let path = NSTemporaryDirectory() + "larder-\(UUID().uuidString)/none.json"
         let error = try #require(try manifestError(.file(path)))
         #expect(error.code == .missing)
@@ -22,18 +22,18 @@ import Testing
         #expect(error.description == "\(path): cannot open: No such file or directory")
     }
 
-    @Test func reportsADirectory() throws {
+    @Test func aDirectoryIsReportedAsUnreadable() throws {
         let error = try #require(try manifestError(.file(NSTemporaryDirectory())))
         #expect(error.code == .unreadable)
         #expect(error.errorNumber == EISDIR)
     }
 
-    @Test func refusesAPathWithANUL() throws {
+    @Test func aPathWithANullCharacterIsRefused() throws {
         #expect(try manifestError(.file("/etc/hosts\0.json"))?.code == .unreadable)
     }
 
-    /// In all formats, from a pipe that gives a byte at a time.
-    @Test func readsASlowPipe() throws {
+    /// All formats are read from a pipe that delivers one byte at a time.
+    @Test func manifestsAreReadFromASlowPipe() throws {
         let icon = "https://a.example/1.png"
         let binary = try PropertyListSerialization.data(
             fromPropertyList: [["icon": icon]], format: .binary, options: 0)
@@ -57,8 +57,9 @@ import Testing
         }
     }
 
-    /// A file's beginning is not the manifest's where somebody has read from it.
-    @Test func aDescriptorIsReadFromWhereItStands() throws {
+    /// Another process may have read from the file before, so the manifest need not start at offset
+    /// 0.
+    @Test func aDescriptorIsReadFromItsCurrentOffset() throws {
         try withTemporaryDirectory { directory in
             let binary = try PropertyListSerialization.data(
                 fromPropertyList: [["icon": "https://a.example/1.png"]], format: .binary, options: 0
@@ -72,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func boundsABinaryPlistFromAPipe() throws {
+    @Test func aBinaryPlistFromAPipeIsBounded() throws {
         let binary = try PropertyListSerialization.data(
             fromPropertyList: [["icon": "https://a.example/1.png"]], format: .binary, options: 0)
         let pipe = Pipe()

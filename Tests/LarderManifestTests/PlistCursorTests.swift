@@ -36,7 +36,7 @@ import Testing
                 ])
             ),
         ] as [(String, ManifestValue)])
-    func readsValues(element: String, value: ManifestValue) throws {
+    func xmlPlistValuesAreRead(element: String, value: ManifestValue) throws {
         #expect(try values("<array>\(element)</array>") == [value])
     }
 
@@ -53,7 +53,7 @@ import Testing
         ("<array>\(String(repeating: "<array/>", count: 500))</array>", "too-large"),
         ("<dict>\(String(repeating: "<key>a</key><true/>", count: 200))</dict>", "too-large"),
     ])
-    func skipsWhatExceedsTheLimits(element: String, code: String) throws {
+    func xmlPlistElementsBeyondTheLimitsAreSkipped(element: String, code: String) throws {
         let text = xmlPlist("<array>\(Self.good)\(element)\(Self.good)</array>")
         #expect(try readManifest(text, limits: Self.limits).words == [Self.url, code, Self.url])
         let member = xmlPlist(
@@ -61,19 +61,19 @@ import Testing
         #expect(try readManifest(member, limits: Self.limits).words == [Self.url])
     }
 
-    @Test func takesTheDeepestOfTheLimit() throws {
+    @Test func elementsOfTheMaximumDepthAreRead() throws {
         let nested =
             String(repeating: "<array>", count: 8) + String(repeating: "</array>", count: 8)
         let text = xmlPlist("<array>\(nested)</array>")
         #expect(try readManifest(text, limits: Self.limits).words == ["not-a-dictionary"])
     }
 
-    @Test func refusesDepthBeyondTheParser() throws {
+    @Test func extremeNestingIsRefused() throws {
         let text = "<plist>" + String(repeating: "<array>", count: 200_000)
         #expect(try manifestError(text)?.code == .tooDeep)
     }
 
-    @Test func refusesATooLongKeyOfTheDocument() throws {
+    @Test func anOverlongKeyOfTheDocumentIsRefused() throws {
         let text = xmlPlist("<dict><key>\(String(repeating: "x", count: 2000))</key><true/></dict>")
         #expect(try manifestError(text, limits: Self.limits)?.code == .tooLarge)
     }

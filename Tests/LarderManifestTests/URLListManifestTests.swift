@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct URLListManifestTests {
     @Test(arguments: ["\n", "\r\n"])
-    func readsWhatWgetAndAria2Take(end: String) throws {
+    func inputFilesOfWgetAndAria2AreRead(end: String) throws {
         let lines = [
             "# icons", "", "https://a.example/1.png", "  out=one.png", "\tdir=/tmp",
             "https://a.example/2.png\thttps://mirror.example/2.png", "  https://a.example/3.png ",
@@ -25,8 +25,8 @@ import Testing
         }
     }
 
-    /// As wget does. A host has to be UTF-8.
-    @Test func bytesOfAnotherEncodingAreKept() throws {
+    /// As in wget. Hosts must be UTF-8.
+    @Test func bytesThatAreNotUTF8AreKeptInURLs() throws {
         let latin1 =
             "https://a.example/caf\u{E9}.png\nhttps://b\u{FC}cher.example/\nhttps://a.example/x\n"
         let bytes = latin1.unicodeScalars.map { UInt8($0.value) }
@@ -37,9 +37,9 @@ import Testing
             ])
     }
 
-    /// An encoding that is not kept byte by byte is refused as a whole.
+    /// The bytes of UTF-16 cannot be kept in URLs, so the whole file is refused.
     @Test(arguments: [true, false])
-    func aListInUTF16IsNoList(hasMark: Bool) throws {
+    func aListInUTF16IsRefused(hasMark: Bool) throws {
         let bytes = ((hasMark ? "\u{FEFF}" : "") + "https://a.example/1.png\n").utf16
             .flatMap { [UInt8($0 & 255), UInt8($0 >> 8)] }
         let error = #expect(throws: ManifestError.self) {
@@ -49,11 +49,11 @@ import Testing
     }
 
     @Test(arguments: ["# only a comment\n", "#!/bin/sh\necho\n", "relative.png\n", "key: value\n"])
-    func otherTextIsNoList(text: String) throws {
+    func otherTextIsNotAURLList(text: String) throws {
         #expect(try manifestError(text)?.code == .notAManifest)
     }
 
-    @Test func severalURLsOnALineAreNoURL() throws {
+    @Test func severalURLsOnOneLineAreRefused() throws {
         let reading = try readManifest(
             "https://a.example/1 https://a.example/2\nhttps://a.example/a b\n"
                 + "https://a.example/3\rhttps://a.example/4\r")
@@ -61,7 +61,7 @@ import Testing
             reading.words == ["unparsable-url", "https://a.example/a%20b", "unparsable-url"])
     }
 
-    @Test func anOverlongLineSpoilsNoOther() throws {
+    @Test func anOverlongLineDoesNotAffectOtherLines() throws {
         let long = "https://a.example/" + String(repeating: "x", count: 2000)
         let reading = try readManifest(
             "https://a.example/1\n\(long)\nhttps://a.example/2",

@@ -3,11 +3,11 @@ import Testing
 
 @testable import LarderManifest
 
-/// Values that look like icons and are not read are counted, with their places.
+/// Values that look like icons but are not read.
 @Suite struct UnreadIconsTests {
     private static let url = "https://a.example/~.png"
 
-    /// A manifest and its icons that are not read.
+    /// A manifest and the places of its unread icons.
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let text: String
@@ -21,7 +21,8 @@ import Testing
     }
 
     static let cases = [
-        // A second list: after the first, before it, as a map, deeper, with another name.
+        // A second list: after the first, before it, as a dictionary, nested, and with another
+        // name.
         Case(
             ["$.games[*].icon 2"], #"{"apps":[{"icon":"~"}],"games":[{"icon":"~"},{"icon":"~"}]}"#),
         Case(["$.games[*].logo 1"], #"{"games":[{"logo":"~"}],"apps":[{"icon":"~"}]}"#),
@@ -35,7 +36,7 @@ import Testing
         Case(["@.logoURI 1"], #"{"apps":[{"iconURL":"~"}],"tokens":[{"logoURI":"~"}]}"#),
         Case(["$.list[*].icon 1"], #"{"theme":{"icon":"~"},"list":[{"icon":"~"}]}"#),
         Case(["$.icons[*].src 2"], #"{"apps":[{"icon":"~"}],"icons":[{"src":"~"},{"src":"~"}]}"#),
-        // Lists that no name tells of.
+        // Lists whose keys do not suggest icons.
         Case(["$.old[*].url 2"], #"{"apps":[{"icon":"~"}],"old":[{"url":"~"},{"url":"~"}]}"#),
         Case(["$.more[*] 3"], #"{"more":["~","~","~"],"apps":[{"icon":"~"}]}"#),
         Case(
@@ -77,7 +78,7 @@ import Testing
         Case([], "https://a.example/1.png\n#logo\nhttps://a.example/2.png"),
     ]
 
-    @Test(arguments: cases) func areCountedWithTheirPlaces(_ given: Case) throws {
+    @Test(arguments: cases) func unreadIconsAreCountedWithTheirPlaces(_ given: Case) throws {
         for text in [given.text, given.text.replacing(",\"", with: ",\n \"")] {
             let reading = try readManifest(text)
             #expect(Set(reading.unread) == Set(given.unread), "\(text)")
@@ -88,8 +89,7 @@ import Testing
         }
     }
 
-    /// Property lists have the same values.
-    @Test func propertyListsAreLookedOverToo() throws {
+    @Test func unreadIconsInPropertyListsAreCounted() throws {
         let object: [String: Any] = [
             "apps": [["icon": Self.url]], "games": [["icon": Self.url], ["icon": Self.url]],
             "other": ["date": Date(timeIntervalSince1970: 0), "list": [1, 2.5, true]],
@@ -103,8 +103,7 @@ import Testing
         }
     }
 
-    /// Values that are passed over need not be a valid property list.
-    @Test func whatIsPassedOverMayBeAnything() throws {
+    @Test func skippedValuesNeedNotBeValid() throws {
         let text = xmlPlist(
             """
             <dict><key>x</key><array><integer>one</integer><string>y</string></array>
@@ -115,8 +114,8 @@ import Testing
         #expect(try readManifest(text).words == [Self.url])
     }
 
-    /// A user who names places has chosen.
-    @Test func placesThatWereNamedLeaveNothingOut() throws {
+    /// A user who names places has already chosen the icons.
+    @Test func namedPlacesHaveNoUnreadIcons() throws {
         let text =
             #"{"apps":[{"icon":"\#(Self.url)","logo":"\#(Self.url)"}],"games":[{"icon":"\#(Self.url)"}]}"#
         var rules = ManifestRules()
@@ -128,7 +127,7 @@ import Testing
         #expect(try readManifest(text, rules: rules).unread == ["@.logo 1"])
     }
 
-    @Test func manyPlacesAreCountedAndNotKept() throws {
+    @Test func allUnreadIconsAreCountedAndSomePlacesKept() throws {
         let members = (0..<100).map { #""list\#($0)":[{"icon":"\#(Self.url)"}]"# }
         let reading = try readManifest(
             #"{"apps":[{"icon":"\#(Self.url)"}],\#(members.joined(separator: ","))}"#)
@@ -136,8 +135,7 @@ import Testing
         #expect(reading.unread.count == 16)
     }
 
-    /// A list that is larger than an entry may be is gone through.
-    @Test func aLongSecondListIsCounted() throws {
+    @Test func aSecondListBeyondTheEntryLimitIsCounted() throws {
         let entry = #"{"icon":"\#(Self.url)"}"#
         let list = Array(repeating: entry, count: 1_000).joined(separator: ",")
         let reading = try readManifest(

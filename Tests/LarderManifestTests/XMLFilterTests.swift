@@ -3,13 +3,14 @@ import Testing
 
 @testable import LarderManifest
 
-/// What kept libxml2 busy for ever, or made it keep gigabytes, and what must not be lost with it.
+/// Documents that make libxml2 hang or use gigabytes of memory, and valid documents that must still
+/// be read.
 @Suite(.timeLimit(.minutes(1))) struct XMLFilterTests {
     private static let entry =
         "<dict><key>icon</key><string>https://a.example/a.png</string></dict>"
     private static let url = "https://a.example/a.png"
 
-    /// In 600 bytes: libxml2 2.9.14 did not come back.
+    /// libxml2 2.9.14 does not return from this document of 600 bytes.
     @Test func nestedParameterEntitiesDoNotHang() throws {
         let entities = (1...10).map { level in
             let inner = String(repeating: "&#37;p\(level - 1);", count: 4)
@@ -22,7 +23,7 @@ import Testing
         #expect(try manifestError(text)?.code == .entityDeclared)
     }
 
-    /// The time was the square of their number: 12 s for 800 kB.
+    /// libxml2 takes quadratic time: 12 s for 800 kB.
     @Test func manyAttributesAreRefused() throws {
         for name in ["a", "xmlns:a"] {
             let attributes = (0..<80_000).map { " \(name)\($0)='1'" }.joined()
@@ -32,14 +33,14 @@ import Testing
         }
     }
 
-    /// libxml2 keeps each name, and looks for it among all others: 18 s for 10 MB.
-    @Test func otherNamesAreRefusedWhereNothingIsReadOfThem() throws {
+    /// libxml2 keeps every name and compares it with all others: 18 s for 10 MB.
+    @Test func unknownElementsAreRefusedInSkippedValues() throws {
         let text = "<dict><key>x</key><array><n0/></array><key>apps</key><array/></dict>"
         let error = try manifestError(xmlPlist(text))
         #expect(error?.reason == "<n0> is not a property list element")
     }
 
-    @Test func whatATagHasBesideItsNameIsPassedOver() throws {
+    @Test func attributesAndWhiteSpaceInTagsAreSkipped() throws {
         let text = """
             <plist\n version = "1.0" a='>"/' ><array \t><dict a=">"><key
             >icon</key ><string xml:space='preserve'>\(Self.url)</string\r\n></dict><dict a='/'
@@ -51,7 +52,7 @@ import Testing
     @Test(arguments: [
         "<array", "<array a='", "<!-- ", "<!-- --", "<![CDATA[ ]]", "<?p ", "<", "</", "<!",
     ])
-    func whatHasNoEndIsRefused(ending: String) throws {
+    func unclosedMarkupIsRefused(ending: String) throws {
         #expect(try manifestError("<plist><array>\(ending)")?.code == .malformed)
         #expect(try manifestError(ending) != nil)
     }
@@ -60,7 +61,7 @@ import Testing
         "<array a='<'/>", "<array <", "<>", "</>", "<array//>", "</array/>", "<!ENTITY x 'y'>",
         "<!DOCTYPE plist>", "< array/>", "<array></array a='1'>", "<plist:array/>", "<Array/>",
     ])
-    func whatIsNoTagIsRefused(tag: String) throws {
+    func malformedTagsAreRefused(tag: String) throws {
         #expect(try manifestError("<plist><array>\(tag)</array></plist>")?.code == .malformed)
     }
 
@@ -83,22 +84,21 @@ import Testing
         ("<![CDATA[a]]b]>c]]>", "a]]b]>c"), ("<![CDATA[<!--&amp;-->]]>", "<!--&amp;-->"),
         ("a<![CDATA[<]]>b<![CDATA[>]]>", "a<b>"), ("]] &gt;", "]] >"),
     ])
-    func sectionsAreText(text: String, name: String) throws {
+    func cdataSectionsAreText(text: String, name: String) throws {
         let list = xmlPlist(
             "<array><dict><key>name</key><string>\(text)</string></dict></array>")
         #expect(try readManifest(list).items.first?.name == name)
     }
 
-    /// Each of them was a text of its own, and all before it was copied.
-    @Test func manySectionsTakeNoTime() throws {
+    /// Each section used to be a separate text, and all previous texts were copied for it.
+    @Test func manyCDATASectionsAreReadQuickly() throws {
         let sections = String(repeating: "<![CDATA[x]]>", count: 200_000)
         let text = xmlPlist(
             "<array><dict><key>name</key><string>\(sections)</string></dict></array>")
         #expect(try readManifest(text).items.first?.name?.utf8.count == 1024)
     }
 
-    /// Wherever a buffer ends, and however small it is.
-    @Test func buffersEndAnywhere() throws {
+    @Test func aBufferMayEndAtAnyByte() throws {
         let text = """
             <?xml version='1.0' encoding='UTF-8'?><!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" ''>
             <plist version='1.0'><!-- a
@@ -120,9 +120,9 @@ import Testing
         }
     }
 
-    /// A tag that one encoding hides from whoever looks for it in another.
+    /// The same bytes may be a tag in one encoding and text in another.
     @Test(arguments: ["UTF-7", "IBM037", "SHIFT_JIS", "UTF-32", "utf-16le", "", "x"])
-    func otherEncodingsAreRefused(encoding: String) throws {
+    func unsupportedEncodingsAreRefused(encoding: String) throws {
         let list = "<plist><array>\(Self.entry)</array></plist>"
         let error = try manifestError("<?xml version='1.0' encoding = \"\(encoding)\" ?>" + list)
         #expect(error?.code == .malformed)
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: [[0x00, 0xD8], [0x00, 0xDC], [0x00]] as [[UInt8]])
-    func brokenUTF16IsRefused(unit: [UInt8]) throws {
+    func invalidUTF16IsRefused(unit: [UInt8]) throws {
         let units = Array("<plist><array><string>".utf16).flatMap {
             [UInt8($0 & 0xFF), UInt8($0 >> 8)]
         }
@@ -140,8 +140,8 @@ import Testing
         #expect(try manifestError(source)?.code == .malformed)
     }
 
-    /// Tags, comments and references of UTF-16 are those of UTF-8, wherever a buffer ends.
-    @Test func longUTF16IsReadWhole() throws {
+    /// The document is much longer than a buffer.
+    @Test func aLongDocumentInUTF16IsReadCompletely() throws {
         let entries = (0..<5000).map {
             "<dict><!-- 🍎 --><key>name</key><string>é中🍎\($0)</string></dict>"
         }

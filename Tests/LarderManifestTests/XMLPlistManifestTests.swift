@@ -4,11 +4,10 @@ import Testing
 @testable import LarderManifest
 
 @Suite struct XMLPlistManifestTests {
-    /// A string whose bytes are no text spoils no other entry, wherever it is.
     @Test(arguments: [
         "\u{FF}", "\u{E9}x", "\u{C3}", "\u{ED}\u{A0}\u{80}", "\u{F4}\u{90}\u{80}\u{80}",
     ])
-    func bytesThatAreNotUTF8SpoilNoOtherEntry(bad: String) throws {
+    func invalidUTF8InAnXMLPlistDoesNotAffectOtherEntries(bad: String) throws {
         func entry(_ name: String, _ icon: String) -> String {
             "<dict><key>\(name)</key><string>é\(name)</string><key>icon</key>"
                 + "<string>https://a.example/\(icon)</string></dict>"
@@ -18,7 +17,7 @@ import Testing
                 + "<dict><key>x</key><string>~</string><key>icon</key><string>https://a.example/3"
                 + "</string></dict><string>~</string>" + entry("name", "4") + "</array>")
         let bytes = text.utf8.flatMap { byte in
-            // Each scalar is one byte.
+            // Each scalar stands for one byte.
             byte == UInt8(ascii: "~") ? bad.unicodeScalars.map { UInt8($0.value) } : [byte]
         }
         let reading = try readManifest(.bytes(bytes, name: "test"))
@@ -30,8 +29,8 @@ import Testing
         #expect(reading.items.first?.name == "éname")
     }
 
-    /// Every boundary of the window falls on every byte of a character once.
-    @Test func charactersMayBeAnywhere() throws {
+    /// The window ends at every byte of a character.
+    @Test func aWindowMayEndInsideACharacter() throws {
         for filler in 0..<8 {
             let text =
                 String(repeating: "x", count: filler) + String(repeating: "aé中🍎", count: 60_000)
@@ -51,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func halfACharacterOfUTF16SpoilsNoOtherEntry() throws {
+    @Test func anUnpairedSurrogateDoesNotAffectOtherEntries() throws {
         let text = xmlPlist(
             "<array><dict><key>icon</key><string>https://a.example/~</string></dict>"
                 + "<dict><key>icon</key><string>https://a.example/1</string></dict></array>")
@@ -72,13 +71,13 @@ import Testing
         <key>apps</key><array>\(a)<!-- c -->\(a)</array><key>z</key><data>AA==</data></dict>
         """,
     ])
-    func readsEntries(content: String) throws {
+    func theEntriesOfAnXMLPlistAreRead(content: String) throws {
         let reading = try readManifest(xmlPlist(content))
         #expect(reading.summary == ManifestSummary(format: .xmlPlist, entries: 2))
         #expect(reading.words == [Self.url, Self.url])
     }
 
-    @Test func readsEmptyArrays() throws {
+    @Test func emptyArraysInAnXMLPlistAreRead() throws {
         #expect(try readManifest(xmlPlist("<array/>")).words.isEmpty)
         #expect(
             try readManifest(xmlPlist("<dict><key>apps</key><array></array></dict>")).words.isEmpty)
@@ -91,13 +90,13 @@ import Testing
         ("<string>x</string>", "the property list is a <string>; expected an array or dictionary"),
         ("", "the property list is empty"),
     ])
-    func refusesWhatHasNoEntries(content: String, reason: String) throws {
+    func anXMLPlistWithoutEntriesIsRefused(content: String, reason: String) throws {
         let error = try #require(try manifestError(xmlPlist(content)))
         #expect(error.code == .notAManifest)
         #expect(error.reason.hasPrefix(reason))
     }
 
-    @Test func refusesOtherXML() throws {
+    @Test func otherXMLDocumentsAreRefused() throws {
         let svg = "<?xml version='1.0'?>\n<svg xmlns='http://www.w3.org/2000/svg'/>"
         #expect(try manifestError(svg)?.reason == "the document is a <svg>, not a property list")
         #expect(try manifestError("<?xml version='1.0'?>\n<rss/>")?.code == .notAManifest)
@@ -115,7 +114,7 @@ import Testing
         ("<array>&foo;</array>", "Entity 'foo' not defined"),
         ("<dict><key>apps</key><array/><key>apps</key><array/></dict>", "'apps' occurs twice"),
     ])
-    func refusesBrokenPropertyLists(content: String, reason: String) throws {
+    func malformedPropertyListsAreRefused(content: String, reason: String) throws {
         let error = try #require(try manifestError(xmlPlist(content)))
         #expect(error.code == .malformed)
         #expect(error.place == .line(4))
@@ -126,26 +125,26 @@ import Testing
         ("<array>\n\(a)\n", 7), ("<array>\n<dict>\n</array>", 6), ("<array>\n&amp</array>", 5),
         ("<array>\u{1}</array>", 4), ("<array>\n&#xZ;</array>", 5),
     ])
-    func refusesWhatIsNotWellFormed(content: String, line: Int) throws {
+    func xmlThatIsNotWellFormedIsRefused(content: String, line: Int) throws {
         let error = try #require(try manifestError(xmlPlist(content)))
         #expect(error.code == .malformed)
         #expect(error.place == .line(line), "\(error)")
         #expect(!error.reason.contains("\n"))
     }
 
-    @Test func refusesACutFile() throws {
+    @Test func aTruncatedXMLPlistIsRefused() throws {
         let whole = xmlPlist("<array>\(Self.a)</array>")
         for length in stride(from: 1, to: whole.utf8.count - 2, by: 7) {
             #expect(try manifestError(String(whole.utf8.prefix(length)) ?? "") != nil)
         }
     }
 
-    @Test func refusesTrailingGarbage() throws {
+    @Test func elementsAfterTheRootAreRefused() throws {
         #expect(try manifestError(xmlPlist("<array/>") + "<array/>")?.code == .malformed)
         #expect(try readManifest(xmlPlist("<array/>") + "<!-- end -->\n").summary?.entries == 0)
     }
 
-    /// A thousand million characters, were they expanded.
+    /// Expands to 10^9 characters.
     private static let laughs =
         "<!ENTITY a 'aaaaaaaaaa'>"
         + zip("abcdefgh", "bcdefghi").map { inner, outer in
@@ -159,23 +158,23 @@ import Testing
         ("<!ENTITY % x SYSTEM 'file:///etc/hostname'> %x;", ""),
         (laughs, ""), (laughs, "&e;"), (laughs, "&i;"),
     ])
-    func refusesEntities(declarations: String, use: String) throws {
+    func entityDeclarationsAreRefused(declarations: String, use: String) throws {
         let text = """
             <?xml version="1.0"?>
             <!DOCTYPE plist [\(declarations)]>
             <plist version="1.0"><array><string>\(use)</string></array></plist>
             """
         #expect(try manifestError(text)?.code == .entityDeclared)
-        // Attributes are parsed before the document type can be looked at.
+        // Attributes are parsed before the document type can be checked.
         let attribute = "<!DOCTYPE plist [\(declarations)]><plist a='\(use)'><array/></plist>"
         #expect(try manifestError(attribute)?.code == .entityDeclared)
     }
 
-    /// Only Apple's own document type is known, which has none.
+    /// The only known document type is Apple's, which has no declarations here.
     @Test(arguments: [
         "[<!ELEMENT plist ANY>]", "[]", "SYSTEM 'a]>' [ ]", "[<!-- ]> --> %p; ]", "\n[",
     ])
-    func refusesADocumentTypeWithDeclarations(declarations: String) throws {
+    func documentTypesWithDeclarationsAreRefused(declarations: String) throws {
         let error = try manifestError(
             "<!DOCTYPE plist \(declarations)><plist><array>\(Self.a)</array></plist>")
         #expect(error?.code == .entityDeclared)
@@ -183,7 +182,7 @@ import Testing
         #expect(try readManifest(external).words == [Self.url])
     }
 
-    @Test func readsCharacterReferencesAndCDATA() throws {
+    @Test func characterReferencesAndCDATAAreRead() throws {
         let text = xmlPlist(
             """
             <array><dict><key>na<!-- c -->me</key><string>&lt;&#x4E2D;&amp;<![CDATA[<b>&x;]]> </string>
@@ -194,7 +193,7 @@ import Testing
         #expect(entry.icon.string == "https://a.example/?a&b")
     }
 
-    @Test func readsOtherEncodings() throws {
+    @Test func otherSupportedEncodingsAreRead() throws {
         let text =
             "<plist><array><dict><key>name</key><string>é中🍎</string>\(Self.a.dropFirst(6))</array></plist>"
         let header = "<?xml version='1.0' encoding='UTF-16'?>"
@@ -219,12 +218,12 @@ import Testing
                 .line == 6)
     }
 
-    /// As text, as a reference, and in each encoding.
+    /// As text, as a reference, and in every encoding.
     @Test(arguments: [
         "\u{1}", "\u{1F}", "\0", "\u{FFFE}", "\u{FFFF}", "&#0;", "&#x1f;", "&#11;", "&#xFFFE;",
         "&#xD800;", "&#1114112;", "<![CDATA[\u{8}]]>",
     ])
-    func aForbiddenCharacterSpoilsNoOtherEntry(bad: String) throws {
+    func aForbiddenCharacterDoesNotAffectOtherEntries(bad: String) throws {
         func entry(_ name: String, _ icon: String) -> String {
             "<dict><key>name</key><string>\(name)</string><key>icon</key>"
                 + "<string>https://a.example/\(icon)</string></dict>\n"
@@ -251,7 +250,7 @@ import Testing
         ("<real>1,5</real>", "a malformed number"), ("<real> </real>", "a malformed number"),
         ("<true>yes</true>", "a malformed boolean"), ("<false>-</false>", "a malformed boolean"),
     ])
-    func aMalformedValueSpoilsNoOtherEntry(value: String, kind: String) throws {
+    func aMalformedValueDoesNotAffectOtherEntries(value: String, kind: String) throws {
         let reading = try readManifest(
             xmlPlist(
                 """
@@ -268,8 +267,8 @@ import Testing
         #expect(reading.ignored == ["priority 1 4"])
     }
 
-    /// libxml2 reports this to the thread and not to the reader.
-    @Test func refusesBytesThatTheEncodingDoesNotHave() throws {
+    /// libxml2 reports this error to the thread, not to the reader.
+    @Test func bytesOutsideTheDeclaredEncodingAreRefused() throws {
         let text = xmlPlist(
             "<array><string>\(String(repeating: "中", count: 2000))</string></array>")
         func declared(_ encoding: String) -> String {
@@ -286,8 +285,8 @@ import Testing
             reading.errors.map(\.message) == ["expected a dictionary, found invalid text"])
     }
 
-    /// libxml2 itself keeps 16 bits of an element's line.
-    @Test func linesAreRightBeyond65535() throws {
+    /// libxml2 keeps only 16 bits of the line of an element.
+    @Test func lineNumbersBeyond65535AreCorrect() throws {
         let comment = "<!--" + String(repeating: "\n", count: 70_000) + "-->\n"
         let text = xmlPlist(
             "<array>\n\(Self.a)\(comment)\t\(Self.a)\n<dict>\n</dict>\n\n<true/></array>")

@@ -12,7 +12,7 @@ import Testing
         ("['it\\'s']", "['it\\'s']"), ("a['b c'].d", "a['b c'].d"), ("名.图标", "名.图标"),
         ("assets[?@.kind=='display-image'].url", "assets[?@.kind=='display-image'].url"),
     ])
-    func reads(text: String, spelling: String) throws {
+    func pathsAreParsedAndNormalised(text: String, spelling: String) throws {
         let path = try ManifestPath(text)
         #expect(path.description == spelling)
         #expect(try ManifestPath(path.description) == path)
@@ -22,7 +22,7 @@ import Testing
         "", ".a", "$a", "a..b", "a.", "a[0]", "a[", "a['b'", "a[b]", "a]", "a[*", "a[?@.b]",
         "a[?@.b==c]", "a['b']c", "'a'", "a[?(@.b=='c')]", "$..a",
     ])
-    func refuses(text: String) {
+    func invalidPathsAreRefused(text: String) {
         #expect(throws: ManifestPath.SyntaxError.self) { try ManifestPath(text) }
     }
 
@@ -30,7 +30,7 @@ import Testing
         ("a", [1]), ("b[*]", [2, 3]), ("b.*", []), ("c.*", [4, 5]), ("c[*]", []), ("c.x", [4]),
         ("none", []), ("a.b", []), ("d[*].n", [6, 7]), ("d[?@.k=='y'].n", [7]), ("twice", [9]),
     ])
-    func finds(path: String, values: [Int]) throws {
+    func pathsFindValues(path: String, values: [Int]) throws {
         let text = """
             {"a":1,"b":[2,3],"c":{"x":4,"y":5},"d":[{"k":"x","n":6},{"k":"y","n":7},8],
              "twice":8,"twice":9}

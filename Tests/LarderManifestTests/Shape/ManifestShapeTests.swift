@@ -3,7 +3,7 @@ import Testing
 
 @testable import LarderManifest
 
-/// Manifests as they are found in the world: which shape is recognised, and what each entry gives.
+/// The shapes of real-world manifests, and the icons read from each.
 @Suite struct ManifestShapeTests {
     private static let a = "https://a.example"
 
@@ -100,7 +100,7 @@ import Testing
                 ["1.1 A https://b.example/app/1.png"]
             ),
         ] as [(String, String, [String])])
-    func recognises(shape: String, text: String, icons: [String]) throws {
+    func manifestShapesAreRecognised(shape: String, text: String, icons: [String]) throws {
         for text in [text, "\u{FEFF}" + text.replacing(",", with: ",\r\n") + "\r\n"] {
             let reading = try readManifest(
                 text, base: text.contains("src") ? "https://b.example/app/" : nil)
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func installManifests() throws {
+    @Test func iconsOfInstallManifestsAreRead() throws {
         func asset(_ kind: String, _ url: String) -> String {
             "<dict><key>kind</key><string>\(kind)</string><key>url</key><string>\(url)</string></dict>"
         }
@@ -130,7 +130,7 @@ import Testing
         #expect(try readManifest(manifest(package)).icons == ["1.1 A skipped"])
     }
 
-    @Test func theSecondFDroidIndexHasDigests() throws {
+    @Test func digestsOfAnFDroidIndexV2AreRead() throws {
         let hex = String(repeating: "ab", count: 32)
         let text = """
             {"repo":{"name":{"en-US":"R"},"icon":{"en-US":{"name":"/icons/r.png"}},
@@ -148,7 +148,7 @@ import Testing
                 == ["1.1 A https://mirror.example/fdroid/o.a/en-US/i.png"])
     }
 
-    @Test func whereEntriesWereIsTold() throws {
+    @Test func thePlacesOfEntriesAreReported() throws {
         func places(_ text: String) throws -> [String] {
             try #require(try readManifest(text).places).entries.map(\.description)
         }
@@ -161,7 +161,7 @@ import Testing
         #expect(try places(app) == ["shortcuts[*]", "@"])
     }
 
-    @Test func jsonLinesHaveShapesToo() throws {
+    @Test func shapesOfJSONLinesAreRecognised() throws {
         let line = #"{"title":"A","logo":"https://a.example/1"}"#
         let reading = try readManifest(line + "\n" + line)
         #expect(reading.summary == ManifestSummary(format: .jsonLines, entries: 2))
@@ -173,19 +173,19 @@ import Testing
         #"{"things":[{"name":"A","picture":"https://a.example/1"}]}"#,
         "{\"headline\":\"A\",\"x\":1}\n{\"headline\":\"B\"}\n", #"{"a":{"b":1}}"#,
     ])
-    func whatHasNoKnownShapeIsToldHow(text: String) throws {
+    func anErrorAboutAnUnknownShapeSuggestsOptions(text: String) throws {
         let error = try #require(try manifestError(text))
         #expect(error.code == .notAManifest)
-        // The options that read it, or else those that there are for that.
+        // The message has the options that read the manifest, or at least their names.
         #expect(error.reason.contains("--icon-key"))
     }
 
-    @Test func anEmptySearchIsNoError() throws {
+    @Test func anEmptySearchResultIsNotAnError() throws {
         #expect(try readManifest(#"{"resultCount":0,"results":[]}"#).summary?.entries == 0)
     }
 
-    /// The tutorials' manifests have the app's size there.
-    @Test func aSizeForPeopleIsNoByteCount() throws {
+    /// In the manifests of tutorials, this member is the size of the app.
+    @Test func aHumanReadableSizeIsIgnored() throws {
         let reading = try readManifest(#"[{"icon":"https://a.example/1","size":"10.8M"}]"#)
         #expect(reading.entries.first?.expectedSize == nil && reading.errors.isEmpty)
     }
@@ -198,34 +198,34 @@ import Testing
         (.largest, ["1.1 A https://b.example/l"]), (.smallest, ["1.1 A https://b.example/u"]),
         (.first, ["1.1 A https://b.example/s"]),
     ])
-    func picksIcons(icons: IconSelection, wanted: [String]) throws {
+    func iconsAreSelectedBySize(icons: IconSelection, expected: [String]) throws {
         var rules = ManifestRules()
         rules.icons = icons
         let text = """
             {"name":"A","icons":[{"src":"s","sizes":"48x48 96x96"},{"src":"l","sizes":"any"},{"src":"u"}]}
             """
-        #expect(try readManifest(text, base: "https://b.example/", rules: rules).icons == wanted)
+        #expect(try readManifest(text, base: "https://b.example/", rules: rules).icons == expected)
     }
 
     @Test(arguments: [(IconSelection.largest, "a"), (.smallest, "c")])
-    func ofEqualIconsTheFirstIsTaken(icons: IconSelection, wanted: String) throws {
+    func theFirstOfSeveralEqualIconsIsSelected(icons: IconSelection, expected: String) throws {
         var rules = ManifestRules()
         rules.icons = icons
         let sizes = [("a", 10), ("b", 10), ("c", 5), ("d", 5)]
         let list = sizes.map { #"{"src":"\#($0)","sizes":"\#($1)x\#($1)"}"# }.joined(separator: ",")
         let reading = try readManifest(
             #"{"name":"A","icons":[\#(list)]}"#, base: "https://b.example/", rules: rules)
-        #expect(reading.icons == ["1.1 A https://b.example/\(wanted)"])
+        #expect(reading.icons == ["1.1 A https://b.example/\(expected)"])
     }
 
-    /// It decided that icons are there, and all others were skipped.
-    @Test func aBlankIconTellsNoShape() throws {
+    /// A blank icon used to determine the shape, so that all other icons were skipped.
+    @Test func aBlankIconDoesNotDetermineTheShape() throws {
         let reading = try readManifest(
             #"[{"icon":"","logoURI":"https://b.example/1"},{"logoURI":"https://b.example/2"}]"#)
         #expect(reading.words == ["https://b.example/1", "https://b.example/2"])
     }
 
-    @Test func namesOfPlacesAreTaken() throws {
+    @Test func placesNamedByTheUserAreRead() throws {
         var rules = ManifestRules()
         rules.entries = "data.list"
         rules.nameKey = "label"
@@ -245,7 +245,7 @@ import Testing
         #expect(throws: ManifestError.self) { try readManifest(text, rules: rules) }
     }
 
-    /// A place that was named says nothing of the shape: the icon does.
+    /// The place of the entries does not determine the shape. The key of the icon does.
     @Test(arguments: [
         ("plain", #"{"list":[{"name":"A","icon":"https://a.example/1","priority":4}]}"#),
         ("list with logoURI", #"{"list":[{"name":"A","logoURI":"https://a.example/1"}]}"#),
@@ -255,7 +255,7 @@ import Testing
         ),
         ("plain", #"{"list":[{"name":"B"},{"name":"A","icon":"https://a.example/1"}]}"#),
     ])
-    func entriesThatWereNamedAreToldByTheirIcons(shape: String, text: String) throws {
+    func theShapeOfNamedEntriesFollowsFromTheirIcons(shape: String, text: String) throws {
         var rules = ManifestRules()
         rules.entries = "list"
         let reading = try readManifest(text, rules: rules)
@@ -264,8 +264,8 @@ import Testing
         #expect(reading.entries.first?.priority == (text.contains("priority") ? 4 : 0))
     }
 
-    /// They were those of whichever shape came first.
-    @Test func namesAreFoundWhereIconsWereNamed() throws {
+    /// Names used to be read in one shape only.
+    @Test func namesAreFoundIfTheIconKeyIsNamed() throws {
         let text =
             #"{"list":[{"name":"A","pic":"https://a.example/1"},{"title":"B","pic":"https://a.example/2"}]}"#
         var rules = ManifestRules()
@@ -274,7 +274,7 @@ import Testing
         #expect(try readManifest(text, rules: rules).entries.map(\.name) == ["A", "B"])
     }
 
-    @Test func entriesMayBeAnywhere() throws {
+    @Test func entriesMayBeAtAnyNamedPlace() throws {
         var rules = ManifestRules()
         rules.entries = "groups[*].apps"
         let text = """
@@ -291,8 +291,8 @@ import Testing
                 == ["1.1 o.a https://a.example/1"])
     }
 
-    /// What is beside an icon of another shape is the app's.
-    @Test func onlyThePlainFormHasPriorityAndSize() throws {
+    /// In other shapes, such members describe the app.
+    @Test func onlyThePlainFormHasAPriorityASizeAndAKey() throws {
         let text = """
             {"apps":[{"iconURL":"https://a.example/1","size":7,"priority":"urgent","key":1}]}
             """
@@ -300,7 +300,7 @@ import Testing
         #expect(entry.expectedSize == nil && entry.priority == 0 && entry.key == nil)
     }
 
-    @Test func allFormatsHaveTheSameShapes() throws {
+    @Test func shapesAreTheSameInAllFormats() throws {
         let object: [String: Any] = [
             "repo": ["address": "https://a.example/repo"],
             "apps": [
@@ -310,7 +310,7 @@ import Testing
         for format in [PropertyListSerialization.PropertyListFormat.xml, .binary] {
             let data = try PropertyListSerialization.data(
                 fromPropertyList: object.filter { $0.key == "apps" }, format: format, options: 0)
-            // Without the address they are of the plain form, whose icons are relative.
+            // Without the address, the shape is the plain form, whose icons are relative.
             #expect(try readManifest(.bytes(Array(data), name: "t")).words == ["relative-url"])
         }
         let map = ["o.a": ["logo": "https://a.example/1"], "o.b": ["logo": "https://a.example/2"]]

@@ -5,10 +5,9 @@ import Testing
 
 private let directory = ProcessInfo.processInfo.environment["LARDER_REAL_MANIFESTS"]
 
-/// Real manifests against the table of their INDEX.md, in the directory that
+/// Real manifests, compared with the table in INDEX.md of the directory that
 /// `LARDER_REAL_MANIFESTS` names.
 @Suite struct RealManifestsTests {
-    /// A row of the table: file, entries, URLs.
     struct Row: Sendable {
         let file: String
         let entries: Int
@@ -26,7 +25,7 @@ private let directory = ProcessInfo.processInfo.environment["LARDER_REAL_MANIFES
         }
     }
 
-    @Test(.enabled(if: directory != nil)) func haveWhatTheirIndexSays() throws {
+    @Test(.enabled(if: directory != nil)) func realManifestsHaveTheExpectedEntries() throws {
         let rows = try Self.rows()
         #expect(!rows.isEmpty)
         for row in rows {
@@ -37,14 +36,14 @@ private let directory = ProcessInfo.processInfo.environment["LARDER_REAL_MANIFES
             }
             let reading = try readManifest(source, base: "https://base.example/")
             #expect(reading.summary?.entries == row.entries, "\(row.file)")
-            // An icon of a scheme that is not fetched is one, too.
+            // Icons with an unsupported scheme count, too.
             let others = reading.errors.count { $0.code == .unsupportedScheme }
             let urls = Set(reading.entries.map(\.icon)).count + others
             #expect(urls == row.urls, "\(row.file)")
         }
     }
 
-    /// A real manifest with other names in place of those that larder knows.
+    /// A real manifest whose known keys are replaced by unknown ones.
     struct Renamed: Sendable {
         let file: String
         let names: [String: String]
@@ -92,7 +91,7 @@ private let directory = ProcessInfo.processInfo.environment["LARDER_REAL_MANIFES
     ]
 
     @Test(.enabled(if: directory != nil), arguments: renamed)
-    func areFoundByWhatIsSuggested(_ manifest: Renamed) throws {
+    func theSuggestedOptionsReadAManifest(_ manifest: Renamed) throws {
         var text = try String(
             contentsOfFile: "\(directory ?? ".")/\(manifest.file)", encoding: .utf8)
         for (old, new) in manifest.names {
