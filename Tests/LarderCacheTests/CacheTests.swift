@@ -12,9 +12,7 @@ import Testing
 
     /// Expects the cache to hold `contents` and nothing else.
     private func expect(_ contents: [String: [UInt8]], in cache: Cache) throws {
-        var seen: [String: [UInt8]] = [:]
-        try cache.forEachResource { seen[$0.key] = try cache.bytes(of: $0.object) }
-        #expect(seen == contents)
+        #expect(try cache.contents() == contents)
         for (key, bytes) in contents {
             #expect(try cache.resource(key)?.object.digest == Digest.reference(of: bytes))
         }

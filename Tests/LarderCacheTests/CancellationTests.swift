@@ -87,7 +87,8 @@ import Testing
         }
     }
 
-    /// The next verification continues there. Several interrupted ones cover the whole cache.
+    /// The next verification continues at this position. Several interrupted ones cover the whole
+    /// cache.
     @Test func aCancelledVerificationKeepsItsPosition() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path, with: Self.contents)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads and writes files of a directory without the code under test.
+/// Helpers that read and write files without the code under test.
 enum Tree {
     /// Returns the paths of all files and links in `root` and its subdirectories, relative to
     /// `root`.

@@ -19,6 +19,12 @@ struct BinaryPlistBuilder {
         add([0xAF, 0x10, UInt8(references.count)] + references)
     }
 
+    /// Adds an array that contains the same object `count` times.
+    mutating func add(arrayOf reference: UInt8, count: Int) -> UInt8 {
+        let references = [UInt8](repeating: reference, count: count)
+        return add([0xAF, 0x11] + Self.bigEndian(count, 2) + references)
+    }
+
     mutating func add(dictionary members: [(UInt8, UInt8)]) -> UInt8 {
         add([0xD0 | UInt8(members.count)] + members.map(\.0) + members.map(\.1))
     }

@@ -71,12 +71,7 @@ import Testing
     @Test func sharedEmptyArraysAreBounded() throws {
         var builder = BinaryPlistBuilder()
         var shared = builder.add(array: [])
-        for _ in 1...2 {
-            let references = [UInt8](repeating: shared, count: 400)
-            shared = UInt8(builder.objects.count)
-            builder.objects.append(
-                [0xAF, 0x11] + BinaryPlistBuilder.bigEndian(400, 2) + references)
-        }
+        for _ in 1...2 { shared = builder.add(arrayOf: shared, count: 400) }
         builder.root = Int(shared)
         let source = ManifestSource.bytes(builder.bytes, name: "test")
         var rules = ManifestRules()
@@ -92,17 +87,13 @@ import Testing
     @Test func sharedValuesAreBounded() throws {
         var builder = BinaryPlistBuilder()
         let value = builder.add([0x09])
-        func array(of reference: UInt8, _ count: Int) -> UInt8 {
-            let references = [UInt8](repeating: reference, count: count)
-            return builder.add([0xAF, 0x11] + BinaryPlistBuilder.bigEndian(count, 2) + references)
-        }
-        let shared = array(of: value, 50_000)
-        builder.root = Int(array(of: shared, 200))
+        let shared = builder.add(arrayOf: value, count: 50_000)
+        builder.root = Int(builder.add(arrayOf: shared, count: 200))
         let error = try #require(try manifestError(builder))
         #expect(error.code == .tooLarge)
         #expect(error.reason.contains("more values than a file of its length"))
         // A file may have as many values as fit into its length.
-        builder.root = Int(array(of: value, 10_000))
+        builder.root = Int(builder.add(arrayOf: value, count: 10_000))
         #expect(try words(builder).count == 10_000)
     }
 
@@ -111,10 +102,7 @@ import Testing
         let shared = builder.add(
             [0x4F, 0x12] + BinaryPlistBuilder.bigEndian(1_000_000, 4)
                 + [UInt8](repeating: 0, count: 1_000_000))
-        let many = builder.objects.count
-        let references = [UInt8](repeating: shared, count: 400)
-        builder.objects.append([0xAF, 0x11] + BinaryPlistBuilder.bigEndian(400, 2) + references)
-        builder.root = many
+        builder.root = Int(builder.add(arrayOf: shared, count: 400))
         let error = try #require(try manifestError(builder))
         #expect(error.code == .tooLarge)
         guard case .entry(let position) = error.place else {
@@ -166,11 +154,8 @@ import Testing
     @Test func skippedValuesDoNotCountTowardsTheLimit() throws {
         var builder = BinaryPlistBuilder()
         let value = builder.add([0x09])
-        func array(of reference: UInt8, _ count: Int) -> UInt8 {
-            let references = [UInt8](repeating: reference, count: count)
-            return builder.add([0xAF, 0x11] + BinaryPlistBuilder.bigEndian(count, 2) + references)
-        }
-        let shared = array(of: array(of: value, 50_000), 200)
+        let values = builder.add(arrayOf: value, count: 50_000)
+        let shared = builder.add(arrayOf: values, count: 200)
         let entry = builder.add(icon: Self.url)
         let (apps, other) = (builder.add("apps"), builder.add("other"))
         let list = builder.add(array: [entry])

@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// Reading only one of the documents would let `evict --only` remove the icons of the others.
+    /// Reading only one of the documents would let `evict --only` remove the icons of the rest.
     @Test(arguments: [
         "[\(a)]\n[\(b)]", "{\"apps\":[\(a)]}\n{\"apps\":[\(b)]}", "\(a)\n{\"apps\":[\(b)]}",
         "{\"items\":[{\"logo\":\"l\"}]}{\"items\":[]}",

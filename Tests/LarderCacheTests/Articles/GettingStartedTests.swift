@@ -9,7 +9,7 @@ func icon(_ url: String, inCacheAt path: String) throws -> Data? {
     return Data(try cache.bytes(of: resource.object))
 }
 
-/// Compiles and runs the code of the article, which is the function above.
+/// The code of the article, which is the function above.
 @Suite struct GettingStartedTests {
     @Test func theArticlesCodeIsCompiled() throws {
         #expect(try Article.codeIs("Sources/LarderCache/LarderCache.docc/GettingStarted.md"))

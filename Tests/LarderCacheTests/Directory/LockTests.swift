@@ -99,7 +99,7 @@ import Testing
                 held.withLock { $0 = nil }
             }
             _ = try lock("a", directory, wait: wait)
-            // The holder releases the lock at the first message, so there is no second one.
+            // The holder releases the lock at the first message, so only one is sent.
             let message = "held by the test (process \(getpid()))"
             let subject = directory.path("locks/a")
             #expect(messages.withLock { $0 } == ["waiting for \(subject): \(message)"])
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    /// A rebuild of the index excludes every other use of the cache, and the other way round.
+    /// A rebuild of the index excludes every other use of the cache, and vice versa.
     @Test func openingAndReindexingWaitForTheLockOfTheCache() throws {
         try withTemporaryDirectory { directory in
             let cache = Mutex<Cache?>(try Cache.create(at: directory.path))

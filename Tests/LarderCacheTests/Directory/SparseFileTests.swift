@@ -99,7 +99,8 @@ import Testing
             let cache = try Cache.filled(at: path, with: [Self.key: Self.zeros])
             let object = try #require(try cache.resource(Self.key)).object
             try punch(cache.absolutePath(of: object.digest), size: object.size)
-            // The object exceeds the budget for holes unless each verification returns its share.
+            // These verifications exceed the budget for holes, unless each of them returns its
+            // share.
             for _ in 0..<20 { #expect(try cache.verify().whole == 1) }
             #expect(try cache.bytes(of: object) == Self.zeros)
             var pieces: [UInt8] = []
@@ -152,7 +153,7 @@ import Testing
         }
     }
 
-    /// Each file is small enough to be read without the budget for large holes.
+    /// No file exceeds its `plausibleBytes`, but objects do not get the 1 MiB that is part of it.
     @Test func smallHolesShareABudget() throws {
         try withTemporaryDirectory { directory in
             let contents = (0..<300).map { ("http://a.example/\($0)", noise(100, seed: $0)) }

@@ -95,7 +95,7 @@ private struct EvictionHistory {
         try adopt(digests) { used, _ in used >= start - 3_600 }
     }
 
-    /// Stores that origins confirmed resources at the simulated time.
+    /// Stores confirmations of random resources, received at the simulated time.
     private mutating func confirm() throws {
         let store = try scene.cache.store()
         for key in some(of: 6, model.resources.keys.sorted()) {
@@ -177,12 +177,12 @@ private struct EvictionHistory {
 
     private let allKeys = (0..<50).map(String.init)
 
-    /// Returns random elements, on average one of `one`.
+    /// Returns a random selection, on average one in `one` elements.
     private mutating func some<Value>(of one: Int, _ all: [Value]) -> [Value] {
         all.filter { _ in random.next(below: one) == 0 }
     }
 
-    /// Copies times to the model that only the cache knows.
+    /// Copies times that only the cache knows to the model.
     private mutating func adopt(
         _ digests: [Digest], where isValid: (_ used: Double, _ stored: Double) -> Bool
     ) throws {

@@ -7,15 +7,11 @@ import Testing
 
 /// Limits of evictions, and how long other processes wait for them.
 @Suite struct EvictionLimitTests {
-    private func withScene(_ body: (EvictionScene) throws -> Void) throws {
-        try withTemporaryDirectory { try body(EvictionScene($0)) }
-    }
-
     private static let old = EvictionScene.instant(0)
 
     /// Of ten pinned objects, only the three above the limit are reported.
     @Test func onlyPinnedObjectsAboveTheLimitAreReportedAsHeld() throws {
-        try withScene { scene in
+        try EvictionScene.run { scene in
             try scene.store((0..<10).map { ("\($0)", noise(9, seed: $0), Self.old) })
             _ = try scene.cache.pin(keys((0..<10).map { "\($0)" }))
             let report = try scene.evict { $0.maximumObjects = 7 }.report
@@ -29,7 +25,7 @@ import Testing
 
     /// Removing a file with other hard links frees no space.
     @Test func objectsWithOtherHardLinksAreNotEvictedForSpace() throws {
-        try withScene { scene in
+        try EvictionScene.run { scene in
             try scene.store((0..<4).map { ("\($0)", noise(9_000, seed: $0), Self.old) })
             let elsewhere = scene.directory.path("elsewhere")
             try Tree.put([], at: "\(elsewhere)/here")
@@ -46,7 +42,7 @@ import Testing
 
     /// Removed files do not always free their space, and other processes may use it.
     @Test func freeSpaceIsMeasuredAfterAnEviction() throws {
-        try withScene { scene in
+        try EvictionScene.run { scene in
             try scene.store([("a", noise(4_000_000, seed: 1), Self.old)])
             let before = try DiskSpace(of: scene.cache.directory.root)
             let file = try scene.cache.file(of: noise(4_000_000, seed: 1))
@@ -61,7 +57,7 @@ import Testing
 
     /// Older objects are evicted instead of the new ones.
     @Test func limitsIncludeObjectsStoredDuringTheEviction() throws {
-        try withScene { scene in
+        try EvictionScene.run { scene in
             try scene.store((0..<20).map { ("\($0)", noise(9, seed: $0), Self.old) })
             let other = try Cache.open(at: scene.directory.path).store()
             defer { other.close() }
@@ -93,7 +89,7 @@ import Testing
 
     /// Other processes wait for one transaction only, even if an object has many URLs.
     @Test func theURLsOfAnObjectAreDeletedInSeveralTransactions() throws {
-        try withScene { scene in
+        try EvictionScene.run { scene in
             let count = 5 * WriteStep.rowLimit
             try scene.store((0..<count).map { ("\($0)", [1], Self.old) })
             let database = try #require(scene.cache.index).connections.writer
@@ -109,7 +105,7 @@ import Testing
 
     /// Half of the URLs are deleted when the object is used. The remaining ones are kept.
     @Test func anObjectUsedWhileItsRowsAreDeletedIsKept() throws {
-        try withScene { scene in
+        try EvictionScene.run { scene in
             let count = 5 * WriteStep.rowLimit
             try scene.store((0..<count).map { ("\($0)", [1], Self.old) })
             let other = try Cache.open(at: scene.directory.path)

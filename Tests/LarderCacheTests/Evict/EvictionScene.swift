@@ -14,6 +14,11 @@ struct EvictionScene {
         cache = try Cache.create(at: directory.path)
     }
 
+    /// Runs `body` with a scene in a temporary directory.
+    static func run(_ body: (EvictionScene) throws -> Void) throws {
+        try withTemporaryDirectory { try body(EvictionScene($0)) }
+    }
+
     /// Returns a time in September 2020.
     static func instant(_ seconds: Double) -> Date {
         Date(timeIntervalSince1970: 1_600_000_000 + seconds)

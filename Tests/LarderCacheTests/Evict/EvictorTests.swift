@@ -7,17 +7,13 @@ import Testing
 @testable import LarderCore
 
 @Suite struct EvictorTests {
-    private func withScene(_ body: (EvictionScene) throws -> Void) throws {
-        try withTemporaryDirectory { try body(EvictionScene($0)) }
-    }
-
     private static let old = EvictionScene.instant(0)
 
     // MARK: Age
 
     @Test(arguments: [(100.0, true), (99.5, false)])
     func objectsAtTheMaximumAgeAreEvicted(age: Double, isVictim: Bool) throws {
-        try withScene { scene in
+        try EvictionScene.run { scene in
             try scene.store([("a", [1], Self.old)])
             var policy = EvictionPolicy()
             policy.maximumAge = 100
@@ -37,7 +33,7 @@ import Testing
     /// The object "first" is fetched before "second", and used after it.
     @Test func evictionFollowsTheOrderOfThePolicy() throws {
         for (order, survivor) in [(EvictionOrder.used, "first"), (.fetched, "second")] {
-            try withScene { scene in
+            try EvictionScene.run { scene in
                 try scene.store([("first", [1], EvictionScene.instant(2))])
                 try scene.store([("second", [2], EvictionScene.instant(1))])
                 _ = try scene.evict {
@@ -53,7 +49,7 @@ import Testing
     /// its own.
     @Test(arguments: [nil, 2, 1] as [Int?])
     func objectsLargerThanTheSizeLimitAreEvictedFirst(maximumObjects: Int?) throws {
-        try withScene { scene in
+        try EvictionScene.run { scene in
             try scene.store([("old", noise(90, seed: 1), Self.old)])
             try scene.store([("used", noise(90, seed: 2), EvictionScene.instant(1))])
             try scene.store([("exact", noise(200, seed: 3), EvictionScene.instant(2))])
@@ -72,7 +68,7 @@ import Testing
 
     /// A pinned object above the limit does not protect smaller objects.
     @Test func aPinnedObjectLargerThanTheSizeLimitIsKept() throws {
-        try withScene { scene in
+        try EvictionScene.run { scene in
             try scene.store([("large", noise(900, seed: 1), Self.old)])
             try scene.store([("small", noise(90, seed: 2), EvictionScene.instant(1))])
             _ = try scene.cache.pin(keys(["large"]))
@@ -83,7 +79,7 @@ import Testing
     }
 
     @Test func recentlyUsedObjectsAreKept() throws {
-        try withScene { scene in
+        try EvictionScene.run { scene in
             try scene.store([("a", [1], Self.old), ("b", [2], Self.old), ("c", [3], Self.old)])
             try scene.cache.recordUse(of: [Digest.reference(of: [2])])
             let (report, _) = try scene.evict { $0.maximumAge = 1_000 }
@@ -96,7 +92,7 @@ import Testing
     // MARK: Kept objects
 
     @Test func objectsStoredByAnActiveRunAreKept() throws {
-        try withScene { scene in
+        try EvictionScene.run { scene in
             try scene.store([("before", [1], Self.old)])
             let store = try scene.cache.store()
             try store.put([2], at: "new")
@@ -115,7 +111,7 @@ import Testing
     @Test(arguments: [false, true]) func aFutureUseProtectsAnObjectOnlyDuringARun(isRunActive: Bool)
         throws
     {
-        try withScene { scene in
+        try EvictionScene.run { scene in
             try scene.store([("a", [1], Date(timeIntervalSinceNow: 86_400))])
             let running = isRunActive ? try scene.cache.store() : nil
             let (report, _) = try scene.evict { $0.maximumBytes = 0 }
@@ -127,7 +123,7 @@ import Testing
 
     /// The age of these objects is unknown, so it counts from the first eviction.
     @Test func objectsStoredBeforeTheClockWasSetAreNotEvictedByAge() throws {
-        try withScene { scene in
+        try EvictionScene.run { scene in
             let unset = Date(timeIntervalSince1970: 60)
             try scene.store([("old", [1], Self.old), ("a", [2], unset), ("b", [3], unset)])
             func instants() throws -> [Double] {
@@ -151,7 +147,7 @@ import Testing
     /// If most times are in the future, the current clock may be wrong. After a week it is taken to
     /// be right.
     @Test func futureTimesOfMostObjectsAreCorrectedAfterAWeek() throws {
-        try withScene { scene in
+        try EvictionScene.run { scene in
             let ahead = Date(timeIntervalSinceNow: 400 * 86_400)
             try scene.store([("a", [1], ahead), ("b", [2], ahead), ("c", [3], Self.old)])
             func use() throws -> Date { try #require(try scene.cache.resource("a")).object.usedAt }
@@ -178,7 +174,7 @@ import Testing
     func aUsePinOrDepositDuringAnEvictionProtectsAnObject(_ event: String)
         throws
     {
-        try withScene { scene in
+        try EvictionScene.run { scene in
             // The last object is not in the first batch.
             let count = WriteStep.rowLimit + 1
             try scene.store((0..<count).map { ("\($0)", noise(9, seed: $0), Self.old) })
@@ -213,7 +209,7 @@ import Testing
 
     /// The bytes are stored again after their rows are deleted and before their file is removed.
     @Test func aFileStoredAgainDuringAnEvictionIsKept() throws {
-        try withScene { scene in
+        try EvictionScene.run { scene in
             let bytes = noise(500, seed: 1)
             try scene.store([("a", bytes, Self.old)])
             let other = try Cache.open(at: scene.directory.path)
@@ -234,7 +230,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10))) func aFileRemovedBeforeItsCommitGetsNoRow() throws {
-        try withScene { scene in
+        try EvictionScene.run { scene in
             let bytes = noise(500, seed: 1)
             let store = try scene.cache.store()
             let batches = CommittedBatches(of: store)
@@ -266,7 +262,7 @@ import Testing
     }
 
     @Test func theAgeLimitAppliesBeforeTheSizeLimit() throws {
-        try withScene { scene in
+        try EvictionScene.run { scene in
             try scene.store([("older", [1], Self.old)])
             try scene.store([("large", noise(900, seed: 1), EvictionScene.instant(1))])
             let victims = try scene.evict {
@@ -281,7 +277,7 @@ import Testing
 
     /// The other values of such a row cannot be trusted, either.
     @Test func anImpossibleTimeInTheIndexIsDamage() throws {
-        try withScene { scene in
+        try EvictionScene.run { scene in
             try scene.store([("a", [1], Self.old), ("b", [2], EvictionScene.instant(1))])
             try scene.cache.index?.write { db in
                 try db.execute(sql: "UPDATE objects SET stored_at = 1e13 WHERE size = 1")
@@ -294,7 +290,7 @@ import Testing
     }
 
     @Test func aDryRunWorksWithAReadOnlyIndex() throws {
-        try withScene { scene in
+        try EvictionScene.run { scene in
             try scene.store([("a", [1], Self.old)])
             scene.cache.close()
             let directory = try CacheDirectory(path: scene.directory.path, create: false)
@@ -325,7 +321,7 @@ import Testing
     }
 
     @Test func pinsAreAddedListedAndRemoved() throws {
-        try withScene { scene in
+        try EvictionScene.run { scene in
             try scene.store([("a", [1], Self.old)])
             let count = try scene.cache.pin(keys(["b", "a", "b"]))
             #expect(count.pinned == 2 && count.absent == 1)

@@ -7,14 +7,10 @@ import Testing
 
 /// Leftover files that evictions remove.
 @Suite struct SweeperTests {
-    private func withScene(_ body: (EvictionScene) throws -> Void) throws {
-        try withTemporaryDirectory { try body(EvictionScene($0)) }
-    }
-
     private static let old = EvictionScene.instant(0)
 
     @Test func leftoversAreSweptAfterTheGracePeriod() throws {
-        try withScene { scene in
+        try EvictionScene.run { scene in
             try scene.store([("a", [1], Self.old)])
             let orphan = try Digest.reference(of: [9]).hex
             let leftovers = [
@@ -73,7 +69,7 @@ import Testing
 
     /// A move or a copy preserves an old modification time, but the file has just arrived.
     @Test func newLeftoversWithAnOldModificationTimeAreKept() throws {
-        try withScene { scene in
+        try EvictionScene.run { scene in
             let hex = try Digest.reference(of: [9]).hex
             let leftovers = [
                 "objects/sha256/\(hex.prefix(2))/\(hex)", "tmp/partial/\(hex)", "tmp/other",
@@ -92,7 +88,7 @@ import Testing
 
     /// A repair may quarantine any kind of file, and everything in `tmp/` may be deleted.
     @Test func leftoversOfAllKindsAreSwept() throws {
-        try withScene { scene in
+        try EvictionScene.run { scene in
             try scene.store([("a", [1], Self.old)])
             let outside = scene.directory.path("outside")
             try Tree.put([7], at: "\(outside)/file")
@@ -127,7 +123,7 @@ import Testing
 
     /// Only regular files with the name of an object in the right directory belong to the cache.
     @Test func foreignFilesAndLinksAreNotSwept() throws {
-        try withScene { scene in
+        try EvictionScene.run { scene in
             try scene.store([("a", [1], Self.old), ("b", [2], Self.old)])
             let outside = scene.directory.path("outside")
             let hex = "ab" + String(repeating: "0", count: 62)

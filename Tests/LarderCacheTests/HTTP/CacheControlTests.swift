@@ -33,7 +33,7 @@ import Testing
         nil, "", ",", " , ", "no-transform", "s-maxage=3600", "x-max-age=3600", "max-agex=3600",
         "extension=\"max-age=3600\"", "extension=\"unended, max-age=3600", "=max-age=3600", "\"",
     ])
-    func aFieldWithoutMaxAgeHasNone(_ field: String?) {
+    func maxAgeIsNilWithoutTheDirective(_ field: String?) {
         #expect(CacheControl(field).maxAge == nil)
     }
 

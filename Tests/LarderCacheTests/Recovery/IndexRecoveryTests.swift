@@ -11,13 +11,6 @@ import Testing
         uniqueKeysWithValues: (0..<20).map { ("http://a.example/\($0)", noise(100 + $0, seed: $0)) }
     )
 
-    /// Returns the bytes of every resource by key.
-    private func read(_ cache: Cache) throws -> [String: [UInt8]] {
-        var seen: [String: [UInt8]] = [:]
-        try cache.forEachResource { seen[$0.key] = try cache.bytes(of: $0.object) }
-        return seen
-    }
-
     private func damage(_ path: String, _ bytes: Range<Int>) throws {
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
         try file.seek(toOffset: UInt64(bytes.lowerBound))
@@ -30,7 +23,7 @@ import Testing
             try Cache.filled(at: directory.path, with: Self.contents).close()
             let cache = try Cache.create(at: directory.path)
             #expect(cache.recovery == nil)
-            #expect(try read(cache) == Self.contents)
+            #expect(try cache.contents() == Self.contents)
         }
     }
 
@@ -64,7 +57,7 @@ import Testing
             if cache?.recovery == nil {
                 // The first access that finds the damage reports it, and the next opening repairs
                 // the index.
-                let error = #expect(throws: CacheError.self) { _ = try read(try #require(cache)) }
+                let error = #expect(throws: CacheError.self) { _ = try #require(cache).contents() }
                 #expect(error?.code == .damaged)
                 _ = cache?.noteDamage(CacheError(.damaged, subject: "index", message: "found"))
                 cache?.close()
@@ -76,7 +69,7 @@ import Testing
             let kept = try #require(recovery.setAside)
             #expect(kept.hasPrefix("index.damaged-2"))
             #expect(Tree.names(directory.path).contains(kept))
-            #expect(try read(try #require(cache)) == Self.contents)
+            #expect(try #require(cache).contents() == Self.contents)
             #expect(try cache?.verify().findings.isEmpty == true)
             cache?.close()
             #expect(try Cache.create(at: directory.path).recovery == nil)
@@ -103,7 +96,7 @@ import Testing
             #expect(try Cache.reindex(at: directory.path).resources == 20)
             let cache = try Cache.open(at: directory.path)
             #expect(try cache.verify().findings.isEmpty)
-            #expect(try read(cache).count == 20)
+            #expect(try cache.contents().count == 20)
         }
     }
 
@@ -130,7 +123,7 @@ import Testing
             #expect(findings.map(\.kind) == [.index])
             let report = try Cache.reindex(at: directory.path)
             #expect(report.source == .snapshot)
-            #expect(try read(Cache.open(at: directory.path)) == Self.contents)
+            #expect(try Cache.open(at: directory.path).contents() == Self.contents)
         }
     }
 
@@ -177,7 +170,7 @@ import Testing
             #expect(report.source == .index)
             #expect((report.objects, report.resources) == (20, 19))
             let repaired = try Cache.open(at: directory.path)
-            let rest = try read(repaired)
+            let rest = try repaired.contents()
             #expect(rest.count == 19)
             // The URL of the damaged row is reported as missing.
             let findings = try repaired.verify().findings
@@ -236,7 +229,7 @@ import Testing
                     : try Cache.create(at: directory.path).recovery
                 #expect(report?.source == .snapshot)
                 #expect((report?.objects, report?.resources) == (20, 20))
-                #expect(try read(Cache.open(at: directory.path)) == Self.contents)
+                #expect(try Cache.open(at: directory.path).contents() == Self.contents)
             }
         }
     }
@@ -306,7 +299,7 @@ import Testing
             expected["http://a.example/3"] = nil
             expected["http://a.example/4"] = nil
             let cache = try Cache.create(at: directory.path)
-            #expect(try read(cache) == expected)
+            #expect(try cache.contents() == expected)
 
             var verification = try cache.verify()
             let known = try cache.repair(&verification)

@@ -10,12 +10,6 @@ import Testing
         uniqueKeysWithValues: (0..<20).map { ("http://a.example/\($0)", noise(100 + $0, seed: $0)) }
     )
 
-    private func read(_ cache: Cache) throws -> [String: [UInt8]] {
-        var seen: [String: [UInt8]] = [:]
-        try cache.forEachResource { seen[$0.key] = try cache.bytes(of: $0.object) }
-        return seen
-    }
-
     @Test func aSnapshotIsACompleteCache() throws {
         try withTemporaryDirectory { directory in
             // The open cache has commits that exist in its write-ahead log only.
@@ -34,7 +28,7 @@ import Testing
             }
             for open in Cache.openings {
                 let copy = try open(directory.path("copy"))
-                #expect(try read(copy) == Self.contents)
+                #expect(try copy.contents() == Self.contents)
                 #expect(try copy.verify().findings.isEmpty)
                 copy.close()
             }
@@ -63,7 +57,7 @@ import Testing
             var policy = EvictionPolicy()
             policy.maximumBytes = 0
             _ = try copy.evict(policy)
-            #expect(try read(copy).keys.sorted() == ["http://a.example/1"])
+            #expect(try copy.contents().keys.sorted() == ["http://a.example/1"])
         }
     }
 
@@ -82,7 +76,8 @@ import Testing
             #expect(Set(report.damaged) == Set(objects.map(\.digest)))
             #expect((report.objects, report.resources, report.evicted) == (17, 17, 0))
             let copy = try Cache.open(at: directory.path("copy"))
-            #expect(try read(copy) == Self.contents.filter { !keys.prefix(3).contains($0.key) })
+            #expect(
+                try copy.contents() == Self.contents.filter { !keys.prefix(3).contains($0.key) })
             #expect(try copy.verify().findings.isEmpty)
         }
     }
@@ -116,7 +111,7 @@ import Testing
                     store.flush()
                 })
             #expect((report.objects, report.resources) == (20, 20))
-            #expect(try read(Cache.open(at: directory.path("copy"))) == Self.contents)
+            #expect(try Cache.open(at: directory.path("copy")).contents() == Self.contents)
             #expect(try cache.resource("late") != nil)
         }
     }

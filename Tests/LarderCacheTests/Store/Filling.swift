@@ -109,6 +109,13 @@ extension Cache {
         return cache
     }
 
+    /// Returns the bytes of every resource by key.
+    func contents() throws -> [String: [UInt8]] {
+        var contents: [String: [UInt8]] = [:]
+        try forEachResource { contents[$0.key] = try bytes(of: $0.object) }
+        return contents
+    }
+
     /// Returns the path of the object that contains `bytes`.
     func file(of bytes: [UInt8]) throws -> String {
         absolutePath(of: try Digest.reference(of: bytes))

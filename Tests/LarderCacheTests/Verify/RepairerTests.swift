@@ -79,8 +79,8 @@ import Testing
             let seed = try #require(
                 try (3...4).first { try Digest.reference(of: noise(100, seed: $0)) == digest })
             let path = try cache.file(of: noise(100, seed: seed))
-            // Called twice before each finding. At the fourth call, the first finding has been
-            // checked.
+            // The closure is called twice before each finding. At the fourth call, the first
+            // finding has been checked.
             var count = 0
             let dropped = try cache.repair(&report) {
                 count += 1

@@ -8,7 +8,7 @@ import Testing
     private struct Case {
         let input: String
         let base: String?
-        /// The expected URL, or nil if there is no valid one or it has another scheme.
+        /// The expected URL, or nil if the input is invalid or has another scheme.
         let href: String?
     }
 
