@@ -15,11 +15,11 @@ import Testing
             (Array("\n <HTML lang='en'>".utf8), "an HTML page"),
             (Array("\u{0}\u{0}\u{0}\u{1}".utf8), "binary data"),
             ([0xFF, 0xFE, 0x5B, 0x00], "UTF-16 text"),
-            (Array("--- yaml".utf8), "begins with '--- yaml'"),
+            (Array("--- yaml".utf8), "starts with '--- yaml'"),
             ([0x4D, 0x5A, 0x90, 0x00], "a Windows program"),
-            (Array("MZ icons\nof Mozambique".utf8), "begins with 'MZ icons'"),
-            (Array("ID3,name".utf8), "begins with 'ID3,name'"),
-            (Array("\u{1B}]0;title\u{7}".utf8), #"begins with '\u{1B}]0;title\u{7}'"#),
+            (Array("MZ icons\nof Mozambique".utf8), "starts with 'MZ icons'"),
+            (Array("ID3,name".utf8), "starts with 'ID3,name'"),
+            (Array("\u{1B}]0;title\u{7}".utf8), #"starts with '\u{1B}]0;title\u{7}'"#),
         ] as [([UInt8], String)])
     func theErrorNamesTheFormatOfTheFile(bytes: [UInt8], name: String) throws {
         let error = try #require(try manifestError(.bytes(bytes, name: "test")))

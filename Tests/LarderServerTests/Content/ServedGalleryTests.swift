@@ -80,7 +80,7 @@ import Testing
             while Self.isNotYet(text) { text = gallery.description() }
             for _ in 0..<100 { #expect(gallery.description().bytes == text.bytes) }
         }
-        #expect(problems.all.count == 1 && problems.all[0].hasPrefix("the gallery: "))
+        #expect(problems.all.count == 1 && problems.all[0].hasPrefix("cannot build the gallery: "))
     }
 
     @Test func theLastGalleryIsShownIfANewOneCannotBeMade() async throws {
