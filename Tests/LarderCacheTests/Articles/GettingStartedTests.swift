@@ -12,7 +12,7 @@ func icon(_ url: String, inCacheAt path: String) throws -> Data? {
 /// The code of the article, which is the function above.
 @Suite struct GettingStartedTests {
     @Test func theArticlesCodeIsCompiled() throws {
-        #expect(try Article.codeIs("Sources/LarderCache/LarderCache.docc/GettingStarted.md"))
+        #expect(try Article.isCompiled("Sources/LarderCache/LarderCache.docc/GettingStarted.md"))
     }
 
     @Test func theArticlesCodeFindsCachedIcons() throws {

@@ -36,6 +36,6 @@ func icon(_ url: URL) async throws -> Data? { try await icons.data(for: url) }
 /// The code of `docs/apps.md`, compiled above.
 @Suite struct AppsPageTests {
     @Test func theCodeOfTheAppsPageIsCompiled() throws {
-        #expect(try Article.codeIs("docs/apps.md"))
+        #expect(try Article.isCompiled("docs/apps.md"))
     }
 }

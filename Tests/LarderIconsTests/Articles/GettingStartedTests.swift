@@ -19,6 +19,6 @@ func show(_ url: URL, from loader: IconLoader, in view: (IconState) -> Void) asy
 /// The article's code, compiled above.
 @Suite struct GettingStartedTests {
     @Test func theCodeOfTheIconsArticleIsCompiled() throws {
-        #expect(try Article.codeIs("Sources/LarderIcons/LarderIcons.docc/GettingStarted.md"))
+        #expect(try Article.isCompiled("Sources/LarderIcons/LarderIcons.docc/GettingStarted.md"))
     }
 }

@@ -7,6 +7,6 @@ import Testing
     @Test func itsCodeIsCompiled() throws {
         let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("AppsPageTests.swift").path
-        #expect(try Article.codeIs("README.md", in: source))
+        #expect(try Article.isCompiled("README.md", in: source))
     }
 }

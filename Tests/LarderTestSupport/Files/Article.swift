@@ -7,11 +7,8 @@ public enum Article {
     ///
     /// - Parameters:
     ///   - article: The path relative to the package's root.
-    ///   - module: If given, only blocks that mention this module count.
     ///   - source: The test's file.
-    public static func isCompiled(
-        _ article: String, importing module: String? = nil, in source: String = #filePath
-    ) throws -> Bool {
+    public static func isCompiled(_ article: String, in source: String = #filePath) throws -> Bool {
         var root = URL(fileURLWithPath: #filePath)
         for _ in 0..<4 { root.deleteLastPathComponent() }
         let text = try String(
