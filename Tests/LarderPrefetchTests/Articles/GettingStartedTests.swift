@@ -19,19 +19,11 @@ func fill(_ cache: String, from manifest: String) async throws -> Bool {
     return false
 }
 
-func fillCache(at cache: String, from manifest: String) async throws {
-    let prefetcher = Prefetcher(PrefetchConfiguration(cache: cache))
-    for try await event in prefetcher.prefetch([.file(manifest)]) {
-        if case .finished(let report) = event { print("fetched", report.count(.fetched)) }
-    }
-}
-
-/// The Swift code of the GettingStarted article and the README, compiled above.
+/// The Swift code of the GettingStarted article, compiled above.
 @Suite struct GettingStartedTests {
-    @Test func itsCodeIsCompiled() throws {
+    @Test func theArticlesCodeIsCompiled() throws {
         #expect(
             try Article.isCompiled("Sources/LarderPrefetch/LarderPrefetch.docc/GettingStarted.md"))
-        #expect(try Article.isCompiled("README.md", importing: "LarderPrefetch"))
     }
 
     @Test func theArticleCodeReportsWhetherAllIconsWereFetched() async throws {
