@@ -39,7 +39,7 @@ import Testing
             client.send("GET /healthz HTTP/1.1\r\n")
             var fields = 0
             // The server sends nothing until it closes the connection.
-            while client.sendWhileTaken(Array("X: y\r\n".utf8), milliseconds: 1_000) > 0,
+            while client.sendUntilBlocked(Array("X: y\r\n".utf8), milliseconds: 1_000) > 0,
                 fields < 5_000
             {
                 fields += 1
