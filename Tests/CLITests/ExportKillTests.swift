@@ -78,14 +78,14 @@
             func runToEnd() throws -> (calls: Int, files: [String: Data]) {
                 try prepare()
                 let log = larder.directory.path("calls")
-                let finished = try run(.new, shim.counting(below: place, log: log))
+                let finished = try run(.new, shim.counting(below: target, log: log))
                 guard finished.status == 0 else { throw BrokenPromise("\(finished)") }
                 let lines = try String(contentsOfFile: log, encoding: .utf8)
                 return (lines.count { $0 == "\n" }, try files())
             }
 
-            func export(_ wave: Wave, killedAt number: Int? = nil) throws -> Finished {
-                try run(wave, number.map { shim.killing(at: $0, below: place) } ?? [:])
+            func export(_ content: Content, killedAt number: Int? = nil) throws -> Finished {
+                try run(content, number.map { shim.killing(at: $0, below: target) } ?? [:])
             }
 
             private func run(

@@ -17,7 +17,7 @@ import Testing
             origin.on("/lost", .ok(Icons.png).reset(after: 0))
             // Answers a TLS handshake with plain HTTP.
             let plain = try EndlessServer().url.replacing("http:", with: "https:")
-            let hasty = try EndlessServer(closing: 3).url.replacing("http:", with: "https:")
+            let closing = try EndlessServer(closing: 3).url.replacing("http:", with: "https:")
             let distrusted = try TLSFront(originPort: origin.port, certificate: .selfSigned)
             try expectAttempts(
                 [

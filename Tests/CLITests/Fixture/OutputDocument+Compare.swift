@@ -1,8 +1,9 @@
 import Testing
 
 extension OutputDocument {
-    /// Expects each object to have exactly the keys in the table, with the documented types. A key
-    /// must be null in some object if the table says that it can be, and in none otherwise.
+    /// Compares objects with a table of keys. Each object has exactly the keys of the table, and its
+    /// values have the types of the table, which are integer by default. A key is null in some object
+    /// if and only if its type ends with a question mark.
     ///
     /// - Parameter column: The heading of the first column.
     func compare(
