@@ -172,7 +172,7 @@ import Testing
             let finished = try fixture.binary.run(fixture.arguments(manifest))
             #expect(finished.status == 0, "\(finished)")
             #expect(
-                finished.standardOutput.hasSuffix(": there is nothing to rehearse\n"), "\(finished)"
+                finished.standardOutput.hasSuffix(": no icons to rehearse\n"), "\(finished)"
             )
             #expect(finished.standardOutput.hasPrefix("\(entries.count) row"), "\(finished)")
             #expect(finished.standardError.isEmpty)
