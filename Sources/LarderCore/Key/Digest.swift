@@ -6,7 +6,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The number of bytes in a digest.
     public static let byteCount = 32
 
-    // Not an array, because a digest is copied into every plan row.
+    // Not an array, because each plan row has a digest.
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
     fileprivate init(_ digest: SHA256.Digest) {
@@ -32,7 +32,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
         words = (first, second, third, fourth)
     }
 
-    /// Reads 16 digits. Allocates no array, because listings have millions of digests.
+    /// Avoids an array, because listings have millions of digests.
     private static func word(_ digits: inout some IteratorProtocol<UInt8>) -> UInt64? {
         var word: UInt64 = 0
         for _ in 0..<16 {
@@ -50,7 +50,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
         return Swift.withUnsafeBytes(of: ordered, body)
     }
 
-    /// 64 hexadecimal digits in lower case, which are the object's file name.
+    /// 64 lower-case hexadecimal digits, the object's file name.
     public var hex: String { withUnsafeBytes { String.hex($0) } }
 
     /// `sha256:` followed by the hexadecimal digits.
@@ -59,14 +59,14 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// Whether two digests are equal.
     public static func == (left: Digest, right: Digest) -> Bool { left.words == right.words }
 
-    /// The first byte, which is the name of the object's directory.
+    /// The first byte, the name of the object's directory.
     package var firstByte: UInt8 { UInt8(words.0 >> 56) }
     package var leadingBits: UInt64 { words.0 }
 
     /// Compares digests by their bytes.
     public static func < (left: Digest, right: Digest) -> Bool { left.words < right.words }
 
-    /// Hashes one word, because the bits of a digest are evenly distributed.
+    /// Hashes one word, because a digest's bits are evenly distributed.
     public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
 }
 
@@ -83,8 +83,8 @@ package struct RunningDigest: Sendable {
     package var digest: Digest { Digest(hash.finalize()) }
 }
 
-// File names in other programs' layouts. MD5 and SHA-1 protect nothing here, because the contents
-// are compared by SHA-256.
+// File names in other programs' layouts. MD5 and SHA-1 are not used for security: the contents are
+// compared by SHA-256.
 extension String {
     package var md5Hex: String { Self.hex(Insecure.MD5.hash(data: Array(utf8))) }
     package var sha1Hex: String { Self.hex(Insecure.SHA1.hash(data: Array(utf8))) }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The key of a resource in the index. There are three disjoint namespaces:
+/// The key of a resource in the index, in one of three disjoint namespaces:
 ///
 /// - the key of a URL (``HTTPURL/key``), if the bytes come only from that URL;
-/// - `key:` followed by the `key` of a manifest entry, which can be any text, also a URL;
+/// - `key:` and the `key` of a manifest entry, which can be any text, also a URL;
 /// - `ni:///sha-256;…` (RFC 6920), the name of the bytes, for icons inside a manifest.
 package enum ResourceKey {
     private static let own = "key:"
@@ -11,9 +11,9 @@ package enum ResourceKey {
 
     package static func named(_ key: String) -> String { own + key }
 
-    /// Returns the manifest's `key` in a resource key of that namespace, or nil.
+    /// Returns the manifest's `key` from a resource key, or nil in other namespaces.
     package static func name(in key: String) -> String? {
-        // Compares bytes, because a combining mark after the colon would form another character.
+        // In bytes, because a combining mark would merge with the colon.
         guard key.utf8.starts(with: own.utf8) else { return nil }
         return String(decoding: key.utf8.dropFirst(own.utf8.count), as: UTF8.self)
     }
@@ -24,7 +24,7 @@ package enum ResourceKey {
             + base64.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
-    /// Whether a key is not in the namespace of URLs.
+    /// Whether a key is outside the namespace of URLs.
     package static func isSpelledOut(_ text: String) -> Bool {
         [own, bytes].contains { text.utf8.starts(with: $0.utf8) }
     }
@@ -34,13 +34,13 @@ package enum ResourceKey {
         isSpelledOut(key) && !key.isSame(as: url)
     }
 
-    /// Whether a key may map to an object. A key that names other bytes may not.
+    /// Whether a key may map to an object. A key with the name of other bytes may not.
     package static func mayName(_ digest: Digest, _ key: some Sequence<UInt8>) -> Bool {
         !key.starts(with: bytes.utf8) || key.elementsEqual(name(of: digest).utf8)
     }
 
-    /// Returns the URL of a resource for output. `url` is nil if the key is the URL. The URL of an
-    /// entry with a `key` is signed or rotates, so its query is not shown.
+    /// Returns a URL for output. If `url` is nil, `key` is the URL. If an entry has a `key`, its
+    /// URL is signed or rotates, so the query is hidden.
     package static func shownURL(_ url: String?, key: String?, hasCredentials: Bool) -> String? {
         let isKeyed = url != nil && (key.map(isSpelledOut) ?? true)
         let shown = isKeyed ? url?.maskingQuery : (url ?? key)?.maskingSecretsInQuery
@@ -56,14 +56,14 @@ package struct CacheKey: Hashable, Sendable {
 
     package var byteCount: Int { text.utf8.count }
 
-    /// Creates a key for storage. Converts text from Foundation once, instead of at each lookup.
+    /// Creates a key for storage. Converts Foundation's text once instead of at each lookup.
     package init(kept text: String) {
         var text = text
         text.makeContiguousUTF8()
         self.text = text
     }
 
-    // `withUTF8` would retain the text each time, which takes a quarter of a lookup.
+    // `withUTF8` would retain the text, which takes a quarter of a lookup.
 
     package static func == (left: CacheKey, right: CacheKey) -> Bool {
         left.text.isSame(as: right.text)
@@ -78,7 +78,7 @@ package struct CacheKey: Hashable, Sendable {
 }
 
 extension String {
-    /// Returns a URL for output, without its query if the resource has another key.
+    /// Returns the URL for output, without its query if the key is not derived from it.
     package func shown(asURLOf key: String) -> String {
         (ResourceKey.isApart(key, from: self) ? maskingQuery : self).shownAsURL
     }

@@ -1,5 +1,5 @@
-/// A contiguous buffer over an input, refilled on demand. The capacity grows only if a caller fills
-/// the buffer while more than half of it is unconsumed.
+/// A contiguous buffer over an input. The capacity grows only if more than half of it is unconsumed
+/// when the buffer is filled.
 package final class BufferedBytes {
     private let read: (UnsafeMutableRawBufferPointer) throws -> Int
     private var storage: UnsafeMutablePointer<UInt8>
@@ -14,7 +14,7 @@ package final class BufferedBytes {
     package private(set) var offset = 0
     private var lineOffset = 0
 
-    /// Creates a buffer over `read`, which returns 0 at the end of the input.
+    /// - Parameter read: Returns 0 at the end of the input.
     package init(
         capacity: Int, line: Int, _ read: @escaping (UnsafeMutableRawBufferPointer) throws -> Int
     ) {
@@ -26,7 +26,7 @@ package final class BufferedBytes {
 
     deinit { storage.deallocate() }
 
-    /// The bytes in the buffer, valid until the next call that fills or consumes.
+    /// The bytes in the buffer, valid until the next fill or consumption.
     package var unread: UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: storage + start, count: count)
     }
@@ -36,8 +36,8 @@ package final class BufferedBytes {
     /// The column of the next byte, in bytes from 1.
     package var column: Int { offset - lineOffset + 1 }
 
-    /// Reads until the buffer is full or the input ends. Returns false if no byte was read. After a
-    /// single `read`, a caller that starts over would do quadratic work on a slow pipe.
+    /// Reads until the buffer is full or the input ends. Returns false if no byte was read. With
+    /// one `read` at a time, a parser that starts over would do quadratic work on a slow pipe.
     package func fill() throws -> Bool {
         guard !isAtEnd else { return false }
         let had = count

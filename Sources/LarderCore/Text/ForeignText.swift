@@ -1,8 +1,8 @@
 import Foundation
 
-// Text from outside is compared and parsed as bytes, with `utf8` and the functions in this file.
-// `String` and `Character` compare by canonical equivalence, which sorts runs of combining marks in
-// quadratic time: a field of 80 kB takes half a minute. Scripts/lint reports such comparisons.
+// Foreign text is compared and parsed as bytes. `String` and `Character` compare by canonical
+// equivalence, which takes quadratic time for combining marks: half a minute for 80 kB.
+// Scripts/lint reports such comparisons.
 
 extension StringProtocol {
     /// Whether both have the same bytes. Inlinable, because all keys of manifests are compared.
@@ -21,7 +21,7 @@ extension StringProtocol {
 }
 
 extension Collection<UInt8> {
-    /// Whether the bytes are `word`, ignoring ASCII case. `word` is in lower case.
+    /// Whether the bytes are `word` (in lower case), ignoring ASCII case.
     @inlinable
     package func isWord(_ word: StaticString) -> Bool {
         word.withUTF8Buffer { word in
@@ -33,7 +33,7 @@ extension Collection<UInt8> {
     package var lowercasedASCII: [UInt8] { map(\.lowercasedASCII) }
 
     /// Whether the bytes contain `word`. The standard library's search takes up to 6 µs for a short
-    /// text, and so seconds for a megabyte of URLs or parameters.
+    /// text, which is seconds for a megabyte of URLs.
     package func holds(_ word: StaticString) -> Bool {
         withContiguousStorageIfAvailable { word.isIn($0) }
             ?? Array(self).withUnsafeBufferPointer { word.isIn($0) }
@@ -93,7 +93,7 @@ extension StaticString {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Returns the first index of a byte. Much faster than the standard library's search.
+    /// Returns the first index of a byte, much faster than the standard library.
     package func place(of byte: UInt8, from start: Int = 0) -> Int? {
         guard let base = baseAddress, start < count else { return nil }
         return memchr(base + start, Int32(byte), count - start).map {

@@ -1,11 +1,10 @@
 import Foundation
 
-// Paths as text. On Linux, a path need not be UTF-8. Each byte that is not UTF-8 is escaped as a
-// private-use character, U+10FF00 plus the byte. If a path contains such characters, their bytes
-// are escaped, too, so that different paths have different text.
+// Paths as text. On Linux, a path need not be UTF-8. Bytes that are not UTF-8 are escaped as
+// private-use characters, U+10FF00 plus the byte. The bytes of such characters in a path are
+// escaped, too, so that different paths have different text.
 extension String {
     private static let firstEscape: UInt32 = 0x10_FF00
-    /// The first UTF-8 byte of every escape.
     private static let escapeLead: UInt8 = 0xF4
 
     package init(path: UnsafePointer<CChar>) {
@@ -42,7 +41,7 @@ extension String {
         return body(path + [0])
     }
 
-    /// The parent directory, like dirname(3). `NSString.deletingLastPathComponent` of Swift 6.3
+    /// The parent directory, like dirname(3). Swift 6.3's `NSString.deletingLastPathComponent`
     /// traps on a name of one character.
     package var parentDirectory: String {
         var path = self[...]
@@ -54,7 +53,7 @@ extension String {
         return String(path)
     }
 
-    /// The text after the last slash, which may be empty.
+    /// The text after the last slash. May be empty.
     package var lastName: String {
         utf8.lastIndex(of: UInt8(ascii: "/")).map { String(self[index(after: $0)...]) } ?? self
     }

@@ -1,4 +1,4 @@
-/// Byte counts as text, in decimal units like `MB` in `--max-size`.
+/// Byte counts as text, in decimal units as in `--max-size`.
 package enum ByteText {
     /// `999 B`, `1.5 kB`, `45.2 MB`.
     package static func describe(_ bytes: Int64) -> String { describe(Double(bytes)) }
@@ -21,7 +21,7 @@ package enum ByteText {
 }
 
 extension Int {
-    /// `1 object`, `2 objects`. The plural is by default `one` with an s.
+    /// `1 object`, `2 objects`. The default plural is `one` with an s.
     package func of(_ one: String, _ several: String? = nil) -> String {
         "\(self) \(self == 1 ? one : several ?? one + "s")"
     }
@@ -30,7 +30,7 @@ extension Int {
 package enum DurationText {
     /// `0.4 s`, `59 s`, `3 min 20 s`, `2 h 5 min`, `30 d 4 h`.
     package static func describe(_ seconds: Double) -> String {
-        // Damaged data may have any number, or NaN.
+        // Damaged data may have any value, also NaN.
         let seconds = seconds > 0 ? min(seconds, 3e13) : 0
         if seconds < 10 { return "\(ByteText.decimal(seconds)) s" }
         let whole = Int(seconds.rounded())

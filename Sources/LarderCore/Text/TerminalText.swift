@@ -1,7 +1,7 @@
 extension String {
-    /// The text with escapes for characters that could control a terminal or change the appearance
-    /// of nearby text: control characters, line breaks, direction marks and invisible formatting.
-    /// Joiners remain, because Persian, Indic scripts and emoji need them.
+    /// The text with escapes for characters that could control a terminal or change nearby text:
+    /// control characters, line breaks, direction marks and invisible formatting. Joiners remain,
+    /// because Persian, Indic scripts and emoji need them.
     package var sanitizedForTerminal: String {
         if utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return self }
         var result = ""
@@ -21,7 +21,7 @@ extension String {
 
     /// Returns the text in quotation marks, sanitized and cut to `limit` characters.
     package func quoted(limit: Int = 80) -> String {
-        // Cut first, so that a long text is not sanitized as a whole.
+        // Cut first, to sanitize only the start.
         let head = unicodeScalars.prefix(limit)
         let ellipsis = head.endIndex == unicodeScalars.endIndex ? "" : "…"
         return "'\(String(head).sanitizedForTerminal)\(ellipsis)'"
@@ -32,7 +32,7 @@ extension Unicode.Scalar {
     var steersTerminal: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true
-        // U+200C is the zero-width non-joiner, U+200D the joiner.
+        // Zero-width non-joiner and joiner.
         case .format: value != 0x200C && value != 0x200D
         default: false
         }
@@ -40,7 +40,7 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// The text as one word of a shell command, in quotation marks if necessary.
+    /// The text as one word of a shell command, quoted if necessary.
     package var shellQuoted: String {
         let isPlain = utf8.allSatisfy { $0.isASCIILetterOrDigit || "-_./:@%+,".utf8.contains($0) }
         if isPlain, !utf8.isEmpty { return self }

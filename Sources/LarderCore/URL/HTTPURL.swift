@@ -3,28 +3,27 @@
 ///
 /// The canonical spelling is the standard's serialization, with these differences:
 ///
-/// - All characters that RFC 3986 forbids in a path or query are percent-encoded, also
+/// - All characters that RFC 3986 forbids in a path or query are percent-encoded, including
 ///   ``| [ ] ^ ` { }`` and a `%` that begins no escape, because strict servers reject them.
-///   Existing escapes do not change.
 /// - The fragment is dropped. The user name and password become ``credentials``.
-/// - Hosts with an empty label (`a..b`, `.`), port 0, and credentials that are not UTF-8 or have
-///   control characters are rejected.
-/// - ``InternationalHosts`` converts hosts that are not ASCII. `xn--` labels are not validated.
+/// - Hosts with an empty label (`a..b`, `.`), port 0, and credentials with control characters or
+///   invalid UTF-8 are rejected.
+/// - ``InternationalHosts`` converts non-ASCII hosts. `xn--` labels are not validated.
 ///
-/// URLs are equal if their canonical spellings are equal. Credentials are ignored. Unequal URLs can
-/// have equal ``key``s.
+/// URLs with equal canonical spellings are equal, regardless of credentials. Unequal URLs can have
+/// equal ``key``s.
 public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
-    /// The canonical spelling in ASCII, without credentials, as used in requests.
+    /// The canonical spelling in ASCII, without credentials.
     public let string: String
     /// The user name and password, if any.
     public internal(set) var credentials: Credentials?
-    /// Whether the credentials are inherited from the base URL.
+    /// Whether the credentials come from the base URL.
     public internal(set) var inheritsCredentials = false
     /// `http` or `https`.
     public let scheme: Scheme
-    /// The host in lower case. An IPv6 address has brackets.
+    /// The host in lower case. IPv6 addresses have brackets.
     public let host: String
-    /// The port, by default that of the scheme.
+    /// The port. Default: that of the scheme.
     public let port: Int
 
     /// Whether ``string`` has escapes. If not, it is also the ``key``.
@@ -37,7 +36,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         var defaultPort: Int { self == .https ? 443 : 80 }
     }
 
-    /// The reason why a text cannot be used as a URL.
+    /// The reason to reject a URL.
     public enum ParseError: Error, Equatable, Sendable {
         /// The scheme is not supported, for example `file` or `javascript`.
         case unsupportedScheme(String)
@@ -47,7 +46,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         case malformed(String)
     }
 
-    /// The key for lookups: ``string`` with upper-case hexadecimal digits, and without escapes of
+    /// The key for lookups: ``string`` with upper-case hexadecimal digits and without escapes of
     /// unreserved characters (RFC 3986, sections 6.2.2.1 and 6.2.2.2). A reserved character and its
     /// escape remain distinct.
     public var key: String { hasEscapes ? string.normalizingEscapes : string }
@@ -60,13 +59,13 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         scheme == other.scheme && port == other.port && host == other.host
     }
 
-    /// The spelling for output, with `***` for credentials and for secret values in the query, such
-    /// as `token` or `X-Amz-Signature`.
+    /// The spelling for output, with `***` for credentials and for secrets in the query, such as
+    /// `token` or `X-Amz-Signature`.
     public var description: String {
         (credentials == nil ? string : string.showingMask).maskingSecretsInQuery
     }
 
-    /// Returns the URL with other credentials, or without credentials.
+    /// Returns the URL with other credentials, or none.
     public func with(_ credentials: Credentials?) -> HTTPURL {
         var url = self
         url.credentials = credentials
@@ -85,10 +84,10 @@ extension HTTPURL {
     /// Parses a URL.
     ///
     /// - Parameters:
-    ///   - text: The URL. According to the standard, control characters and blanks around it are
-    ///     ignored, and also tabs and line breaks inside it.
-    ///   - base: The base of relative URLs. A URL with the same origin and without credentials
-    ///     inherits the credentials of the base. Default: nil.
+    ///   - text: The URL. Blanks and control characters around it, and tabs and line breaks in it,
+    ///     are ignored as the standard requires.
+    ///   - base: The base of relative URLs. Its credentials are inherited by URLs with the same
+    ///     origin and without credentials. Default: nil.
     public init(_ text: String, relativeTo base: HTTPURL? = nil) throws(ParseError) {
         if let plain = HTTPURL(plain: text) {
             self = plain
@@ -103,7 +102,7 @@ extension HTTPURL {
 
     static func parse(_ text: String, relativeTo base: HTTPURL?) throws(ParseError) -> HTTPURL {
         let text = text.bytesOfURL
-        // With a special scheme, and in a relative URL, the first `#` begins the fragment.
+        // With a special or no scheme, the first `#` begins the fragment.
         var rest = text.prefix { $0 != UInt8(ascii: "#") }
         var scheme = base?.scheme
         if let (name, length) = explicitScheme(of: rest) {
@@ -112,7 +111,7 @@ extension HTTPURL {
             scheme = known
         }
         guard let scheme else { throw .relativeWithoutBase }
-        // For a special scheme, `https:icon.png` is relative to a base with the same scheme.
+        // `https:icon.png` is relative to a base with the same special scheme.
         if let base, base.scheme == scheme, rest.prefix(2).count(where: isSlash) < 2 {
             return resolve(rest, base)
         }
@@ -154,7 +153,7 @@ extension HTTPURL {
             host: base.host, port: base.port, hasEscapes: spelling.contains(UInt8(ascii: "%")))
     }
 
-    /// Returns the scheme in lower case, and its length with the colon.
+    /// Returns the lower-case scheme, and its length with the colon.
     private static func explicitScheme(of text: ArraySlice<UInt8>) -> (String, Int)? {
         guard let first = text.first, first.isASCIILetterOrDigit, first > 0x39,
             let colon = text.firstIndex(where: {
@@ -165,7 +164,7 @@ extension HTTPURL {
         return (String(decoding: name, as: UTF8.self), name.count + 1)
     }
 
-    /// Appends to a path that starts at `root` and may already have the folder of the base URL.
+    /// The path starts at `root` and may begin with the folder of the base URL.
     private static func append(
         pathAndQuery text: ArraySlice<UInt8>, to spelling: inout [UInt8], root: Int
     ) {
@@ -197,7 +196,6 @@ extension HTTPURL {
         append(query, to: &spelling, plain: URLBytes.query)
     }
 
-    /// Appends bytes, and percent-encodes all but escapes and `plain` bytes.
     private static func append(
         _ bytes: ArraySlice<UInt8>, to spelling: inout [UInt8], plain: [Bool]
     ) {
@@ -212,7 +210,7 @@ extension HTTPURL {
         }
     }
 
-    /// Returns the number of dots in a dot segment, percent-encoded or not. Else returns 0.
+    /// Returns the number of dots in a dot segment, percent-encoded or not, or else 0.
     private static func dots(in segment: ArraySlice<UInt8>) -> Int {
         guard segment.count <= 6, let first = segment.first, ".%".utf8.contains(first)
         else { return 0 }
@@ -221,14 +219,14 @@ extension HTTPURL {
             ? decoded.count : 0
     }
 
-    private static func isSlash(_ byte: UInt8) -> Bool {
+    static func isSlash(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\")
     }
 }
 
 extension String {
-    /// The bytes that a URL parser uses: without control characters and blanks around the text, and
-    /// without tabs and line breaks in it.
+    /// The bytes for a URL parser, which ignores control characters and blanks around a URL, and
+    /// tabs and line breaks in it.
     package var bytesOfURL: [UInt8] {
         var text = Array(utf8).drop { $0 <= 0x20 }
         while let last = text.last, last <= 0x20 { text.removeLast() }

@@ -3,13 +3,13 @@ extension String {
         utf8.percentEncoded(except: isPlain)
     }
 
-    /// Decodes UTF-8. If that fails, percent-encodes the bytes that are not ASCII, like the parser.
+    /// Decodes UTF-8. If that fails, percent-encodes all non-ASCII bytes, like the parser.
     package init(urlBytes bytes: some Collection<UInt8>) {
         self = String(valid: bytes) ?? bytes.percentEncoded { $0 < 0x80 }
     }
 
-    /// A canonical spelling, normalized by RFC 3986, sections 6.2.2.1 and 6.2.2.2. This creates no
-    /// dot segments, because the parser has resolved segments with escaped dots.
+    /// A canonical spelling, normalized (RFC 3986, sections 6.2.2.1 and 6.2.2.2). Creates no dot
+    /// segments, because the parser has resolved escaped dots.
     var normalizingEscapes: String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(utf8.count)
@@ -20,7 +20,7 @@ extension String {
                 continue
             }
             rest = rest.dropFirst(2)
-            let isPlain = URLBytes.isUnreserved(value)
+            let isPlain = value.isUnreserved
             if isPlain { bytes.append(value) } else { bytes.append(percentEncoded: value) }
         }
         return String(decoding: bytes, as: UTF8.self)
@@ -38,7 +38,7 @@ extension [UInt8] {
 
 extension Collection<UInt8> {
     fileprivate func percentEncoded(except isPlain: (UInt8) -> Bool) -> String {
-        // Grown in place, because an array for each byte would take nearly all of the time.
+        // An array for each byte would take most of the time.
         var encoded: [UInt8] = []
         encoded.reserveCapacity(count)
         for byte in self {
@@ -47,7 +47,7 @@ extension Collection<UInt8> {
         return String(decoding: encoded, as: UTF8.self)
     }
 
-    /// The decoded bytes. A `%` that begins no escape remains.
+    /// A `%` that begins no escape remains.
     package var percentDecoded: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
@@ -61,24 +61,24 @@ extension Collection<UInt8> {
     }
 }
 
+extension UInt8 {
+    /// Whether the byte is unreserved (RFC 3986, section 2.3).
+    package var isUnreserved: Bool { isASCIILetterOrDigit || "-._~".utf8.contains(self) }
+}
+
 enum URLBytes {
-    /// Bytes that are not encoded in a path: `pchar` (RFC 3986, section 3.3) and slashes. WHATWG's
-    /// path percent-encode set lacks ``| [ ]`` and, in older versions, `^`.
+    /// Bytes that stay plain in a path: `pchar` (RFC 3986, section 3.3) and slashes. WHATWG's path
+    /// percent-encode set lacks ``| [ ]`` and, in older versions, `^`.
     static let path = table("/:@!$&'()*+,;=")
-    /// Bytes that are not encoded in a query: also `?` (RFC 3986, section 3.4), but not the
-    /// apostrophe, which is in the WHATWG special-query percent-encode set.
+    /// Bytes that stay plain in a query: also `?` (RFC 3986, section 3.4), but not the apostrophe
+    /// (WHATWG's special-query percent-encode set).
     static let query = table("/?:@!$&()*+,;=")
 
     private static func table(_ others: String) -> [Bool] {
-        (0...0xFF).map { isUnreserved(UInt8($0)) || others.utf8.contains(UInt8($0)) }
+        (0...0xFF).map { UInt8($0).isUnreserved || others.utf8.contains(UInt8($0)) }
     }
 
-    /// Whether a byte is unreserved (RFC 3986, section 2.3).
-    static func isUnreserved(_ byte: UInt8) -> Bool {
-        byte.isASCIILetterOrDigit || "-._~".utf8.contains(byte)
-    }
-
-    /// Returns the value of the two hexadecimal digits at the start of `text`.
+    /// Returns the value of two hexadecimal digits.
     static func escaped(_ text: some Collection<UInt8>) -> UInt8? {
         var digits = text.prefix(2).makeIterator()
         guard let high = digits.next()?.hexDigit, let low = digits.next()?.hexDigit

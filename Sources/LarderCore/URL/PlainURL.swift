@@ -1,6 +1,5 @@
-// A fast path for URLs that are already in canonical spelling, like almost all URLs.
+// A fast path for URLs in canonical spelling, as almost all are.
 extension HTTPURL {
-    /// Creates a URL if the parser would not change its spelling.
     init?(plain text: String) {
         let found = text.utf8.withContiguousStorageIfAvailable { PlainURL.parts(of: $0) }
         guard let parts = found ?? nil else { return nil }
@@ -42,8 +41,8 @@ private enum PlainURL {
         isLetter(byte) || byte.isDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
     }
 
-    /// Whether a host is an IPv4 address in decimal, or a lower-case name whose last label begins
-    /// with a letter, and therefore is not a number.
+    /// Whether a host is a decimal IPv4 address, or a lower-case name whose last label begins with
+    /// a letter, so that it is not a number.
     private static func isHost(_ host: UnsafeBufferPointer<UInt8>) -> Bool {
         var labels = 0
         var start = 0
@@ -59,14 +58,12 @@ private enum PlainURL {
         return labels == 4 && isNumeric
     }
 
-    /// Whether a label is a number up to 255 without leading zeros.
     private static func isDecimalByte(_ label: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         guard label.count <= 3, label.count == 1 || label.first != UInt8(ascii: "0")
         else { return false }
         return label.allSatisfy(\.isDigit) && label.reduce(0) { $0 * 10 + Int($1 - 0x30) } <= 255
     }
 
-    /// Returns the number after a colon, without leading zeros. Sets `position` to its end.
     private static func number(
         _ text: UnsafeBufferPointer<UInt8>, after position: inout Int
     ) -> Int? {
@@ -80,7 +77,7 @@ private enum PlainURL {
         return position > start && text[start] != UInt8(ascii: "0") ? number : nil
     }
 
-    /// Whether a path and query have escapes. Nil if the spelling may not be canonical.
+    /// Whether a path and query have escapes. Nil if they may not be canonical.
     private static func escapes(in target: UnsafeBufferPointer<UInt8>) -> Bool? {
         guard target.first == UInt8(ascii: "/") else { return nil }
         let (path, query) = (URLBytes.path, URLBytes.query)
@@ -89,7 +86,7 @@ private enum PlainURL {
         for (position, byte) in target.enumerated() {
             switch byte {
             case UInt8(ascii: "%"):
-                // An escaped dot may be part of a dot segment.
+                // An escaped dot may form a dot segment.
                 guard let value = URLBytes.escaped(target[(position + 1)...]),
                     value != UInt8(ascii: ".")
                 else { return nil }

@@ -1,14 +1,13 @@
 import Crypto
 import Foundation
 
-/// The credentials, host and port of a URL.
 package struct URLAuthority {
     /// Nil if the user name and the password are empty or missing.
     package let credentials: Credentials?
     package let host: String
     package let port: Int?
 
-    /// Parses an authority according to the WHATWG URL standard, for special schemes.
+    /// Parses an authority as WHATWG requires for special schemes.
     package init(_ text: some Collection<UInt8>) throws(HTTPURL.ParseError) {
         let text = Array(text)
         var rest = text[...]
@@ -18,7 +17,7 @@ package struct URLAuthority {
         } else {
             credentials = nil
         }
-        // Skip the colons of an IPv6 address.
+        // The port's colon, not one in an IPv6 address.
         let bracket = rest.lastIndex(of: UInt8(ascii: "]")) ?? rest.startIndex
         let colon =
             rest.first == UInt8(ascii: "[")
@@ -51,7 +50,6 @@ package struct URLAuthority {
         return user.isEmpty && password.isEmpty ? nil : Credentials(user: user, password: password)
     }
 
-    /// Decodes escapes. Throws if there are control characters, or bytes that are not UTF-8.
     private static func decoded(_ text: ArraySlice<UInt8>) throws(HTTPURL.ParseError) -> String {
         let bytes = text.percentDecoded
         guard bytes.allSatisfy({ $0 >= 0x20 }), let text = String(valid: bytes)
@@ -82,8 +80,8 @@ extension Credentials: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Encrypts credentials in the plan's file, because a killed run leaves the file behind. The random
-/// key exists only in this process.
+/// Encrypts credentials in the plan's file, which remains after a kill. The random key exists only
+/// in this process.
 package struct CredentialSeal: Sendable {
     private let key = SymmetricKey(size: .bits256)
 

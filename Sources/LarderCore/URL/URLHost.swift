@@ -2,8 +2,8 @@ import Foundation
 
 /// The host parser of the WHATWG URL standard (section 3.5), for special schemes.
 ///
-/// Numbers in every notation of `inet_aton` become four decimal numbers, so that no address looks
-/// like a name.
+/// Numbers in any notation of `inet_aton` become four decimal numbers, so no address looks like a
+/// name.
 enum URLHost {
     static func parse(_ text: ArraySlice<UInt8>) throws(HTTPURL.ParseError) -> String {
         if text.first == UInt8(ascii: "[") {
@@ -33,7 +33,7 @@ enum URLHost {
         guard let convert = InternationalHosts.converter else {
             throw .malformed("the host is not ASCII, and this program cannot convert it")
         }
-        // The conversion may turn other characters into delimiters, for example a full-width slash.
+        // The conversion may create delimiters, for example from a full-width slash.
         guard !name.contains(where: isForbidden), let ascii = convert(text), !ascii.isEmpty,
             ascii.utf8.allSatisfy({ $0.isASCIILetterOrDigit || "-._".utf8.contains($0) })
         else { throw .malformed("the host is not a valid international domain name") }
@@ -44,7 +44,6 @@ enum URLHost {
         byte <= 0x20 || byte == 0x7F || "#%/:<>?@[\\]^|".utf8.contains(byte)
     }
 
-    /// Whether the last label is a number. A final dot is ignored.
     private static func endsInNumber(_ name: [UInt8]) -> Bool {
         let labels = labels(of: name)
         guard let last = labels.last, !last.isEmpty else { return false }
@@ -71,7 +70,7 @@ enum URLHost {
         return (0..<4).map { String(address >> (24 - 8 * $0) & 255) }.joined(separator: ".")
     }
 
-    /// Parses a decimal, octal (`0…`) or hexadecimal (`0x…`) number. Larger numbers become 2^32.
+    /// Parses a decimal, octal (`0…`) or hexadecimal (`0x…`) number. The maximum is 2^32.
     private static func number(_ label: ArraySlice<UInt8>) -> UInt64? {
         guard !label.isEmpty else { return nil }
         var digits = label
@@ -91,7 +90,7 @@ enum URLHost {
 
     private static func ipv6(_ text: ArraySlice<UInt8>) -> [UInt16]? {
         var address = in6_addr()
-        // Darwin also accepts a zone identifier after a percent sign.
+        // Darwin also accepts a zone after a percent sign.
         guard !text.contains(where: { $0 == 0 || $0 == UInt8(ascii: "%") }),
             inet_pton(AF_INET6, String(decoding: text, as: UTF8.self), &address) == 1
         else { return nil }
@@ -100,7 +99,7 @@ enum URLHost {
         }
     }
 
-    /// Returns the spelling in brackets, with `::` for the first longest run of at least two zeros.
+    /// Returns the spelling in brackets. The first longest run of at least two zeros becomes `::`.
     private static func serialized(_ pieces: [UInt16]) -> String {
         var longest = 0..<1
         var start = 0
@@ -120,27 +119,25 @@ enum URLHost {
 }
 
 extension String {
-    /// A host without a final dot.
     package var withoutFinalDot: String {
         utf8.last == UInt8(ascii: ".") ? String(decoding: utf8.dropLast(), as: UTF8.self) : self
     }
 }
 
 /// The conversion of international hosts to ASCII (`xn--`, UTS #46). The command line uses libcurl
-/// (`CurlHosts`), and LarderIcons uses Foundation. Without a converter, ``HTTPURL`` rejects such
-/// hosts.
+/// (`CurlHosts`), LarderIcons uses Foundation. Without a converter, ``HTTPURL`` rejects such hosts.
 public enum InternationalHosts {
-    /// Returns the ASCII form of a host, or nil if the host is not valid.
+    /// Returns the ASCII form of a host, or nil if it is invalid.
     public typealias Converter = @Sendable (String) -> String?
 
-    /// Installs a converter, unless there is one. A process uses the same converter for all URLs.
+    /// Installs the converter for all URLs of the process, unless there is one.
     public static func install(_ converter: @escaping Converter) {
         lock.withLock { if installed == nil { installed = converter } }
     }
 
     static var converter: Converter? { lock.withLock { installed } }
 
-    // Unsafe because the compiler does not know that every access holds `lock`.
+    // Unsafe because the compiler does not know that `lock` protects it.
     private nonisolated(unsafe) static var installed: Converter?
     private static let lock = NSLock()
 }

@@ -1,33 +1,31 @@
 /// Query parameters that contain secrets.
 package enum SecretParameter {
-    /// Parts of parameter names, without `-`, `_` and case.
-    ///
-    /// They cover AWS (`X-Amz-Signature`, `X-Amz-Credential`, `X-Amz-Security-Token`,
-    /// `AWSAccessKeyId`, `Signature`), Google (`X-Goog-Signature`), and the defaults of
-    /// OpenTelemetry's semantic conventions (`url.full`) and of error trackers.
+    /// Parts of parameter names, without `-`, `_` and case: those of AWS (`X-Amz-Signature`,
+    /// `X-Amz-Credential`, `AWSAccessKeyId`), Google (`X-Goog-Signature`), OpenTelemetry's semantic
+    /// conventions (`url.full`) and error trackers.
     private static let parts: [StaticString] = [
         "signature", "token", "secret", "password", "passwd", "passphrase", "credential",
         "accesskey", "apikey", "session", "sessid", "hmac", "authorization", "bearer",
     ]
-    /// Words in parameter names, for example Azure's `sig`, Google's `key`, CloudFront's `Policy`
-    /// and `Key-Pair-Id`, Akamai's `hdnts` and Alibaba's `auth_key`.
+    /// Words in parameter names, such as Azure's `sig`, Google's `key`, CloudFront's `Policy` and
+    /// `Key-Pair-Id`, Akamai's `hdnts` and Alibaba's `auth_key`.
     private static let words = Set(
         [
             "sig", "sign", "key", "auth", "oauth", "pwd", "pass", "jwt", "policy", "hdnts", "hdnea",
         ].map { Array($0.utf8) })
 
-    /// The maximum depth of nested URLs. The parameters of deeper URLs count as secrets.
+    /// The maximum depth of nested URLs. Parameters of deeper URLs count as secrets.
     private static let deepest = 3
 
-    /// Whether a parameter is a secret. Its name and value may be percent-encoded.
+    /// Whether a parameter, possibly percent-encoded, is a secret.
     package static func isOne(_ name: Substring.UTF8View, _ value: Substring.UTF8View) -> Bool {
         isOne(Array(name), value.percentDecoded)
     }
 
-    /// Whether a parameter without a name is a token. The text may be percent-encoded.
+    /// Whether a parameter without a name, percent-encoded or not, is a token.
     package static func isToken(_ text: Substring.UTF8View) -> Bool { isToken(text.percentDecoded) }
 
-    /// Whether a parameter is a secret, or its value is a URL with a secret in query or fragment.
+    /// Whether a parameter is a secret, or a URL with a secret in its query or fragment.
     package static func hasOne(_ name: Substring.UTF8View, _ value: Substring.UTF8View) -> Bool {
         hasOne(Array(name), Array(value), depth: 0)
     }
@@ -49,7 +47,7 @@ package enum SecretParameter {
         if words.contains(where: Self.words.contains) { return true }
         let joined = Array(words.joined())
         if parts.contains(where: { joined.holds($0) }) { return true }
-        // Tokens, such as Akamai's, can have any name. A nested URL may have a password.
+        // A token, such as Akamai's, can have any name. A nested URL may have a password.
         return value.holds("hmac=") || isToken(value)
             || value.holds("://") && value.contains(UInt8(ascii: "@"))
     }
@@ -59,20 +57,21 @@ package enum SecretParameter {
         if isWebToken(value) { return true }
         let scheme = value.prefix(while: \.isASCIILetterOrDigit)
         guard scheme.isWord("bearer") || scheme.isWord("basic") else { return false }
-        // In a query, `+` is a space, and `%20` is a space that was encoded twice.
+        // In a query, `+` is a space, and `%20` a space that was encoded twice.
         let rest = value[scheme.endIndex...]
         return rest.count > 1
             && (" +".utf8.contains(rest[rest.startIndex]) || rest.starts(with: "%20".utf8))
     }
 
-    /// Whether a value is a signed token, whose first part is a JSON object in base64url (`eyJ…`).
+    /// Whether a value is a signed token: its first part is a JSON object in base64url (`eyJ…`).
     private static func isWebToken(_ value: [UInt8]) -> Bool {
         let parts = value.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return (3...5).contains(parts.count) && parts[0].starts(with: "eyJ".utf8)
             && parts[0].count >= 16
     }
 
-    /// Returns the words of a name in lower case: three for `X-Amz-Signature`, two for `authKey`.
+    /// Returns the words of a name in lower case, for example three for `X-Amz-Signature` and two
+    /// for `authKey`.
     private static func words(of name: [UInt8]) -> [[UInt8]] {
         var words: [[UInt8]] = [[]]
         var isLower = false
@@ -101,7 +100,7 @@ extension String {
         return "\(self[...mark])***"
     }
 
-    /// A URL with `***` for each secret value in its query. A parameter may lack a name.
+    /// A URL with `***` for each secret in its query. Parameters may lack a name.
     package var maskingSecretsInQuery: String {
         guard let mark = utf8.firstIndex(of: UInt8(ascii: "?")) else { return self }
         let query = self[index(after: mark)...].utf8
@@ -124,18 +123,17 @@ extension String {
         }
     }
 
-    /// A URL or key for output, without secrets in its query, and sanitized.
     package var shownAsURL: String { maskingSecretsInQuery.sanitizedForTerminal }
 
-    /// The text with `***` for the query and possible credentials, even if it is not a URL. Hides
-    /// all text between the scheme and the last `@`, because a password may contain delimiters.
+    /// The text with `***` for the query and possible credentials, even if it is not a URL. Masks
+    /// everything between the scheme and the last `@`, because a password may contain delimiters.
     package var maskingSecrets: String {
         guard let at = utf8.lastIndex(of: UInt8(ascii: "@")) else { return maskingQuery }
         let start = authorityStart
         return (start <= at ? "\(self[..<start])***\(self[at...])" : self).maskingQuery
     }
 
-    /// A key without a URL's credentials, which must not be stored in an index.
+    /// A key without credentials, which must not be stored in an index.
     package var removingUserinfo: String {
         guard let authority, let at = utf8[authority].lastIndex(of: UInt8(ascii: "@"))
         else { return self }
@@ -155,14 +153,11 @@ extension String {
         return start..<(utf8[start...].firstIndex { "/?#".utf8.contains($0) } ?? endIndex)
     }
 
-    /// The index after the slashes at the start or after the scheme. Else the start index.
+    /// The index after the slashes at the start or after the scheme, or else the start index.
     private var authorityStart: Index {
-        func isSlash(_ byte: UInt8) -> Bool {
-            byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\")
-        }
-        guard let slash = utf8.firstIndex(where: isSlash),
+        guard let slash = utf8.firstIndex(where: HTTPURL.isSlash),
             slash == startIndex || utf8[utf8.index(before: slash)] == UInt8(ascii: ":")
         else { return startIndex }
-        return utf8[slash...].firstIndex { !isSlash($0) } ?? endIndex
+        return utf8[slash...].firstIndex { !HTTPURL.isSlash($0) } ?? endIndex
     }
 }

@@ -5,16 +5,16 @@ import LarderCore
 public struct S3Settings: Sendable {
     /// The bucket and the prefix.
     public var location: S3Location
-    /// The server, for example `http://127.0.0.1:9000`. If nil, Amazon's server of the region.
+    /// The server, such as `http://127.0.0.1:9000`. Nil means Amazon's server of the region.
     public var endpoint: HTTPURL?
     /// The region in signatures.
     public var region: String
-    /// The access key. If nil, requests are not signed.
+    /// The access key. Nil means unsigned requests.
     public var credentials: S3Credentials?
-    /// A PEM file of the certificate authorities to trust. Default: nil, as for other transfers.
+    /// A PEM file of trusted certificate authorities. Default: nil, as for other transfers.
     public var certificateAuthorities: String?
 
-    /// Creates settings without files and environment variables.
+    /// Creates settings without files and the environment.
     public init(
         location: S3Location, endpoint: HTTPURL? = nil, region: String = "us-east-1",
         credentials: S3Credentials? = nil
@@ -26,7 +26,7 @@ public struct S3Settings: Sendable {
     }
 
     /// The bucket's URL, without a final slash. Amazon requires the bucket in the host, except for
-    /// buckets with dots, which its TLS certificate does not match. Otherwise it is in the path.
+    /// names with dots, which its TLS certificate does not match.
     var bucketURL: String {
         if let endpoint { return endpoint.string.droppingLastSlash + "/\(location.bucket)" }
         let isChina = region.hasPrefix("cn-")
@@ -73,9 +73,9 @@ public struct S3Location: Hashable, Sendable, CustomStringConvertible {
 
     /// Parses `s3://bucket` or `s3://bucket/prefix`.
     ///
-    /// A bucket's name has 3 to 63 of `a-z`, `0-9`, `.` and `-`. A prefix has letters, digits and
-    /// `-._~` between its slashes, because all S3 stores and their signatures encode these in the
-    /// same way (RFC 3986, section 2.3).
+    /// A bucket has 3 to 63 of `a-z`, `0-9`, `.` and `-`. A prefix has letters, digits and `-._~`
+    /// between slashes, which all S3 stores and their signatures encode in the same way (RFC 3986,
+    /// section 2.3).
     public init(_ text: String) throws(S3SettingsError) {
         guard text.utf8.starts(with: "s3://".utf8) else {
             throw S3SettingsError("expected s3://BUCKET/PREFIX")
@@ -118,21 +118,17 @@ extension String {
     fileprivate var droppingLastSlash: String { hasSuffix("/") ? String(dropLast()) : self }
 }
 
-extension UInt8 {
-    var isUnreserved: Bool { isASCIILetterOrDigit || "-._~".utf8.contains(self) }
-}
-
 extension S3Settings {
-    /// Reads the arguments, the environment and AWS profiles, in this order of precedence
+    /// Reads arguments, the environment and AWS profiles, in this order of precedence
     /// (https://docs.aws.amazon.com/sdkref/latest/guide/environment-variables.html).
     ///
-    /// - Credentials: from `profile` if given; else `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`
-    ///   and `AWS_SESSION_TOKEN`; else from the profile `AWS_PROFILE` or `default`. Profiles are in
+    /// - Credentials: `profile` if given; else `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and
+    ///   `AWS_SESSION_TOKEN`; else the profile `AWS_PROFILE` or `default`. Profiles are in
     ///   `AWS_SHARED_CREDENTIALS_FILE` (`~/.aws/credentials`) and `AWS_CONFIG_FILE`
     ///   (`~/.aws/config`).
     /// - Region: `region`, `AWS_REGION`, `AWS_DEFAULT_REGION`, the profile's `region`, `us-east-1`.
     /// - Endpoint: `endpoint`, `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, the endpoint for `s3` in
-    ///   the profile's `services`, the profile's `endpoint_url`; else Amazon's server.
+    ///   the profile's `services`, its `endpoint_url`; else Amazon's server.
     /// - Certificate authorities: `AWS_CA_BUNDLE`, the profile's `ca_bundle`.
     ///
     /// - Parameter isUnsigned: Whether to use no credentials. Default: false.
@@ -153,7 +149,7 @@ extension S3Settings {
         self.region =
             region ?? variable("AWS_REGION") ?? variable("AWS_DEFAULT_REGION")
             ?? profiles.value("region") ?? "us-east-1"
-        guard self.region.utf8.allSatisfy({ $0.isUnreserved }), self.region.utf8.count <= 64 else {
+        guard self.region.utf8.allSatisfy(\.isUnreserved), self.region.utf8.count <= 64 else {
             throw S3SettingsError("the region may have at most 64 of letters, digits and '-._~'")
         }
         let isIgnored = variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")?.lowercased() == "true"
@@ -198,8 +194,8 @@ extension S3Settings {
 }
 
 extension S3Credentials {
-    /// Whether the credentials can be sent in header fields. A slash would end the access key in
-    /// the signature's scope. A colon is valid: OpenStack Swift's keys are `account:user`.
+    /// Whether header fields can have the credentials. A slash would end the access key in the
+    /// signature's scope. A colon is valid: OpenStack Swift's keys are `account:user`.
     fileprivate var isSendable: Bool {
         [accessKey, secretKey, sessionToken ?? ""].allSatisfy { text in
             text.utf8.allSatisfy { (0x21...0x7E).contains($0) } && text.utf8.count <= 8192
