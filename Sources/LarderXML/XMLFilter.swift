@@ -1,10 +1,10 @@
 import LarderCore
 
-/// A filter that reduces a document to tags without attributes, and text in UTF-8.
+/// A filter that reduces a document to UTF-8 text and tags without attributes.
 ///
-/// libxml2 hangs in declarations of a document type, keeps all comments, processing instructions,
-/// names and texts in memory, compares each attribute with all previous ones, and accepts any
-/// encoding. The filter removes or refuses all of that.
+/// libxml2 hangs in document type declarations, keeps all comments, processing instructions, names
+/// and texts in memory, compares each attribute with all previous ones, and accepts any encoding.
+/// The filter removes or refuses all of these.
 final class XMLFilter {
     private(set) var hasForbiddenReference = false
     private let input: BufferedBytes
@@ -16,22 +16,22 @@ final class XMLFilter {
     private var hasDocumentType = false
     private var isInCDATA = false
     private var depth = 0
-    /// True in containers and outside the root, where text has no meaning.
+    /// True in containers and outside the root, where only white space may occur.
     private var isBetweenElements = true
-    /// The number of bytes of the current text in the output. A reference counts as one.
+    /// The length of the current text in the output, in bytes. A reference counts as one.
     private var textLength = 0
     private let maximumText: Int
     private var skippedBytes = 0
     /// The number of removed lines that are not yet in `omissions`.
     private var pendingLines = 0
-    /// The current line in the output, and the number of lines removed before that.
+    /// The current line in the output, and the number of lines removed before it.
     private var passedLine = 1
     private var omitted = 0
-    /// The same for each line that libxml2 may still report, starting at `firstOmission`.
+    /// The same for each line that libxml2 may still report, from `firstOmission`.
     private var omissions: [(line: Int, omitted: Int)] = []
     private var firstOmission = 0
     private var omittedBefore = 0
-    /// An error to throw after all buffered output was read.
+    /// An error to throw after the buffered output.
     private var failure: (any Error)?
     private let output: UnsafeMutablePointer<UInt8>
     private var start = 0
@@ -40,18 +40,18 @@ final class XMLFilter {
     private static let capacity = 64 << 10
     /// The maximum number of bytes in a tag or a document type.
     private static let maximumMarkup = 4 << 10
-    /// The maximum number of bytes in a reference that is passed as a whole.
+    /// The maximum number of bytes in a reference that is passed whole.
     private static let maximumReference = 16
     /// libxml2's reader parses 512 bytes at a time (`CHUNK_SIZE` in xmlreader.c), and drops parsed
-    /// bytes only if its buffer has no more than 512 others. With more bytes at once, the buffer
-    /// would grow by megabytes.
+    /// bytes only if its buffer has at most 512 others. Larger reads would make the buffer grow by
+    /// megabytes.
     private static let maximumRead = 512
 
     init(_ input: BufferedBytes, _ rules: XMLRules) {
         self.input = input
         self.rules = rules
         elements = XMLElements(rules)
-        // libxml2 turns CR LF into one byte. The rest is room for a whole character.
+        // libxml2 turns CR LF into one byte. The 8 are for a whole character.
         maximumText = 2 * min(rules.maximumTextBytes, .max / 4) + 8
         output = .allocate(capacity: Self.capacity)
     }
@@ -65,7 +65,7 @@ final class XMLFilter {
             do {
                 while Self.capacity - end >= Self.maximumMarkup, try advance() {}
             } catch {
-                // libxml2 may find an earlier error in the buffered output.
+                // libxml2 may find an earlier error in the output.
                 guard end > 0 else { throw error }
                 failure = error
             }
@@ -76,7 +76,7 @@ final class XMLFilter {
         return count
     }
 
-    /// Returns the document line for a line of libxml2. Lines must not decrease between calls.
+    /// Returns the document line for a libxml2 line. Lines must not decrease between calls.
     func line(of passed: Int) -> Int {
         while firstOmission < omissions.count, omissions[firstOmission].line <= passed {
             omittedBefore = omissions[firstOmission].omitted
@@ -89,7 +89,7 @@ final class XMLFilter {
         return passed + omittedBefore
     }
 
-    /// Passes or removes the next piece. Returns false at the end.
+    /// Returns false at the end.
     private func advance() throws -> Bool {
         if pendingLines > 0, isBetweenElements {
             put("\n")
@@ -163,7 +163,7 @@ final class XMLFilter {
         pass(wholeCharacters(min(length, Self.capacity - end)))
     }
 
-    /// Passes or removes a whole reference. libxml2 checks whether it is declared.
+    /// libxml2 checks that the reference is declared.
     private func passReference() throws {
         try input.fill(to: Self.maximumReference)
         let bytes = input.unread.prefix(Self.maximumReference)
@@ -180,7 +180,7 @@ final class XMLFilter {
         pass(length)
     }
 
-    /// Whether this is a reference to a character that XML 1.0 (section 2.2) forbids.
+    /// Whether the reference is to a character that XML 1.0 (section 2.2) forbids.
     private static func isForbidden(_ reference: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         guard reference.starts(with: "&#".utf8) else { return false }
         let digits = reference.dropFirst(2).dropLast()
@@ -194,7 +194,7 @@ final class XMLFilter {
         }
     }
 
-    /// Passes a CDATA section as text, because libxml2 joins pieces of a section one by one.
+    /// Passes a CDATA section as text, because libxml2 joins the pieces of a section one by one.
     private func passCDATA() throws {
         try input.fill(to: 3)
         let section = input.unread
@@ -202,7 +202,7 @@ final class XMLFilter {
             isInCDATA = false
             return omit(3)
         }
-        // Stops before a bracket, because it may end the section. The next call checks it.
+        // Stops before a bracket, which may end the section.
         let brackets = section.prefix((Self.capacity - end) / 5).dropFirst()
         var length = 1 + brackets.prefix { $0 != UInt8(ascii: "]") }.count
         guard textRoom > 0 else { return try cut(length) }
@@ -220,7 +220,7 @@ final class XMLFilter {
         consumePassed(length)
     }
 
-    /// Counts bytes as text. Returns the number that fits, without splitting a character.
+    /// Counts bytes as text. Returns the number that fits without splitting a character.
     private func wholeCharacters(_ length: Int) -> Int {
         guard length > textRoom else {
             textLength += length
@@ -248,7 +248,7 @@ final class XMLFilter {
     }
 
     private func passMarkup() throws {
-        // Markup that has to be examined as a whole is then in memory.
+        // Markup that is examined as a whole is then in memory.
         try input.fill(to: Self.maximumMarkup)
         let markup = input.unread
         guard markup.count > 1, [UInt8(ascii: "?"), UInt8(ascii: "!")].contains(markup[1]) else {
@@ -301,7 +301,7 @@ final class XMLFilter {
     private func enter(_ tag: XMLTag) {
         textLength = 0
         if tag.isEnd { depth -= 1 } else if !tag.isEmpty { depth += 1 }
-        // If any element is permitted, text may occur next to elements.
+        // If all elements are permitted, text may be next to elements.
         isBetweenElements =
             elements.areAny
             ? depth == 0 : tag.isEnd || tag.isEmpty || elements.isContainer(tag.number)
@@ -317,7 +317,6 @@ final class XMLFilter {
         names.insert(name)
     }
 
-    /// Returns the length of a tag or document type. Throws if a document type has declarations.
     private func lengthOfMarkup(isDocumentType: Bool = false) throws -> Int {
         let bytes = input.unread
         var quote: UInt8?
@@ -367,7 +366,7 @@ final class XMLFilter {
         pendingLines += input.line - line
     }
 
-    /// Removes everything up to `ending`, whose last byte must be `>`.
+    /// Removes everything through `ending`, whose last byte must be `>`.
     private func omit(_ count: Int, to ending: String) throws {
         try self.count(skipped: count)
         omit(count)
@@ -382,7 +381,7 @@ final class XMLFilter {
                 try self.count(skipped: from)
                 return omit(from)
             }
-            // The last bytes may be the start of the ending.
+            // The last bytes may begin the ending.
             let passed = max(0, input.count - (length - 1))
             try self.count(skipped: passed)
             omit(passed)

@@ -3,9 +3,9 @@ import LarderCore
 
 /// A node-by-node reader of an XML document, based on libxml2's text reader.
 ///
-/// libxml2 gets the output of ``XMLFilter``, and never uses the network. Its own limits (256
+/// The input is filtered by ``XMLFilter``. The network is never used. libxml2's own limits (256
 /// levels, 10 MB of text in a node) also apply. Create, use and release a reader on one thread,
-/// because it replaces that thread's handler of XML errors.
+/// because it replaces the thread's handler of XML errors.
 package final class XMLReader {
     package enum Node {
         case start
@@ -18,13 +18,12 @@ package final class XMLReader {
     private let problem: UnsafeMutablePointer<larder_xml_problem>
     private let source: Source
     private let linesBefore: Int
-    /// The names of ``XMLRules/elements`` as interned by libxml2, so that addresses are compared.
+    /// ``XMLRules/elements`` interned by libxml2, to compare addresses.
     private let names: [UnsafePointer<xmlChar>?]
     private var lineOfBlanks = 1
 
     /// - Parameter read: Fills a buffer with UTF-8. Returns the number of bytes, or 0 at the end.
-    ///   Called at least once for each `bufferSize` bytes. An error ends the reading, so this
-    ///   closure can implement cancellation.
+    ///   Called at least once per `bufferSize` bytes. Can throw to cancel the reading.
     package init(
         _ rules: XMLRules, line: Int = 1, bufferSize: Int = 64 << 10,
         _ read: @escaping (UnsafeMutableRawBufferPointer) throws -> Int
@@ -82,20 +81,20 @@ package final class XMLReader {
         }
     }
 
-    /// The element's index in ``XMLRules/elements``, or nil if it is not in the list.
+    /// The element's index in ``XMLRules/elements``, or nil.
     package var element: Int? {
         let name = xmlTextReaderConstName(reader)
         return names.firstIndex { $0 == name }
     }
 
-    /// The element's name with its prefix. This is foreign text.
+    /// The element's name with its prefix. Foreign text.
     package var name: String { xmlTextReaderConstName(reader).map { String(cString: $0) } ?? "" }
 
     /// Whether the element has no end tag, as in `<string/>`.
     package var isEmpty: Bool { xmlTextReaderIsEmptyElement(reader) == 1 }
     package var depth: Int { Int(xmlTextReaderDepth(reader)) }
 
-    /// The current text. Complete up to ``XMLRules/maximumTextBytes``, and truncated beyond that.
+    /// The current text, truncated beyond ``XMLRules/maximumTextBytes``.
     package var text: String { xmlTextReaderConstValue(reader).map { String(cString: $0) } ?? "" }
 
     package var hasForbiddenReference: Bool { source.filter.hasForbiddenReference }
@@ -121,7 +120,7 @@ package final class XMLReader {
                 : message.split(whereSeparator: \.isNewline).joined(separator: " "))
     }
 
-    /// The input of libxml2. Stores the error that a C callback cannot throw.
+    /// The input of libxml2. Stores errors, because a C callback cannot throw.
     private final class Source {
         let filter: XMLFilter
         var error: (any Error)?
@@ -136,7 +135,7 @@ package final class XMLReader {
             do {
                 return Int32(try source.filter.read(into: .init(start: buffer, count: Int(length))))
             } catch {
-                // Pretends to be at the end. After -1, libxml2 would drop bytes not yet parsed.
+                // Pretends that the input ends. After -1, libxml2 would drop unparsed bytes.
                 source.error = error
                 return 0
             }
@@ -145,7 +144,7 @@ package final class XMLReader {
         static let close: xmlInputCloseCallback = { _ in 0 }
     }
 
-    /// libxml2 must be initialized before several threads use it. Swift runs this once.
+    /// libxml2 must be initialized once, before several threads use it.
     private static let initialized: Void = xmlInitParser()
 }
 
@@ -153,21 +152,21 @@ package final class XMLReader {
 package struct XMLRules: Sendable {
     /// The permitted elements with names of 1 to 7 bytes, the root first. Nil permits all.
     package var elements: [String]?
-    /// The ``elements`` that contain only elements and no text.
+    /// The ``elements`` without text.
     package var containers: [String] = []
-    /// The number of bytes up to which a text is kept whole. Longer texts are truncated.
+    /// The number of bytes up to which a text is whole. Longer texts are truncated.
     package var maximumTextBytes: Int
-    /// The maximum depth of elements. The root has depth 1. libxml2 has a limit of 256.
+    /// The maximum depth of elements. The root has depth 1. libxml2's limit is 256.
     package var maximumDepth: Int
     /// The maximum number of bytes in comments, processing instructions, attributes, the document
-    /// type, and excessive white space between elements.
+    /// type, and excess white space between elements.
     package var maximumSkippedBytes: Int
-    /// Whether a document type is permitted. Declarations in it are always refused.
+    /// Whether a document type is permitted. Its declarations are always refused.
     package var permitsDocumentType: Bool
-    /// A replacement for references to characters that XML forbids, such as `&#1;`. If nil, libxml2
-    /// gets the reference and refuses it.
+    /// The replacement for references to characters that XML forbids, such as `&#1;`. If nil,
+    /// libxml2 refuses them.
     package var forbiddenReference: UInt8?
-    /// The maximum number of different names, because libxml2 keeps and compares all of them.
+    /// The maximum number of different names. libxml2 keeps and compares all names.
     package var maximumNames: Int
 
     package init(
@@ -186,7 +185,7 @@ package struct XMLRules: Sendable {
     }
 }
 
-/// The elements of ``XMLRules`` as integers, which are fast to compare for millions of tags.
+/// The elements of ``XMLRules`` as integers, for fast comparisons with millions of tags.
 struct XMLElements {
     private let known: [UInt64]?
     private let containers: [UInt64]
@@ -201,7 +200,6 @@ struct XMLElements {
     func mayBeRoot(_ number: UInt64) -> Bool { known.map { $0.first == number } ?? true }
     func isContainer(_ number: UInt64) -> Bool { containers.contains(number) }
 
-    /// Returns an integer for a name of up to seven bytes, or 0 for longer names.
     static func number(_ name: some Collection<UInt8>) -> UInt64 {
         guard name.count < 8 else { return 0 }
         var number: UInt64 = 0
@@ -219,7 +217,7 @@ struct XMLTag {
     let hasAttributes: Bool
     let number: UInt64
 
-    /// The start of the name, for messages. This is foreign text.
+    /// The start of the name, for messages. Foreign text.
     var spelling: String { String(decoding: name.prefix(64), as: UTF8.self) }
 
     /// - Parameter bytes: The tag with both brackets. Must outlive this value.
@@ -230,7 +228,7 @@ struct XMLTag {
         isEmpty = !isEnd && bytes[last - 1] == UInt8(ascii: "/")
         let start = isEnd ? 2 : 1
         let end = isEmpty ? last - 1 : last
-        // Loops are fastest, and there are millions of tags.
+        // Loops are fastest.
         var nameEnd = start
         while nameEnd < end, !bytes[nameEnd].isMarkupBlank { nameEnd += 1 }
         var rest = nameEnd
@@ -241,9 +239,9 @@ struct XMLTag {
         number = XMLElements.number(name)
     }
 
-    /// Parses a complete tag that has a name in `elements` and no attributes. Nil for other tags.
+    /// Parses a complete tag of `elements` without attributes. Nil for other tags.
     ///
-    /// - Parameter bytes: Bytes that start with the opening bracket. Must outlive this value.
+    /// - Parameter bytes: Bytes from the opening bracket. Must outlive this value.
     init?(plain bytes: UnsafeBufferPointer<UInt8>, of elements: XMLElements) {
         var place = 1
         var number: UInt64 = 0
@@ -281,10 +279,10 @@ package struct XMLError: Error, Equatable {
         case otherElement(String)
     }
 
-    /// The kind of failure. Element names in it are foreign text.
+    /// The kind of failure. Its element names are foreign text.
     package let code: Code
     package let line: Int?
-    /// The reason in words, which may contain foreign text.
+    /// The reason in words. May contain foreign text.
     package let reason: String
 
     init(_ code: Code, line: Int?, _ reason: String = "") {
