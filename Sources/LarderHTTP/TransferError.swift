@@ -1,11 +1,10 @@
 import CCurl
 import LarderCore
 
-/// The failure of a transfer.
 package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible {
     package var code: Code
     package var url: HTTPURL?
-    /// The reason in one line, without control characters and without the URL.
+    /// One line, without control characters and the URL.
     package var message: String
 
     /// The reason. Reports contain the raw values.
@@ -21,17 +20,16 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
         case tls
         /// The proxy requires other credentials, or forbids the URL.
         case proxyRefused = "proxy-refused"
-        /// ``TransferConfiguration/addressPolicy`` refuses the URL, or every address of its host.
+        /// ``TransferConfiguration/addressPolicy`` refuses the URL, or all addresses of its host.
         case addressRefused = "address-refused"
         case bodyTruncated = "body-truncated"
-        /// The body, or its announced length, exceeds the limit of the request.
+        /// The body, or its announced length, exceeds the request's limit.
         case tooLarge = "too-large"
         /// The head exceeds ``TransferConfiguration/maximumHeaderBytes`` or
         /// ``TransferConfiguration/maximumHeaderFields``.
         case headersTooLarge = "headers-too-large"
         /// The response is not HTTP, or its content encoding is damaged.
         case malformedResponse = "malformed-response"
-        /// The connection or the HTTP/2 stream was lost.
         case connectionLost = "connection-lost"
         /// The caller cancelled the transfer, or the loop was shut down.
         case cancelled
@@ -82,13 +80,13 @@ extension TransferError.Code {
         [.nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout].contains(self)
     }
 
-    /// Converts a libcurl result. libcurl uses the same code for all failed connections, including
-    /// refused addresses, and for three timeouts. ``EasyHandle`` tells them apart.
+    /// Converts a libcurl result. libcurl uses one code for all failed connections, including
+    /// refused addresses, and one for three timeouts. ``EasyHandle`` tells them apart.
     package init(curlCode: UInt32) {
         self =
             switch CURLcode(curlCode) {
             case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .nameNotResolved
-            // CURLE_PROXY means that a SOCKS proxy refused or failed.
+            // CURLE_PROXY: a SOCKS proxy refused or failed.
             case CURLE_COULDNT_CONNECT, CURLE_PROXY: .connectFailed
             case CURLE_OPERATION_TIMEDOUT: .timeout
             case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR,
@@ -101,7 +99,7 @@ extension TransferError.Code {
                 .tls
             case CURLE_PARTIAL_FILE: .bodyTruncated
             case CURLE_FILESIZE_EXCEEDED: .tooLarge
-            // libcurl reports an HTTP/0.9 response, which has no head, as an unsupported protocol.
+            // An HTTP/0.9 response has no head. libcurl calls it an unsupported protocol.
             case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING:
                 .malformedResponse
             case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2,
@@ -114,6 +112,6 @@ extension TransferError.Code {
 }
 
 extension CURLcode {
-    /// The text and number of the code, for example `Couldn't connect to server (curl 7)`.
+    /// For example `Couldn't connect to server (curl 7)`.
     var text: String { "\(String(cString: curl_easy_strerror(self))) (curl \(rawValue))" }
 }

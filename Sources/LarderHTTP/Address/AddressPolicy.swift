@@ -3,10 +3,10 @@ import LarderCore
 
 /// The addresses that Larder may connect to.
 ///
-/// Each address is checked between the name lookup and the connection, so no name, notation or
-/// second lookup bypasses the check. URLs are checked too, because a proxy hides addresses.
+/// Each address is checked between the lookup and the connection, so no name, notation or second
+/// lookup bypasses the check. URLs are checked too, because a proxy hides addresses.
 public struct AddressPolicy: Sendable {
-    /// Allows public internet addresses only. Manifests then cannot reach this machine's network.
+    /// Allows public internet addresses only, so that manifests cannot reach the local network.
     public static let publicOnly = AddressPolicy(allowsAll: false, hosts: [])
     /// Allows every address.
     public static let allowAll = AddressPolicy(allowsAll: true, hosts: [])
@@ -14,7 +14,7 @@ public struct AddressPolicy: Sendable {
     private let allowsAll: Bool
     private let hosts: [HostPattern]
 
-    /// Allows public internet addresses, and every address of `hosts`.
+    /// Allows public internet addresses and all addresses of `hosts`.
     public static func publicOnly(and hosts: [HostPattern]) -> AddressPolicy {
         AddressPolicy(allowsAll: false, hosts: hosts)
     }
@@ -24,8 +24,8 @@ public struct AddressPolicy: Sendable {
         allowsAll || hosts.contains { $0.matches(url) }
     }
 
-    /// Returns the reason to refuse a URL without a lookup, or nil. A URL is refused if its host is
-    /// a refused literal address or `localhost` (RFC 6761, section 6.3).
+    /// Returns the reason to refuse a URL without a lookup, or nil. Refuses literal addresses like
+    /// ``refusal(of:length:)``, and `localhost` (RFC 6761, section 6.3).
     public func refusal(of url: HTTPURL) -> String? {
         guard !allowsAnyAddress(of: url) else { return nil }
         let host = url.host.withoutFinalDot
@@ -35,7 +35,7 @@ public struct AddressPolicy: Sendable {
         return IPAddress(literal: host[...]).flatMap(Self.refusal)
     }
 
-    /// Returns the reason to refuse an address, or nil. The list of allowed hosts is ignored.
+    /// Returns the reason to refuse an address, or nil. Ignores the allowed hosts.
     public func refusal(of address: UnsafePointer<sockaddr>, length: Int) -> String? {
         guard !allowsAll else { return nil }
         guard let address = IPAddress(address, length: length) else {
@@ -53,27 +53,27 @@ public struct AddressPolicy: Sendable {
     }
 }
 
-/// A host and an optional port, for example `example.com`, `example.com:8080` or `[::1]`.
+/// A host and an optional port, such as `example.com`, `example.com:8080` or `[::1]`.
 public struct HostPattern: Hashable, Sendable {
-    /// The host in the spelling of ``HTTPURL/host``, without a final dot.
+    /// The host as in ``HTTPURL/host``, without a final dot.
     package let host: String
     /// Nil matches every port.
     package let port: Int?
 
-    /// Parses a host and an optional port. Returns nil if the text is not valid.
+    /// Parses a host and an optional port, or returns nil.
     public init?(_ text: String) {
         let colons = text.count { $0 == ":" }
         let isBareIPv6 = colons > 1 && !text.hasPrefix("[")
         guard !text.contains(where: { "/?#@\\ \t\r\n".contains($0) }),
             let authority = try? URLAuthority((isBareIPv6 ? "[\(text)]" : text).utf8)
         else { return nil }
-        // Unlike in a URL, a colon without a port is an error.
+        // A colon without a port is an error, unlike in a URL.
         guard isBareIPv6 || authority.port != nil || text.last != ":" else { return nil }
         host = authority.host.withoutFinalDot
         port = authority.port
     }
 
-    /// Whether the URL has this host and, if the pattern has a port, this port.
+    /// Whether the URL has this host and port.
     public func matches(_ url: HTTPURL) -> Bool {
         (port == nil || port == url.port) && host == url.host.withoutFinalDot
     }

@@ -1,12 +1,12 @@
-/// A host and port to connect to instead of a URL's, in the syntax of curl's `--connect-to`:
+/// A host and port to connect to instead of a URL's, as in curl's `--connect-to`:
 /// `HOST1:PORT1:HOST2:PORT2`. An empty HOST1 or PORT1 matches any. An empty HOST2 or PORT2 keeps
 /// the URL's.
 ///
-/// TLS and the `Host` field still use the URL's host. The ``AddressPolicy`` applies to HOST2.
+/// TLS and the `Host` field use the URL's host. The ``AddressPolicy`` applies to HOST2.
 public struct ConnectToRule: Hashable, Sendable {
     let text: String
 
-    /// Parses a rule. Returns nil if the text is not valid.
+    /// Parses a rule, or returns nil.
     public init?(_ text: String) {
         var rest = text[...]
         var parts: [Substring] = []
@@ -34,16 +34,16 @@ public struct ConnectToRule: Hashable, Sendable {
     }
 }
 
-/// The addresses of a host and port, used instead of a lookup, in the syntax of curl's `--resolve`:
+/// The addresses of a host and port, used instead of a lookup, as in curl's `--resolve`:
 /// `HOST:PORT:ADDRESS[,ADDRESS]…`. The host `*` matches any. The ``AddressPolicy`` applies.
 public struct ResolveRule: Hashable, Sendable {
     let text: String
 
-    /// Parses a rule. Returns nil if the text is not valid.
+    /// Parses a rule, or returns nil.
     public init?(_ text: String) {
         let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let port = UInt16(parts[1]), port > 0,
-            // libcurl looks the host up in the spelling of the URL.
+            // libcurl looks up the host as spelled in the URL.
             let host = parts[0] == "*" ? "*" : HostPattern(String(parts[0]))?.host
         else { return nil }
         let addresses = parts[2].split(separator: ",", omittingEmptySubsequences: false)

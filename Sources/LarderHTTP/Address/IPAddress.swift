@@ -15,13 +15,12 @@ enum IPAddress: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Parses any notation that the system accepts, including the short, octal and hexadecimal ones
-    /// of `inet_aton`, with or without brackets and a zone. Returns nil for a name.
+    /// Parses any notation that the system accepts, also the short, octal and hexadecimal ones of
+    /// `inet_aton`, with or without brackets and a zone. Returns nil for a name.
     init?(literal text: Substring) {
         var text = text
         if text.hasPrefix("["), text.hasSuffix("]") { text = text.dropFirst().dropLast() }
-        // A cheap check first, because most hosts are names. Every address starts with a digit or
-        // has a colon. `inet_aton` ignores any text after a blank.
+        // A cheap check, because most hosts are names. `inet_aton` ignores text after a blank.
         guard text.first?.isNumber == true || text.contains(":"),
             !text.contains(where: \.isWhitespace)
         else { return nil }
@@ -64,7 +63,8 @@ struct IPNetwork: Sendable {
     private let first: IPAddress
     private let length: Int
 
-    /// A text without a length is a single address. A network with an impossible length is empty.
+    /// Parses a network, or an address without a length. A network with an impossible length is
+    /// empty.
     init?(_ text: Substring) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count <= 2, let first = IPAddress(literal: parts[0]) else { return nil }
@@ -85,11 +85,11 @@ struct IPNetwork: Sendable {
     }
 }
 
-/// Source: IANA's IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890 and its updates), and
-/// the address space registries for reserved ranges.
+/// Source: IANA's Special-Purpose Address Registries (RFC 6890 and its updates), and the address
+/// space registries for reserved ranges.
 extension IPAddress {
-    /// The kind of an address that is not public, for example `a loopback address`, or nil. An
-    /// address that contains an IPv4 address has the kind of that address.
+    /// The kind of a non-public address, such as `a loopback address`, or nil. An embedded IPv4
+    /// address decides the kind.
     var specialKind: String? {
         if case .v6(let number) = self, number > 1 {
             let translations = Self.translations.filter { $0.network.contains(self) }
@@ -119,7 +119,7 @@ extension IPAddress {
         networks.map { (network: IPNetwork($0[...])!, kind: kind) }
     }
 
-    /// The first match counts, because the reserved networks contain others.
+    /// The first match counts. The reserved networks contain others.
     private static let kinds: KeyValuePairs<String, [String]> = [
         "an unspecified address": ["0.0.0.0/8", "::"],
         "a loopback address": ["127.0.0.0/8", "::1"],
@@ -131,7 +131,7 @@ extension IPAddress {
         "a link-local address": ["169.254.0.0/16", "fe80::/10"],
         // Includes Alibaba Cloud's metadata service at 100.100.100.200.
         "a carrier-grade NAT address": ["100.64.0.0/10"],
-        // A public number, but the host's wire server within Azure
+        // A public number, but a host service within Azure
         // (https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16).
         "a cloud platform's address": ["168.63.129.16"],
         "a protocol assignment's address": ["192.0.0.0/24", "2001::/23"],

@@ -10,8 +10,8 @@ package enum CurlLibrary {
     /// Never cleaned up, because other code in the process may use libcurl.
     static let initialization = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
-    /// The certificate authorities file that libcurl was built with. If it does not exist, the file
-    /// of this Linux distribution, because libcurl may have been built for another one.
+    /// libcurl's default file of certificate authorities, or else the distribution's, because
+    /// libcurl may have been built for another one.
     static let certificateBundle: String? = {
         // `cainfo` exists since CURLVERSION_SEVENTH.
         let own = larder_version_info().flatMap { information in
@@ -34,8 +34,8 @@ package enum CurlLibrary {
     #endif
 }
 
-/// The TLS sessions that the easy handles of a loop share. libcurl 7.88 keeps the last eight.
-/// Belongs to the loop's queue, so it needs no locks. Must outlive the handles.
+/// The TLS sessions that a loop's easy handles share. libcurl 7.88 keeps the last eight. Belongs to
+/// the loop's queue, so it needs no locks. Must outlive the handles.
 final class SessionShare {
     let pointer: UnsafeMutableRawPointer
 
@@ -51,7 +51,7 @@ final class SessionShare {
 
 /// libcurl's conversion of international host names to ASCII.
 public enum CurlHosts {
-    /// Installs the conversion for this process, unless another one is installed.
+    /// Installs the conversion for this process, unless there is one.
     public static func install() { InternationalHosts.install(ascii) }
 
     // Safe because the locale is never changed or freed.
@@ -69,7 +69,7 @@ public enum CurlHosts {
         guard !host.utf8.contains(0), curl_url_set(handle, CURLUPART_HOST, host, 0) == CURLUE_OK
         else { return nil }
         // libcurl passes host names to libidn2 in the locale's encoding, which cannot represent
-        // `bücher.example` under `LC_ALL=C`. `uselocale` changes the calling thread only.
+        // `bücher.example` under `LC_ALL=C`. `uselocale` affects this thread only.
         let previous = utf8Locale.flatMap { uselocale($0) }
         defer { if let previous { _ = uselocale(previous) } }
         var ascii: UnsafeMutablePointer<CChar>?

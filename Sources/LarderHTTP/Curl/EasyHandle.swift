@@ -1,7 +1,7 @@
 import CCurl
 import Foundation
 
-/// A libcurl easy handle, reused for one transfer after another. Belongs to the loop's queue.
+/// A libcurl easy handle, reused for many transfers. Belongs to the loop's queue.
 final class EasyHandle {
     private(set) var transfer: Transfer?
     let pointer: UnsafeMutableRawPointer
@@ -10,7 +10,7 @@ final class EasyHandle {
     let connectTo: StringList
     let resolve: StringList
     private let rateLimit: RateLimit?
-    // Kept because libcurl has pointers to both. The multi handle keeps the sockets even longer.
+    // Kept because libcurl has pointers to both. The multi handle keeps the sockets longer.
     private let sessions: SessionShare
     private let sockets: OpenSockets
     private var headers: StringList?
@@ -113,7 +113,7 @@ final class EasyHandle {
         try set(CURLOPT_PIPEWAIT, waits ? 1 : 0)
         // Other HTTP/2 transfers on the connection end first.
         try set(CURLOPT_FORBID_REUSE, request.isLastOfHost ? 1 : 0)
-        // These also reset the options of the previous request.
+        // These also reset the previous request's options.
         try setMethod(of: request)
         try setSecrets(of: request, proxy: transfer.proxy)
         try setCookies(of: request)
@@ -134,8 +134,9 @@ final class EasyHandle {
         case .get: break
         case .head: try set(CURLOPT_NOBODY, 1)
         case .put(let body):
-            // libcurl 7 sends "Expect: 100-continue" with every upload and waits a second. The wait
-            // must not be shorter: Ceph's gateway reads a body sent after a refusal as a request.
+            // libcurl 7 sends "Expect: 100-continue" with every upload and waits a second. A
+            // shorter wait breaks Ceph's gateway, which reads a body sent after a refusal as a
+            // request.
             try set(CURLOPT_UPLOAD, 1)
             try set(CURLOPT_INFILESIZE_LARGE, offset: body.count)
         case .delete: try set(CURLOPT_CUSTOMREQUEST, "DELETE")
@@ -177,7 +178,7 @@ final class EasyHandle {
         let isSame = self.fields?.elementsEqual(fields) {
             $0.name.isSame(as: $1.name) && $0.value.isSame(as: $1.value)
         }
-        // Most requests have the same fields as the last one, and a new list takes a microsecond.
+        // Most requests repeat the last fields, and a new list takes a microsecond.
         if isSame == true, hasSignedHeaders == (request.signing != nil) { return }
         self.fields = nil
         // libcurl omits the field for "name:" and sends it empty for "name;".
@@ -188,8 +189,8 @@ final class EasyHandle {
                 throw TransferError(
                     code: .invalidRequest, message: "the header field '\(name)' cannot be sent")
             }
-            // libcurl merges this with the cookies of a redirect chain, because a request has only
-            // one such field (RFC 6265, section 5.4).
+            // libcurl merges this with a redirect chain's cookies, because a request has only one
+            // such field (RFC 6265, section 5.4).
             if name.utf8.isWord("cookie"), !value.isEmpty {
                 cookie = value
             } else {
@@ -197,8 +198,8 @@ final class EasyHandle {
             }
         }
         try set(CURLOPT_COOKIE, cookie)
-        // Not CURLOPT_ACCEPT_ENCODING, because libcurl would then decode. Not in signed requests,
-        // because intermediaries change the field.
+        // With CURLOPT_ACCEPT_ENCODING, libcurl would decode. Signed requests lack the field,
+        // because intermediaries change it.
         let isSet = fields.contains { $0.name.utf8.isWord("accept-encoding") }
         if !isSet, request.signing == nil { lines.append("Accept-Encoding: gzip") }
         let list = try StringList(lines)
@@ -227,15 +228,15 @@ final class EasyHandle {
         return cookies
     }
 
-    /// Removes and returns the transfer. The handle must not be in the multi handle.
+    /// Removes the transfer. The handle must not be in the multi handle.
     func end() -> Transfer? {
         defer { transfer = nil }
         return transfer
     }
 
-    /// Called by libcurl before each request. A refusal would close the connection. A connect-only
-    /// transfer ends here instead: libcurl reads that option after this call (multi.c, MSTATE_DO)
-    /// and stores it only in new connections, so this connection can be used again.
+    /// Called by libcurl before each request. A refusal would close the connection, so a
+    /// connect-only transfer ends here: libcurl reads that option after this call (multi.c,
+    /// MSTATE_DO) and stores it only in new connections.
     fileprivate func connected() -> CInt {
         guard let transfer else { return CURL_PREREQFUNC_ABORT }
         do throws(TransferError) {
@@ -288,7 +289,6 @@ final class EasyHandle {
         return length < 0 ? nil : length
     }
 
-    /// Empty if libcurl gave no details.
     var errorMessage: String { String(cString: errorText) }
     var systemError: Int32 { Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO)) }
 
@@ -319,7 +319,7 @@ final class EasyHandle {
     }
 
     func remove(from multi: UnsafeMutableRawPointer) {
-        // Otherwise libcurl would close the connection together with this handle.
+        // Otherwise libcurl would close the connection.
         if transfer?.isHeldBack == true { try? set(CURLOPT_CONNECT_ONLY, 0) }
         curl_multi_remove_handle(multi, pointer)
     }
@@ -330,8 +330,7 @@ final class EasyHandle {
         return at(context)
     }
 
-    /// Returns the handle behind a pointer from ``setCallbacks()``. Unretained because libcurl
-    /// calls only while the easy handle exists, which this object owns.
+    /// Unretained because libcurl calls only while the easy handle exists, which this object owns.
     private static func at(_ context: UnsafeMutableRawPointer?) -> EasyHandle? {
         context.map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
     }

@@ -7,25 +7,25 @@ extension EasyHandle {
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_FOLLOWLOCATION, 0)
-        // Keeps cookies in memory, without a file.
+        // Keeps cookies in memory.
         try set(CURLOPT_COOKIEFILE, "")
         // The URL is already canonical.
         try set(CURLOPT_PATH_AS_IS, 1)
-        // Empty texts, because libcurl would replace nil by the environment's variables.
+        // Not nil, because libcurl would then use environment variables.
         try set(CURLOPT_PROXY, "")
         try set(CURLOPT_NOPROXY, "")
-        // Header fields are for the server only, not for the proxy.
+        // Header fields are not for the proxy.
         try set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         try set(CURLOPT_NOSIGNAL, 1)
-        // Otherwise, removing a transfer would wait for its name lookup and block all others.
+        // Otherwise, removing a transfer would wait for its lookup and block all others.
         try set(CURLOPT_QUICK_EXIT, 1)
-        // Each lookup visits all cached names. With the default of a minute, thousands of hosts
-        // take quadratic time.
+        // With the default of a minute, each lookup would visit all cached names: quadratic time
+        // for thousands of hosts.
         try set(CURLOPT_DNS_CACHE_TIMEOUT, 1)
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
-        // Fails in a libcurl without HTTP/2, which then uses HTTP/1.
+        // Fails without HTTP/2 support. libcurl then uses HTTP/1.
         _ = larder_easy_set_long(pointer, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
         try set(CURLOPT_TCP_NODELAY, 1)
         try set(CURLOPT_NOPROGRESS, 1)
@@ -54,7 +54,7 @@ extension EasyHandle {
             try set(CURLOPT_PROXY_CAPATH, nil)
         }
         if let file = configuration.netrcFile { try set(CURLOPT_NETRC_FILE, file) }
-        // An empty text, because OpenSSL would otherwise ask the terminal for a key's passphrase.
+        // Otherwise OpenSSL would ask the terminal for a key's passphrase.
         if configuration.clientCertificate != nil { try set(CURLOPT_KEYPASSWD, "") }
     }
 
@@ -70,7 +70,7 @@ extension EasyHandle {
         try check(larder_easy_set_string(pointer, option, value), option)
     }
 
-    /// Sets a list or pointer. libcurl does not copy it, so it must live as long as the option.
+    /// libcurl does not copy a list or pointer, so it must live as long as the option.
     func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer?) throws(TransferError) {
         try check(larder_easy_set_pointer(pointer, option, value), option)
     }
@@ -83,18 +83,18 @@ extension EasyHandle {
 }
 
 extension Duration {
-    /// Whole milliseconds for libcurl, where 0 means no limit and the maximum is 2^31 - 1.
+    /// Milliseconds for libcurl: 0 means no limit, the maximum is 2^31 - 1.
     fileprivate var wholeMilliseconds: Int {
         Int(min(max(1, (self / .milliseconds(1)).rounded(.up)), 2_000_000_000))
     }
 
-    /// Whole seconds for libcurl, where 0 means no limit and the maximum is 2^16 - 1. Rounded up.
+    /// Seconds for libcurl, rounded up: 0 means no limit, the maximum is 2^16 - 1.
     fileprivate var wholeSeconds: Int {
         Int(min(max(1, (self / .seconds(1)).rounded(.up)), 65_535))
     }
 }
 
-/// A libcurl list of C strings. Belongs to the loop's queue.
+/// A libcurl list of strings. Belongs to the loop's queue.
 final class StringList {
     let pointer: UnsafeMutablePointer<curl_slist>?
 

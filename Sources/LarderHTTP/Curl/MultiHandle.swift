@@ -2,10 +2,10 @@ import CCurl
 import Foundation
 import Logging
 
-/// A libcurl multi handle: transfers in flight, and connections. Belongs to the loop's queue.
+/// A libcurl multi handle with transfers and connections. Belongs to the loop's queue.
 final class MultiHandle {
     private let pointer: UnsafeMutableRawPointer
-    /// Kept because the connections that `deinit` closes have a pointer to it.
+    /// The connections that `deinit` closes have a pointer to it.
     private let sockets: OpenSockets
     let idleConnections: Int
 
@@ -23,7 +23,7 @@ final class MultiHandle {
         try set(CURLMOPT_MAX_HOST_CONNECTIONS, max(1, configuration.maximumConnectionsPerHost))
         try set(CURLMOPT_MAXCONNECTS, total)
         try set(CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
-        // Without a descriptor for wakeups, libcurl continues and could never be woken.
+        // Without a descriptor for wakeups, libcurl would continue, but never wake.
         try check(curl_multi_wakeup(pointer))
     }
 
@@ -60,7 +60,7 @@ final class MultiHandle {
         try check(curl_multi_add_handle(pointer, handle.pointer))
     }
 
-    /// Removes a handle. Closes the connection of an unfinished transfer.
+    /// Closes the connection of an unfinished transfer.
     func remove(_ handle: EasyHandle) { handle.remove(from: pointer) }
 
     func perform() throws(TransferError) {
@@ -68,7 +68,7 @@ final class MultiHandle {
         try check(curl_multi_perform(pointer, &running))
     }
 
-    /// Returns the next finished transfer, which remains in the multi handle.
+    /// The returned transfer remains in the multi handle.
     func nextFinished() -> (handle: EasyHandle, result: CURLcode)? {
         var left: Int32 = 0
         while let message = curl_multi_info_read(pointer, &left) {
@@ -89,7 +89,7 @@ final class MultiHandle {
         return events > 0
     }
 
-    /// Ends the current or next ``wait(atMost:)``. The only method for any thread.
+    /// Ends the current or next ``wait(atMost:)``. Safe on any thread, unlike all other methods.
     func wake() { curl_multi_wakeup(pointer) }
 }
 

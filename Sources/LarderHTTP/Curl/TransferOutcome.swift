@@ -30,7 +30,7 @@ extension EasyHandle {
         case CURLE_COULDNT_CONNECT where systemError == ECONNREFUSED: .connectionRefused
         case CURLE_OPERATION_TIMEDOUT: timeoutCode
         case CURLE_SSL_CONNECT_ERROR where isLostInHandshake: .connectionLost
-        // Older versions return this for a header line beyond 100 KB.
+        // Older versions return this for a header line over 100 KB.
         case CURLE_OUT_OF_MEMORY where isConnected && !transfer.hasHead: .headersTooLarge
         // libcurl has no code for an overlong trailer.
         case CURLE_RECV_ERROR where errorMessage.hasPrefix("Out of memory in chunked"):
@@ -39,7 +39,7 @@ extension EasyHandle {
         }
     }
 
-    /// Whether the proxy refused the request. If it cannot reach the server, a retry may succeed.
+    /// Whether the proxy refused the request. A proxy that cannot reach the server is retried.
     private func isRefusedByProxy(_ result: CURLcode) -> Bool {
         if let proxyStatus { return (400..<500).contains(proxyStatus) }
         guard result == CURLE_PROXY else { return false }
@@ -52,13 +52,12 @@ extension EasyHandle {
         }
     }
 
-    /// OpenSSL reports a connection that ends without a reset as `SSL_ERROR_SYSCALL`.
+    /// OpenSSL's error for a connection that ends without a reset is `SSL_ERROR_SYSCALL`.
     private var isLostInHandshake: Bool {
         [ECONNRESET, ECONNABORTED, EPIPE].contains(systemError)
             || errorMessage.contains("SSL_ERROR_SYSCALL")
     }
 
-    /// libcurl uses the same code for three timeouts.
     private var timeoutCode: TransferError.Code {
         // libcurl counts whole milliseconds.
         let isOver = elapsed + .milliseconds(1) >= configuration.totalTimeout
@@ -82,7 +81,7 @@ extension EasyHandle {
         return "through the proxy \(proxy): \(words)"
     }
 
-    /// Without a file descriptor, a name lookup fails like that of an unknown name.
+    /// Without a free descriptor, a lookup fails as if the name were unknown.
     private static var isOutOfFiles: Bool {
         let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return errno == EMFILE || errno == ENFILE }

@@ -1,17 +1,17 @@
 import CZlib
 import LarderCore
 
-/// A decoder of a body's content codings (RFC 9110, section 8.4), piece by piece and as fast as the
-/// receiver takes the result. Belongs to the loop's queue.
+/// A decoder of a body's content codings (RFC 9110, section 8.4), piece by piece at the receiver's
+/// speed. Belongs to the loop's queue.
 ///
-/// libcurl would decode all received bytes at once, and keep up to 64 MB for a paused receiver, to
-/// which 51 bytes can expand.
+/// libcurl would decode all received bytes at once, and keep up to 64 MB for a paused receiver. 51
+/// bytes can expand to that.
 final class BodyDecoder {
-    /// One coding by the server and one by a proxy.
+    /// One by the server and one by a proxy.
     private static let maximumLayers = 2
     private static let known = ["gzip", "x-gzip", "deflate"]
     private let layers: [ContentLayer]
-    /// The piece to deliver again, because the receiver paused.
+    /// The piece to deliver again after a pause.
     private var refused: UnsafeRawBufferPointer?
     private var last: UnsafeRawBufferPointer?
     /// The number of processed bytes that libcurl will deliver again.
@@ -19,7 +19,7 @@ final class BodyDecoder {
 
     static func knows(_ coding: String) -> Bool { known.contains { coding.isSame(as: $0) } }
 
-    /// - Parameter codings: One or more known codings, in the order of their application.
+    /// - Parameter codings: One or more known codings, in order of application.
     init(_ codings: [String], limit: Int64) throws(TransferError) {
         guard codings.count <= Self.maximumLayers else {
             throw TransferError(
@@ -30,7 +30,7 @@ final class BodyDecoder {
 
     var isWhole: Bool { layers.allSatisfy(\.isWhole) }
 
-    /// Takes bytes, which must stay valid until ``next()`` returns nil, or until ``putBack(_:)``.
+    /// Takes bytes, which must stay valid until ``next()`` returns nil or until ``putBack(_:)``.
     func feed(_ bytes: UnsafeRawBufferPointer) {
         let known = min(seen, bytes.count)
         seen -= known
@@ -40,7 +40,7 @@ final class BodyDecoder {
     /// Returns the next piece of the body, valid until the next call, or nil if none is left.
     ///
     /// - Throws: ``TransferError`` if the bytes are damaged, or if a layer decodes to more than the
-    ///   limit, even if the body has no bytes yet.
+    ///   limit.
     func next() throws(TransferError) -> UnsafeRawBufferPointer? {
         if let piece = refused {
             refused = nil
@@ -50,10 +50,10 @@ final class BodyDecoder {
         return last
     }
 
-    /// Takes the last piece back, because the receiver paused. All of `bytes` must be fed again.
+    /// Takes the last piece back for a paused receiver. All of `bytes` must be fed again.
     func putBack(_ bytes: UnsafeRawBufferPointer) {
         refused = last
-        // Added to `seen`, because `bytes` may be fewer than the bytes processed before.
+        // `bytes` may be fewer than were processed before.
         seen += bytes.count - layers[0].unread
         layers[0].feed(.init(start: nil, count: 0))
     }
@@ -68,7 +68,7 @@ final class BodyDecoder {
 }
 
 /// A decoder of one content coding, one buffer at a time: gzip (RFC 1952) with any number of
-/// members, or zlib (RFC 1950), which HTTP calls deflate. Belongs to the loop's queue.
+/// members, or zlib (RFC 1950), which HTTP calls deflate.
 final class ContentLayer {
     private enum State { case start, inside, betweenMembers, end }
 
@@ -98,10 +98,8 @@ final class ContentLayer {
 
     /// Whether the encoded body can end here.
     var isWhole: Bool { state != .inside }
-    /// The number of bytes that were fed and are not yet processed.
     var unread: Int { Int(stream.pointee.avail_in) }
 
-    /// Takes encoded bytes, which must stay valid while some are ``unread``.
     func feed(_ bytes: UnsafeRawBufferPointer) {
         stream.pointee.next_in = UnsafeMutablePointer(
             mutating: bytes.bindMemory(to: UInt8.self).baseAddress)
@@ -114,7 +112,7 @@ final class ContentLayer {
             case .start: state = .inside
             case .inside: break
             case .betweenMembers:
-                // Bytes that do not start another member are padding.
+                // Bytes that start no member are padding.
                 state = stream.pointee.next_in.pointee == 0x1F ? .inside : .end
                 inflateReset(stream)
                 continue
@@ -130,7 +128,6 @@ final class ContentLayer {
         return nil
     }
 
-    /// Fills the buffer, and returns its number of bytes.
     private func inflateOnce() throws(TransferError) -> Int {
         stream.pointee.next_out = buffer.bindMemory(to: UInt8.self).baseAddress
         stream.pointee.avail_out = UInt32(buffer.count)

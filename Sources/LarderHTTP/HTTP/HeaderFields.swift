@@ -5,7 +5,7 @@ import LarderCore
 /// The fields of an HTTP head, in order. Names are case-insensitive and may repeat (RFC 9110,
 /// section 5).
 ///
-/// Stored as received bytes and ranges. Few values are read, so they become strings on demand.
+/// Stored as bytes and ranges, because few values are read.
 package struct HeaderFields: Sendable, CustomStringConvertible {
     private let lines: [UInt8]
     private let fields: [Field]
@@ -13,7 +13,7 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
     private typealias Field = (name: Range<Int>, value: Range<Int>)
     private typealias Bytes = ArraySlice<UInt8>
 
-    /// Parses lines of a name, a colon, a value and a line feed. Lines without a colon are ignored.
+    /// Parses lines of a name, a colon and a value. Lines without a colon are ignored.
     init(lines: [UInt8]) {
         self.lines = lines
         fields = lines.withUnsafeBufferPointer { bytes in
@@ -32,10 +32,10 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The first value of a name, without surrounding blanks.
+    /// The first value of a name, without blanks around it.
     package subscript(first name: String) -> String? { firstValue(of: name).map(Self.text) }
 
-    /// Returns the first value as a URL. The bytes of any encoding are kept.
+    /// Returns the first value as a URL. Keeps the bytes of any encoding.
     package func url(_ name: String) -> String? {
         firstValue(of: name).map { String(urlBytes: Self.withoutBlanks($0)) }
     }
@@ -44,24 +44,23 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         fields.compactMap { isNamed(name, $0) ? Self.text(lines[$0.value]) : nil }
     }
 
-    /// Returns the first value as a date. libcurl's parser accepts more formats than HTTP defines.
+    /// Returns the first value as a date. libcurl accepts more formats than HTTP defines.
     package func date(_ name: String) -> Date? {
         guard let text = self[first: name] else { return nil }
         let seconds = curl_getdate(text, nil)
         return seconds == -1 ? nil : Date(timeIntervalSince1970: Double(seconds))
     }
 
-    /// The content codings of the body in lower case, in order, without `identity`.
+    /// The content codings in lower case and in order, without `identity`.
     package var contentCodings: [String] {
         // Servers send "none", which is not a coding.
         words(of: "Content-Encoding", except: ["identity", "none"])
     }
 
-    /// The first content coding that Larder does not decode. The body may still be whole, because
-    /// servers also send words that are not codings, such as `UTF-8`.
+    /// The first content coding that Larder does not decode. The body may be whole, because servers
+    /// also send other words, such as `UTF-8`.
     package var unknownContentCoding: String? { contentCodings.first { !BodyDecoder.knows($0) } }
 
-    /// The transfer codings of the message, without `chunked`.
     var transferCodings: [String] {
         words(of: "Transfer-Encoding", except: ["identity", "chunked"])
     }
@@ -73,7 +72,8 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
             .filter { word in !word.isEmpty && !meaningless.contains { $0.isSame(as: word) } }
     }
 
-    /// Whether the name is a token and the value has no control characters (RFC 9110, section 5).
+    /// Whether a field can be sent: its name is a token, and its value has no control characters
+    /// (RFC 9110, section 5).
     package static func isSendable(name: some StringProtocol, value: some StringProtocol) -> Bool {
         func isToken(_ byte: UInt8) -> Bool {
             byte.isASCIILetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains(byte)
@@ -104,6 +104,6 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         return bytes
     }
 
-    /// One `Name: value` per line, as received. Not safe for a terminal.
+    /// The lines as received. Not safe for a terminal.
     package var description: String { String(decoding: lines, as: UTF8.self) }
 }

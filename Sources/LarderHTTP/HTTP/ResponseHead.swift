@@ -4,12 +4,12 @@ package struct ResponseHead: Sendable {
     /// `1.0`, `1.1`, `2` or `3`.
     package var protocolVersion: String
     package var headers: HeaderFields
-    /// For a redirect, the cookies of the request and those accepted from the response.
+    /// For a redirect, the request's cookies and those accepted from the response.
     package var cookies: [String] = []
     var isSuccess: Bool { (200..<300).contains(status) }
 }
 
-/// A parser of libcurl's lines of a response: interim heads (1xx), the final head, and trailers.
+/// A parser of a response's lines: interim heads (1xx), the final head, and trailers.
 struct ResponseHeadParser {
     private let maximumBytes: Int
     private let maximumFields: Int
@@ -27,7 +27,7 @@ struct ResponseHeadParser {
         lines.reserveCapacity(512)
     }
 
-    /// Adds a line. Returns the final head if the line completes it.
+    /// Returns the final head once it is complete.
     mutating func add(_ line: UnsafeRawBufferPointer) throws(TransferError) -> ResponseHead? {
         received += line.count
         guard received <= maximumBytes else {
@@ -64,7 +64,7 @@ struct ResponseHeadParser {
     }
 
     private mutating func addField(_ line: UnsafeRawBufferPointer) {
-        // A line that starts with a blank continues the previous line (RFC 9112, section 5.2).
+        // A line that starts with a blank continues the last one (RFC 9112, section 5.2).
         if line[0] == 0x20 || line[0] == 0x09 {
             while let last = lines.last, last == 0x0A || last == 0x0D { lines.removeLast() }
         }
@@ -74,7 +74,7 @@ struct ResponseHeadParser {
 
     private mutating func end(_ status: Int) throws(TransferError) -> ResponseHead? {
         let headers = HeaderFields(lines: lines)
-        // Also checked in interim heads, because libcurl would decode the body without a limit.
+        // Also in interim heads, because libcurl would decode the body without a limit.
         guard headers.transferCodings.isEmpty else {
             throw TransferError(
                 code: .malformedResponse,

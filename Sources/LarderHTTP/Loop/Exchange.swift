@@ -1,10 +1,10 @@
 import Dispatch
 import Synchronization
 
-/// Receives the bytes of a body. If it returns false, they are delivered again after `resume()`.
+/// A receiver of body bytes. If it returns false, it gets them again after `resume()`.
 package typealias ByteSink = @Sendable (_ bytes: UnsafeRawBufferPointer) throws -> Bool
 
-/// One request and its response, for a task that waits for the response.
+/// One request and its response, for an async caller.
 package final class Exchange: TransferReceiver, @unchecked Sendable {
     // Unchecked because the variables belong to the loop's queue.
 
@@ -22,18 +22,17 @@ package final class Exchange: TransferReceiver, @unchecked Sendable {
     private var sink: ByteSink?
     private var taken: Int64 = 0
     private var failure: (any Error)?
-    /// Maximum body size of an unsuccessful response, in bytes.
     private static let maximumErrorBytes: Int64 = 64 << 10
 
-    /// - Parameter maximumBytes: The limit of a successful body. The request's limit applies too.
+    /// - Parameter maximumBytes: The limit of a successful body, in addition to the request's.
     package init(on loop: TransferLoop, maximumBytes: Int64 = .max, onHead: @escaping HeadHandler) {
         self.loop = loop
         self.maximumBytes = maximumBytes
         self.onHead = onHead
     }
 
-    /// Returns the head of the response once its body has ended or was refused. Throws
-    /// `TransferError`, an error of the head handler or the sink, or `CancellationError`.
+    /// Returns the response's head after its body has ended or was refused. Throws `TransferError`,
+    /// an error of the head handler or the sink, or `CancellationError`.
     package func response(to request: TransferRequest) async throws -> ResponseHead {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { waiter in
@@ -84,7 +83,7 @@ package final class Exchange: TransferReceiver, @unchecked Sendable {
     private var isError: Bool { head?.isSuccess == false }
 
     private func outcome(of result: TransferResult) throws -> ResponseHead {
-        // The status of an error response says more than the failure of its body.
+        // The status of an error response is more useful than the failure of its body.
         if !isError, let failure { throw failure }
         if isCancelled { throw CancellationError() }
         if let head, isError || sink == nil { return head }
@@ -104,7 +103,7 @@ package final class CollectedBytes: Sendable {
 
     package var bytes: [UInt8] { state.withLock { $0 } }
 
-    /// Discards all bytes, and returns a sink for new ones.
+    /// Discards all bytes. Returns a sink for new ones.
     package func sink() -> ByteSink {
         state.withLock { $0 = [] }
         return { [self] bytes in
@@ -114,7 +113,7 @@ package final class CollectedBytes: Sendable {
     }
 }
 
-/// Runs tasks that prefer this executor on the loop's queue. They must not block it.
+/// Runs tasks on the loop's queue, which they must not block.
 extension TransferLoop: TaskExecutor {
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
@@ -122,11 +121,11 @@ extension TransferLoop: TaskExecutor {
     }
 }
 
-/// Runs `body` as a task, and blocks the thread until the task ends. Calls `isCancelled` every 50
-/// ms, and cancels the task if it returns true.
+/// Runs `body` as a task, and blocks the thread until it ends. Calls `isCancelled` every 50 ms, and
+/// cancels the task if that returns true.
 ///
-/// - Parameter executor: Runs the task. Default: the thread pool. A task on a loop needs no thread
-///   of the pool, where all threads may be waiting in this function.
+/// - Parameter executor: Runs the task. Default: the thread pool, whose threads may all be waiting
+///   in this function. A loop needs none of them.
 package func waitForTask<Answer: Sendable>(
     on executor: (any TaskExecutor)? = nil, unless isCancelled: () -> Bool = { false },
     _ body: @escaping @Sendable () async throws -> Answer

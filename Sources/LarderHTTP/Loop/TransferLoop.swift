@@ -6,31 +6,31 @@ import LarderCore
 import Logging
 import Synchronization
 
-/// A loop that transfers URLs concurrently, in the order of their starts. It makes no decisions.
+/// A loop that transfers URLs concurrently, in the order of their starts.
 ///
-/// Connections are kept and shared. HTTP/2 is used if a server offers it over TLS. Certificates are
-/// verified. The environment (proxies, `.netrc`) is ignored. Redirects are returned as responses,
-/// so that the requests that follow them pass the same checks.
+/// Connections are kept and shared. HTTP/2 is used over TLS if the server offers it. Certificates
+/// are verified. The environment (proxies, `.netrc`) is ignored. Redirects are returned as
+/// responses, so that the next request passes the same checks.
 ///
 /// The loop is a chain of blocks on a serial queue. Each block is a round: it executes commands,
 /// lets libcurl work, ends finished transfers and waits for the network. Code whose state belongs
-/// to the same queue, such as an operation queue, needs neither locks nor a second thread. Blocks
-/// from other threads must use ``perform(_:)`` if they cannot wait for the end of a round.
+/// to the queue, such as an operation queue, needs no locks. Other threads must use ``perform(_:)``
+/// unless they can wait for the end of a round.
 package final class TransferLoop: @unchecked Sendable {
     // Unchecked because the variables belong to the queue, except the atomic ones.
 
     package let queue: DispatchQueue
-    /// The maximum number of connections that wait for their first request.
+    /// The maximum number of connections that wait for a first request.
     package let connectionsAhead: Int
-    /// Called on the queue at the end of a round, after finished transfers have ended. Returns the
-    /// latest time of the next round, or nil for no limit.
+    /// Called on the queue at the end of a round. Returns the latest time of the next round, or nil
+    /// for no limit.
     package var onRound: (() -> ContinuousClock.Instant?)?
 
     private let configuration: TransferConfiguration
     private let sockets: OpenSockets
     private let sessions: SessionShare
     private let rateLimit: RateLimit?
-    /// Nil after the end. Other threads may wake it while they hold `multiLock`.
+    /// Nil after the end. Other threads hold `multiLock` to wake it.
     private var multi: MultiHandle?
     private let multiLock = Mutex(())
     /// Origins to which the last transfer could not connect.
@@ -42,7 +42,7 @@ package final class TransferLoop: @unchecked Sendable {
     private var onlyConnecting = 0
     private var idle: [EasyHandle] = []
     private var hasNextRound = false
-    /// Whether the round must not wait for the network, because the next one has work.
+    /// Whether this round must not wait.
     private var isDue = false
     /// Whether the last wait ended without an event.
     private var isQuiet = false
@@ -61,14 +61,14 @@ package final class TransferLoop: @unchecked Sendable {
 
     private static let queueOfThread = DispatchSpecificKey<ObjectIdentifier>()
 
-    /// Maximum length of the first wait after an event. With HTTP/2, libcurl may hold bytes for one
-    /// stream that it read for another, until its own timer fires after a second
-    /// (curl/curl#17636). In each round, libcurl checks all streams.
+    /// Maximum first wait after an event. With HTTP/2, libcurl may hold bytes for one stream that
+    /// it read for another, until its timer fires after a second (curl/curl#17636). Each round
+    /// checks all streams.
     private static let firstWait = Duration.milliseconds(10)
 
     /// - Parameter queue: A serial queue. Default: a new queue.
     /// - Throws: ``TransferError`` if a file of the configuration cannot be read, libcurl is older
-    ///   than 7.88, or memory is exhausted. Programs check first that threads can be created,
+    ///   than 7.88, or memory is exhausted. Programs must check before that threads can be created,
     ///   because Dispatch would wait for one.
     package init(
         configuration: TransferConfiguration = .init(),
@@ -89,16 +89,16 @@ package final class TransferLoop: @unchecked Sendable {
         sockets = OpenSockets(logger: configuration.logger)
         let multi = try MultiHandle(configuration: configuration, sockets: sockets)
         self.multi = multi
-        // More connections would close idle connections that are needed again.
+        // More would close idle connections that are needed again.
         connectionsAhead = min(configuration.maximumConnectionsAhead, multi.idleConnections / 2)
         sessions = try SessionShare()
         rateLimit = configuration.maximumBytesPerSecond.map { RateLimit(bytesPerSecond: $0) }
-        // Created now, so that a libcurl that is too old is reported once, before any transfer.
+        // Reports an old libcurl once, before any transfer.
         idle.append(try newHandle())
         queue.setSpecific(key: Self.queueOfThread, value: ObjectIdentifier(queue))
     }
 
-    /// Runs a block on the queue. May be called on any thread.
+    /// Runs a block on the queue. Safe on any thread.
     package func perform(_ body: @escaping @Sendable () -> Void) {
         posted.add(1, ordering: .sequentiallyConsistent)
         queue.async { [self] in
@@ -113,7 +113,7 @@ package final class TransferLoop: @unchecked Sendable {
         multiLock.withLock { _ in multi?.wake() }
     }
 
-    /// Runs a function on the queue, and returns its result. Must not be called on the queue.
+    /// Runs a function on the queue. Must not be called on the queue.
     package func sync<Result>(_ body: () -> Result) -> Result {
         posted.add(1, ordering: .sequentiallyConsistent)
         endWait()
@@ -127,8 +127,8 @@ package final class TransferLoop: @unchecked Sendable {
         DispatchQueue.getSpecific(key: Self.queueOfThread) == ObjectIdentifier(queue)
     }
 
-    /// Queues a transfer, and returns immediately. The receiver is retained until it has received
-    /// the end, exactly once. May be called on any thread, like the methods below.
+    /// Queues a transfer, and returns immediately. The receiver is retained until it receives the
+    /// end, exactly once. Safe on any thread, like the methods below.
     @discardableResult
     package func start(_ request: TransferRequest, receiver: any TransferReceiver) -> TransferID {
         let id = TransferID(number: lastNumber.add(1, ordering: .relaxed).newValue)
@@ -141,8 +141,8 @@ package final class TransferLoop: @unchecked Sendable {
     /// Continues a transfer whose receiver returned ``ReceiveVerdict/pause``.
     package func resume(_ id: TransferID) { post(.resume(id)) }
 
-    /// Cancels all transfers, and returns once they have ended. If a receiver calls it, it returns
-    /// immediately. Transfers that start later end as cancelled.
+    /// Cancels all transfers, and returns once they have ended, or immediately if a receiver calls
+    /// it. Later transfers end as cancelled.
     package func shutdown() {
         // A caller on the queue may have been called by libcurl.
         if isOnQueue { take(.stop) } else { sync { stop() } }
@@ -163,7 +163,7 @@ package final class TransferLoop: @unchecked Sendable {
         return configuration.proxies.proxy(for: url)?.isHTTP == true
     }
 
-    /// Whether all transfers have ended and new ones end immediately.
+    /// Whether all transfers have ended. New ones end immediately.
     package var hasEnded: Bool { end != nil }
 
     package func scheduleRound() {
@@ -173,7 +173,7 @@ package final class TransferLoop: @unchecked Sendable {
         queue.async { self.round() }
     }
 
-    /// Queues a command for the next round, because a receiver may call this from within libcurl.
+    /// Queues a command for the next round, because libcurl may be calling the receiver.
     private func take(_ command: Command) {
         if let end {
             if case .start(let order) = command { order.end(end.code, end.message) }
@@ -225,7 +225,7 @@ package final class TransferLoop: @unchecked Sendable {
         let limit = limits.compactMap(\.self).min()
         if let limit, limit <= .zero { return }
         isWaiting.store(true, ordering: .sequentiallyConsistent)
-        // Blocks that were posted before `isWaiting` was set do not end the wait.
+        // Blocks posted before `isWaiting` was set do not end the wait.
         if posted.load(ordering: .sequentiallyConsistent) == 0 {
             isQuiet = try !multi.wait(atMost: limit)
         }
@@ -236,7 +236,7 @@ package final class TransferLoop: @unchecked Sendable {
         var index = 0
         while index < commands.count {
             switch commands[index] {
-            // The caller limits the number of these.
+            // The caller limits their number.
             case .start(let order) where order.request.onlyConnects: begin(order, multi)
             case .start(let order): waiting.append(order)
             case .cancel(let id): cancelNow(id)
@@ -259,7 +259,7 @@ package final class TransferLoop: @unchecked Sendable {
 
     private func begin(_ order: PendingTransfer, _ multi: MultiHandle) {
         var order = order
-        // At an unreachable host, transfers that share a connection would time out in sequence.
+        // Otherwise they would time out in sequence if the host is still unreachable.
         if !unreachable.isEmpty, unreachable.contains(order.origin) {
             order.request.sharesConnection = false
         }
@@ -306,7 +306,6 @@ package final class TransferLoop: @unchecked Sendable {
         }
     }
 
-    /// Ends finished transfers, and returns whether there were any.
     private func endFinished(_ multi: MultiHandle) -> Bool {
         var found = false
         while let (handle, code) = multi.nextFinished() {

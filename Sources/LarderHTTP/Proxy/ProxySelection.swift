@@ -2,13 +2,13 @@ import LarderCore
 
 /// The proxy for each URL.
 ///
-/// libcurl does not select proxies here, because the ``AddressPolicy`` must know whether a
-/// connection goes to a proxy, whose address may be private.
+/// Not selected by libcurl, because the ``AddressPolicy`` must know whether a connection goes to a
+/// proxy, whose address may be private.
 public struct ProxySelection: Sendable {
     /// Uses no proxy.
     public static let none = ProxySelection(http: nil, https: nil)
 
-    /// The error of an option or environment variable that is not a proxy.
+    /// An option or environment variable that is not a proxy.
     public struct SelectionError: Error, Sendable {
         /// The environment variable, or nil for the option.
         public let variable: String?
@@ -20,7 +20,7 @@ public struct ProxySelection: Sendable {
     private let https: ProxyServer?
     private let exceptions: NoProxyList
 
-    /// Creates a selection of two proxies, except for the hosts in `exceptions`.
+    /// Creates a selection of two proxies, not used for `exceptions`.
     public init(
         http: ProxyServer?, https: ProxyServer?, exceptions: NoProxyList = NoProxyList("")
     ) {
@@ -32,10 +32,10 @@ public struct ProxySelection: Sendable {
     /// Reads options and the environment like curl. Empty variables are ignored.
     ///
     /// - Parameters:
-    ///   - proxy: The proxy for every URL. An empty text selects no proxy. Nil selects the value of
-    ///     `http_proxy` (in lower case only, because CGI sets `HTTP_PROXY` to a client's header
-    ///     field), or of `https_proxy` or `HTTPS_PROXY`, else of `all_proxy` or `ALL_PROXY`.
-    ///   - noProxy: A ``NoProxyList``. Nil selects the value of `no_proxy` or `NO_PROXY`.
+    ///   - proxy: The proxy for all URLs. An empty text means no proxy. Nil means `http_proxy` (in
+    ///     lower case only, because CGI sets `HTTP_PROXY` to a client's header field), or
+    ///     `https_proxy` or `HTTPS_PROXY`, else `all_proxy` or `ALL_PROXY`.
+    ///   - noProxy: A ``NoProxyList``. Nil means `no_proxy` or `NO_PROXY`.
     public init(
         proxy: String?, noProxy: String?, environment: [String: String]
     ) throws(SelectionError) {
@@ -64,7 +64,7 @@ public struct ProxySelection: Sendable {
         }
     }
 
-    /// Returns the proxy for a URL, or nil to connect directly.
+    /// Returns the proxy for a URL, or nil for a direct connection.
     public func proxy(for url: HTTPURL) -> ProxyServer? {
         guard let proxy = url.scheme == .http ? http : https else { return nil }
         return exceptions.contains(url) ? nil : proxy
@@ -75,11 +75,11 @@ public struct ProxySelection: Sendable {
 
 /// The URL and credentials of a proxy.
 public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
-    /// The error of an invalid proxy. It does not quote the text, which may contain a password.
+    /// The error of an invalid proxy. Does not quote the text, which may have a password.
     public enum ParseError: Error, Equatable, Sendable {
         /// The scheme is not http, https, socks4, socks4a, socks5 or socks5h.
         case unsupportedScheme
-        /// The text is not a URL with a host and an optional port.
+        /// The text is not a URL of a host and an optional port.
         case malformed
     }
 
@@ -91,7 +91,7 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
 
     private static let schemes: Set = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
 
-    /// Parses a proxy's URL. The default scheme is http. The default port is 1080, for https 443.
+    /// Parses a proxy's URL. The default scheme is http, the default port 1080, or 443 for https.
     public init(_ text: String) throws(ParseError) {
         var scheme = "http"
         var rest = text.utf8[...]
@@ -112,13 +112,12 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
     public var description: String { credentials == nil ? url : url.showingMask }
 }
 
-/// The hosts to connect to without a proxy, in curl's syntax of `no_proxy`.
+/// The hosts to connect to without a proxy, as in [curl's
+/// `no_proxy`](https://curl.se/docs/manpage.html#--noproxy).
 ///
 /// The list has names, addresses, networks (an address, `/` and a prefix length) and `*` for all,
 /// separated by commas or blanks. A name, with or without a leading dot, includes its subdomains.
 /// Ports are ignored.
-///
-/// Source: [curl(1), --noproxy](https://curl.se/docs/manpage.html#--noproxy).
 public struct NoProxyList: Sendable {
     private var matchesAll = false
     private var names: [String] = []

@@ -1,28 +1,28 @@
 import Foundation
 import LarderCore
 
-/// The rules for retries: which failures to retry, how often, and after what delay.
+/// The rules for retries.
 ///
 /// Exponential backoff with full jitter (Marc Brooker, "Exponential Backoff And Jitter", AWS
 /// Architecture Blog, 2015): each delay is a random part of a maximum that doubles.
 public struct RetryPolicy: Sendable {
-    /// Maximum number of attempts for a URL, including the first. Default: 5.
+    /// Maximum number of attempts for a URL, with the first. Default: 5.
     public var attempts = 5
     /// Maximum delay after a first failure. Default: 100 ms.
     public var base: Duration = .milliseconds(100)
-    /// Maximum delay after a first failure with a status in ``overloadStatuses``. Default: 5 s.
+    /// Maximum delay after a first failure with one of ``overloadStatuses``. Default: 5 s.
     public var overloadBase: Duration = .seconds(5)
     /// Maximum delay after any failure, unless the server requests a longer one. Default: 60 s.
     public var cap: Duration = .seconds(60)
-    /// Maximum time between the start of a URL's first attempt and the start of its last. A host
-    /// without a useful answer for longer than this is given up. Default: 10 min.
+    /// Maximum time from the start of a URL's first attempt to the start of its last. Hosts without
+    /// a useful answer for longer are given up. Default: 10 min.
     public var maximumTime: Duration = .seconds(600)
 
     /// Creates the default policy.
     public init() {}
 
-    /// Returns a policy for requests to a remote. The defaults are similar to Amazon's SDKs. The
-    /// time is not limited, because one attempt may transfer gigabytes.
+    /// Returns a policy for a remote, similar to Amazon's SDKs. Without a time limit, because an
+    /// attempt may transfer gigabytes.
     package static func ofRemote(
         attempts: Int = 5, base: Duration = .milliseconds(400), cap: Duration = .seconds(5)
     ) -> RetryPolicy {
@@ -32,7 +32,7 @@ public struct RetryPolicy: Sendable {
         return policy
     }
 
-    /// The statuses that are retried. All others are final.
+    /// The statuses to retry. All others are final.
     public static let retriedStatuses: Set = [408, 425, 429, 500, 502, 503, 504, 522, 524]
     /// The statuses of an overloaded server.
     public static let overloadStatuses: Set = [429, 503]
@@ -43,7 +43,7 @@ public struct RetryPolicy: Sendable {
         return min(cap, base * (1 << min(max(failures, 1) - 1, 30)))
     }
 
-    /// Returns the time of the next attempt, which is not before `hold`, or the final failure.
+    /// Returns the time of the next attempt, not before `hold`, or the final failure.
     package func nextAttempt<Failure: RetriableFailure>(
         after failure: Failure, attempt: Int, since start: ContinuousClock.Instant,
         hold: ContinuousClock.Instant?, now: ContinuousClock.Instant = .now
@@ -56,7 +56,7 @@ public struct RetryPolicy: Sendable {
         return .success(instant)
     }
 
-    /// Calls `body` until it succeeds or fails with a final failure or another error.
+    /// Calls `body` until it succeeds, or fails finally or with another error.
     ///
     /// - Parameter onRetry: Called before each delay, with the number of the failed attempt.
     package func attempt<Answer, Failure: RetriableFailure>(
@@ -75,8 +75,7 @@ public struct RetryPolicy: Sendable {
                 let delay: Duration = try next.get() - .now
                 onRetry(failure, attempt, delay)
                 attempt += 1
-                // Task.sleep needs a thread of the pool, and all of them may be blocked in
-                // waitForTask().
+                // Task.sleep needs a pool thread, and waitForTask() may block all of them.
                 let (ticks, timer) = AsyncStream<Void>.makeStream()
                 let end = DispatchTime.now() + delay / .seconds(1)
                 DispatchQueue.global().asyncAfter(deadline: end) { timer.finish() }
@@ -87,12 +86,11 @@ public struct RetryPolicy: Sendable {
     }
 }
 
-/// A failure that a ``RetryPolicy`` can retry.
 package protocol RetriableFailure: Error {
     var isTransient: Bool { get }
     var isOverload: Bool { get }
     var retryAfter: Duration? { get }
-    /// The final failure if no time remains for another attempt.
+    /// The failure if no time remains for another attempt.
     var outOfTime: Self { get }
 }
 

@@ -5,14 +5,14 @@ import Logging
 public struct TransferConfiguration: Sendable {
     /// Maximum number of requests in flight. Others wait without a timeout. Default: 16.
     public var maximumConnections = 16
-    /// Maximum number of connections to one scheme, host and port. The timeouts of a transfer that
-    /// waits for a connection run. Default: 6.
+    /// Maximum number of connections to one scheme, host and port. The timeouts of waiting
+    /// transfers run. Default: 6.
     public var maximumConnectionsPerHost = 6
     /// Maximum number of connections that a prefetch opens before a slot is free, each to a
     /// different host. At most half of ``maximumIdleConnections``. Default: 16.
     public var maximumConnectionsAhead = 16
-    /// Maximum number of idle connections. At most a quarter of the process's limit of open files.
-    /// The least recently used one is closed first. Default: 64, each of about 100 kB with TLS.
+    /// Maximum number of idle connections, at most a quarter of the open file limit. The least
+    /// recently used one is closed first. Default: 64, each of about 100 kB with TLS.
     public var maximumIdleConnections = 64
     /// Maximum time from the name lookup to the end of the TLS handshake. Default: 10 s.
     public var connectTimeout: Duration = .seconds(10)
@@ -21,34 +21,34 @@ public struct TransferConfiguration: Sendable {
     public var stallTimeout: Duration = .seconds(30)
     /// The lowest speed that is not a stall, in bytes per second. Default: 100.
     public var stallSpeed = 100
-    /// Maximum time of a transfer, not including the wait for a slot. Ignored if
-    /// ``maximumBytesPerSecond`` is set. Default: 300 s.
+    /// Maximum time of a transfer, without the wait for a slot. Ignored with
+    /// ``maximumBytesPerSecond``. Default: 300 s.
     public var totalTimeout: Duration = .seconds(300)
     /// The `User-Agent` header field. Default: `larder`.
     public var userAgent = "larder"
     /// A PEM file of certificate authorities for servers and https proxies. Default: the system's.
     public var certificateAuthorities: String?
-    /// The certificate for servers that request one. Sent only if
-    /// ``TransferRequest/usesStoredCredentials`` is true. Default: nil.
+    /// The certificate for servers that request one. Sent only with
+    /// ``TransferRequest/usesStoredCredentials``. Default: nil.
     public var clientCertificate: ClientCertificate?
     /// A `.netrc` file, used for URLs without credentials. Default: nil.
     public var netrcFile: String?
-    /// The proxies. The environment is ignored. Default: none.
+    /// The proxies. Default: none.
     public var proxies = ProxySelection.none
-    /// The server addresses that may be connected to. Default: public addresses only.
+    /// The allowed server addresses. Default: public ones.
     public var addressPolicy = AddressPolicy.publicOnly
     /// Other hosts and ports to connect to. The first match counts. Default: none.
     public var connectTo: [ConnectToRule] = []
     /// Addresses to use without a lookup. Default: none.
     public var resolve: [ResolveRule] = []
-    /// Maximum size of a response's interim heads, head and trailers, in bytes. Default: 64 KiB.
+    /// Maximum size of a response's head, interim heads and trailers, in bytes. Default: 64 KiB.
     public var maximumHeaderBytes = 64 << 10
-    /// Maximum number of fields in a response's interim heads, head and trailers. Default: 256.
+    /// Maximum number of fields in a response's head, interim heads and trailers. Default: 256.
     public var maximumHeaderFields = 256
-    /// Maximum number of encoded body bytes per second, for all transfers together. Waiting for
-    /// this limit is not a stall. Default: nil, no limit.
+    /// Maximum number of encoded body bytes per second of all transfers. Waiting for this limit is
+    /// not a stall. Default: nil, no limit.
     public var maximumBytesPerSecond: Int64?
-    /// Logs connections and transfers without credentials, queries and fields. Default: nil.
+    /// Logs connections and transfers, without credentials, queries and fields. Default: nil.
     public var logger: Logger?
 
     /// Creates the default configuration.
@@ -59,7 +59,7 @@ public struct TransferConfiguration: Sendable {
 public struct ClientCertificate: Hashable, Sendable {
     /// A PEM file with the certificate and its chain.
     public var certificate: String
-    /// A PEM file with the unencrypted private key. If nil, the key is in ``certificate``.
+    /// A PEM file with the unencrypted private key. Nil if ``certificate`` has the key.
     public var key: String?
 
     /// Creates a certificate from files.
@@ -70,6 +70,6 @@ public struct ClientCertificate: Hashable, Sendable {
 }
 
 extension HTTPURL {
-    /// The URL for a log, without credentials and query, which can contain secrets.
+    /// The URL for a log, without possible secrets.
     package var logged: Logger.MetadataValue { "\(description.maskingQuery)" }
 }

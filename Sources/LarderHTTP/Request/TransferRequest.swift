@@ -9,12 +9,12 @@ package struct TransferRequest: Sendable {
     }
 
     package var method = Method.get
-    /// Credentials in the URL are sent as basic authentication.
+    /// Its credentials are sent as basic authentication.
     package var url: HTTPURL
-    /// Used instead of the URL's credentials.
+    /// Replaces the URL's credentials.
     package var signing: RequestSigning?
-    /// A field replaces the default field of the same name: `Host`, `User-Agent` and, in unsigned
-    /// requests, `Accept-Encoding`.
+    /// Replaces default fields of the same name: `Host`, `User-Agent` and, in unsigned requests,
+    /// `Accept-Encoding`.
     package var headers: [(name: String, value: String)]
     /// Cookies of a ``ResponseHead``. Each is sent only if it matches the URL. Default: none.
     package var cookies: [String] = []
@@ -23,19 +23,18 @@ package struct TransferRequest: Sendable {
     /// Whether to use ``TransferConfiguration/clientCertificate`` and
     /// ``TransferConfiguration/netrcFile``. Default: `true`.
     package var usesStoredCredentials: Bool
-    /// Whether libcurl may repeat the request if the connection is lost before a response, which is
-    /// common for idle connections. If false, the transfer fails, because a repeated request counts
-    /// as another attempt. An upload may be repeated once in any case, without `Expect` (RFC 9110,
-    /// section 15.5.18). Default: `false`.
+    /// Whether libcurl may repeat the request if the connection is lost before a response. If
+    /// false, the transfer fails, because a repeated request counts as another attempt. An upload
+    /// may always be repeated once, without `Expect` (RFC 9110, section 15.5.18). Default: `false`.
     package var mayBeRepeated = false
-    /// Whether to end the transfer, as a success without a head, once its connection is open. The
-    /// connection is kept for the next request. Default: `false`.
+    /// Whether to end the transfer, as a success without a head, once its connection is open for
+    /// the next request. Default: `false`.
     package var onlyConnects = false
-    /// Whether to wait for a connection in progress, which may turn out to be HTTP/2. At an
-    /// unreachable host, such transfers time out in sequence. Default: `true`.
+    /// Whether to wait for a connection in progress, which may become HTTP/2. At an unreachable
+    /// host, such transfers time out in sequence. Default: `true`.
     package var sharesConnection = true
-    /// Whether no other request to the same scheme, host and port is expected. The connection is
-    /// then closed, to make room for others. Default: `false`.
+    /// Whether to close the connection at the end, because no other request to the scheme, host and
+    /// port is expected. Default: `false`.
     package var isLastOfHost = false
 
     package init(
@@ -49,7 +48,7 @@ package struct TransferRequest: Sendable {
     }
 }
 
-/// The body of a request, read piece by piece while it is sent.
+/// The body of a request, read while it is sent.
 package struct RequestBody: Sendable {
     package let count: Int64
     package let read: @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
@@ -75,10 +74,10 @@ package struct RequestBody: Sendable {
     }
 }
 
-/// An AWS Signature Version 4, which libcurl computes for each attempt.
+/// An AWS Signature Version 4. libcurl computes it for each attempt.
 ///
-/// libcurl 7.88 requires a field `x-amz-content-sha256`, a sorted query, and no header field whose
-/// name is a prefix of another's (lib/http_aws_sigv4.c).
+/// libcurl 7.88 requires the field `x-amz-content-sha256`, a sorted query, and no field whose name
+/// is a prefix of another's (lib/http_aws_sigv4.c).
 package struct RequestSigning: Sendable {
     package var region: String
     package var service: String
@@ -96,19 +95,19 @@ package struct TransferID: Hashable, Sendable {
     let number: UInt64
 }
 
-/// Receives the events of a transfer.
+/// Receives the events of a transfer: at most one head, any number of body pieces, then exactly one
+/// end.
 ///
-/// All calls are on the loop's queue and must not block. A transfer has at most one head, then any
-/// number of body pieces, then exactly one end.
+/// All calls are on the loop's queue and must not block.
 package protocol TransferReceiver: AnyObject, Sendable {
-    /// Receives the head of the final response. If it returns false, the transfer ends as
+    /// Receives the final response's head. If it returns false, the transfer ends as
     /// ``TransferError/Code-swift.enum/abandoned``.
     func transfer(_ id: TransferID, didReceive head: ResponseHead) -> Bool
 
-    /// Receives the next decoded bytes of the body. They are valid during the call only.
+    /// Receives decoded bytes of the body, valid during the call.
     func transfer(_ id: TransferID, didReceive bytes: UnsafeRawBufferPointer) -> ReceiveVerdict
 
-    /// Receives the end. The loop then releases the receiver.
+    /// The loop then releases the receiver.
     func transfer(_ id: TransferID, didEnd result: TransferResult)
 }
 
@@ -117,8 +116,8 @@ package typealias TransferResult = Result<TransferMetrics, TransferError>
 /// A receiver's decision about body bytes.
 package enum ReceiveVerdict: Sendable {
     case proceed
-    /// Delivers the bytes again, perhaps with more, after ``TransferLoop/resume(_:)``. A paused
-    /// transfer does not stall, but its total timeout runs.
+    /// Delivers the bytes again, perhaps with more, after ``TransferLoop/resume(_:)``. The transfer
+    /// does not stall, but its total timeout runs.
     case pause
     /// Ends the transfer as ``TransferError/Code-swift.enum/abandoned``.
     case stop
@@ -126,7 +125,7 @@ package enum ReceiveVerdict: Sendable {
 
 package struct TransferMetrics: Hashable, Sendable {
     package var receivedBytes: Int64
-    /// The duration, without the wait for a slot.
+    /// Without the wait for a slot.
     package var total: Duration
     package var reusedConnection: Bool
 }

@@ -7,7 +7,6 @@ struct AWSProfiles {
     private let section: String
     private let files: String
 
-    /// - Parameter mustExist: Whether the user named the profile.
     init(
         named name: String, mustExist: Bool, credentials: String, config: String
     ) throws(S3SettingsError) {
@@ -32,7 +31,7 @@ struct AWSProfiles {
             ?? value("endpoint_url")
     }
 
-    /// - Parameter lack: The reason not to use the environment's credentials, if they were tried.
+    /// - Parameter lack: The reason not to use the environment's credentials, if any.
     func credentials(lackingOthers lack: String?) throws(S3SettingsError) -> S3Credentials {
         let (accessKey, secretKey) = ("aws_access_key_id", "aws_secret_access_key")
         if let access = value(accessKey), let secret = value(secretKey) {
@@ -61,7 +60,7 @@ struct AWSProfiles {
 /// `name =` without a value. https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html
 struct AWSProfileFile {
     private static let sizeLimit = 1 << 20
-    /// Values by section and name. The name of an indented value is `outer.inner`.
+    /// Values by section and name. An indented name is `outer.inner`.
     private var sections: [String: [String: String]] = [:]
 
     /// Empty if the file does not exist.

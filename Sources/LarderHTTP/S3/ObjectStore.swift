@@ -2,25 +2,25 @@ import Foundation
 
 /// A store of named objects, like S3.
 ///
-/// Listings are sorted by bytes. A finished write is visible to all later requests, including
-/// listings (S3 since December 2020, Ceph always).
+/// Listings are sorted by bytes. All later requests, including listings, see a finished write (S3
+/// since December 2020, Ceph always).
 package protocol ObjectStore: Sendable {
-    /// Returns the name of an object, or of the store, for messages.
+    /// Returns the name of an object or the store for messages.
     func subject(_ key: String?) -> String
 
-    /// Receives an object. Returns the metadata that it was written with, or nil without metadata.
-    /// A store may lose metadata. Throws ``RemoteError``, the sink's error or `CancellationError`.
+    /// Receives an object. Returns its metadata, or nil if it has none or the store lost it. Throws
+    /// ``RemoteError``, the sink's error or `CancellationError`.
     @discardableResult
     func get(
         _ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker
     ) async throws -> String?
 
-    /// Returns the size and time of an object, or nil if it does not exist.
+    /// Returns the size and time of an object, or nil.
     func head(_ key: String) async throws -> ListedObject?
 
-    /// Writes or replaces an object. The store compares the body with `digest`, its SHA-256 in
-    /// hexadecimal. `mediaType` is for readers other than Larder. `metadata` is a short ASCII text,
-    /// which ``get(_:maximumBytes:into:)`` returns.
+    /// Writes or replaces an object. The store checks the body against `digest`, its SHA-256 in
+    /// hexadecimal. `mediaType` is for other readers. `metadata` is a short ASCII text for
+    /// ``get(_:maximumBytes:into:)``.
     func put(
         _ key: String, _ body: RequestBody, digest: String, mediaType: String?, metadata: String?
     ) async throws
@@ -53,7 +53,7 @@ extension ObjectStore {
 public struct RemoteError: Error, RetriableFailure, Sendable, CustomStringConvertible {
     /// The reason. Reports contain the raw values.
     public enum Code: String, Sendable, CaseIterable {
-        /// The credentials are unknown, expired or not sufficient, or the clock is wrong.
+        /// The credentials are unknown, expired or insufficient, or the clock is wrong.
         case accessRefused = "remote-access-refused"
         case noBucket = "remote-no-bucket"
         case wrongRegion = "remote-wrong-region"
@@ -64,7 +64,6 @@ public struct RemoteError: Error, RetriableFailure, Sendable, CustomStringConver
         case unavailable = "remote-unavailable"
         /// The server refuses the request for another reason.
         case refused = "remote-refused"
-        /// The response is invalid.
         case malformed = "remote-malformed"
         /// The bytes of an object do not match its name.
         case corrupt = "remote-corrupt"
@@ -97,7 +96,7 @@ public struct RemoteError: Error, RetriableFailure, Sendable, CustomStringConver
     package var isOverload: Bool { false }
     package var outOfTime: RemoteError { self }
 
-    /// Whether all requests fail until a person resolves the cause.
+    /// Whether all requests fail until a person acts.
     public var isPermanent: Bool {
         [.accessRefused, .noBucket, .wrongRegion, .full].contains(code)
     }
@@ -109,7 +108,7 @@ public struct RemoteError: Error, RetriableFailure, Sendable, CustomStringConver
 package struct ListPage: Sendable {
     /// Sorted by name. May be empty before the last page.
     package var objects: [ListedObject]
-    /// The name that the next page follows, or nil at the end.
+    /// The name before the next page, or nil at the end.
     package var next: String?
 
     package init(objects: [ListedObject], next: String?) {
@@ -119,7 +118,7 @@ package struct ListPage: Sendable {
 }
 
 package struct ListedObject: Hashable, Sendable {
-    /// The name, without the prefix of the store.
+    /// The name without the store's prefix.
     package var key: String
     package var size: Int64
     /// By the store's clock.

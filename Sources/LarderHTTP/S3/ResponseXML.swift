@@ -11,9 +11,9 @@ enum ResponseXML {
 
     static let separator = UInt8(ascii: "/")
 
-    /// Calls `body` at the end of each element except the root, with its path and its text. Paths
-    /// exclude the root and prefixes. Returns the root's name. Names are bytes, because comparing
-    /// strings takes quadratic time over combining marks.
+    /// Calls `body` at the end of each element except the root, with its path and text. Paths
+    /// exclude the root and prefixes. Returns the root's name. Names are bytes, because `String`
+    /// needs quadratic time for combining marks.
     ///
     /// - Throws: ``Malformed``, errors of `body`, or `CancellationError`.
     static func read(
@@ -21,7 +21,7 @@ enum ResponseXML {
     ) throws -> [UInt8] {
         var rest = bytes[...]
         var path: [UInt8] = []
-        // The path's length before each open element, and the element's text.
+        // The path's length before each open element, and its text.
         var open: [(start: Int, text: String)] = []
         var root: [UInt8]?
         func end() throws {
@@ -124,12 +124,11 @@ extension RemoteError {
         let place = region.map { ", '\($0)'" } ?? ""
         let message =
             code == .wrongRegion ? "the bucket is in another region\(place) (\(words))" : words
-        // The text is foreign, and TransferError replaces control characters.
+        // The text is foreign. TransferError replaces control characters.
         self.init(code, subject: subject, TransferError(code: .other, message: message).message)
         retryAfter = RetryAfter.delay(of: head).map { min($0, .seconds(60)) }
     }
 
-    /// - Parameter isAmazons: Whether the server is Amazon's because the user named no other.
     init(_ error: TransferError, subject: String, isAmazons: Bool) {
         let code: Code =
             switch error.code {
@@ -149,7 +148,7 @@ extension RemoteError {
         case (_, "NoSuchBucket"): .noBucket
         case (_, "QuotaExceeded"), (_, "InsufficientStorage"), (_, "XMinioStorageFull"), (507, _):
             .full
-        // Amazon adds the bucket's region if the signature has another one.
+        // Amazon adds the bucket's region if the signature has another.
         case (_, "AuthorizationHeaderMalformed"): hasRegion ? .wrongRegion : .accessRefused
         case (_, "PermanentRedirect"), (_, "TemporaryRedirect"),
             (_, "IllegalLocationConstraintException"), (301, _), (307, _):
@@ -158,11 +157,11 @@ extension RemoteError {
         case (_, "BadDigest"), (_, "XAmzContentSHA256Mismatch"),
             (_, "XAmzContentChecksumMismatch"):
             .corrupt
-        // Truncated uploads, and writes that conflict with another client's, can be repeated.
+        // Truncated uploads and conflicting writes can be repeated.
         case (_, "RequestTimeout"), (_, "IncompleteBody"), (429, _), (_, "OperationAborted"),
             (_, "ConcurrentModification"):
             .unavailable
-        // An archived object has an invalid state.
+        // The object is archived.
         case (_, "InvalidObjectState"), (501, _): .refused
         case (500..., _): .unavailable
         case (401, _), (403, _): .accessRefused

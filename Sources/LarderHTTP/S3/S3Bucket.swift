@@ -2,16 +2,16 @@ import Logging
 
 /// A bucket of an S3-compatible server, with a separate transfer loop.
 ///
-/// The user chose the server's address, which may be private. In a shared loop, the foreign URL of
-/// an icon could use the bucket's connection.
+/// The user's server may have a private address. In a shared loop, a foreign icon URL could use its
+/// connection.
 package final class S3Bucket: ObjectStore {
     private let loop: TransferLoop
     private let settings: S3Settings
     private let retry: RetryPolicy
     private let logger: Logger?
 
-    /// - Parameter transfer: The base configuration. Its address policy, connection limits, stored
-    ///   credentials and total timeout are replaced.
+    /// - Parameter transfer: The base configuration, except for address policy, connection limits,
+    ///   stored credentials and total timeout.
     package init(
         _ settings: S3Settings, connections: Int = 16, retry: RetryPolicy = .ofRemote(),
         transfer: TransferConfiguration = TransferConfiguration()
@@ -85,8 +85,8 @@ package final class S3Bucket: ObjectStore {
         }
     }
 
-    /// Checks a listing, which is foreign. Other names or another order would make callers miss
-    /// objects or never finish.
+    /// Checks a foreign listing. Other names or another order would make callers miss objects or
+    /// never finish.
     private func page(
         of answer: ListAnswer, prefix: String, after last: String?
     ) throws -> ListPage {
@@ -95,10 +95,10 @@ package final class S3Bucket: ObjectStore {
             guard object.key.utf8.starts(with: (location.prefix + prefix).utf8) else {
                 throw malformed(prefix, "the listing contains other names than requested")
             }
-            // In bytes, because a combining mark after the slash would be part of its Character.
+            // In bytes, because a combining mark would merge with the slash.
             object.key = String(
                 decoding: object.key.utf8.dropFirst(location.prefix.utf8.count), as: UTF8.self)
-            // rclone can list a name twice, after the object was written and removed.
+            // rclone can list a name twice after a write and a removal.
             if let same = objects.last, same.key.utf8.elementsEqual(object.key.utf8) { continue }
             let previous = objects.last?.key ?? last
             guard previous?.utf8.lexicographicallyPrecedes(object.key.utf8) ?? true else {
@@ -128,7 +128,7 @@ package final class S3Bucket: ObjectStore {
             do {
                 let head = try await exchange.response(to: request)
                 if head.isSuccess { return head }
-                // In a cancelled task the XML is not read, and the error would have no details.
+                // A cancelled task does not read the XML, so the error would lack details.
                 try Task.checkCancellation()
                 throw RemoteError(head, body: errorBody.bytes, subject: subject(key))
             } catch let error as TransferError {

@@ -1,7 +1,7 @@
 import Foundation
 import LarderCore
 
-/// Requests in a form that all S3 stores and libcurl's signature accept.
+/// Requests that all S3 stores and libcurl's signature accept.
 extension S3Settings {
     static let metadataField = "x-amz-meta-larder-reference"
     private static let digestOfNothing = Digest(of: [UInt8]()).hex
@@ -11,7 +11,7 @@ extension S3Settings {
         func encoded(_ key: String) -> String {
             (location.prefix + key).percentEncoding(except: \.isUnreserved)
         }
-        // In alphabetical order, because the signature requires it.
+        // Sorted, because the signature requires it.
         var query = "?list-type=2&max-keys=1000&prefix=\(encoded(prefix))"
         if let last { query += "&start-after=\(encoded(last))" }
         return try request(.get, query: query, maximumBytes: 8 << 20)
@@ -28,7 +28,7 @@ extension S3Settings {
             url: try HTTPURL(bucketURL + path + query),
             maximumBodyBytes: max(maximumBytes, 64 << 10), usesStoredCredentials: false)
         request.method = method
-        // Otherwise the requests to an unresponsive remote would wait for each other.
+        // Otherwise requests to an unresponsive remote would wait for each other.
         request.sharesConnection = false
         if let mediaType { request.headers.append(("Content-Type", mediaType)) }
         if let metadata { request.headers.append((Self.metadataField, metadata)) }

@@ -1,4 +1,4 @@
-/// A token bucket for the received body bytes of all transfers, with a queue of waiting transfers.
+/// A token bucket for received body bytes, with a queue of waiting transfers.
 ///
 /// A piece passes whole if a token remains, so the bucket can be in debt. The rate is exceeded by
 /// at most a quarter of a second's bytes and one piece. New transfers queue behind waiting ones.
@@ -18,7 +18,7 @@ final class RateLimit {
         refilled = now
     }
 
-    /// Whether a transfer may take this many bytes now. If not, the transfer is queued.
+    /// Whether a transfer may take these bytes now. Queues it if not.
     func admits(_ bytes: Int64, of id: TransferID, now: ContinuousClock.Instant = .now) -> Bool {
         // These bytes were admitted before.
         guard bytes > 0 else { return true }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A transfer in flight. Passes received bytes on, enforces limits that libcurl lacks, and records
-/// the reason if Larder ends the transfer. Belongs to the loop's queue.
+/// A transfer in flight. Enforces limits that libcurl lacks, and records why Larder ended it.
+/// Belongs to the loop's queue.
 final class Transfer {
     var order: PendingTransfer
     let proxy: ProxyServer?
@@ -15,15 +15,15 @@ final class Transfer {
     private var decoder: BodyDecoder?
     private var isDraining = false
     private(set) var isPaused = false
-    /// Whether the transfer is connected but must not send a request.
+    /// Whether the connected transfer must not send a request.
     private(set) var isHeldBack = false
     private var requests = 0
-    /// The reason if Larder ended the transfer. libcurl then only reports that a callback refused.
+    /// The reason if Larder ended the transfer. libcurl reports only that a callback refused.
     private(set) var reason: (code: TransferError.Code, message: String)?
     var isOutOfFiles = false
     private var refusedAddress: String?
     private var hasTriedAnAddress = false
-    /// Maximum length of an unwanted body to read to its end. A new connection would take longer.
+    /// Maximum bytes of an unwanted body to read. Beyond this, a new connection is faster.
     private static let maximumDrainedBytes: Int64 = 16 << 10
 
     init(order: PendingTransfer, configuration: TransferConfiguration) {
@@ -31,7 +31,7 @@ final class Transfer {
         let url = order.request.url
         policy = configuration.addressPolicy
         proxy = configuration.proxies.proxy(for: url)
-        // The user chose the proxy, and the addresses behind it are not visible.
+        // The user chose the proxy, and addresses behind it are not visible.
         allowsAnyAddress = proxy != nil || policy.allowsAnyAddress(of: url)
         parser = ResponseHeadParser(
             maximumBytes: configuration.maximumHeaderBytes,
@@ -60,7 +60,7 @@ final class Transfer {
         return !isHeldBack
     }
 
-    /// Copies the next bytes of the request's body. Returns nil if the body cannot be read.
+    /// Returns nil if the body cannot be read.
     func send(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         guard case .put(let body) = order.request.method else { return 0 }
         let rest = body.count - sentBytes
@@ -75,11 +75,10 @@ final class Transfer {
         return count
     }
 
-    /// Sends the body again from an offset, after the connection was lost before a response.
+    /// Sends the body again from an offset.
     func rewind(to offset: Int64) { sentBytes = offset }
 
-    /// Receives a line of the head, and returns whether to continue. The length of the encoded body
-    /// and the cookies are read once the head is complete.
+    /// Returns whether to continue. The autoclosures are called once the head is complete.
     func receive(
         header line: UnsafeRawBufferPointer, announcing length: @autoclosure () -> Int64?,
         cookies: @autoclosure () -> [String]
@@ -94,7 +93,7 @@ final class Transfer {
     }
 
     private func receive(_ head: ResponseHead, length: Int64?) throws(TransferError) -> Bool {
-        // Only a proxy sends that status (RFC 9110, section 15.5.8).
+        // Only proxies send this status (RFC 9110, section 15.5.8).
         if head.status == 407, let proxy {
             return stop(.proxyRefused, "the proxy \(proxy) answered with status 407")
         }
@@ -132,7 +131,7 @@ final class Transfer {
         return true
     }
 
-    /// Takes body bytes. If the verdict is to pause, libcurl delivers them again.
+    /// If the verdict is to pause, libcurl delivers the bytes again.
     func receive(body bytes: UnsafeRawBufferPointer) -> ReceiveVerdict {
         isPaused = false
         let total = encodedBytes + Int64(bytes.count)
