@@ -1,4 +1,4 @@
-/// The cache keys of all icons in some manifests.
+/// The cache keys of the icons in manifests.
 public struct ManifestKeys {
     private let sources: [ManifestSource]
     private let rules: ManifestRules
@@ -15,12 +15,12 @@ public struct ManifestKeys {
         self.mustBeUsable = mustBeUsable
     }
 
-    /// Calls `body` with the key of each entry that has an icon, including duplicates. Skips
-    /// unusable entries, because a prefetch stores nothing for them.
+    /// Calls `body` with the key of each icon, including duplicates. Skips unusable entries,
+    /// because a prefetch stores nothing for them.
     ///
     /// - Throws: The errors of `body`, and ``ManifestError`` if a manifest cannot be read, if it
-    ///   lacks an option that an earlier prefetch may have had (a base URL, an IPFS gateway, or
-    ///   the paths of icons), or for the first unusable entry if `mustBeUsable` is true.
+    ///   lacks an option of an earlier prefetch (a base URL, an IPFS gateway, or the paths of
+    ///   icons), or for the first unusable entry if `mustBeUsable` is true.
     public func forEach(_ body: (String) throws -> Void) throws {
         for source in sources {
             let summary = try ManifestReader(source: source, rules: rules).read { item in

@@ -1,29 +1,28 @@
-/// Reads a manifest as a stream of entries: the first stage of
-/// Manifest → Plan → Queue → Transfer → Store → Index → Report.
+/// A reader of a manifest as a stream of entries, the first stage of Manifest → Plan → Queue →
+/// Transfer → Store → Index → Report.
 ///
-/// The reader detects the format from the content and makes one pass. Memory stays within
-/// ``ManifestLimits`` for a manifest of any length.
+/// Detects the format and makes one pass. Memory stays within ``ManifestLimits`` for any length.
 public struct ManifestReader: Sendable {
     private let source: ManifestSource
     private let rules: ManifestRules
     private var limits: ManifestLimits { rules.limits }
 
-    /// Creates a reader. By default, the content of the manifest decides how it is read.
+    /// Creates a reader. By default, the content decides how it is read.
     public init(source: ManifestSource, rules: ManifestRules = .init()) {
         self.source = source
         self.rules = rules
     }
 
-    /// Calls `body` with every icon in order, and with every element that was skipped or failed.
-    /// This method blocks, so call it on a separate thread.
+    /// Calls `body` with every icon in order, and with every skipped or failed element. Blocks, so
+    /// call it on a separate thread.
     ///
-    /// - Throws: The errors of `body`, and ``ManifestError`` if the file cannot be read or is not
-    ///   a manifest. The latter may be found only after some calls of `body`.
+    /// - Throws: The errors of `body`, and ``ManifestError`` if the file cannot be read or is not a
+    ///   manifest, which may be found after some calls of `body`.
     public func read(_ body: (ManifestItem) throws -> Void) throws -> ManifestSummary {
         try read(opened: { _ in }, body)
     }
 
-    /// Does the same, but throws `CancellationError` soon after `isCancelled` returns true.
+    /// Does the same, and throws `CancellationError` soon after `isCancelled` returns true.
     package func read(
         unless isCancelled: () -> Bool, _ body: (ManifestItem) throws -> Void
     ) throws -> ManifestSummary {
@@ -45,7 +44,7 @@ public struct ManifestReader: Sendable {
     ) throws -> ManifestSummary {
         let input = try source.open()
         opened(input)
-        // A source that cannot be reopened is searched up to the bytes that were kept.
+        // A source that cannot be reopened is searched up to the kept bytes.
         let isFile = source.isOnDisk
         if !isFile { input.keepsFirst = ManifestSurvey.maximumKept }
         do throws(any Error) {
@@ -53,7 +52,7 @@ public struct ManifestReader: Sendable {
             let isUnusable = summary.usable == 0 && summary.failed > 0
             if summary.entries > 0, summary.places == nil || isUnusable {
                 let found = suggestions(from: isFile ? nil : input.first)
-                // If the best suggestion is the path that was read, only a base URL is missing.
+                // If the best suggestion was already read, only a base URL is missing.
                 let known = summary.places?.icons ?? []
                 let isKnown = found.first.map { $0.isRelative && $0.isAny(of: known) } ?? false
                 if !isKnown { summary.suggestions = found }
@@ -99,7 +98,7 @@ public struct ManifestReader: Sendable {
                 if !unmet.isEmpty, case .success(let element) = entry.content {
                     unmet.removeAll { $0.path.first(in: element) != nil }
                 }
-                // Only a source that is stored in the cache needs to know.
+                // Only sources stored in the cache need this.
                 if input.whenRead != nil, !hasCredentials {
                     hasCredentials = decoder.urls.findCredentials(in: entry)
                 }

@@ -1,16 +1,15 @@
-/// A search for icons in a manifest of unknown shape, in one pass and in bounded memory and time.
+/// A search for icons in a manifest of unknown shape, in one pass and bounded memory and time.
 /// Keeps only paths and counts.
 struct ManifestSurvey {
     private static let maximumDepth = 12
     static let maximumPlaces = 4_096
-    /// The number of bytes to search. The rest of a longer manifest is probably similar.
+    /// The number of bytes to search. The rest is probably similar.
     private static let maximumBytes = 32 << 20
 
     let root = SurveyedPlace()
     private let limits: ManifestLimits
     private var room = Self.maximumPlaces
 
-    /// Searches a source, up to the first error.
     init(of source: ManifestSource, limits: ManifestLimits) {
         self.limits = limits
         try? survey(source)
@@ -64,7 +63,7 @@ struct ManifestSurvey {
     private static let maximumTrials = 8
     private static let maximumSuggestions = 3
 
-    /// Returns the options that find icons in `source`. Each suggestion was tried.
+    /// Returns options that find icons in `source`. Each was tried.
     static func suggestions(
         for source: ManifestSource, isPart: Bool, rules: ManifestRules
     ) -> [ManifestSuggestion] {
@@ -136,12 +135,12 @@ struct ManifestSurvey {
 }
 
 extension SurveyCandidate {
-    /// The paths for `--entries` in the order to try them. Nil means without `--entries`.
+    /// The paths for `--entries` in the order of trials. Nil means without `--entries`.
     fileprivate var entryPaths: [ManifestPath?] {
         guard let last = entries.last else { return [nil, ManifestPath(segments: [])] }
         let whole = ManifestPath.pasteable(entries)
         guard entries.count > 1 else { return [nil, whole] }
-        // A path to an array stands for its elements, but not if a wildcard selects the array.
+        // A path to an array stands for its elements, unless a wildcard selects the array.
         let isOneOfSeveral = [.elements, .members].contains(entries[entries.count - 2])
         let isList = last == .elements && !isOneOfSeveral
         return [isList ? ManifestPath.pasteable(entries.dropLast()) : whole].filter { $0 != nil }

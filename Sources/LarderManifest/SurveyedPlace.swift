@@ -1,13 +1,13 @@
 /// A path in a manifest of unknown shape, with counts of its values. All elements of an array share
-/// one place, and so do all members of a map (a dictionary with many members).
+/// one place, as do all members of a map (a dictionary with many members).
 final class SurveyedPlace {
-    /// A dictionary with more members than these numbers is a map.
+    /// A dictionary with more containers or other values is a map.
     private static let maximumContainers = 16
     private static let maximumValues = 128
     private static let maximumNameSize = 200
     private static let usualInnerNames = ["label", "en", "en-US", "value", "text"]
 
-    /// The number of values, and of the dictionaries, containers, short texts and icons in them.
+    /// The number of values, and of dictionaries, containers, short texts and icons among them.
     private(set) var count = 0
     private(set) var dictionaries = 0
     private var containers = 0
@@ -17,7 +17,7 @@ final class SurveyedPlace {
     /// The child places. `.members` is the child of a map.
     private(set) var inner: [ManifestPath.Segment: SurveyedPlace] = [:]
     private var hasMappedValues = false
-    /// The number of icons in this place and its descendants. ``settle()`` counts them.
+    /// Includes descendants. Set by ``settle()``.
     private(set) var totalIcons = 0
     private var totalPlaces = 0
     private let rank: Int?
@@ -98,14 +98,14 @@ final class SurveyedPlace {
     }
 
     /// Merges all members into one place if they are similar: entries by ID, or lists of entries.
-    /// `room` is the number of places that may still be merged.
+    /// `room` limits the number of merged places.
     func map(_ room: inout Int) -> SurveyedPlace? {
         if let map = inner[.members] { return map }
         room -= totalPlaces
         guard room > 0 else { return nil }
         let members = members
         let alike = members.map(\.place).filter { $0.containers > 0 || $0.icons > 0 }
-        // Members of an entry occur in nearly every entry. IDs occur only once.
+        // An entry's members occur in nearly every entry, IDs only once.
         let all = members.reduce(0) { $0 + $1.place.count }
         guard count == 1 || all * 4 <= members.count * count else { return nil }
         var supporters: [[ManifestPath.Segment]: Int] = [:]
@@ -148,7 +148,7 @@ final class SurveyedPlace {
         for (name, place) in inOrder.sorted(by: { $0.name.utf8.count < $1.name.utf8.count }) {
             let rank = IconLikeness.nameRank(of: name)
             offer(rank, place, [.member(name)])
-            // For example `{"im:name": {"label": …}}`, or a text in several languages.
+            // For example `{"im:name": {"label": …}}`, or a translated text.
             for (inner, place) in place.inOrder {
                 let isUsual = Self.usualInnerNames.contains { $0.isSame(as: inner) }
                 offer(isUsual ? rank - 2 : rank - 4, place, [.member(name), .member(inner)])
@@ -164,7 +164,7 @@ struct SurveyCandidate {
     let icon: [ManifestPath.Segment]
     let name: [ManifestPath.Segment]?
     let score: Int
-    /// Whether these are screenshots, banners and the like, which rank after all icons.
+    /// Whether these are screenshots or banners, which rank after all icons.
     private let isScreenshot: Bool
     private let icons: Int
 
@@ -179,7 +179,7 @@ struct SurveyCandidate {
             guard one.isScreenshot == other.isScreenshot else { return other.isScreenshot }
             return (one.score, other.path.count) > (other.score, one.path.count)
         }
-        // Drops duplicates: the path with a wildcard, or the same path with a member's name.
+        // Drops duplicates: the same path with a wildcard or a member's name.
         return found.filter { one in
             !found.contains { other in
                 one.isPart(of: other) && other.icons > one.icons
@@ -190,7 +190,7 @@ struct SurveyCandidate {
 
     private var path: [ManifestPath.Segment] { entries + icon }
 
-    /// Whether `other` is the same path with wildcards instead of some names.
+    /// Whether `other` is the same path with wildcards for some names.
     private func isPart(of other: SurveyCandidate) -> Bool {
         path != other.path && path.count == other.path.count
             && zip(path, other.path).allSatisfy { own, theirs in
@@ -204,7 +204,7 @@ struct SurveyCandidate {
     ) {
         guard found.count < maximumCandidates, let place = places.last, place.totalIcons > 0
         else { return }
-        // A place with mostly other text does not contain icons.
+        // Places with mostly other text do not contain icons.
         if place.icons > place.texts { found.append(SurveyCandidate(path, places)) }
         func go(to next: SurveyedPlace?, by segment: ManifestPath.Segment) {
             guard let next else { return }
@@ -233,7 +233,7 @@ struct SurveyCandidate {
         name = length < path.count ? places[length].namePath : nil
         icons = leaf.icons
         isScreenshot = leaf.likeness < 2 * leaf.icons
-        // A single icon may belong to something else, such as the list's publisher.
+        // A single icon may belong to something else, such as the publisher.
         score =
             leaf.likeness * min(leaf.icons, max(1, places[length].count)) / leaf.icons
             * (repeated.isEmpty ? 1 : 4)

@@ -1,12 +1,12 @@
 import Foundation
 import LarderCore
 
-/// A `data:` URL, parsed as the Fetch standard requires (https://fetch.spec.whatwg.org/#data-urls).
+/// A `data:` URL, parsed as in the Fetch standard (https://fetch.spec.whatwg.org/#data-urls).
 struct DataURL {
     private let content: ArraySlice<UInt8>
 
     init?(_ text: String) {
-        // Avoids copying other URLs.
+        // Avoids a copy of other URLs.
         guard let first = text.utf8.first(where: { $0 > 0x20 }), first | 0x20 == UInt8(ascii: "d")
         else { return nil }
         let bytes = text.bytesOfURL
@@ -20,7 +20,6 @@ struct DataURL {
         return Self.isBase64(content[..<comma]) ? Self.base64Decoded(body) : body
     }
 
-    /// Whether a media type ends with `;base64`, optionally with spaces after the semicolon.
     private static func isBase64(_ type: ArraySlice<UInt8>) -> Bool {
         var type = type
         while let last = type.last, isSpace(last) { type.removeLast() }
@@ -28,7 +27,7 @@ struct DataURL {
         return type.dropLast(6).last { $0 != 0x20 } == UInt8(ascii: ";")
     }
 
-    /// Decodes leniently (Infra standard): ignores white space, and padding is optional.
+    /// Decodes as in the Infra standard: ignores white space, and padding is optional.
     private static func base64Decoded(_ text: [UInt8]) -> [UInt8]? {
         var text = text.filter { !isSpace($0) }
         if text.count % 4 == 0 {

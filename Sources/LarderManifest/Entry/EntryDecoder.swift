@@ -9,7 +9,7 @@ struct EntryDecoder {
     let rules: ManifestRules
     let ignored: IgnoredMembers
 
-    /// Returns the element's name, and a result for each of its icons. The array is never empty.
+    /// Returns the element's name and at least one result, one per icon.
     func decode(_ entry: RawEntry) -> (name: String?, icons: [ManifestItem.Result]) {
         var name: String?
         do throws(EntryError) {
@@ -73,7 +73,7 @@ struct EntryDecoder {
         path?.first(in: element) ?? .null
     }
 
-    /// The name is only displayed, so a number is accepted and any other type is ignored.
+    /// Accepts numbers, because the name is only displayed.
     private func name(of element: ManifestValue) -> String? {
         for path in shape.names {
             switch path.first(in: element) {
@@ -87,7 +87,6 @@ struct EntryDecoder {
 
     private typealias Icon = (match: PathMatch, place: ManifestShape.IconPlace)
 
-    /// Returns the selected icons. Null and blank strings do not count as icons.
     private func icons(of element: ManifestValue) throws(EntryError) -> [Icon] {
         var found: [Icon] = []
         var count = 0
@@ -129,7 +128,7 @@ struct EntryDecoder {
                 + PriorityName.allCases.map(\.rawValue).joined(separator: ", "))
     }
 
-    /// Returns the digest at ``ManifestShape/integrity``, or else the digest next to the icon.
+    /// Returns the digest at ``ManifestShape/integrity``, or else the one next to the icon.
     private func digest(
         of icon: Icon, _ siblings: [ManifestValue.Member], named: ManifestValue
     ) throws(EntryError) -> Digest? {
@@ -139,7 +138,7 @@ struct EntryDecoder {
         do {
             return try digest(integrity: integrity, sha256: sha256)
         } catch {
-            // In package lists, this is often the digest of the package.
+            // In package lists, this is often the package's digest.
             throw EntryError(
                 error.code,
                 "\(error.message); if it is not the icon's digest,"
@@ -147,7 +146,7 @@ struct EntryDecoder {
         }
     }
 
-    /// Returns the value if it may be a digest. Ignores empty strings and other types.
+    /// Ignores empty strings and other types.
     private func digestText(
         _ value: ManifestValue?, _ name: ManifestSummary.IgnoredMember.Name
     ) -> ManifestValue {
@@ -173,9 +172,9 @@ struct EntryDecoder {
         return digest
     }
 
-    /// Parses a list in the syntax of W3C Subresource Integrity, section 3.5:
-    /// `<algorithm>-<base64>[?<options>]`, separated by white space. Returns nil for an empty list.
-    /// The list must have exactly one SHA-256 digest, although W3C allows several.
+    /// Parses a list as in W3C Subresource Integrity, section 3.5:
+    /// `<algorithm>-<base64>[?<options>]`, separated by white space. Nil for an empty list. Accepts
+    /// only one SHA-256 digest, although W3C allows several.
     private func digest(integrity value: ManifestValue) throws(EntryError) -> Digest? {
         guard value != .null else { return nil }
         guard case .string(let list) = value else {
@@ -203,7 +202,7 @@ struct EntryDecoder {
         return found
     }
 
-    /// Ignores a value that is not a byte count. Many lists put the size of the app or the image
+    /// Ignores a value that is not a byte count. Many lists have the app's size or the image
     /// dimensions there.
     private func size(_ value: ManifestValue) -> Int64? {
         guard value != .null else { return nil }
@@ -215,7 +214,7 @@ struct EntryDecoder {
     }
 
     /// Removes credentials, which are never part of a key. Ignores a key with a null character,
-    /// because SQLite and C would truncate it.
+    /// which would truncate it in SQLite and C.
     private func key(_ value: ManifestValue) -> String? {
         guard value != .null else { return nil }
         guard case .string(let key) = value, key.utf8.count <= ManifestLimits.maximumURLSize,
@@ -241,7 +240,7 @@ extension String {
 }
 
 extension ManifestValue {
-    /// The value as an integer. Accepts `4.0`, because some formats have no integers.
+    /// Accepts `4.0`, because some formats lack integers.
     fileprivate var exactInteger: Int? {
         switch self {
         case .integer(let integer): integer
@@ -260,7 +259,6 @@ extension ManifestValue {
     }
 }
 
-/// The ignored members of entries, in order of first occurrence.
 final class IgnoredMembers {
     var position = 0
     private(set) var all: [ManifestSummary.IgnoredMember] = []

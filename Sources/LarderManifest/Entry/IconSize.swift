@@ -1,10 +1,10 @@
 import LarderCore
 
 extension PathMatch {
-    /// The width of the icon in pixels, or 0 if it is unknown.
+    /// The icon's width in pixels, or 0 if unknown.
     ///
-    /// Sources, in order of precedence: `sizes` as in a web app manifest (`any` is the largest),
-    /// `width`, `attributes.height` as in Apple's feeds, and digits in the member's name, as in
+    /// Sources, in order: `sizes` as in a web app manifest (`any` is the largest), `width`,
+    /// `attributes.height` as in Apple's feeds, and digits in the member's name, as in
     /// `artworkUrl512`.
     var pixels: Int {
         if case .string(let sizes) = container["sizes"] {

@@ -1,6 +1,6 @@
 import LarderCore
 
-/// Converts icon values to absolute URLs.
+/// A converter of icon values to absolute URLs.
 struct IconURLs {
     let baseURL: HTTPURL?
     /// Whether the base URL in the manifest contains credentials.
@@ -9,7 +9,6 @@ struct IconURLs {
     private let ipfsGateway: HTTPURL?
     private let basePlaceholder: String?
 
-    /// - Parameter base: The base URL in the manifest.
     init(_ rules: ManifestRules, base: String?, origin: HTTPURL?) {
         iconSize = rules.iconSize
         ipfsGateway = rules.ipfsGateway
@@ -18,7 +17,7 @@ struct IconURLs {
         let named = filled.flatMap { try? HTTPURL($0.text, relativeTo: origin) }
         hasCredentials = named.map { $0.credentials != nil && !$0.inheritsCredentials } ?? false
         let url = rules.baseURL ?? named ?? origin
-        // A base URL in the manifest is a folder, with or without a trailing slash.
+        // A base URL in the manifest is a folder, even without a trailing slash.
         baseURL =
             base == nil
             ? url
@@ -30,7 +29,7 @@ struct IconURLs {
     }
 
     enum Target {
-        /// - Parameter spelling: The original text, if it is an absolute URL without credentials.
+        /// - Parameter spelling: The original text of an absolute URL without credentials.
         case remote(HTTPURL, spelling: String?)
         case inline([UInt8])
     }
@@ -55,8 +54,8 @@ struct IconURLs {
         }
         var text = value
         if let template = place.template { text = try Self.fill(template, value, match, entry) }
-        // Only a few URLs need this. URL parsers ignore white space, so it is removed before the
-        // placeholders are filled and the spelling is kept.
+        // White space, which URL parsers ignore, must be removed before placeholders are filled and
+        // the spelling is kept.
         if text.utf8.contains(where: {
             $0 <= 0x20 || $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "%")
         }) {
@@ -84,15 +83,15 @@ struct IconURLs {
         return .remote(url, spelling: isAbsolute && url.credentials == nil ? text : nil)
     }
 
-    /// Whether `text` is an absolute URL. `http:a.png` has a scheme, but is relative to a base URL
-    /// with the same scheme.
+    /// Whether `text` is an absolute URL. `http:a.png` is relative to a base URL with the same
+    /// scheme.
     private static func isAbsolute(_ text: String, _ url: HTTPURL) -> Bool {
         if text.isSame(as: url.string) { return true }
         guard text.begins(with: "http:") || text.begins(with: "https:") else { return false }
         return (try? HTTPURL(text)) == url
     }
 
-    /// Whether any URL of an entry has a user name or password. True for an unreadable entry.
+    /// Whether any URL of an entry has credentials. True for an unreadable entry.
     func findCredentials(in entry: RawEntry) -> Bool {
         guard case .success(let element) = entry.content else { return true }
         return element.contains(where: containsCredentials)
@@ -154,7 +153,7 @@ struct IconURLs {
                     String(Substring(value.utf8.drop { $0 == UInt8(ascii: "/") }))
                     .percentEncodingPath
             case "*":  // text: a template's
-                // U+FFFD replaces invalid bytes of the key, so the original is unknown.
+                // U+FFFD replaces invalid bytes, so the original key is unknown.
                 guard let wildcard = match.wildcard, !wildcard.utf8.holds("\u{FFFD}") else {
                     throw EntryError(
                         .unparsableURL, "the key of the dictionary around icon is not valid UTF-8")

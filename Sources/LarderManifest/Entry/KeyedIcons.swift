@@ -1,14 +1,13 @@
 import LarderCore
 
-/// The icons that the keys of a manifest identify, to detect a key with two different icons.
+/// The icons that the keys of a manifest identify, to detect a key with two icons.
 ///
-/// Only hash values are kept, about 32 bytes for each key. They are randomly seeded, so that a
-/// manifest cannot be crafted to cause collisions.
+/// Keeps only hash values, about 32 bytes per key. A random seed prevents crafted collisions.
 final class KeyedIcons {
     private var icons: [UInt64: (digest: UInt32, position: UInt32)] = [:]
 
-    /// Returns the result unchanged, or an error if an earlier entry has the same key and another
-    /// URL or other bytes, because the intended icon is unknown.
+    /// Returns the result, or an error if an earlier entry has the same key for another URL or
+    /// other bytes, because the intended icon is unknown.
     func checked(_ result: ManifestItem.Result, at position: Int) -> ManifestItem.Result {
         let key: String
         let digest: UInt64
@@ -40,7 +39,7 @@ final class KeyedIcons {
                     + " for another icon"))
     }
 
-    /// Compares bytes. Strings that Swift considers equal can be different keys.
+    /// Hashes bytes. Strings that Swift considers equal can be different keys.
     private static func digest(of text: String) -> UInt64 {
         var text = text
         return text.withUTF8 { digest(of: UnsafeRawBufferPointer($0)) }

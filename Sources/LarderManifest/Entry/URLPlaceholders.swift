@@ -1,17 +1,17 @@
 import LarderCore
 
-/// The text of a URL after replacing the placeholders for a size in pixels.
+/// The text of a URL after replacing placeholders for a size in pixels.
 package struct URLPlaceholders {
-    /// Placeholders for a size. `{w}` and `{h}` are Apple's.
+    /// `{w}` and `{h}` are Apple's.
     private static let sizes = ["{size}", "{width}", "{height}", "{w}", "{h}"]
         .map { Array($0.utf8) }
-    /// Placeholders that cannot be part of a URL: Apple's for crop and format, and sizes of others.
+    /// Placeholders that cannot be part of a URL: Apple's for crop and format, and other sizes.
     private static let known = ["{c}", "{f}", "%size%", "%width%", "%height%"]
         .map { Array($0.utf8) }
 
     package let text: String
-    /// The first placeholder that remains. Unknown words in braces count only if a size was filled
-    /// in. Otherwise they are left to the URL parser.
+    /// The first remaining placeholder. Unknown words in braces count only if a size was filled in.
+    /// Otherwise the URL parser handles them.
     package let unfilled: String?
 
     package init(_ text: String, size: Int) {
@@ -52,7 +52,7 @@ package struct URLPlaceholders {
     }
 
     /// Returns the placeholder at the start of `text`: `{…}`, `{{…}}` or `%word%`. Stops at the
-    /// next brace or percent sign, so that the time is linear.
+    /// next brace or percent sign, to take linear time.
     private static func placeholder(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         switch text.first {
         case UInt8(ascii: "{"):
@@ -66,7 +66,7 @@ package struct URLPlaceholders {
                 0x61...0x7A ~= $0 | 0x20 || $0 == UInt8(ascii: "_")
             }
             let end = word.endIndex
-            // A percent sign and two hexadecimal digits are an escape (RFC 3986, section 2.1).
+            // An escape (RFC 3986, section 2.1).
             guard !word.isEmpty, end < text.endIndex, text[end] == UInt8(ascii: "%"),
                 !isEscape(text), !isEscape(text[end...])
             else { return nil }

@@ -2,10 +2,9 @@
 ///
 ///     "bplist00" | objects … | offset table: an offset for each object | trailer, 32 bytes
 ///
-/// The last 26 bytes of the trailer are big-endian: offset size (1), reference size (1), number of
+/// The trailer's last 26 bytes are big-endian: offset size (1), reference size (1), number of
 /// objects (8), root object (8), offset of the offset table (8). Core Foundation's
-/// `CFBinaryPList.c` defines the format. The file is untrusted, so every offset, count and
-/// reference is checked where it is used.
+/// `CFBinaryPList.c` defines the format. The file is untrusted, so every number is checked on use.
 final class BinaryPlist {
     let root: Int
     var size: Int { bytes.count }
@@ -14,7 +13,7 @@ final class BinaryPlist {
     private let offsetSize: Int
     private let referenceSize: Int
     private let offsetTable: Int
-    /// The remaining lookups, limited because shared objects can expand to any number of values.
+    /// The remaining lookups, limited because shared objects can expand without bound.
     private var lookupsLeft: Int
 
     struct Damage: Error {
@@ -51,7 +50,7 @@ final class BinaryPlist {
         let objectCount = try bytes.unsigned(at: trailer + 8, width: 8)
         let root = try bytes.unsigned(at: trailer + 16, width: 8)
         let offsetTable = try bytes.unsigned(at: trailer + 24, width: 8)
-        // The comparison with the trailer keeps the subtraction from overflowing.
+        // The comparison with the trailer prevents an overflow of the subtraction.
         guard (1...8).contains(offsetSize), (1...8).contains(referenceSize),
             offsetTable >= UInt64(Self.header.count), offsetTable <= UInt64(trailer),
             objectCount <= (UInt64(trailer) - offsetTable) / UInt64(offsetSize), root < objectCount
@@ -60,8 +59,8 @@ final class BinaryPlist {
         self.objectCount = Int(objectCount)
         self.root = Int(root)
         self.offsetTable = Int(offsetTable)
-        // A value is looked up two or three times. The constant is for an oversized entry, so that
-        // other entries have enough lookups.
+        // A value is looked up two or three times. The constant leaves lookups for other entries
+        // after an oversized one.
         lookupsLeft = 4 * (bytes.count / referenceSize) + 1 << 18
     }
 
@@ -129,8 +128,8 @@ final class BinaryPlist {
         return Int(reference)
     }
 
-    /// Decodes a string. Invalid parts become U+FFFD: non-ASCII bytes in an ASCII string, and
-    /// unpaired surrogates in a UTF-16 string.
+    /// Decodes a string. Invalid parts become U+FFFD: non-ASCII bytes in ASCII, and unpaired
+    /// surrogates in UTF-16.
     func string(_ text: References, isUTF16: Bool) throws -> (text: String, isValid: Bool) {
         let run = try bytes.run(at: text.offset, count: text.count)
         if isUTF16 { return String.decoding(utf16: run, isBigEndian: true) }
@@ -152,7 +151,7 @@ final class BinaryPlist {
         return Int(exactly: value).map { .integer($0) } ?? .double(Double(value))
     }
 
-    /// Reads the count of an object, which is in its marker or in an integer after that.
+    /// Reads a count from the object's marker or the integer after it.
     private func run(_ reference: Int, at marker: Int, low: Int, unit: Int) throws -> References {
         var offset = marker + 1
         var count = UInt64(low)
@@ -173,7 +172,6 @@ final class BinaryPlist {
         return References(offset: offset, count: Int(count))
     }
 
-    /// Returns the count if that many bytes are before the offset table.
     private func checked(_ reference: Int, at offset: Int, count: Int) throws -> Int {
         guard offset + count <= offsetTable else {
             throw Damage(reason: "object \(reference) extends past the end of the objects")
@@ -183,13 +181,13 @@ final class BinaryPlist {
 }
 
 /// The bytes of a binary plist, with random access in bounded memory. A file is read in blocks. A
-/// pipe is first copied to a temporary file. The file is not mapped, because mapped memory would
-/// count as memory of this process, and truncation by another process would crash this one.
+/// pipe is first copied to a temporary file. Not mapped, because mapped pages would count as this
+/// process's memory, and truncation by another process would crash it.
 final class BinaryPlistBytes {
     let count: Int
     private let input: ByteInput
     private let blocks: UnsafeMutableRawBufferPointer
-    /// The number of the block in each slot of `blocks`, or -1 for an empty slot.
+    /// The block in each slot of `blocks`, or -1 for an empty slot.
     private let held: UnsafeMutablePointer<Int>
     private var scratch: UnsafeMutableRawBufferPointer
 
@@ -203,7 +201,7 @@ final class BinaryPlistBytes {
         } else {
             (input, count) = try Self.file(of: window, limit: limits.maximumPipedSize)
         }
-        // Allocates last, because a throwing initializer does not run deinit.
+        // Allocated last, because a throwing initializer does not run deinit.
         scratch = .allocate(byteCount: 0, alignment: 1)
         blocks = .allocate(byteCount: Self.blockSize * Self.slotCount, alignment: 16)
         held = .allocate(capacity: Self.slotCount)
@@ -216,7 +214,7 @@ final class BinaryPlistBytes {
         scratch.deallocate()
     }
 
-    /// Returns bytes, which must be within the file. They are valid until the next call.
+    /// Returns bytes within the file, valid until the next call.
     func run(at offset: Int, count: Int) throws -> UnsafeRawBufferPointer {
         let block = offset / Self.blockSize
         let start = offset % Self.blockSize

@@ -2,7 +2,7 @@ final class BinaryPlistCursor: ManifestCursor {
     /// The number of the next entry, for errors. Nil before the first array.
     var position: Int?
     private(set) var progress = 0
-    /// Counted, because millions of elements may share an empty array, which has no bytes.
+    /// Counted, because millions of elements may share an empty array.
     private var elementsSeen = 0
     private static let elementWeight = 1024
     private let plist: BinaryPlist
@@ -10,7 +10,7 @@ final class BinaryPlistCursor: ManifestCursor {
     private let limit: Int
     private let name: String
     private var reference: Int
-    /// A cursor with its own limits, which searches skipped values for icons.
+    /// A cursor with separate limits that searches skipped values for icons.
     private var inspector: BinaryPlistCursor?
 
     convenience init(_ window: ByteWindow, limits: ManifestLimits) throws {
@@ -54,7 +54,7 @@ final class BinaryPlistCursor: ManifestCursor {
             do {
                 try body(inspector)
             } catch {
-                // The value is damaged, or expands beyond the limits.
+                // The value is damaged or too large.
                 self.inspector = nil
             }
         }
@@ -156,7 +156,7 @@ final class BinaryPlistCursor: ManifestCursor {
         _ depth: Int, _ references: BinaryPlist.References, _ size: inout Int
     ) throws {
         try limits.enter(depth)
-        // Checked before any element is read, because the count alone may exceed the limit.
+        // Checked before reading elements, because the count alone may exceed the limit.
         try limits.charge(8 * references.count, to: &size)
     }
 }

@@ -22,13 +22,13 @@ final class JSONCursor: ManifestCursor {
         }
     }
 
-    /// If the value is too large or too deep, skips it and checks only its brackets.
+    /// If the value is too large or too deep, skips it and checks only brackets.
     func take() throws -> Result<ManifestValue, EntryError> {
         try parse { parser throws(JSONParser.Error) in try parser.value() }
     }
 
     @discardableResult func skip() throws -> EntryError? {
-        // Parses the value, because a document with an error anywhere is rejected.
+        // Parses the value, because any error in a document rejects it.
         if case .failure(let error) = try take() { error } else { nil }
     }
 
@@ -126,7 +126,7 @@ final class JSONCursor: ManifestCursor {
                 case UInt8(ascii: "\""): isInString = true
                 case UInt8(ascii: "["), UInt8(ascii: "{"): depth += 1
                 case UInt8(ascii: "]"), UInt8(ascii: "}"):
-                    // The bracket of an enclosing value ends a number or a literal.
+                    // The enclosing value's bracket ends a number or a literal.
                     if depth == 0 { return window.consume(index) }
                     depth -= 1
                     if depth == 0 { return window.consume(index + 1) }
@@ -146,9 +146,8 @@ final class JSONCursor: ManifestCursor {
 }
 
 extension ByteWindow {
-    /// Parses and consumes a value. A failure consumes nothing. If the window ends within the
-    /// value, reads more bytes and parses again from the start, so that the parser never has to
-    /// pause and resume.
+    /// Parses and consumes a value. Consumes nothing on failure. If the window ends within the
+    /// value, reads more and parses again, so the parser never has to pause.
     func parse<Value>(
         _ limits: ManifestLimits, isLines: Bool,
         _ read: (inout JSONParser) throws(JSONParser.Error) -> Value
@@ -171,7 +170,7 @@ extension ByteWindow {
         }
     }
 
-    /// Skips white space and the separators of RFC 7464. Returns the next byte, not consumed.
+    /// Skips white space and the separators of RFC 7464. Does not consume the next byte.
     func peekAfterSeparators() throws -> UInt8? {
         while let byte = try peekAfterBlanks() {
             guard byte == .recordSeparator else { return byte }

@@ -3,10 +3,9 @@ import LarderCore
 /// A parser of JSON values in contiguous bytes. It is strict (RFC 8259) except for strings.
 ///
 /// All members with the same key are kept, and the last one counts (section 4 allows any choice). A
-/// string reads as ``ManifestValue/invalidText`` if it has invalid UTF-8, an unpaired escaped
-/// surrogate (section 8.2), a control character or an unknown escape (section 7). So one bad string
-/// does not affect other values. A key with such an error matches no known key. Integers beyond
-/// `Int` become doubles. `maximumDepth` limits recursion.
+/// string with invalid UTF-8, an unpaired escaped surrogate (section 8.2), a control character or
+/// an unknown escape (section 7) becomes ``ManifestValue/invalidText`` and does not affect other
+/// values. Such a key matches no known key. Integers beyond `Int` become doubles.
 struct JSONParser {
     private let base: UnsafePointer<UInt8>?
     private let end: Int
@@ -23,7 +22,7 @@ struct JSONParser {
     }
 
     /// - Parameters:
-    ///   - isWhole: Whether the input ends here, so that a number at the end is complete.
+    ///   - isWhole: Whether the input ends here, so that a final number is complete.
     ///   - isLines: Whether a line break ends a string, because the next line is another value.
     init(
         _ bytes: UnsafeBufferPointer<UInt8>, isWhole: Bool, maximumDepth: Int,
@@ -163,12 +162,12 @@ struct JSONParser {
     private mutating func digits(_ wanted: String) throws(Error) {
         guard let base else { throw .unfinished }
         let start = position
-        while position < end, (0x30...0x39).contains(base[position]) { position += 1 }
+        while position < end, base[position].isDigit { position += 1 }
         guard position == start else { return }
         throw position == end ? .unfinished : unexpected(wanted)
     }
 
-    /// Reads the string at the current quotation mark. Invalid bytes become U+FFFD.
+    /// Invalid bytes become U+FFFD.
     private mutating func string() throws(Error) -> (text: String, isValid: Bool) {
         guard let base else { throw .unfinished }
         let start = position + 1

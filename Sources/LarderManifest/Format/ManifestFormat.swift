@@ -13,8 +13,8 @@ extension ManifestFormat {
         return (try detected(in: window), window)
     }
 
-    /// Detects the format. JSON Lines are reported as JSON, because only the end of the first line
-    /// shows the difference. Consumes a UTF-8 byte order mark and white space.
+    /// Detects the format, and consumes a UTF-8 byte order mark and white space. JSON Lines count
+    /// as JSON, because only the end of the first line shows the difference.
     private static func detected(in window: ByteWindow) throws -> ManifestFormat {
         let source = window.input.name
         guard try window.peek() != nil else {
@@ -41,7 +41,7 @@ extension ManifestFormat {
         }
     }
 
-    /// Whether UTF-16 text is XML. Nil if neither a byte order mark nor the start of XML is found.
+    /// Nil without a byte order mark or the start of XML.
     private static func isXMLInUTF16(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool? {
         let marks: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF]]
         let bracket: [[UInt8]] = [[0x3C, 0x00], [0x00, 0x3C]]
@@ -79,7 +79,7 @@ extension ManifestFormat {
     private static func refusal(of window: ByteWindow) -> ManifestError {
         let content = UnsafeRawBufferPointer(window.unread)
         let head = window.unread.prefix(512)
-        // A text may start with the letters of a binary format, such as MZ or ID3.
+        // Text may start with the letters of a binary format, such as MZ or ID3.
         let isText = head.prefix(16).allSatisfy { 0x20..<0x7F ~= $0 || $0.isMarkupBlank }
         let mayHaveSignature = !isText || head.first == UInt8(ascii: "%")
         let found =
@@ -100,26 +100,25 @@ extension ManifestFormat {
     }
 }
 
-/// A cursor over the values of a manifest, in the order of the file and independent of the format.
+/// A cursor over the values of a manifest, in file order and for any format.
 ///
 /// The cursor is before a value, which must be taken, skipped or entered.
 protocol ManifestCursor {
     func kind() throws -> ValueKind
     /// The line of the value, or nil in a binary plist.
     var line: Int? { get }
-    /// The number of bytes read so far. Only differences are meaningful.
+    /// The number of bytes read. Only differences are meaningful.
     var progress: Int { get }
-    /// Reads the value, within the limits of an entry.
+    /// Reads the value, within an entry's limits.
     func take() throws -> Result<ManifestValue, EntryError>
-    /// Skips the value. Returns an error if it is invalid and the format detects that.
+    /// Skips the value. Returns an error if the format detects that it is invalid.
     @discardableResult func skip() throws -> EntryError?
-    /// Skips the value. `body` gets a cursor before the value, and must take or skip the value.
-    /// Errors in the value are ignored if the format allows reading on.
+    /// Skips the value. `body` gets a cursor before it, and must take or skip it. Errors in the
+    /// value are ignored if the format allows reading on.
     func skip(inspectingWith body: (Self) throws -> Void) throws
-    /// Enters a dictionary and calls `body` with each key, with the cursor before its value.
+    /// Enters a dictionary. Calls `body` with each key, before its value.
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws
-    /// Enters an array and calls `body` with the cursor before each element.
-    /// Enters an array; before each call an element comes next.
+    /// Enters an array. Calls `body` before each element.
     func forEachElement(_ body: () throws -> Void) throws
     func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError
 }

@@ -29,11 +29,11 @@ final class PlistCursor: ManifestCursor {
     }
 
     func begin() throws -> Bool {
-        // The filter has checked that the root is <plist>.
+        // The filter has checked the root.
         try nextChild() && !reader.isEmpty && nextChild()
     }
 
-    /// Reads to the end of the document, to find errors after the root value.
+    /// Finds errors after the root value.
     func finish() throws {
         guard try !nextChild() else {
             throw error(.malformed, "the property list has more than one value")
@@ -90,7 +90,7 @@ final class PlistCursor: ManifestCursor {
         do {
             try body(self)
         } catch is ManifestError {
-            // A skipped value may have invalid elements, but must be well-formed XML.
+            // A skipped value may have invalid elements, but must be well-formed.
             try skip(to: depth)
         }
     }
@@ -134,7 +134,7 @@ final class PlistCursor: ManifestCursor {
     }
 
     private func value(depth: Int, size: inout Int) throws -> ManifestValue {
-        // Tags count, so that an entry with a million empty elements is too large.
+        // Tags count, so an entry with a million empty elements is too large.
         try limits.charge(8, to: &size)
         switch element {
         case .string:
@@ -205,7 +205,7 @@ final class PlistCursor: ManifestCursor {
         try text(&size).allSatisfy(\.isWhitespace) ? value : .opaque("a malformed boolean")
     }
 
-    /// Parses a decimal number, or a hexadecimal one as Core Foundation does, with a sign.
+    /// Parses a decimal number, or a hexadecimal one as in Core Foundation, with a sign.
     private func integer(_ text: String) -> ManifestValue {
         let digits = text.filter { !$0.isWhitespace }
         if let integer = Int(digits) { return .integer(integer) }

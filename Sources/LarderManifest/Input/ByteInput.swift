@@ -7,7 +7,7 @@ package final class ByteInput {
     /// See ``OpenedManifest/whenRead``.
     var whenRead: ((_ hasCredentials: Bool) throws -> Void)?
     private(set) var first: [UInt8] = []
-    /// The number of bytes to keep in ``first``, if the source cannot be opened again.
+    /// The number of bytes to keep in ``first``, for a source that cannot be reopened.
     var keepsFirst = 0
     package var isCancelled: () -> Bool = { false }
     private let source: Source
@@ -42,7 +42,7 @@ package final class ByteInput {
         if case .descriptor(let descriptor, isOwned: true) = source { close(descriptor) }
     }
 
-    /// The size of a file at its start, which `read(into:at:)` can read. Nil for other sources.
+    /// The size of a file at its start, for `read(into:at:)`. Nil for other sources.
     var seekableSize: Int? {
         switch source {
         case .bytes(let bytes): return bytes.count
@@ -54,7 +54,7 @@ package final class ByteInput {
         }
     }
 
-    /// The fraction of the file that was read, from 0 to 1. Nil if it is unknown.
+    /// The fraction of the file that was read, from 0 to 1, if known.
     package var shareRead: Double? {
         guard isReadInOrder, case .descriptor(let descriptor, _) = source,
             let size = Self.fileSize(descriptor), size > 0
@@ -88,7 +88,7 @@ package final class ByteInput {
         return count
     }
 
-    /// Reads bytes at an offset without moving the position. Returns 0 at the end.
+    /// Reads bytes without moving the position. Returns 0 at the end.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int {
         isReadInOrder = false
         return switch source {
@@ -119,11 +119,11 @@ package final class ByteInput {
 }
 
 extension ManifestSource {
-    /// Throws ``ManifestError``. For a URL, may also throw `CacheError` and `CancellationError`.
+    /// Throws ``ManifestError``, and for a URL also `CacheError` and `CancellationError`.
     func open() throws -> ByteInput {
         switch self {
         case .file(let path):
-            // The system would end the path at a NUL, and open another file.
+            // The system would end the path at a NUL.
             guard !path.utf8.contains(0) else {
                 throw ManifestError.system(EINVAL, "cannot open", source: name)
             }
@@ -151,7 +151,7 @@ extension ManifestSource {
     }
 }
 
-/// A temporary file without a name. The creator of this value closes the descriptor.
+/// A temporary file without a name. The creator closes the descriptor.
 package struct UnnamedFile {
     package let descriptor: Int32
 
@@ -165,7 +165,7 @@ package struct UnnamedFile {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }
 
-    /// Appends bytes. Returns 0, or the error number.
+    /// Returns 0, or the error number.
     package func append(_ bytes: UnsafeRawBufferPointer) -> Int32 {
         var rest = bytes[...]
         while !rest.isEmpty {

@@ -29,7 +29,7 @@ final class ByteWindow {
         return nil
     }
 
-    /// Returns the length of the current line with its line feed, or nil if it exceeds `limit`.
+    /// Returns the length of the line with its line feed, or nil above `limit`.
     func lineLength(limit: Int) throws -> Int? {
         var searched = 0
         while true {
@@ -49,7 +49,6 @@ final class ByteWindow {
         } while try fill()
     }
 
-    /// Returns the position of the byte at an offset in the window.
     func place(at offset: Int = 0) -> ManifestError.Place {
         var line = line
         var column = column

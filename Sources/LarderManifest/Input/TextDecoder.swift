@@ -3,9 +3,9 @@ import LarderCore
 /// A streaming converter of text to UTF-8.
 ///
 /// Invalid bytes, and characters that XML 1.0 forbids (section 2.2), become ``invalid``. libxml2
-/// would stop at the first of them, and U+FFFD would change a damaged URL to another one.
+/// would stop there, and U+FFFD would turn a damaged URL into another one.
 final class TextDecoder {
-    /// Replaces invalid bytes and forbidden characters. This is DEL, which real texts do not have.
+    /// DEL, which real texts do not have.
     static let invalid: UInt8 = 0x7F
 
     private(set) var hasInvalid = false
@@ -62,7 +62,7 @@ final class TextDecoder {
         return filled
     }
 
-    /// Returns the first character and its size in bytes. Nil if it is damaged or incomplete.
+    /// Returns the first character and its size in bytes. Nil if damaged or incomplete.
     private func character(_ bytes: UnsafeBufferPointer<UInt8>) -> (Unicode.Scalar, size: Int)? {
         switch encoding {
         case .utf8:

@@ -2,31 +2,31 @@ import LarderCore
 
 /// An app of a manifest with an icon at a URL.
 public struct Entry: Equatable, Sendable {
-    /// The app's name, or "" if it is unknown. This is foreign text.
+    /// The app's name, or "" if unknown. Foreign text.
     public let name: String
-    /// The icon's URL, resolved against the base URL.
+    /// The icon's absolute URL.
     public let icon: HTTPURL
-    /// The priority. Entries with a higher one are fetched first. Default: 0.
+    /// The priority. Higher ones are fetched first. Default: 0.
     public let priority: Int
-    /// The digest that the manifest requires.
+    /// The digest required by the manifest.
     public let expectedDigest: Digest?
-    /// The size in bytes that the manifest requires.
+    /// The size in bytes required by the manifest.
     public let expectedSize: Int64?
     /// The identity of the resource if its URL is signed or rotates. Nil means the URL without
     /// credentials.
     public let key: String?
 
-    /// The same as ``spelling``, but not nil if there is a key.
+    /// ``spelling``, regardless of the key.
     package let writtenSpelling: String?
 
-    /// The URL as the manifest spells it, if it is absolute, has no credentials, and differs from
-    /// the canonical spelling. Nil if the entry has a key, because only the key finds its bytes.
+    /// The URL as spelled in the manifest, if it is absolute, has no credentials, and differs from
+    /// the canonical spelling. Nil with a key, because only the key finds the bytes.
     public var spelling: String? { key == nil ? writtenSpelling : nil }
 
-    /// The URL that an app gets from the manifest.
+    /// The URL that an app reads in the manifest.
     package var writtenURL: String { writtenSpelling ?? icon.string }
 
-    /// The key of the icon in a cache (a `ResourceKey`).
+    /// The icon's key in a cache (a `ResourceKey`).
     public var resourceKey: String { key.map(ResourceKey.named) ?? icon.key }
 
     /// Creates an entry.
@@ -46,22 +46,22 @@ public struct Entry: Equatable, Sendable {
 
 /// An app of a manifest whose icon is a `data:` URL.
 public struct InlineEntry: Equatable, Sendable {
-    /// The maximum number of bytes of an icon, so that it fits into a lock file entry as Base64.
+    /// The maximum size of an icon in bytes, so that it fits into a lock file entry as Base64.
     package static let maximumSize = 764 << 10
 
-    /// The app's name, or "" if it is unknown. This is foreign text.
+    /// The app's name, or "" if unknown. Foreign text.
     public let name: String
     /// The icon's bytes.
     public let bytes: [UInt8]
-    /// The priority. Entries with a higher one are stored first. Default: 0.
+    /// The priority. Higher ones are stored first. Default: 0.
     public let priority: Int
-    /// The digest that the manifest requires. If there is a key, the default is the digest of
-    /// the bytes, because the key may have identified another icon before.
+    /// The digest required by the manifest. With a key, the default is the digest of the bytes,
+    /// because the key may have identified another icon.
     public let expectedDigest: Digest?
-    /// The size in bytes that the manifest requires.
+    /// The size in bytes required by the manifest.
     public let expectedSize: Int64?
-    /// The key of the icon in a cache: the manifest's key, or else `ni:///sha-256;<base64url>`
-    /// (RFC 6920).
+    /// The icon's key in a cache: the manifest's key, or else `ni:///sha-256;<base64url>` (RFC
+    /// 6920).
     public let resourceKey: String
 
     init(
@@ -78,26 +78,26 @@ public struct InlineEntry: Equatable, Sendable {
     }
 }
 
-/// An icon of a manifest's element, or an element without an icon.
+/// An icon of an element, or an element without an icon.
 public struct ManifestItem: Sendable {
-    /// The number of the element in the manifest, from 1. Failed elements count.
+    /// The number of the element, from 1. Failed elements count.
     public let position: Int
-    /// The number of the icon in its element, from 1. An element without an icon has 1.
+    /// The number of the icon in its element, from 1, also without an icon.
     public let icon: Int
-    /// The line on which the element starts. Nil in a binary plist.
+    /// The line where the element starts. Nil in a binary plist.
     public let line: Int?
-    /// The element's name, if it could be read. This is foreign text and not safe to print.
+    /// The element's name, if readable. Foreign text, not safe to print.
     public let name: String?
     /// The outcome.
     public let result: Result
 
-    /// The outcome of decoding an element or one of its icons.
+    /// The outcome for an element or one of its icons.
     public enum Result: Sendable {
         /// An icon at a URL.
         case entry(Entry)
         /// An icon in the manifest itself.
         case inline(InlineEntry)
-        /// An element without an icon, with the reason in words.
+        /// An element without an icon, and the reason.
         case skipped(String)
         /// An unusable element or icon. Other elements are not affected.
         case failed(EntryError)
@@ -129,7 +129,7 @@ package struct Expectation: Sendable {
 
     var isDemanding: Bool { digest != nil || size != nil }
 
-    /// Returns the error code (see docs/output.md) and message if the bytes are not as expected.
+    /// Returns the error code (see docs/output.md) and message of a mismatch.
     package func mismatch(
         digest actual: Digest, size actualSize: Int64
     ) -> (code: String, message: String)? {
@@ -154,7 +154,6 @@ extension ManifestItem {
         }
     }
 
-    /// The icon's URL for display. Nil for an icon without a URL.
     package var shownURL: String? {
         guard case .entry(let entry) = result else { return nil }
         return ResourceKey.shownURL(

@@ -5,15 +5,14 @@ import LarderCore
 public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The kind of failure.
     public enum Code: String, Sendable {
-        /// The file does not exist.
         case missing
         /// The file cannot be opened or read. See ``ManifestError/errorNumber``.
         case unreadable
-        /// The file is empty or has only white space.
+        /// The file has at most white space.
         case empty
-        /// The content is not a manifest, or has no entries at the expected places.
+        /// The content is not a manifest, or has no entries where expected.
         case notAManifest = "not-a-manifest"
-        /// The content violates the rules of its format, or the file is truncated.
+        /// The content is truncated, or violates its format.
         case malformed
         /// The XML document type has declarations, which are not allowed.
         case entityDeclared = "entity-declared"
@@ -25,7 +24,7 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
 
     /// A position in the manifest.
     public enum Place: Equatable, Sendable, CustomStringConvertible {
-        /// A line and a column, both from 1. Columns count bytes.
+        /// A line and a column, from 1. Columns count bytes.
         case line(Int, column: Int? = nil)
         /// The number of an element, from 1.
         case entry(Int)
@@ -42,11 +41,11 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
 
     /// The kind of failure.
     public let code: Code
-    /// The manifest's name, as given by the caller. This is foreign text.
+    /// The manifest's name, as given by the caller. Foreign text.
     public let source: String
-    /// The position of the error, if it is known.
+    /// The position, if known.
     public let place: Place?
-    /// The reason in words, without the source and the position. Safe to print.
+    /// The reason, without source and position. Safe to print.
     public let reason: String
     /// The `errno` of a failed system call.
     public let errorNumber: Int32?
@@ -86,30 +85,29 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
     }
 }
 
-/// An error that makes one entry of a manifest unusable. Other entries are not affected.
+/// An error that makes one entry of a manifest unusable.
 public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The reason, as in reports.
     public enum Code: String, Sendable, CaseIterable {
         case notADictionary = "not-a-dictionary"
         /// `icon` is neither a string nor null.
         case iconNotAString = "icon-not-a-string"
-        /// `icon` is not a URL.
         case unparsableURL = "unparsable-url"
-        /// `icon` is a URL with a placeholder that Larder does not know.
+        /// `icon` is a URL with an unknown placeholder.
         case unfilledPlaceholder = "unfilled-placeholder"
         /// `icon` has a scheme other than `http` and `https`.
         case unsupportedScheme = "unsupported-scheme"
-        /// `icon` is a relative URL, and there is no base URL.
+        /// `icon` is a relative URL without a base URL.
         case relativeURL = "relative-url"
-        /// The priority is neither the name of a priority nor an integer.
+        /// The priority is neither a name nor an integer.
         case badPriority = "bad-priority"
         /// `integrity` or `sha256` is not exactly one SHA-256 digest.
         case badIntegrity = "bad-integrity"
-        /// No longer occurs. A `size` that is not a byte count is ignored.
+        /// Unused: an invalid `size` is ignored.
         case badSize = "bad-size"
-        /// No longer occurs. An invalid `key` is ignored.
+        /// Unused: an invalid `key` is ignored.
         case badKey = "bad-key"
-        /// An earlier entry has the same `key` and another URL or other bytes.
+        /// An earlier entry has the same `key` for another URL or other bytes.
         case keyConflict = "key-conflict"
         /// A line of JSON Lines that is not JSON.
         case unparsableLine = "unparsable-line"
@@ -121,11 +119,11 @@ public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
 
     /// The reason.
     public let code: Code
-    /// The reason in words, without file, line and position. Safe to print.
+    /// The reason, without file, line and position. Safe to print.
     public let message: String
-    /// The URL scheme, if it is not supported. This is foreign text.
+    /// The URL's unsupported scheme. Foreign text.
     package var scheme: String?
-    /// The reason in words.
+    /// The reason.
     public var description: String { message }
 
     init(_ code: Code, _ message: String, scheme: String? = nil) {

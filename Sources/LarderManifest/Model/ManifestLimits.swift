@@ -1,30 +1,29 @@
-/// Limits for reading a manifest, which keep memory bounded.
+/// Limits that keep the memory of reading a manifest bounded.
 public struct ManifestLimits: Equatable, Sendable {
-    /// The maximum depth of arrays and dictionaries in an entry. The entry itself has depth 1. A
-    /// deeper entry fails. XML deeper than libxml2's limit of 256 is refused. Default: 64.
+    /// The maximum depth of arrays and dictionaries in an entry, which has depth 1. A deeper entry
+    /// fails. XML beyond libxml2's limit of 256 is refused. Default: 64.
     public var maximumDepth: Int
-    /// The maximum size of an entry in bytes. In JSON, this is the text from brace to brace. In
-    /// property lists, it is the size of all texts, and 8 for each value. A larger entry fails.
-    /// libxml2 gets at most twice this size of a text. Default: 1 MiB.
+    /// The maximum size of an entry in bytes: in JSON, the text from brace to brace; in property
+    /// lists, all texts and 8 for each value. A larger entry fails. Default: 1 MiB.
     public var maximumEntrySize: Int
-    /// The maximum number of icons of an entry. An entry with more icons fails.
+    /// The maximum number of icons of an entry. Entries with more fail.
     public static let maximumIcons = 1_000
-    /// The maximum size of a URL or a `key` in bytes, which is more than most servers accept. An
-    /// icon with a longer URL fails. A longer `key` is ignored. `data:` URLs have another limit.
+    /// The maximum size of a URL or a `key` in bytes. Icons with longer URLs fail, and longer keys
+    /// are ignored. `data:` URLs have another limit.
     public static let maximumURLSize = 8 << 10
-    /// The maximum size of a name in bytes. A longer name is truncated.
+    /// The maximum size of a name in bytes. Longer names are truncated.
     public static let maximumNameSize = 1 << 10
-    /// The maximum number of entries. Each icon of an entry counts. Default: 2,000,000.
+    /// The maximum number of entries, counting each icon. Default: 2,000,000.
     public var maximumEntries: Int
     /// The maximum size of a decompressed gzip file in bytes. Default: 256 MiB.
     public var maximumUnpackedSize: Int64
-    /// The maximum ratio of decompressed to compressed bytes, for files of more than 16 MiB. Lists
-    /// with much repetition reach 60. Default: 200.
+    /// The maximum ratio of decompressed to compressed bytes, above 16 MiB. Repetitive lists reach
+    /// 60. Default: 200.
     public var maximumUnpackingRatio: Int
-    /// The decompressed size up to which the ratio does not matter.
+    /// The decompressed size up to which any ratio is allowed.
     static let freelyUnpackedSize = 16 << 20
     /// The maximum size in bytes of a binary plist from a pipe, which is copied to a temporary
-    /// file. Files have no maximum size. Default: 64 MiB.
+    /// file. Default: 64 MiB.
     public var maximumPipedSize: Int
 
     /// Creates limits.

@@ -1,7 +1,6 @@
 // all text: paths come from the user or from the table of shapes
 
-/// A path to values in a manifest, in a subset of JSONPath (RFC 9535). The syntax is the same for
-/// all formats.
+/// A path to values in a manifest of any format, in a subset of JSONPath (RFC 9535).
 ///
 ///     feed.results                a member of a member
 ///     ['im:name'].label           a name that is not a plain word
@@ -10,8 +9,8 @@
 ///     assets[?@.kind=='x'].url    the elements with this string as a member
 ///
 /// A leading `$` or `@` is optional. A path to entries starts at the manifest's root. Other paths
-/// start at an entry, and `@` alone is the entry. Unlike in the RFC, `[*]` selects nothing in a
-/// dictionary, and `.*` nothing in an array.
+/// start at an entry, `@`. Unlike in the RFC, `[*]` selects nothing in a dictionary, and `.*`
+/// nothing in an array.
 public struct ManifestPath: Equatable, Sendable {
     enum Segment: Hashable, Sendable {
         case member(String)
@@ -49,8 +48,8 @@ public struct ManifestPath: Equatable, Sendable {
 
     init(segments: [Segment]) { self.segments = segments }
 
-    /// Whether the path has a filter. Entries cannot have such a path, because elements are read
-    /// one by one.
+    /// Whether the path has a filter, which entries cannot have because elements are read one by
+    /// one.
     public var isFilter: Bool {
         segments.contains { if case .elementsWhere = $0 { true } else { false } }
     }
@@ -115,7 +114,7 @@ public struct ManifestPath: Equatable, Sendable {
         return segment
     }
 
-    /// Consumes a string in single or double quotation marks. A backslash escapes a character.
+    /// Consumes a quoted string. A backslash escapes a character.
     private static func quoted(_ rest: inout Substring) -> String? {
         guard let mark = rest.first, mark == "'" || mark == "\"" else { return nil }
         var value = ""
@@ -133,7 +132,7 @@ public struct ManifestPath: Equatable, Sendable {
 }
 
 extension ManifestPath: CustomStringConvertible {
-    /// The path without a leading `$`, or `@` if it has no segments.
+    /// The path without a leading `$`, or `@` without segments.
     public var description: String { text(quotedBy: "'") }
 
     func text(quotedBy mark: String) -> String {
@@ -153,7 +152,7 @@ extension ManifestPath: CustomStringConvertible {
 }
 
 extension ManifestPath: ExpressibleByStringLiteral {
-    /// Creates a path from a literal, which must be well-formed.
+    /// Creates a path from a well-formed literal.
     public init(stringLiteral text: String) {
         do { try self.init(text) } catch { preconditionFailure("\(text): \(error)") }
     }
@@ -171,7 +170,7 @@ extension String {
 
 struct PathMatch {
     let value: ManifestValue
-    /// The members of the dictionary that contains the value or its array.
+    /// The members of the dictionary around the value or its array.
     let container: [ManifestValue.Member]
     let key: String
     /// The name that the last `.*` matched, if any.
@@ -236,7 +235,7 @@ extension ManifestPath {
 }
 
 extension [ManifestValue.Member] {
-    /// The value for a key. If the key occurs several times, the last value counts.
+    /// The last value for a key.
     subscript(key: String) -> ManifestValue? {
         lastIndex { $0.key.isSame(as: key) }.map { self[$0].value }
     }

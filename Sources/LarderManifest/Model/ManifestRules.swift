@@ -1,32 +1,32 @@
 import LarderCore
 
-/// Options for reading manifests. By default, the content of a manifest decides.
+/// Options for reading manifests. By default, the content decides.
 public struct ManifestRules: Equatable, Sendable {
     /// The base URL of relative icon URLs. Default: nil, which means the address in the manifest,
-    /// or else the URL of the manifest. Without any of these, relative icon URLs fail.
+    /// or else the manifest's URL. Without a base URL, relative icon URLs fail.
     public var baseURL: HTTPURL?
     /// The path to the entries. A path to an array selects its elements. A path with a filter
-    /// (``ManifestPath/isFilter``) finds no entries. Default: nil, the path of the shape.
+    /// (``ManifestPath/isFilter``) finds nothing. Default: nil, the shape's path.
     public var entries: ManifestPath?
-    /// The path to an entry's name. Default: nil, the paths of the shape.
+    /// The path to an entry's name. Default: nil, the shape's paths.
     public var nameKey: ManifestPath?
-    /// The paths to an entry's icons. Default: empty, which means the paths of the shape.
+    /// The paths to an entry's icons. Default: empty, the shape's paths.
     public var iconKeys: [ManifestPath] = []
     /// The path to an entry's priority. Default: nil, `priority` in the plain form only.
     public var priorityKey: ManifestPath?
-    /// The path to an entry's digest, as in Subresource Integrity or as 64 hexadecimal digits.
+    /// The path to an entry's digest, as in Subresource Integrity or in 64 hexadecimal digits.
     /// Default: nil, next to the icon if the shape has digests.
     public var integrityKey: ManifestPath?
-    /// The value of `{size}`, `{width}` and `{height}` in a URL, in pixels. Default: 512.
+    /// The value of `{size}`, `{width}` and `{height}` in URLs, in pixels. Default: 512.
     public var iconSize = 512
     /// The server for `ipfs:` URLs, such as `https://ipfs.io`. Default: nil, such URLs fail.
     public var ipfsGateway: HTTPURL?
-    /// The icons to use from an entry with several. Default: all.
+    /// The icons to use from an entry. Default: all.
     public var icons = IconSelection.all
     /// The limits.
     public var limits = ManifestLimits()
 
-    /// Creates rules with default values except for the base URL.
+    /// Creates rules.
     public init(baseURL: HTTPURL? = nil) { self.baseURL = baseURL }
 
     var namedParts: [(part: ManifestSummary.NamedPart, path: ManifestPath)] {
@@ -36,12 +36,12 @@ public struct ManifestRules: Equatable, Sendable {
     }
 
     var shapes: [ManifestShape] {
-        // With --entries, several shapes may match. The plain form has the most members.
+        // Several shapes may match --entries. The plain form has the most members.
         let known = entries == nil ? ManifestShape.table : [.plain] + ManifestShape.table
         return known.enumerated().compactMap { number, known in
             var shape = known
             if let entries {
-                // Members around the entries are unknown here, and only the icon shows the shape.
+                // Only the icon shows the shape, because members around the entries are unknown.
                 guard shape.base == nil, number == 0 || shape.name != ManifestShape.plain.name
                 else { return nil }
                 shape.marks = shape.icons.map(\.path)
@@ -50,12 +50,12 @@ public struct ManifestRules: Equatable, Sendable {
                 shape.entries = isWhole ? [entries] : [elements, entries]
             }
             if !iconKeys.isEmpty {
-                // An icon path of the shape keeps the shape's template.
+                // A shape's icon path keeps the shape's template.
                 shape.icons = iconKeys.map { path in
                     known.icons.first { $0.path == path } ?? .init(path: path)
                 }
                 shape.marks = iconKeys
-                // Members next to an icon at another path may describe something else.
+                // Members next to another icon may describe something else.
                 shape.hasDigests = false
                 shape.priority = nil
                 shape.key = nil
@@ -73,10 +73,10 @@ public struct ManifestRules: Equatable, Sendable {
 public enum IconSelection: String, Sendable, CaseIterable {
     /// All icons, because an offline app may request any of them.
     case all
-    /// The largest icon. Unknown sizes count as the smallest, and the first of equal ones is used.
+    /// The largest icon. Unknown sizes count as the smallest. The first of equal ones is used.
     case largest
-    /// The smallest icon. Unknown sizes count as the smallest, and the first of equal ones is used.
+    /// The smallest icon, with the same rules for unknown and equal sizes.
     case smallest
-    /// The first icon, in the order of the shape's paths and then of the manifest.
+    /// The first icon, in the order of the shape's paths and the manifest.
     case first
 }

@@ -1,14 +1,14 @@
-/// A known form of manifests, with the paths to entries and their members.
+/// A known form of manifests: the paths to entries and their members.
 struct ManifestShape: Equatable, Sendable {
     let name: String
-    /// The paths from the root. The path `$` means that the manifest itself is an entry.
+    /// The paths from the root. `$` means that the manifest is an entry.
     var entries: [ManifestPath]
-    /// The paths of which an element of this shape has at least one.
+    /// Every element of this shape has at least one of these paths.
     var marks: [ManifestPath]
     var names: [ManifestPath]
     var icons: [IconPlace]
-    /// The path from the root to the base URL of icons. It must precede the entries. A manifest
-    /// without it has another shape.
+    /// The path from the root to the icons' base URL, which must precede the entries. Manifests
+    /// without it have another shape.
     var base: ManifestPath?
     /// Whether `integrity`, `sha256` and `size` next to an icon describe the icon.
     var hasDigests = false
@@ -18,8 +18,8 @@ struct ManifestShape: Equatable, Sendable {
 
     struct IconPlace: Equatable, Sendable {
         let path: ManifestPath
-        /// The template of the URL relative to ``base``. `{}` is the value, `{*}` the name that
-        /// `.*` matched, and `{name}` a member of the entry. Nil means the value itself.
+        /// The template of the URL relative to ``base``: `{}` is the value, `{*}` the name that
+        /// `.*` matched, `{name}` a member of the entry. Nil means the value.
         var template: String?
     }
 }
@@ -55,7 +55,7 @@ extension ManifestShape {
 
     static let urls = ManifestShape("list of URLs", [], names: [], icons: ["@"])
 
-    /// All shapes, the most specific first. docs/manifests.md lists them.
+    /// All shapes, the most specific first (docs/manifests.md).
     static let table: [ManifestShape] =
         [
             ManifestShape(

@@ -1,7 +1,7 @@
 import Foundation
 import LarderCore
 
-/// A source of the bytes of a manifest.
+/// A source of a manifest's bytes.
 public enum ManifestSource: Sendable {
     /// A file, a named pipe or a device.
     case file(String)
@@ -38,18 +38,18 @@ public enum ManifestSource: Sendable {
         }
     }
 
-    /// Whether the source can be opened again at no cost except reading.
+    /// Whether the source can be opened again without a cost.
     var isOnDisk: Bool { if case .url = self { false } else { canBeReadAgain } }
 
-    /// Returns the source with another opener if it is a URL, or else the source itself.
+    /// Returns the source, with another opener if it is a URL.
     public func opened(by open: @escaping Opener) -> ManifestSource {
         guard case .url(let url, _) = self else { return self }
         return .url(url, open: open)
     }
 
-    /// Returns the source, which is read from a cache if it is a URL.
+    /// Returns the source, read from a cache if it is a URL.
     ///
-    /// - Parameter find: Opens the cached manifest, or returns nil if it is missing.
+    /// - Parameter find: Opens the cached manifest, or returns nil.
     public func cached(
         _ find: @escaping @Sendable (HTTPURL) throws -> (descriptor: Int32, baseURL: HTTPURL)?
     ) -> ManifestSource {
@@ -64,7 +64,7 @@ public enum ManifestSource: Sendable {
 public struct OpenedManifest {
     /// A file descriptor at the start of the manifest. The reader closes it.
     public let descriptor: Int32
-    /// The URL after redirects, which is the base of relative URLs in the manifest.
+    /// The URL after redirects, the base of relative URLs in the manifest.
     public let baseURL: HTTPURL
     /// Called after the whole manifest was read. Default: nil.
     public var whenRead: ((_ hasCredentials: Bool) throws -> Void)?

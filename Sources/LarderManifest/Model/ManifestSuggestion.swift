@@ -2,20 +2,20 @@ import LarderCore
 
 /// Options that find icons in a manifest of unknown shape.
 public struct ManifestSuggestion: Equatable, Sendable {
-    /// The path to the entries, or nil if `--entries` is not needed.
+    /// The path to the entries, or nil without `--entries`.
     public let entries: ManifestPath?
     /// The path to an entry's icon.
     public let icon: ManifestPath
-    /// The path to an entry's name, if it was found.
+    /// The path to an entry's name, if found.
     public let name: ManifestPath?
     /// The number of entries with an icon at this path.
     public let count: Int
-    /// Whether only the start of the manifest, or only ``mostEntries`` entries, were counted.
+    /// Whether only the manifest's start or ``mostEntries`` entries were counted.
     public let isPart: Bool
     /// Whether the URLs are relative and need a base URL.
     public let isRelative: Bool
 
-    /// The maximum number of entries to examine, with or without an icon.
+    /// The maximum number of entries to examine.
     public static let mostEntries = 100_000
     static let advice = "use --entries and --icon-key to say where the icons are"
 
@@ -35,7 +35,7 @@ public struct ManifestSuggestion: Equatable, Sendable {
         return "\(first) with \(best.options)\(best.remark)" + others.joined()
     }
 
-    /// Whether the suggestion finds icons that one of these paths in an entry also finds.
+    /// Whether one of these paths in an entry finds the same icons.
     func isAny(of icons: [ManifestPath]) -> Bool {
         let entries = entries?.segments ?? []
         let whole = [entries + icon.segments, entries + [.elements] + icon.segments]
@@ -48,10 +48,10 @@ public struct ManifestSuggestion: Equatable, Sendable {
 }
 
 extension ManifestPath {
-    /// The path with double quotation marks, because the shell argument has single ones.
+    /// The path with double quotation marks, because the shell's are single.
     fileprivate var textForShell: String { text(quotedBy: "\"") }
 
-    /// Returns a path, or nil if its text cannot be printed and pasted without a change.
+    /// Returns a path, or nil if its text cannot be printed and pasted unchanged.
     static func pasteable(_ segments: [Segment]) -> ManifestPath? {
         let path = ManifestPath(segments: segments)
         let text = path.textForShell

@@ -4,18 +4,18 @@ import LarderCore
 public struct ManifestSummary: Equatable, Sendable {
     /// The detected format.
     public internal(set) var format = ManifestFormat.json
-    /// The number of entries, including skipped and failed ones.
+    /// The number of entries, with skipped and failed ones.
     public internal(set) var entries = 0
-    /// The paths of entries and their members, or nil if the shape is unknown.
+    /// The paths of entries and their members. Nil for an unknown shape.
     public internal(set) var places: ManifestPlaces?
-    /// The options whose path matched nothing in any entry.
+    /// The options whose path matched nothing.
     public internal(set) var unmet: [NamedPart] = []
     /// Options that may find icons, the best first. Empty unless the shape is unknown or no icon
     /// can be used.
     public internal(set) var suggestions: [ManifestSuggestion] = []
-    /// The number of values that look like icons and were not read, for example in a second list.
+    /// The number of unread values that look like icons, for example in a second list.
     public internal(set) var unread = 0
-    /// The paths of the first of these values.
+    /// The paths of the first unread values.
     public internal(set) var unreadPlaces: [UnreadPlace] = []
     /// Ignored members of entries.
     public internal(set) var ignored: [IgnoredMember] = []
@@ -24,12 +24,12 @@ public struct ManifestSummary: Equatable, Sendable {
     private(set) var failed = 0
     /// The number of icons with an expected digest or size.
     private var demands = 0
-    /// The number of these whose entry also has a package, which the digest or size may describe.
+    /// The number of those whose entry also has a package, which the digest or size may describe.
     private var packages = 0
-    /// ``demands`` if most of these entries also have a package, or else 0.
+    /// ``demands`` if most of them also have a package, or else 0.
     package var ambiguousDemands: Int { packages * 2 > demands ? demands : 0 }
 
-    /// A member of entries whose path is given by an option.
+    /// A member of entries with an option for its path.
     public enum NamedPart: String, Sendable {
         case name = "--name-key"
         case priority = "--priority-key"
@@ -38,15 +38,15 @@ public struct ManifestSummary: Equatable, Sendable {
         package var warning: String { "no entry has a value at the \(rawValue) path" }
     }
 
-    /// A path to values that look like icons and were not read.
+    /// A path to unread values that look like icons.
     public struct UnreadPlace: Equatable, Sendable {
-        /// The path, from the manifest's root (`$`) or from an entry (`@`).
+        /// The path from the manifest's root (`$`) or an entry (`@`).
         public let path: String
         /// The number of values.
         public let count: Int
     }
 
-    /// An ignored member of entries, whose type or form shows that it does not describe the icon.
+    /// A member of entries that was ignored, because its type or form does not describe an icon.
     public struct IgnoredMember: Equatable, Sendable {
         /// The members that describe an icon in the plain form.
         public enum Name: String, Sendable {
@@ -64,9 +64,9 @@ public struct ManifestSummary: Equatable, Sendable {
 
         /// The member's name.
         public let name: Name
-        /// The number of icons or entries with this member.
+        /// The number of icons or entries with the member.
         public internal(set) var count: Int
-        /// The position of the first entry with this member.
+        /// The position of the first entry with the member.
         public let position: Int
     }
 
@@ -97,7 +97,7 @@ public struct ManifestSummary: Equatable, Sendable {
         }
     }
 
-    /// Returns an error if no entry has an icon value, or else nil.
+    /// Returns an error if no entry has an icon value, or nil.
     public func refusal(of source: ManifestSource) -> ManifestError? {
         guard entries > 0, places == nil || usable == 0 && failed == 0 && unreadable == 0 else {
             return nil
@@ -110,13 +110,12 @@ public struct ManifestSummary: Equatable, Sendable {
         ).suggesting(suggestions)
     }
 
-    /// Does the same, but returns nil if an entry could not be read, as it may have had an icon.
+    /// Does the same, but returns nil if an unreadable entry may have had an icon.
     package func refusalIfAllWereRead(of source: ManifestSource) -> ManifestError? {
         unreadable == 0 ? refusal(of: source) : nil
     }
 
-    /// Returns warnings about options that matched nothing, and about icons that were not read but
-    /// are probably wanted. A digest that is not found is not checked.
+    /// Returns warnings about options that matched nothing, and about unread icons.
     public func warnings(of source: ManifestSource) -> [String] {
         guard places != nil else { return [] }
         var warnings = unmet.map(\.warning)
@@ -144,7 +143,7 @@ public struct ManifestSummary: Equatable, Sendable {
         }
     }
 
-    /// Returns a message for a manifest in which no icon has the expected digest or size.
+    /// Returns a message for a manifest without icons of the expected digest or size.
     public func remedyForDemands(of source: ManifestSource) -> String {
         let icon = places?.icons.first.map { "\($0)".shellQuoted } ?? "icon"
         return "\(source.name.sanitizedForTerminal): no icon has the digest or size that its entry"
@@ -152,27 +151,27 @@ public struct ManifestSummary: Equatable, Sendable {
     }
 }
 
-/// The paths at which entries and their members were found. `plan --explain` shows them.
+/// The paths at which entries and their members were found, for `plan --explain`.
 public struct ManifestPlaces: Equatable, Sendable {
     /// The shape's name, such as `F-Droid index v2`.
     public let shape: String
     /// The paths to entries. Empty if each line is an entry.
     public let entries: [ManifestPath]
-    /// The possible paths to an entry's name. The first with a value is used.
+    /// The paths to an entry's name. The first with a value is used.
     public let names: [ManifestPath]
     /// The paths to an entry's icons. All are used.
     public let icons: [ManifestPath]
-    /// The path to an entry's priority, if there is one.
+    /// The path to an entry's priority, if any.
     public let priority: ManifestPath?
-    /// The path to an entry's digest, if it is not next to the icon.
+    /// The path to an entry's digest, unless it is next to the icon.
     public let integrity: ManifestPath?
-    /// The base URL of relative icon URLs, if there is one.
+    /// The base URL of relative icon URLs, if any.
     public let base: HTTPURL?
 }
 
-/// The format of a manifest, which is detected from the content.
+/// The format of a manifest, detected from its content.
 public enum ManifestFormat: String, Sendable, CaseIterable {
-    /// A property list in XML, with or without Apple's document type.
+    /// An XML property list, with or without Apple's document type.
     case xmlPlist = "xml-plist"
     /// A property list that begins with `bplist00`.
     case binaryPlist = "binary-plist"

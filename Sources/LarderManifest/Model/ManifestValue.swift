@@ -4,14 +4,14 @@ enum ManifestValue: Equatable, Sendable {
     case integer(Int)
     case double(Double)
     case string(String)
-    /// A kind of value that no member of an entry may have, such as data or a date of a plist.
+    /// A value that no member of an entry may have, such as data or a date of a plist.
     case opaque(String)
     case array([ManifestValue])
-    /// In the order of the file. If a key occurs several times, the last member counts.
+    /// In file order. If a key repeats, the last member counts.
     case dictionary([Member])
 
-    /// Invalid or forbidden text. The invalid part is not replaced, because that would make another
-    /// URL or digest.
+    /// Invalid or forbidden text, which is not repaired, because that would make another URL or
+    /// digest.
     static let invalidText = ManifestValue.opaque("invalid text")
 
     struct Member: Equatable, Sendable {
@@ -30,7 +30,7 @@ enum ManifestValue: Equatable, Sendable {
         }
     }
 
-    /// Whether any string or key satisfies the predicate. Invalid text always does.
+    /// Whether any string or key satisfies the predicate, as invalid text always does.
     func contains(where isWanted: (String) -> Bool) -> Bool {
         switch self {
         case .string(let text): isWanted(text)

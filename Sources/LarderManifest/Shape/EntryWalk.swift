@@ -1,8 +1,8 @@
-/// A search for the entries of a manifest in one pass, which follows the paths of the shapes and
-/// skips everything else.
+/// A search for entries in one pass, which follows the paths of the shapes and skips everything
+/// else.
 ///
-/// Only possible entries are kept in memory: members of the root, and the first members of a
-/// possible map. Both are limited to the size of an entry.
+/// Keeps only possible entries: members of the root, and the first of a possible map. Both are
+/// limited to the size of an entry.
 final class EntryWalk<Cursor: ManifestCursor> {
     private struct Trail {
         let shape: Int
@@ -16,7 +16,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
     }
 
     private(set) var hasEntries = false
-    /// Whether the root has members that have no meaning in an entry.
+    /// Whether the root has members without a meaning in an entry.
     private(set) var hasStrangeMembers = false
     private(set) var failure: EntryError?
     private(set) var root: RootMembers
@@ -58,7 +58,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Handles a root that is an entry or a map. Returns false if there is no place of entries.
+    /// Handles a root that is an entry or a map. Returns false if there are no entries.
     func finish() throws -> Bool {
         if let shape = recognition.rootShape(root, hasEntries: hasEntries) {
             hasEntries = true
@@ -158,8 +158,8 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Skips a value that is not an entry, and counts the icons in it. Scalars are not counted,
-    /// because they describe the manifest itself, such as the icon of its publisher.
+    /// Skips a value that is not an entry, and counts its icons. Scalars do not count: they
+    /// describe the manifest itself, such as its publisher's icon.
     private func skip(_ place: [ManifestPath.Segment]) throws {
         let kind = try cursor.kind()
         guard !recognition.isExplicit, kind != .scalar else {
@@ -191,7 +191,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Reads a place of entries. If the first element matches no shape, skips the place.
+    /// Reads a place of entries. Skips it if the first element matches no shape.
     private func readPlace(
         _ trails: [Trail], at place: [ManifestPath.Segment],
         _ forEach: (_ take: (String?) throws -> Void) throws -> Void
@@ -232,7 +232,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         hasEntries = true
         mayBeMap = false
         dropHeld()
-        // A path with an earlier wildcard may occur many times.
+        // A path with an earlier wildcard may repeat.
         guard !place.dropLast().contains(where: { $0 == .elements || $0 == .members }) else {
             return
         }
@@ -243,7 +243,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         places.append(place)
     }
 
-    /// Two members with an icon make a map, because a single one may describe the manifest itself.
+    /// Two members with an icon make a map. A single one may describe the manifest itself.
     private func takeMapMember(_ member: RawEntry, size: Int) throws {
         if recognition.isMap {
             var member = member
@@ -293,9 +293,8 @@ extension ValueKind {
     }
 }
 
-/// The members of the root that have a meaning in an entry. The root may be an entry itself, as in
-/// a web app manifest, or the first of JSON Lines. In total, the members are no larger than an
-/// entry may be.
+/// The root's members that have a meaning in an entry. The root may be an entry itself, as in a web
+/// app manifest, or the first of JSON Lines. Limited to the size of an entry.
 struct RootMembers {
     private let keys: Set<[UInt8]>
     var line: Int?
@@ -326,7 +325,6 @@ struct RootMembers {
     func isKept(_ key: String) -> Bool { keys.contains(Array(key.utf8)) }
     var value: ManifestValue { .dictionary(members) }
 
-    /// Whether the members make an entry of a list.
     var hasIcon: Bool {
         let value = value
         // Null is a missing icon, as in a list.

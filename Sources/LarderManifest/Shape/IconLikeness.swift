@@ -10,7 +10,7 @@ enum IconLikeness {
         return ranks.first { _, words in words.contains { name.holds($0) } }?.rank
     }
 
-    /// Returns the rank of a value in a parent of rank `outer`. In screenshots, only icons count.
+    /// Returns a value's rank in a parent of rank `outer`. In screenshots, only icons count.
     static func rank(_ own: Int?, in outer: Int?) -> Int? {
         outer == 1 && own != rankOfIcon ? 1 : own ?? outer
     }
@@ -18,9 +18,9 @@ enum IconLikeness {
     static func isIcon(_ name: String) -> Bool { rank(of: name) == rankOfIcon }
 
     private static let rankOfIcon = 16
-    /// The minimum rank of an additional icon of an entry.
+    /// The minimum rank of an entry's additional icons.
     static let leastRankOfIcons = 12
-    /// The minimum rank of the only icon of an entry.
+    /// The minimum rank of an entry's only icon.
     static let leastRankOfLists = 8
 
     private static let screenshots: [StaticString] = [
@@ -28,13 +28,13 @@ enum IconLikeness {
         "feature", "promo", "wallpaper", "gallery", "news",
     ]
 
-    /// The first match counts, because the name of a screenshot may contain `image`.
+    /// The first match counts: a screenshot's name may contain `image`.
     private static let ranks: [(rank: Int, words: [StaticString])] = [
         (1, screenshots), (rankOfIcon, ["icon", "logo"]), (12, ["artwork", "avatar", "thumb"]),
         (8, ["image", "img", "picture", "cover", "poster", "photo"]),
     ]
 
-    /// Returns the likelihood that a text is an icon. 0 means no icon.
+    /// Returns the likelihood that a text is an icon.
     static func likeness(of text: String, rank: Int?) -> Int {
         let text = text.utf8
         if text.prefix(11).isWord("data:image/") { return rank ?? 4 }
@@ -45,7 +45,7 @@ enum IconLikeness {
             return rank ?? (isImage ? 4 : 0)
         }
         if text.prefix(5).isWord("ipfs:") { return rank ?? 0 }
-        // A relative URL: a file name or a path.
+        // A file name or a path.
         guard !text.contains(where: { $0 < 0x20 || $0 == UInt8(ascii: ":") }) else { return 0 }
         if isImage { return max(1, (rank ?? 4) / 2) }
         let isPath = text.starts(with: "/".utf8) || text.starts(with: "./".utf8)
@@ -61,7 +61,6 @@ enum IconLikeness {
     private static let extensions = Set(
         (ImageFormat.all.flatMap(\.suffixes) + ["icns"]).map { Array($0.utf8) })
 
-    /// Returns the likelihood that a member is the entry's name. 0 means no name.
     static func nameRank(of name: String) -> Int {
         let name = name.utf8.prefix(64).lowercasedASCII
         guard let word = nameWords.first(where: { name.suffix($0.count).elementsEqual($0) }) else {

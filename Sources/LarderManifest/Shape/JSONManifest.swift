@@ -2,10 +2,9 @@ import LarderCore
 
 /// A manifest that starts with `[` or `{`: a JSON document, or JSON Lines.
 ///
-/// The manifest is read in one pass without lookahead, so that pipes work and a long line takes no
-/// memory. If the first object has no place of entries, it is the first of JSON Lines. White space
-/// between tokens has no meaning (RFC 8259, section 2). A document with another value after it is
-/// refused, because half of its icons would be missing.
+/// Read in one pass without lookahead, so that pipes work and a long line takes no memory. If the
+/// first object has no place of entries, it is the first of JSON Lines. A document followed by
+/// another value is refused, because half of its icons would be missing.
 extension ManifestDocument {
     func readJSON(_ emit: @escaping (RawEntry) throws -> Void) throws -> ManifestFormat {
         let isObject = try window.peekAfterSeparators() == UInt8(ascii: "{")
@@ -14,7 +13,7 @@ extension ManifestDocument {
         let walk = EntryWalk(cursor, recognition, limits: limits, emit)
         let isDocument = { !isObject || walk.hasEntries || recognition.isExplicit }
         cursor.mayBeJSONLines = { !isDocument() }
-        // Breaks a reference cycle, as the walk refers to the cursor.
+        // Breaks a reference cycle: the walk refers to the cursor.
         defer { cursor.mayBeJSONLines = { false } }
         do {
             try walk.walk()
@@ -48,12 +47,12 @@ extension ManifestDocument {
         }
         walk.dropHeld()
         var first = walk.root.entry
-        // If the object is alone, it is a document, whose other members may have any size.
+        // A single object is a document, whose other members may have any size.
         if !isAlone {
             if let failure = walk.failure { first = .failure(failure) }
             if length > limits.maximumEntrySize { first = .failure(.tooLarge(limits)) }
         }
-        // Unknown members are not kept, so a placeholder shows that the object has some.
+        // A placeholder for unknown members, which are not kept.
         let isStrange = walk.root.isEmpty && walk.hasStrangeMembers
         let shown = isStrange ? .success(.dictionary([.init(key: "", value: .null)])) : first
         let shape = recognition.lenientShape(of: shown, among: recognition.lineShapes)
@@ -63,7 +62,7 @@ extension ManifestDocument {
     }
 
     /// Reads JSON Lines, the output of `jq`, and JSON text sequences (RFC 7464). Each value is an
-    /// entry. A broken value affects no other, because the next one starts on a later line.
+    /// entry. A broken value does not affect the next, which starts on a later line.
     private func readLines(_ emit: (RawEntry) throws -> Void, _ first: Int) throws {
         var lastLine = 0
         while try window.peekAfterSeparators() != nil {
@@ -84,7 +83,6 @@ extension ManifestDocument {
         }
     }
 
-    /// - Parameter indentation: The number of blanks before the value on its line.
     private func take(_ indentation: Int) throws -> Result<ManifestValue, EntryError> {
         let result = try window.parse(limits, isLines: true) { parser throws(JSONParser.Error) in
             try parser.value()
@@ -105,7 +103,7 @@ extension ManifestDocument {
         }
     }
 
-    /// Returns the value. If other text follows on its line, skips that and returns an error.
+    /// Returns the value, or skips other text on its line and returns an error.
     private func finish(_ value: ManifestValue) throws -> Result<ManifestValue, EntryError> {
         guard try !window.isBetweenValues() else { return .success(value) }
         let found = JSONText.character(window.unread, at: 0)
@@ -124,13 +122,13 @@ extension ManifestDocument {
         let first = window.line
         try skip(indentation, pastErrorAt: offset)
         if line == first { return .unparsableLine(column: column, reason) }
-        // The next line starts another value, so this one is incomplete.
+        // The next line starts another value.
         if window.line == first + 1 { return .unfinishedLine }
         return EntryError(.unparsableLine, "line \(line), column \(column): \(reason)")
     }
 
-    /// Skips the line of a broken value. If the error is on a later line, also skips all lines up
-    /// to the next one with a brace at the same indentation.
+    /// Skips the line of a broken value. If the error is on a later line, also skips to the next
+    /// brace at the same indentation.
     private func skip(_ indentation: Int, pastErrorAt offset: Int) throws {
         let before = UnsafeBufferPointer(rebasing: window.unread.prefix(offset))
         let isWithinLine = before.place(of: 0x0A) == nil
@@ -144,11 +142,11 @@ extension ManifestDocument {
         let bytes = window.unread
         if bytes.first == UInt8.recordSeparator { return true }
         return bytes.count > indentation && bytes[indentation] == UInt8(ascii: "{")
-            && bytes.prefix(indentation).allSatisfy { $0 == 0x20 || $0 == 0x09 }
+            && bytes.prefix(indentation).allSatisfy(\.isBlank)
     }
 
-    /// Skips the broken first value of JSON Lines. Throws `error` if the file is not JSON Lines, in
-    /// which the next line starts with a brace where a JSON document cannot have one.
+    /// Skips the broken first value of JSON Lines. Throws `error` unless the next line starts with
+    /// a brace where a JSON document cannot have one.
     private func firstLineFailure(
         _ error: ManifestError, _ first: Int, _ cursor: JSONCursor
     ) throws -> EntryError {

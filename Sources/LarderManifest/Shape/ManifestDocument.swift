@@ -25,8 +25,8 @@ struct ManifestDocument {
         }
     }
 
-    /// Objects may be shared, so a small file can expand beyond any memory. The cursor limits the
-    /// expanded size of each entry and of all entries.
+    /// Shared objects can expand a small file beyond any memory. The cursor limits the expanded
+    /// size of each entry and of all entries.
     func readBinaryPlist(_ emit: @escaping (RawEntry) throws -> Void) throws {
         let name = window.input.name
         var cursor: BinaryPlistCursor?
@@ -55,9 +55,8 @@ struct ManifestDocument {
     }
 }
 
-/// A list with one URL on each line, as for wget and aria2. Blank lines and lines that start with
-/// `#` are ignored, as are aria2's options (indented, with an equals sign) and mirrors (after a
-/// tab).
+/// A list with one URL on each line, as for wget and aria2. Ignores blank lines, lines that start
+/// with `#`, and aria2's options (indented, with an equals sign) and mirrors (after a tab).
 extension ManifestDocument {
     func readURLList(_ emit: (RawEntry) throws -> Void) throws {
         let shape = recognition.settleURLs()
@@ -95,7 +94,7 @@ extension ManifestDocument {
         return bytes.contains(0x0D) || bytes.holds(" http://") || bytes.holds(" https://")
     }
 
-    /// Whether this is an option such as `out=name.png`. In a URL, a colon comes first.
+    /// Whether this is an option such as `out=name.png`. URLs have a colon first.
     private static func isOption(_ text: some Collection<UInt8>) -> Bool {
         text.first { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ":") } == UInt8(ascii: "=")
     }

@@ -1,6 +1,6 @@
 import LarderCore
 
-/// The shape of a manifest. The first element that matches a shape decides for all.
+/// The shape of a manifest, which the first matching element decides.
 final class ShapeRecognition {
     let shapes: [ManifestShape]
     let isExplicit: Bool
@@ -8,10 +8,9 @@ final class ShapeRecognition {
     private(set) var settled: Int?
     private(set) var used: [ManifestPath] = []
     private(set) var isMap = false
-    /// The base URL of icons in the manifest, if there is one.
     var base: String?
     let unread = UnreadIcons()
-    /// The shapes of elements of a top-level array, and of JSON Lines.
+    /// The shapes of elements of a top-level array or of JSON Lines.
     let lineShapes: [Int]
     let mapShapes: [Int]
     private let plain: Int?
@@ -52,7 +51,6 @@ final class ShapeRecognition {
 
     func use(_ place: ManifestPath) { if !used.contains(place) { used.append(place) } }
 
-    /// Returns the shapes that the manifest may still have.
     func usable(_ candidates: [Int]) -> [Int] {
         guard !isMap else { return [] }
         return candidates.filter {
@@ -60,7 +58,7 @@ final class ShapeRecognition {
         }
     }
 
-    /// Whether every element is an entry: in the plain form, and with --entries.
+    /// Whether every element is an entry, as in the plain form and with --entries.
     func isLenient(_ candidates: [Int]) -> Bool { plain.map(candidates.contains) ?? false }
 
     func shape(of element: Result<ManifestValue, EntryError>, among candidates: [Int]) -> Int? {
@@ -72,7 +70,7 @@ final class ShapeRecognition {
         return found
     }
 
-    /// Returns the shape of an element. An element of unknown shape counts as plain.
+    /// Returns the shape of an element, by default plain.
     func lenientShape(
         of element: Result<ManifestValue, EntryError>, among candidates: [Int]
     ) -> Int {
@@ -85,10 +83,10 @@ final class ShapeRecognition {
         return plain ?? candidates.first ?? 0
     }
 
-    /// Whether there were elements, and none had a known member.
+    /// Whether there were elements, but none with a known member.
     var isStrange: Bool { settled == nil && hasStrange && !hasFamiliar }
 
-    /// Whether an element has no icon but a list of entries with icons, so that it is a manifest.
+    /// Whether an element is a manifest: it has no icon, but a list of entries with icons.
     func isList(_ element: Result<ManifestValue, EntryError>) -> Bool {
         guard !isExplicit, case .success(.dictionary(let members)) = element else { return false }
         let element = ManifestValue.dictionary(members)
@@ -114,7 +112,7 @@ final class ShapeRecognition {
         return settled ?? 0
     }
 
-    /// Returns the shape of a manifest that is itself an entry, or nil for other manifests.
+    /// Returns the shape of a manifest that is itself an entry, or nil.
     func rootShape(_ root: RootMembers, hasEntries: Bool) -> Int? {
         guard !isMap, settled != nil || !hasEntries else { return nil }
         let index = settled ?? shapes.firstIndex { isRoot($0) && $0.matches(root.value) }

@@ -1,8 +1,8 @@
-/// Counts the values of a manifest that look like icons and are not read, such as a second list.
-/// Keeps only counts and the first paths.
+/// A counter of unread values that look like icons, such as in a second list. Keeps only counts and
+/// the first paths.
 final class UnreadIcons {
     private static let maximumPlaces = 16
-    /// The number of names whose rank is cached. The entries of a list have the same names.
+    /// The number of names with a cached rank. Entries of a list have the same names.
     private static let maximumNames = 1_024
 
     private typealias Place = (path: ManifestPath, isInEntry: Bool, count: Int)
@@ -29,7 +29,7 @@ final class UnreadIcons {
     }
 
     /// Counts the icons that `body` finds. Ignores a single icon in a dictionary with an icon's
-    /// name, such as `"icon": {"url": …}` in the root, because it belongs to the manifest itself.
+    /// name, such as `"icon": {"url": …}` in the root, which belongs to the manifest itself.
     func count(_ place: [ManifestPath.Segment], _ kind: ValueKind, _ body: () throws -> Void)
         rethrows
     {
@@ -54,8 +54,8 @@ final class UnreadIcons {
         count(value, rank)
     }
 
-    /// Counts the unread icons of an entry. If another icon of the entry is read (`hasIcon`), other
-    /// kinds of images do not count.
+    /// Counts an entry's unread icons. If another icon is read (`hasIcon`), other kinds of images
+    /// do not count.
     func look(at entry: ManifestValue, reading icons: [ManifestPath], hasIcon: Bool) {
         (isInEntry, known) = (true, icons)
         least = hasIcon ? IconLikeness.leastRankOfIcons : 0
@@ -87,7 +87,7 @@ final class UnreadIcons {
         case .dictionary(let members):
             for member in members {
                 switch member.value {
-                // Skips most values early, because they are names and numbers.
+                // Skips most values, which are names and numbers.
                 case .string(let text) where !text.utf8.contains(where: Self.isURLMark): continue
                 case .string, .array, .dictionary:
                     path.append(.member(member.key))
@@ -100,7 +100,7 @@ final class UnreadIcons {
         }
     }
 
-    /// Whether a byte is a period, a slash or a colon, of which an address has at least one.
+    /// Whether a byte is a period, a slash or a colon. An icon has at least one.
     private static func isURLMark(_ byte: UInt8) -> Bool { byte &- 0x2E < 2 || byte == 0x3A }
 
     private func rank(of name: String, in rank: Int?) -> Int? {
@@ -123,7 +123,6 @@ final class UnreadIcons {
 }
 
 extension ManifestPath {
-    /// Whether the path matches a place with concrete names.
     fileprivate func covers(_ place: [Segment]) -> Bool {
         segments.count == place.count
             && zip(segments, place).allSatisfy { own, segment in
