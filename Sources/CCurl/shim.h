@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-// Swift cannot call variadic C functions, so each argument type has a wrapper.
+// Swift cannot call variadic C functions. Each argument type has a wrapper.
 
 static inline CURLcode larder_easy_set_long(CURL *handle, CURLoption option, long value) {
   return curl_easy_setopt(handle, option, value);
@@ -90,18 +90,18 @@ static inline CURLMcode larder_multi_set_long(CURLM *multi, CURLMoption option, 
   return curl_multi_setopt(multi, option, value);
 }
 
-// Reads the union inside CURLMsg, which holds a result for CURLMSG_DONE only.
+// Reads the union in CURLMsg, which has a result for CURLMSG_DONE only.
 static inline CURLcode larder_message_result(const CURLMsg *message) {
   return message->data.result;
 }
 
-// Returns the address inside a curl_sockaddr. `addr` is declared as a 16-byte sockaddr but holds
-// `addrlen` bytes (28 for IPv6), so a copy of it would be truncated.
+// `addr` is declared as a 16-byte sockaddr but holds `addrlen` bytes (28 for IPv6), so a copy would
+// be truncated.
 static inline const struct sockaddr *larder_sockaddr(const struct curl_sockaddr *address) {
   return &address->addr;
 }
 
-// Returns a socket that child processes do not inherit, or -1 with errno set.
+// Returns a socket that child processes do not inherit, or -1 and sets errno.
 static inline int larder_open_socket(const struct curl_sockaddr *address) {
 #ifdef SOCK_CLOEXEC
   return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);

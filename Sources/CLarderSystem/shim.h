@@ -7,13 +7,13 @@
 // syncfs(2) requires _GNU_SOURCE, which Swift's Glibc module does not define.
 int syncfs(int descriptor);
 
-// The C library has no function for openat2(2), and preadv2(2) requires _GNU_SOURCE. Both calls
-// below fail with EAGAIN instead of waiting for a disk.
+// The C library lacks openat2(2), and preadv2(2) requires _GNU_SOURCE. Both calls below fail with
+// EAGAIN instead of waiting for a disk.
 #include <sys/syscall.h>
 #include <sys/uio.h>
 long syscall(long number, ...);
 
-// Opens a file for reading if its path is in the kernel's cache. Follows no link and does not leave
+// Opens a file for reading if the kernel has cached its path. Follows no links and does not leave
 // the directory.
 static inline int larder_open_cached(int directory, const char *path) {
   // struct open_how of linux/openat2.h: O_RDONLY | O_NONBLOCK | O_CLOEXEC, mode 0,
@@ -22,7 +22,7 @@ static inline int larder_open_cached(int directory, const char *path) {
   return (int)syscall(437, directory, path, how, sizeof how);
 }
 
-// Reads bytes that are in the page cache.
+// Reads bytes from the page cache.
 static inline long larder_read_cached(int descriptor, void *bytes, unsigned long count,
                                       long long offset) {
   struct iovec part = {bytes, count};
@@ -40,7 +40,7 @@ int wcwidth(wchar_t character);
 #include <malloc.h>
 #endif
 
-// Swift cannot call sqlite3_db_config, which has variadic arguments.
+// Swift cannot call the variadic sqlite3_db_config.
 struct sqlite3;
 int sqlite3_db_config(struct sqlite3 *, int, ...);
 static inline int larder_sqlite_configure(struct sqlite3 *connection, int option, int value) {

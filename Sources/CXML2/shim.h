@@ -1,7 +1,7 @@
 #ifndef LARDER_CXML2_SHIM_H
 #define LARDER_CXML2_SHIM_H
 
-// libxml2's ICU declarations conflict with Foundation's own ICU, and are not used here.
+// libxml2's ICU declarations are not used and conflict with Foundation's.
 #include <libxml/xmlversion.h>
 #undef LIBXML_ICU_ENABLED
 
@@ -11,7 +11,7 @@
 #include <libxml/xmlreader.h>
 #include <stdio.h>
 
-/// The first fatal error of a document. `level` is XML_ERR_NONE until it occurs.
+/// The first fatal error. Until then, `level` is not XML_ERR_FATAL.
 typedef struct {
     int level;
     int code;
@@ -21,7 +21,7 @@ typedef struct {
     void *outer_context;
 } larder_xml_problem;
 
-// In libxml2 2.12, the handler's second parameter became const.
+// The parameter is const since libxml2 2.12.
 #if LIBXML_VERSION >= 21200
 static void larder_xml_note(void *context, const xmlError *error) {
 #else
@@ -35,32 +35,29 @@ static void larder_xml_note(void *context, xmlError *error) {
     snprintf(problem->message, sizeof problem->message, "%s", error->message ? error->message : "");
 }
 
-/// Installs a handler for this thread that stores the first fatal error in `problem` and prints
-/// nothing. libxml2 reports errors there if they occur outside a reader or before one is created,
-/// for example errors about encodings.
+/// Stores this thread's first fatal XML error in `problem`, and prints nothing. Needed for errors
+/// outside a reader or before one exists, for example about encodings.
 static inline void larder_xml_collect(larder_xml_problem *problem) {
     problem->outer_handler = xmlStructuredError;
     problem->outer_context = xmlStructuredErrorContext;
     xmlSetStructuredErrorFunc(problem, larder_xml_note);
 }
 
-/// Stores errors of the reader in `problem`, too.
+/// Stores errors of the reader, too.
 static inline void larder_xml_collect_from(xmlTextReaderPtr reader, larder_xml_problem *problem) {
     xmlTextReaderSetStructuredErrorHandler(reader, larder_xml_note, problem);
 }
 
-/// Restores the thread's previous handler.
 static inline void larder_xml_stop_collecting(larder_xml_problem *problem) {
     xmlSetStructuredErrorFunc(problem->outer_context, problem->outer_handler);
 }
 
-/// Returns the message of the stored error.
 static inline const char *larder_xml_message(const larder_xml_problem *problem) {
     return problem->message;
 }
 
-/// Returns the line of the current node, or 0 if it is unknown. libxml2 stores only 16 bits of an
-/// element's line. Beyond line 65,534, the line is known only for text.
+/// Returns the line of the current node, or 0. libxml2 stores 16 bits of an element's line, so
+/// lines after 65,534 are known only for text.
 static inline long larder_xml_line(xmlTextReaderPtr reader) {
     xmlNodePtr node = xmlTextReaderCurrentNode(reader);
     if (node == NULL) return 0;

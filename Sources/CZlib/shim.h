@@ -3,12 +3,12 @@
 
 #include <zlib.h>
 
-// Swift cannot call `inflateInit2` because it is a macro.
+// `inflateInit2` is a macro, which Swift cannot call.
 
 /// Accepts only gzip: 16 + 15 window bits.
 static inline int larder_gzip_begin(z_stream *stream) { return inflateInit2(stream, 16 + 15); }
 
-/// Accepts gzip and zlib, by their header: 32 + 15 window bits.
+/// Accepts gzip and zlib (32 + 15 window bits).
 static inline int larder_inflate_begin(z_stream *stream) { return inflateInit2(stream, 32 + 15); }
 
 #endif

@@ -3,21 +3,19 @@
 
 #include <stdbool.h>
 
-// From now on a store into SQLite's shared memory whose disk has failed does not end the process
-// with SIGBUS: it goes to a page of the process's own, and larder_shared_memory_is_lost() says so.
-// Any other SIGBUS does what it did.
+// Guards the process against disk failures under SQLite's shared memory (`-shm` files). Accesses
+// then use a private page instead of raising SIGBUS. Other SIGBUS signals are not affected.
 void larder_guard_shared_memory(void);
 
-// Whether that has happened: what the others see of the index, and what this process does, may
-// differ.
+// Whether an access failed. The index in this process may then differ from the file.
 bool larder_shared_memory_is_lost(void);
 
-// From now on the signal does nothing but write its number, one byte, into a pipe. Returns the
-// pipe's end to read from, the same one for all signals, or -1.
+// Replaces the signal's action: its number is written to a pipe as one byte. Returns the read end
+// of the pipe, which all signals share, or -1.
 int larder_watch_signal(int number);
 
-// Frees the memory of code and constants, which are read from their files again when they are
-// used. Linux only.
+// Frees the memory of code and constants. The kernel reads them from their files again on use.
+// Linux only.
 void larder_release_text(void);
 
 #endif
