@@ -13,12 +13,11 @@ bool larder_shared_memory_is_lost(void) { return atomic_load(&is_lost); }
 
 static int signal_pipe[2] = {-1, -1};
 
-// A handler is needed instead of a thread that waits for signals: other threads have them
-// unblocked.
+// Handles a signal. A thread with sigwait() would not do, because other threads do not block signals.
 static void on_signal(int number) {
     int error = errno;
     unsigned char byte = (unsigned char)number;
-    // A full pipe has enough of them.
+    // If the pipe is full, earlier signals are still unread.
     if (write(signal_pipe[1], &byte, 1) < 0) errno = error;
     errno = error;
 }
@@ -44,7 +43,7 @@ int larder_watch_signal(int number) {
 static struct sigaction before;
 static uintptr_t page_size;
 
-// The end of a line of /proc/self/maps, which is that of the file's path.
+// The last characters of a line in /proc/self/maps, which end the path of the file.
 struct tail {
     char text[32];
     size_t count;
@@ -62,7 +61,7 @@ static bool ends_with(const struct tail *tail, const char *end) {
     return tail->count >= count && memcmp(tail->text + tail->count - count, end, count) == 0;
 }
 
-// Adds a hexadecimal digit; false if it is not one.
+// Appends a hexadecimal digit to a number. Returns false if the byte is not a digit.
 static bool add_digit(uintptr_t *number, char byte) {
     int digit = byte >= '0' && byte <= '9'   ? byte - '0'
                 : byte >= 'a' && byte <= 'f' ? byte - 'a' + 10
@@ -72,8 +71,8 @@ static bool add_digit(uintptr_t *number, char byte) {
     return true;
 }
 
-// Whether the address is in a mapped `…-shm`. The kernel is asked, since what is mapped changes
-// with each index that is opened and closed. By calls alone that a signal's handler may make.
+// Whether the address is in a mapped `-shm` file. Reads the kernel's list, because mappings change
+// whenever an index is opened or closed. Makes only async-signal-safe calls.
 static bool is_in_shared_memory(uintptr_t address) {
     int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     if (maps < 0) return false;
@@ -113,7 +112,7 @@ static void on_bus_error(int number, siginfo_t *info, void *context) {
             return;
         }
     }
-    // It comes again at once, to whom it would have come.
+    // The access is repeated and raises the signal again, which the previous handler then receives.
     sigaction(SIGBUS, &before, NULL);
     errno = error;
 }
@@ -126,11 +125,11 @@ void larder_guard_shared_memory(void) {
 }
 
 static int release_text(struct dl_phdr_info *object, size_t size, void *context) {
-    // The kernel's own object is in no file.
+    // The vDSO has no file.
     if (object->dlpi_addr == getauxval(AT_SYSINFO_EHDR)) return 0;
     for (int number = 0; number < object->dlpi_phnum; number++) {
         const ElfW(Phdr) *segment = &object->dlpi_phdr[number];
-        // What can be written has values that are not in the file.
+        // Writable segments have values that are not in the file.
         if (segment->p_type != PT_LOAD || segment->p_flags & PF_W) continue;
         uintptr_t start = object->dlpi_addr + segment->p_vaddr;
         uintptr_t lead = start % page_size;
@@ -139,8 +138,8 @@ static int release_text(struct dl_phdr_info *object, size_t size, void *context)
     return 0;
 }
 
-// Whether this code is in pages of a file (proc_pid_pagemap(5), bit 61). The code of a packed
-// program is not, and could not be read again.
+// Whether this code is mapped from a file (proc_pid_pagemap(5), bit 61). The code of a packed program
+// is not, and could not be read again.
 static bool is_text_of_file(void) {
     int map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     if (map < 0) return false;

@@ -77,10 +77,11 @@ import Testing
                 environment: ProcessInfo.processInfo.environment.merging(["PIPE": pipe]) { $1 })
             try await larder.origin.waitForRequests(1)
             close(reader)
-            // The interrupt causes another message.
+            // The interrupt causes another message. The response never comes, so that the run
+            // cannot end before the interrupt.
             process.kill(SIGINT)
-            gate.open()
             let run = try PrefetchRun(process.wait(), report: report)
+            gate.open()
             #expect(run.status == 130, "\(run.finished)")
             #expect(run.summary.failed == 2 && run.summary.interrupted)
         }
