@@ -61,14 +61,16 @@ public struct Validators: Sendable, Equatable, Codable {
         return opaque(etag).elementsEqual(opaque(known))
     }
 
+    /// The entity tag, or nil if it has control characters, with which a request would fail.
+    package var sendableETag: String? {
+        etag.flatMap { $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } ? $0 : nil }
+    }
+
     /// Returns the header fields of a conditional request (RFC 9111, section 4.3.1). For another
     /// variant, only the ETag is sent, because variants are often modified at the same time.
     package func conditions(sameVariant: Bool = true) -> [(name: String, value: String)] {
         var conditions: [(name: String, value: String)] = []
-        // A request with control characters would fail.
-        if let etag, etag.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) {
-            conditions.append(("If-None-Match", etag))
-        }
+        if let etag = sendableETag { conditions.append(("If-None-Match", etag)) }
         if sameVariant, let lastModified, HTTPDate.parse(lastModified) != nil {
             conditions.append(("If-Modified-Since", lastModified))
         }

@@ -24,8 +24,8 @@ final class EasyHandle {
         configuration: TransferConfiguration, sessions: SessionShare, sockets: OpenSockets,
         rateLimit: RateLimit?
     ) throws(TransferError) {
-        connectTo = try StringList(configuration.connectTo.map(\.text))
-        resolve = try StringList(configuration.resolve.map(\.text))
+        connectTo = StringList(configuration.connectTo.map(\.text))
+        resolve = StringList(configuration.resolve.map(\.text))
         guard let pointer = curl_easy_init() else {
             throw TransferError(code: .other, message: "libcurl has no memory for a transfer")
         }
@@ -182,8 +182,12 @@ final class EasyHandle {
         if isSame == true, hasSignedHeaders == (request.signing != nil) { return }
         self.fields = nil
         // libcurl omits the field for "name:" and sends it empty for "name;".
-        var lines: [String] = []
+        var lines: [UInt8] = []
+        lines.reserveCapacity(512)
         var cookie: String?
+        // With CURLOPT_ACCEPT_ENCODING, libcurl would decode. Signed requests lack the field,
+        // because intermediaries change it.
+        var acceptsGzip = request.signing == nil
         for (name, value) in fields {
             guard HeaderFields.isSendable(name: name, value: value) else {
                 throw TransferError(
@@ -193,16 +197,17 @@ final class EasyHandle {
             // such field (RFC 6265, section 5.4).
             if name.utf8.isWord("cookie"), !value.isEmpty {
                 cookie = value
-            } else {
-                lines.append(value.isEmpty ? "\(name);" : "\(name): \(value)")
+                continue
             }
+            if name.utf8.isWord("accept-encoding") { acceptsGzip = false }
+            lines += name.utf8
+            lines += (value.isEmpty ? ";" : ": ").utf8
+            lines += value.utf8
+            lines.append(0)
         }
+        if acceptsGzip { lines += "Accept-Encoding: gzip\0".utf8 }
         try set(CURLOPT_COOKIE, cookie)
-        // With CURLOPT_ACCEPT_ENCODING, libcurl would decode. Signed requests lack the field,
-        // because intermediaries change it.
-        let isSet = fields.contains { $0.name.utf8.isWord("accept-encoding") }
-        if !isSet, request.signing == nil { lines.append("Accept-Encoding: gzip") }
-        let list = try StringList(lines)
+        let list = StringList(lines)
         try set(CURLOPT_HTTPHEADER, pointer: list.pointer)
         headers = list
         (self.fields, hasSignedHeaders) = (fields, request.signing != nil)

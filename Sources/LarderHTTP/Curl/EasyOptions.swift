@@ -94,21 +94,37 @@ extension Duration {
     }
 }
 
-/// A libcurl list of strings. Belongs to the loop's queue.
+/// A libcurl list of C strings in two allocations, since most requests need one. libcurl only reads
+/// it. Belongs to the loop's queue.
 final class StringList {
-    let pointer: UnsafeMutablePointer<curl_slist>?
+    private let text: UnsafeMutableBufferPointer<CChar>
+    private let nodes: UnsafeMutableBufferPointer<curl_slist>
 
-    init(_ strings: [String]) throws(TransferError) {
-        var list: UnsafeMutablePointer<curl_slist>?
-        for string in strings {
-            guard let longer = curl_slist_append(list, string) else {
-                curl_slist_free_all(list)
-                throw TransferError(code: .other, message: "libcurl has no memory for a list")
-            }
-            list = longer
+    var pointer: UnsafeMutablePointer<curl_slist>? { nodes.isEmpty ? nil : nodes.baseAddress }
+
+    /// - Parameter lines: The strings, each with a null character at its end.
+    init(_ lines: [UInt8]) {
+        text = .allocate(capacity: lines.count)
+        nodes = .allocate(capacity: lines.count { $0 == 0 })
+        var start = 0
+        var node = 0
+        for (index, byte) in lines.enumerated() {
+            text.initializeElement(at: index, to: CChar(bitPattern: byte))
+            guard byte == 0 else { continue }
+            let next = node + 1 < nodes.count ? nodes.baseAddress! + node + 1 : nil
+            let data = text.baseAddress! + start
+            nodes.initializeElement(at: node, to: curl_slist(data: data, next: next))
+            start = index + 1
+            node += 1
         }
-        pointer = list
     }
 
-    deinit { curl_slist_free_all(pointer) }
+    convenience init(_ strings: [String]) {
+        self.init(strings.flatMap { Array($0.utf8) + [0] })
+    }
+
+    deinit {
+        text.deallocate()
+        nodes.deallocate()
+    }
 }

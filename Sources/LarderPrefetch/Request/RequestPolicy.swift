@@ -56,7 +56,10 @@ struct RequestPolicy: Sendable {
         case 200, 203:
             if let partial, Resumption.isSlice(head, insteadOf: partial) { return .restart }
             return .body
-        case 304 where partial == nil && !conditions(on: known, at: target).isEmpty:
+        case 304
+        where partial == nil
+            && (known?.validators.sendableETag != nil
+                || !conditions(on: known, at: target).isEmpty):
             return .notModified
         case 206, 416:
             guard let partial else {
