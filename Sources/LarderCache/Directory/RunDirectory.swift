@@ -3,8 +3,8 @@ import LarderCore
 
 typealias RunFile = (name: String, descriptor: FileDescriptor)
 
-/// A run's own directory in `tmp/`, for staged bodies and the plan. The kernel releases its lock
-/// when the process ends, so that later runs can sweep the directory.
+/// A run's directory in `tmp/`, for staged bodies and the plan. The kernel releases its lock when
+/// the process ends, so later runs can sweep it.
 final class RunDirectory: Sendable {
     let name: String
     let directory: FileDescriptor
@@ -21,7 +21,7 @@ final class RunDirectory: Sendable {
         }
     }
 
-    /// Returns the start of the oldest run in progress except `own`; nil without such a run.
+    /// Returns the start of the oldest run in progress except `own`; nil if there is none.
     static func oldestStart(
         in cache: CacheDirectory, except own: String?
     ) throws(CacheError) -> Date? {
@@ -39,7 +39,7 @@ final class RunDirectory: Sendable {
         return oldest.map { Date(timeIntervalSince1970: Double($0) / 1000) }
     }
 
-    /// Returns the number of entries in `tmp/` except partial bodies and runs in progress.
+    /// Counts the entries in `tmp/` except partial bodies and runs in progress.
     static func leftovers(in cache: CacheDirectory) throws(CacheError) -> Int {
         guard let parent = try cache.root.existingDirectory(CacheLayout.temporary) else { return 0 }
         return try parent.names().count { name in
@@ -68,20 +68,19 @@ final class RunDirectory: Sendable {
         try Durability.flush(root)
     }
 
-    /// Removes the directories of ended runs. Returns their number and the freed bytes.
     @discardableResult
     static func sweepAbandoned(
         in cache: CacheDirectory, isDryRun: Bool = false
-    ) throws(CacheError) -> (runs: Int, bytes: Int64) {
+    ) throws(CacheError) -> ObjectTally {
+        var swept = ObjectTally()
         guard let parent = try cache.root.existingDirectory(CacheLayout.temporary) else {
-            return (0, 0)
+            return swept
         }
-        var swept = (runs: 0, bytes: Int64(0))
         for name in try parent.names() where name.hasPrefix("run-") {
             guard let run = parent.lockAbandoned(name) else { continue }
             let removed = try parent.removeTree(name, isDryRun: isDryRun)
             withExtendedLifetime(run) {}
-            if removed.isGone { swept.runs += 1 }
+            if removed.isGone { swept.count += 1 }
             swept.bytes += removed.bytes
         }
         return swept
@@ -92,7 +91,7 @@ final class RunDirectory: Sendable {
     }
 }
 
-/// A temporary directory of this process. Removed by descriptor, as its path may be replaced.
+/// A temporary directory, removed by descriptor because its path may be replaced.
 package final class ScratchDirectory: Sendable {
     package let path: String
     private let name: String
@@ -110,7 +109,7 @@ package final class ScratchDirectory: Sendable {
     package func remove() { parent.remove(directory, named: name) }
 }
 
-/// The directory for objects that failed verification. They are kept for inspection.
+/// The directory for objects that failed verification, kept for inspection.
 struct Quarantine {
     private let quarantine: FileDescriptor
     private let log: CacheLog
@@ -127,8 +126,8 @@ struct Quarantine {
         return Digest(hex: former)?.hex == former || ObjectTree.isFanOut(former)
     }
 
-    /// Moves an object or fan-out directory to the quarantine. Returns its new path, or nil if the
-    /// file `inode` is gone. A file with which another process has just replaced it is moved back.
+    /// Moves an object or fan-out directory to the quarantine. Returns its new path; nil if the
+    /// file `inode` is gone. A file that just replaced it is moved back.
     func take(
         _ name: String, from parent: FileDescriptor, inode: ino_t
     ) throws(CacheError) -> String? {

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Removes files left over from interrupted runs that have not changed since `limit`.
+/// The removal of leftover files unchanged since `limit`.
 struct Sweeper {
     let directory: CacheDirectory
     let index: CacheIndex?
@@ -10,11 +10,8 @@ struct Sweeper {
     let limit: Date
 
     func run(_ swept: inout [EvictionReport.Leftover: ObjectTally]) throws {
-        // A run's lock tells whether it has ended, so these need no grace period.
-        var runs = ObjectTally()
-        (runs.count, runs.bytes) = try RunDirectory.sweepAbandoned(
-            in: directory, isDryRun: policy.isDryRun)
-        swept[.runs] = runs
+        // Without a grace period, because a run's lock tells whether it has ended.
+        swept[.runs] = try RunDirectory.sweepAbandoned(in: directory, isDryRun: policy.isDryRun)
         swept[.partials] = try sweep([CacheLayout.temporary, CacheLayout.partial]) { _, _ in true }
         swept[.temporaries] = try sweep([CacheLayout.temporary]) { name, status in
             !RunDirectory.isRun(name, status)
@@ -63,7 +60,7 @@ struct Sweeper {
         return tally
     }
 
-    /// Returns the files of a directory that have no row. Young files may still get one.
+    /// Returns a directory's files without rows. Young files may still get one.
     private func orphans(
         _ byte: UInt8, _ tree: ObjectTree, _ root: FileDescriptor, _ index: CacheIndex
     ) throws(CacheError) -> [(digest: Digest, bytes: Int64)] {

@@ -34,9 +34,9 @@ import Testing
             for name in ["run-a", "run-b"] {
                 try Tree.put([1], at: directory.path("tmp/\(name)/1"))
             }
-            #expect(try RunDirectory.sweepAbandoned(in: cache).runs == 2)
-            #expect(Tree.names(directory.path("tmp")) == [live.name])
-            #expect(try RunDirectory.sweepAbandoned(in: cache).runs == 0)
+            #expect(try RunDirectory.sweepAbandoned(in: cache).count == 2)
+            #expect(Tree.names(directory.path("tmp")) == [living.name])
+            #expect(try RunDirectory.sweepAbandoned(in: cache).count == 0)
         }
     }
 
