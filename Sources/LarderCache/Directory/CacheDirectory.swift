@@ -2,10 +2,10 @@ import CLarderSystem
 import Foundation
 import LarderCore
 
-/// The files of one cache, opened relative to directory descriptors. Holds a `flock` on the root.
+/// The files of one cache, opened by descriptor. Holds a `flock` on the root.
 final class CacheDirectory: Sendable {
     let path: String
-    /// The root's path for SQLite, which cannot use descriptors. Valid while `root` is open.
+    /// The root for SQLite, which needs a path. Valid while `root` is open.
     let databases: String
     let root: FileDescriptor
     let isWritable: Bool
@@ -13,11 +13,11 @@ final class CacheDirectory: Sendable {
     let log: CacheLog
     let sparse = SparseBudget()
 
-    /// The lock on the root: `shared` to use the index, `exclusive` to replace it.
+    /// `shared` to use the index, `exclusive` to replace it.
     enum Lock { case none, shared, exclusive }
 
-    /// Opens the cache at `path`, and creates it first if `create` is set. Refuses a directory that
-    /// has another purpose, that another user could change, or that is on a network file system.
+    /// Opens or, with `create`, creates the cache at `path`. Refuses directories that have another
+    /// purpose, that other users could change, or that are on a network file system.
     init(
         path: String, create: Bool, lock: Lock = .shared, wait: LockWait = .none,
         log: CacheLog = .none
@@ -40,14 +40,14 @@ final class CacheDirectory: Sendable {
             }
             try layOut()
         }
-        // Never upgraded, because two processes that did so would wait for each other.
+        // Never upgraded, because two processes doing so would deadlock.
         if lock != .none {
             try wait.take(lock == .shared ? LOCK_SH : LOCK_EX, on: root, subject: path) {
                 "another process is \(lock == .shared ? "rebuilding its index" : "using the cache")"
             }
         }
         for name in CacheLayout.databaseFiles {
-            // SQLite follows symbolic links, and a second hard link may belong to a backup.
+            // SQLite follows symbolic links. A second hard link may belong to a backup.
             guard let status = try root.status(of: name) else { continue }
             let subject = "\(path)/\(name)"
             guard status.isRegularFile else {
@@ -61,7 +61,7 @@ final class CacheDirectory: Sendable {
         }
     }
 
-    /// Creates a cache in a directory that this process has just created.
+    /// Creates a cache in a directory just created by this process.
     init(in directory: FileDescriptor, at path: String) throws(CacheError) {
         wait = .none
         log = .none
@@ -71,7 +71,7 @@ final class CacheDirectory: Sendable {
         isWritable = true
         databases = root.pathForSQLite ?? path
         try Self.refuseNetwork(root)
-        // Another directory with this name may contain files that would be overwritten.
+        // A directory that replaced it may contain files.
         guard try root.names().isEmpty else {
             throw CacheError(
                 .unusable, subject: path, message: "was replaced while larder created it")
@@ -96,7 +96,7 @@ final class CacheDirectory: Sendable {
         "\(databases)/\(CacheLayout.run(run.name, name))"
     }
 
-    /// Removes journals that SQLite in other programs would apply to the databases.
+    /// Removes journals that other programs' SQLite would apply to the databases.
     func removeForeignJournals() {
         for name in CacheLayout.foreignJournals
         where (try? root.status(of: name))??.isRegularFile == true {
@@ -123,7 +123,7 @@ final class CacheDirectory: Sendable {
         try status(of: digest).flatMap { $0.isRegularFile ? Int64($0.st_size) : nil }
     }
 
-    /// Whether the object has a regular file whose size is `size`, or whose digest is correct.
+    /// Whether the object's file has the size `size` or the correct digest.
     func isPresent(_ digest: Digest, size: Int64) throws(CacheError) -> Bool {
         do {
             guard let found = try self.size(of: digest) else { return false }
@@ -136,7 +136,7 @@ final class CacheDirectory: Sendable {
         return read?.digest == digest
     }
 
-    /// Returns the digests without a file. The caller has checked their directories.
+    /// Returns the digests without files. The caller has checked their directories.
     func absent(_ digests: some Collection<Digest>) throws(CacheError) -> Set<Digest> {
         guard !digests.isEmpty else { return [] }
         let objects: FileDescriptor
@@ -154,7 +154,7 @@ final class CacheDirectory: Sendable {
         return absent
     }
 
-    /// Opens an object for reading. Throws `.corrupt` if there is no regular file.
+    /// Opens an object for reading. Throws `.corrupt` without a regular file.
     func open(_ digest: Digest) throws(CacheError) -> FileDescriptor {
         let subject = "\(digest)"
         do {
@@ -169,8 +169,8 @@ final class CacheDirectory: Sendable {
     }
 
     /// Prevents other processes from opening the index until the result is released. Waits without
-    /// limit. The lock is on `tmp/`, because closing a descriptor of the index would release
-    /// SQLite's own locks on it (fcntl(2)).
+    /// limit. Locks `tmp/`, because closing a descriptor of the index would release SQLite's locks
+    /// (fcntl(2)).
     func openingLock() throws(CacheError) -> FileDescriptor {
         let temporary = try root.directory(CacheLayout.temporary, create: true)
         try wait.unlimited.take(LOCK_EX, on: temporary, subject: path) {
@@ -179,7 +179,6 @@ final class CacheDirectory: Sendable {
         return temporary
     }
 
-    /// Returns the number of runs in progress and leftovers in `tmp/`.
     func temporaries() throws(CacheError) -> Int {
         guard let temporary = try root.existingDirectory(CacheLayout.temporary) else { return 0 }
         return try temporary.names().count { $0 != CacheLayout.partial }
@@ -189,7 +188,7 @@ final class CacheDirectory: Sendable {
     func judged(_ damage: CacheError) -> CacheError {
         guard damage.isDamage, isWritable else { return damage }
         guard fsync(root.raw) == 0 else { return CacheError("fsync", subject: path, errno: errno) }
-        // On XFS, syncing an unchanged directory succeeds even if the file system is shut down.
+        // On a shut-down XFS, syncing an unchanged directory succeeds.
         do throws(CacheError) {
             try RunDirectory(in: self).remove()
         } catch  where error.code == .storage {
@@ -198,15 +197,15 @@ final class CacheDirectory: Sendable {
         return damage
     }
 
-    /// Whether the directory is a cache, or empty. Throws `.unusable` if it contains another
+    /// Whether the directory is a cache or empty. Throws `.unusable` if it contains another
     /// program's files under names that Larder would sweep or migrate.
     func isCache() throws(CacheError) -> Bool {
         if try isMarked() { return true }
         for name in CacheLayout.databaseFiles + [CacheLayout.temporary] {
             guard let status = try root.status(of: name) else { continue }
-            // A process that was killed while it created a cache leaves an empty `tmp/`.
+            // A process killed during creation leaves an empty `tmp/`.
             if status.isDirectory, try root.directory(name).names().isEmpty { continue }
-            // Another process may have created a cache here since the first check.
+            // Another process may have just created a cache.
             if try isMarked() { return true }
             throw CacheError(
                 .unusable, subject: path,
@@ -226,7 +225,7 @@ final class CacheDirectory: Sendable {
         do throws(CacheError) {
             if try root.file(CacheLayout.tag).read(atMost: tag.count) == tag { return true }
         } catch  where error.isOutOfReach {}
-        // Reading a pipe would block SQLite forever.
+        // A pipe would block SQLite forever.
         guard try root.status(of: CacheLayout.index)?.isRegularFile == true else { return false }
         return CacheIndex.isOwn(in: self)
     }
@@ -253,8 +252,8 @@ final class CacheDirectory: Sendable {
         try run.directory.rename(staged, to: parent, as: name)
     }
 
-    /// Opens an object for reading if no directory on its path has to be read from disk. Returns
-    /// nil otherwise, without a file, and on systems that cannot tell (macOS, Linux before 5.12).
+    /// Opens an object if its path is in the kernel's cache. Otherwise returns nil, as on macOS and
+    /// before Linux 5.12.
     func openAtOnce(_ digest: Digest) -> FileDescriptor? {
         #if os(Linux)
             let path = CacheLayout.path(digest)

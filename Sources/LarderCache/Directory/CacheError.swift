@@ -8,21 +8,21 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     public enum Code: String, Sendable, CaseIterable {
         /// The disk is full or failing, or was remounted read-only: ENOSPC, EDQUOT, EIO, EROFS.
         case storage
-        /// The root cannot be used as a cache: permissions, a link, or a network file system. Or a
-        /// limit of the process (memory, threads, file descriptors) is too low.
+        /// The root cannot be a cache: permissions, a link, or a network file system. Or the
+        /// process has too little memory, threads or file descriptors.
         case unusable
         /// No cache exists at the path.
         case missing
         /// Another process holds the lock.
         case locked
-        /// The index has an unknown version, or was replaced while it was in use.
+        /// The index has an unknown version or was replaced during use.
         case index
         /// The index is damaged. The next run that writes rebuilds it.
         case damaged
-        /// An object's file is missing, or its bytes do not have the object's digest.
+        /// An object's file is missing, or has another digest.
         case corrupt
-        /// An object's path or directory is another kind of file or cannot be accessed, or an
-        /// object's file is sparse and was not read.
+        /// An object's path or directory is another kind of file or inaccessible, or its file is
+        /// sparse and was not read.
         case obstructed
     }
 
@@ -30,19 +30,19 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     public let code: Code
     /// The file, directory, URL or digest concerned.
     public let subject: String
-    /// The description of the error, without the subject.
+    /// The description, without the subject.
     public let message: String
-    /// The system's error number, if a system call failed.
+    /// The error number of a failed system call.
     public let errno: Int32?
 }
 
 extension CacheError {
-    /// Creates an error without a system error number.
+    /// Creates an error without `errno`.
     public init(_ code: Code, subject: String, message: String) {
         self.init(code: code, subject: subject, message: message, errno: nil)
     }
 
-    /// Creates the error of a failed system call. The error number determines the code.
+    /// Creates the error of a failed system call, with a code for `errno`.
     public init(_ call: String, subject: String, errno: Int32) {
         let code: Code =
             switch errno {
@@ -55,7 +55,7 @@ extension CacheError {
         self.init(code: code, subject: subject, message: message, errno: errno)
     }
 
-    /// Creates the error of a sparse file that was not read. Its bytes may be correct.
+    /// Creates the error of an unread sparse file.
     init(sparse subject: String, size: Int64, allocated: Int64) {
         self.init(
             code: .obstructed, subject: subject,
@@ -63,7 +63,7 @@ extension CacheError {
                 + " \(allocated) are allocated on disk", errno: EFBIG)
     }
 
-    /// Creates the error of a failed database operation, on the index or a temporary database.
+    /// Creates the error of an operation on the index or a temporary database.
     public init(index subject: String, _ error: any Error) {
         guard let error = error as? DatabaseError else {
             self.init(.index, subject: subject, message: "\(error)")
@@ -77,7 +77,7 @@ extension CacheError {
         case .SQLITE_IOERR where Self.isFull(subject):
             self.init("write", subject: subject, errno: ENOSPC)
         case .SQLITE_IOERR:
-            // The connection's own message may describe no error: a copy has two connections.
+            // The connection's message may be wrong: a copy has two connections.
             let message = String(cString: sqlite3_errstr(SQLITE_IOERR))
             self.init(.storage, subject: subject, message: message + Self.fileLimit)
         case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.locked, subject: subject, message: message)
@@ -120,7 +120,7 @@ extension CacheError {
         return faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : Foundation.errno
     }
 
-    /// Whether the disk is full. For a mapped file, SQLite reports that as an I/O error.
+    /// Whether the disk is full, which SQLite reports for mapped files as an I/O error.
     private static func isFull(_ path: String) -> Bool {
         var status = statvfs()
         guard path.hasPrefix("/"), statvfs(path.parentDirectory, &status) == 0 else { return false }
@@ -138,7 +138,7 @@ extension CacheError {
         return " (the limit on file sizes is \(limit.rlim_cur) bytes: ulimit -f)"
     }
 
-    /// Returns the error with the cache's path before a relative subject, and with advice.
+    /// Returns the error with advice and, if its subject is relative, the cache's path.
     public func located(inCacheAt path: String) -> CacheError {
         let isRelative = errno != nil && !subject.hasPrefix("/") && !subject.contains("://")
         let isOwn = CacheLayout.ownNames.contains { subject == $0 || subject.hasPrefix("\($0)/") }
@@ -156,7 +156,7 @@ extension CacheError {
         }
     }
 
-    /// Whether too few descriptors are left for a connection. The failed one has closed its own.
+    /// Whether too few descriptors are left for a connection.
     private static var isShortOfDescriptors: Bool {
         let opened = (0..<8).map { _ in open("/dev/null", O_RDONLY | O_CLOEXEC) }
         for descriptor in opened where descriptor >= 0 { close(descriptor) }
@@ -169,20 +169,20 @@ extension CacheError {
     var isDamage: Bool { code == .damaged }
     /// Whether the path leads to no file, to a link or to a socket.
     var isAbsence: Bool { [ENOENT, ENOTDIR, ELOOP, ENXIO].contains(errno) }
-    /// Whether the path leads to no file, to a link or to a socket, or cannot be accessed.
+    /// Like ``isAbsence``, or whether the path is inaccessible.
     var isOutOfReach: Bool { isAbsence || errno == EACCES }
-    /// Whether a file was not read because it is sparse (``SparseBudget``).
+    /// Whether a sparse file was not read (``SparseBudget``).
     package var isSparse: Bool { code == .obstructed && errno == EFBIG }
-    /// Whether an object's file is missing, has wrong bytes, or is sparse and was not read.
+    /// Whether an object's file is missing, wrong, or sparse and unread.
     package var isOfDamagedObject: Bool { code == .corrupt || isSparse }
 
-    /// Whether the error concerns one object's file, which is damaged, obstructed or unreadable.
+    /// Whether one object's file is damaged, obstructed or unreadable.
     package var isOfObject: Bool {
         code == .corrupt || code == .obstructed
             || [EACCES, EIO].contains(errno) && subject.utf8.starts(with: "objects/".utf8)
     }
 
-    /// The error as `.obstructed` if it concerns one object's path, or nil.
+    /// The error as `.obstructed`; nil unless it concerns one object's path.
     var obstruction: CacheError? {
         switch errno {
         case EISDIR, ENOTDIR, ELOOP, ENXIO:

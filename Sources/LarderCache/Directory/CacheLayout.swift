@@ -1,23 +1,23 @@
 import Foundation
 import LarderCore
 
-/// The file names of a cache, relative to its root. No other code builds these names.
+/// The file names of a cache, relative to its root.
 ///
-///     CACHEDIR.TAG                        tells backup programs to skip the cache
-///     objects/sha256/ab/abcdef…           one object, read-only, named by its SHA-256
+///     CACHEDIR.TAG                        lets backups skip the cache
+///     objects/sha256/ab/abcdef…           one object, read-only
 ///     index.sqlite  (-wal, -shm)          resources and objects
-///     index.snapshot.sqlite               copy of the index after the last run
-///     index.damaged                       mark: the next run rebuilds the index
+///     index.snapshot.sqlite               copy of the index
+///     index.damaged                       requests a rebuild of the index
 ///     index.damaged-<time>.sqlite         damaged index, kept after a rebuild
-///     tmp/<run>/                          one run's staged bodies; locked during the run
-///     tmp/partial/                        interrupted downloads, named by their URLs' digests
+///     tmp/<run>/                          a run's staged bodies, locked
+///     tmp/partial/                        interrupted downloads
 ///     quarantine/                         objects that failed verification
-///     runs/<command>.json                 record of the command's last run
-///     locks/<name>                        named locks; never removed
+///     runs/<command>.json                 the command's last run
+///     locks/<name>                        named locks
 ///     reserve                             space for an eviction on a full disk
-///     verify-position.json                position at which the next verification resumes
+///     verify-position.json                position of a time-limited verification
 ///
-/// The cache contains no absolute path, so that it can be moved or copied.
+/// No file contains an absolute path, so the cache can be moved.
 enum CacheLayout {
     static let tag = "CACHEDIR.TAG"
     static let objects = "objects"
@@ -40,7 +40,7 @@ enum CacheLayout {
         "\(temporary)/\(run)" + (file.map { "/\($0)" } ?? "")
     }
 
-    /// The mode of directories. The umask applies only to the root and the directories above it.
+    /// The umask applies only to the root and the directories above it.
     static let directoryMode: mode_t = 0o755
     static let fileMode: mode_t = 0o644
     /// The Cache Directory Tagging Specification's signature (bford.info/cachedir).
@@ -57,7 +57,7 @@ enum CacheLayout {
     static let indexFiles = [index, index + "-wal", index + "-shm"]
     static let databaseFiles = indexFiles + [index + "-journal"]
 
-    /// SQLite's files for other journal modes, which Larder never writes or reads.
+    /// SQLite's files for other journal modes, never written or read.
     static let foreignJournals = [
         index + "-journal", snapshot + "-journal", snapshot + "-wal", snapshot + "-shm",
     ]

@@ -1,14 +1,14 @@
 import Foundation
 import LarderCore
 
-/// A policy for locks that another process holds. Waiting processes are not queued: a reindex can
-/// wait for a long time if other processes keep opening the cache.
+/// A policy for locks that other processes hold. There is no queue: a reindex can wait long if
+/// others keep opening the cache.
 public struct LockWait: Sendable {
     /// The maximum waiting time; nil means no limit.
     public var limit: Duration?
-    /// Called once with a message after a second of waiting. Default: does nothing.
+    /// Called with a message after one second. Default: does nothing.
     public var onWait: @Sendable (String) -> Void
-    /// Called ten times a second or more often. Returning true ends the wait. Default: never.
+    /// Called at least ten times a second. Returning true ends the wait. Default: never.
     public var isCancelled: @Sendable () -> Bool
 
     /// Fails immediately.
@@ -16,7 +16,7 @@ public struct LockWait: Sendable {
     /// Waits without limit.
     public static let unlimited = LockWait(limit: nil)
 
-    /// Creates a policy. A `limit` of nil means no limit.
+    /// Creates a policy.
     public init(
         limit: Duration?, onWait: @escaping @Sendable (String) -> Void = { _ in },
         isCancelled: @escaping @Sendable () -> Bool = { false }
@@ -35,7 +35,7 @@ public struct LockWait: Sendable {
         return logged
     }
 
-    /// The policy without a limit, for locks that are held only briefly.
+    /// This policy without a limit, for locks held briefly.
     var unlimited: LockWait { LockWait(limit: nil, onWait: onWait, isCancelled: isCancelled) }
 
     /// Takes a flock(2) lock, `LOCK_SH` or `LOCK_EX`. Throws `.locked` after the limit. Polls every
@@ -70,38 +70,36 @@ public struct LockWait: Sendable {
 package final class NamedLock: Sendable {
     private let file: FileDescriptor
 
-    /// Takes the lock `name`. Messages of waiting processes mention `command`. Take the lock before
-    /// you open the cache, so that a waiting run holds no other lock.
+    /// Takes the lock `name`. Take it before you open the cache, so that a waiting run holds no
+    /// other lock. `command` is for messages of waiting processes.
     package init(
         _ name: String, ofCacheAt path: String, create: Bool, for command: String,
         wait: LockWait = .none
     ) throws(CacheError) {
-        let subject = "\(CacheLayout.locks)/\(name)"
         guard Self.isName(name) else {
             throw CacheError(.unusable, subject: name, message: "is not a valid lock name")
         }
-        // Does not lock the root: another process may hold that lock while it waits for this one.
+        // Without a lock on the root, which another process may hold while it waits for this one.
         let cache = try CacheDirectory(path: path, create: create, lock: .none)
         let locks = try cache.root.directory(CacheLayout.locks, create: true)
         let file = try locks.createOrOpen(name)
-        try wait.take(LOCK_EX, on: file, subject: "\(cache.path)/\(subject)") {
+        try wait.take(LOCK_EX, on: file, subject: "\(cache.path)/\(CacheLayout.locks)/\(name)") {
             "held by \(Self.holder(file) ?? "another process")"
         }
         self.file = file
-        // Only for messages of waiting processes.
         let note = Array("\(getpid()) \(command)\n".utf8)
         if ftruncate(file.raw, 0) == 0 { _ = pwrite(file.raw, note, note.count, 0) }
     }
 
     deinit { file.unlock() }
 
-    /// Whether `text` can name a lock: 1 to 100 ASCII letters, digits, `.`, `_` and `-`.
+    /// Whether `text` is 1 to 100 ASCII letters, digits, `.`, `_` and `-`.
     package static func isName(_ text: String) -> Bool {
         (1...100).contains(text.utf8.count) && text != "." && text != ".."
             && text.utf8.allSatisfy { $0.isASCIILetterOrDigit || "._-".utf8.contains($0) }
     }
 
-    /// Returns the command and process noted in the file; nil if that process has ended.
+    /// Returns the noted command and process; nil if the process has ended.
     private static func holder(_ file: FileDescriptor) -> String? {
         guard let bytes = try? file.read(at: 0, atMost: 200) else { return nil }
         let line = String(decoding: bytes, as: UTF8.self).prefix { $0 != "\n" }
@@ -113,9 +111,9 @@ package final class NamedLock: Sendable {
     }
 }
 
-/// A wait for SQLite's lock on the index. Lasts at least ``grace``, as transactions are short.
+/// A wait for SQLite's lock on the index, at least ``grace``, because transactions are short.
 final class WriterWait: @unchecked Sendable {
-    // Unchecked because it has variables. Each access holds `lock`. (`Mutex` needs iOS 18.)
+    // Unchecked because `lock` guards the variables.
     static let grace = Duration.seconds(5)
     static let moment = Duration.milliseconds(100)
 
@@ -132,8 +130,8 @@ final class WriterWait: @unchecked Sendable {
         limit = wait.limit.map { max($0, Self.grace) }
     }
 
-    /// SQLite's busy handler: waits and returns true, or returns false to fail. SQLite's own waits
-    /// of up to 100 ms would miss the few milliseconds between the steps of an eviction.
+    /// Waits and returns true, or returns false to fail (SQLite's busy handler). SQLite's own waits
+    /// of up to 100 ms would miss the milliseconds between steps of an eviction.
     func retry(_ attempt: Int) -> Bool {
         let (waited, isOver, isReporting) = lock.withLock {
             if attempt == 0 { (start, isReported) = (.now, false) }
@@ -148,7 +146,7 @@ final class WriterWait: @unchecked Sendable {
         return true
     }
 
-    /// Calls `body` with a shorter limit, which can be less than ``grace``.
+    /// Calls `body` with a limit that can be less than ``grace``.
     func limited<Value, Failure: Error>(
         to limit: Duration, _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {

@@ -22,14 +22,14 @@ public struct CacheLog: Sendable {
 
     private let write: (@Sendable (Level, () -> String) -> Void)?
 
-    /// Creates a log that calls `write` on any thread. Calling `message` computes the text.
+    /// Creates a log that calls `write` on any thread. `message` computes the text.
     public init(_ write: @escaping @Sendable (_ level: Level, _ message: () -> String) -> Void) {
         self.write = write
     }
 
     private init() { write = nil }
 
-    /// A log that ignores messages without computing their texts.
+    /// A log that ignores messages without computing them.
     public static let none = CacheLog()
 
     package var isEnabled: Bool { write != nil }

@@ -2,13 +2,13 @@ import CLarderSystem
 import Foundation
 
 package enum Durability {
-    /// Prepares a written file or changed directory for the next ``flush(_:)``. Opens the file only
-    /// if the system needs it, because a batch has more files than a process may open.
+    /// Prepares a changed file or directory for ``flush(_:)``. Opens it only if necessary, because
+    /// a batch has more files than a process may open.
     package static func add(
         _ file: @autoclosure () throws(CacheError) -> FileDescriptor
     ) throws(CacheError) {
         #if canImport(Darwin)
-            // A barrier orders the writes. One full flush then empties the drive's cache.
+            // A barrier orders writes. One full flush then empties the drive's cache.
             let file = try file()
             if fcntl(file.raw, F_BARRIERFSYNC) != 0 { try sync(file) }
         #else
@@ -16,9 +16,9 @@ package enum Durability {
         #endif
     }
 
-    /// Returns when all added files are on stable storage. On ext4, hundreds of `fsync` calls on
-    /// directories took twenty times as long as one `syncfs`. Never retry a failed sync: the kernel
-    /// reports a lost write once and then marks the page as clean.
+    /// Makes all added files durable. On ext4, hundreds of `fsync` calls on directories took twenty
+    /// times as long as one `syncfs`. Never retry a failed sync: the kernel reports a lost write
+    /// once and then marks the page as clean.
     package static func flush(_ root: FileDescriptor) throws(CacheError) {
         #if canImport(Darwin)
             guard fcntl(root.raw, F_FULLFSYNC) == 0 else {
@@ -38,7 +38,7 @@ package enum Durability {
     }
 
     #if !canImport(Darwin)
-        /// Before Linux 5.8, `syncfs` did not report lost writes (syncfs(2), "Versions").
+        /// False before Linux 5.8 (syncfs(2), "Versions").
         private static let syncfsReportsErrors: Bool = {
             var name = utsname()
             guard uname(&name) == 0 else { return false }
@@ -67,7 +67,7 @@ struct DiskSpace {
     }
 }
 
-/// Blocks that an eviction frees on a full disk, because deleting rows needs space for the log.
+/// Disk space that an eviction frees first, because deleting rows needs space for the log.
 struct Reserve {
     private static let sizes: ClosedRange<Int64> = (1 << 20)...(4 << 20)
     /// The required free space, as a multiple of the reserve's size.
@@ -89,7 +89,7 @@ struct Reserve {
                 return
             }
             let file = try? root.createOrOpen(CacheLayout.reserve, mode: 0o600)
-            // Reserves blocks on all file systems that write in place.
+            // Reserves blocks unless the file system copies on write.
             if let file, posix_fallocate(file.raw, 0, off_t(size)) != 0 { giveUp() }
         #endif
     }

@@ -1,8 +1,8 @@
 import Foundation
 
 extension FileDescriptor {
-    /// Creates the directory `name` and opens it. Returns nil if the name exists. With
-    /// `keepsUmask`, the owner still gets all permissions, so that `rm -r` works.
+    /// Creates and opens the directory `name`. Returns nil if it exists. With `keepsUmask`, the
+    /// owner still gets all permissions, so that `rm -r` works.
     func makeDirectory(
         _ name: String, mode: mode_t = CacheLayout.directoryMode, keepsUmask: Bool = false
     ) throws(CacheError) -> FileDescriptor? {
@@ -14,7 +14,7 @@ extension FileDescriptor {
             do throws(CacheError) {
                 return try openMade(name, mode: mode, keepsUmask: keepsUmask)
             } catch  where error.errno == ENOENT {
-                // Another process swept it before it was opened. Create it again.
+                // Another process swept it. Create it again.
             } catch {
                 _ = name.withPath { unlinkat(raw, $0, AT_REMOVEDIR) }
                 throw error
@@ -29,14 +29,13 @@ extension FileDescriptor {
         do throws(CacheError) {
             made = try open(name, flags: O_RDONLY | O_DIRECTORY)
         } catch  where error.errno == EACCES {
-            // The umask denies the owner access. Safe if no other user can replace the directory.
+            // The umask denies access. Safe if no other user can replace the directory.
             guard Ownership.fault(of: try status()) == nil,
                 name.withPath({ fchmodat(raw, $0, mode, AT_SYMLINK_NOFOLLOW) }) == 0
             else { throw error }
             made = try open(name, flags: O_RDONLY | O_DIRECTORY)
         }
         let status = try made.status()
-        // The owner of the parent directory may have replaced it.
         guard status.st_uid == geteuid() else {
             throw CacheError(
                 .unusable, subject: path(of: name), message: "was replaced while larder created it")
@@ -48,7 +47,7 @@ extension FileDescriptor {
         return made
     }
 
-    /// Creates the file `name` and opens it for reading and writing. Throws EEXIST if it exists.
+    /// Creates and opens the file `name`. Throws EEXIST if it exists.
     package func create(
         _ name: String, mode: mode_t = CacheLayout.fileMode
     ) throws(CacheError) -> FileDescriptor {
@@ -57,15 +56,15 @@ extension FileDescriptor {
         return file
     }
 
-    /// Opens one of the cache's own files for reading and writing, and creates it if necessary.
-    /// Throws `.unusable` if it has several hard links, or if another user could change it.
+    /// Opens or creates one of the cache's own files. Throws `.unusable` if it has other hard
+    /// links, or if other users could change it.
     func createOrOpen(
         _ name: String, mode: mode_t = CacheLayout.fileMode
     ) throws(CacheError) -> FileDescriptor {
         do throws(CacheError) {
             return try create(name, mode: mode)
         } catch  where error.errno == EEXIST {}
-        // O_NONBLOCK, because opening a pipe would block.
+        // O_NONBLOCK, because a pipe would block.
         let file = try open(name, flags: O_RDWR | O_NONBLOCK)
         var status = try file.status()
         guard status.isRegularFile, status.st_nlink == 1 else {
@@ -95,8 +94,8 @@ extension FileDescriptor {
         try status(of: name)?.isSameFile(as: file.status()) ?? false
     }
 
-    /// Removes `name` with its contents, and returns the freed bytes on disk. Follows no link and
-    /// enters no other file system. Throws only if the disk fails.
+    /// Removes `name` with its contents, and returns the freed bytes. Follows no link and enters no
+    /// other file system. Throws only if the disk fails.
     func removeTree(
         _ name: String, isDryRun: Bool = false
     ) throws(CacheError) -> (isGone: Bool, bytes: Int64) {
@@ -105,7 +104,7 @@ extension FileDescriptor {
         if status.isDirectory {
             guard try self.status().st_dev == status.st_dev else { return (false, 0) }
             do throws(CacheError) {
-                // Another user's directory is allowed: its files are not read.
+                // Another user's directory is allowed, because no file is read.
                 let inner = try open(name, flags: O_RDONLY | O_DIRECTORY)
                 for file in try inner.names() {
                     let removed = try inner.removeTree(file, isDryRun: isDryRun)
@@ -128,15 +127,15 @@ extension FileDescriptor {
         return (true, bytes + status.freeableBytes)
     }
 
-    /// Removes a directory's contents, and the directory itself if it still has its name.
+    /// Empties a directory, and removes it if it still has its name.
     func remove(_ directory: FileDescriptor, named name: String) {
         for name in (try? directory.names()) ?? [] { _ = try? directory.removeTree(name) }
-        // If it is replaced after this check, only an empty directory is removed.
+        // If it is replaced now, only an empty directory is removed.
         if (try? has(directory, as: name)) == true { unlinkat(raw, name, AT_REMOVEDIR) }
         withExtendedLifetime(directory) {}
     }
 
-    /// Opens a new temporary file without a name. Closing the last descriptor deletes it.
+    /// Opens a new unnamed temporary file, deleted on closing.
     package static func unnamed() throws(CacheError) -> FileDescriptor {
         var path = Array((NSTemporaryDirectory() + "larder-XXXXXX").utf8CString)
         let raw = mkstemp(&path)

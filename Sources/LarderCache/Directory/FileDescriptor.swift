@@ -1,13 +1,13 @@
 import Foundation
 
 /// An open file or directory, closed with its last reference. Each path component is opened
-/// relative to its parent and without following links, so that no path leads out of the cache.
+/// relative to its parent without following links, so no path leads out of the cache.
 package final class FileDescriptor: Sendable {
     package let raw: Int32
-    /// The name for messages: a path that the user named, or a path relative to it.
+    /// For messages: a path that the user named, or a path relative to it.
     package let subject: String
     private let isUsersOwn: Bool
-    /// Whether to refuse directories that other users could change. Set in a writable cache.
+    /// Whether to refuse directories that other users could change.
     let isGuarded: Bool
 
     init(taking raw: Int32, subject: String, isUsersOwn: Bool = false, isGuarded: Bool = false) {
@@ -19,7 +19,7 @@ package final class FileDescriptor: Sendable {
 
     deinit { close(raw) }
 
-    /// Opens a path that the user named. Links are followed.
+    /// Opens a path that the user named, following links.
     package static func open(_ path: String, flags: Int32) throws(CacheError) -> FileDescriptor {
         let raw = try open(path, beneath: AT_FDCWD, flags: flags, subject: path)
         return FileDescriptor(taking: raw, subject: path, isUsersOwn: true)
@@ -44,7 +44,7 @@ package final class FileDescriptor: Sendable {
         }
     }
 
-    /// Opens the file `name` for reading. Does not block if it is a pipe.
+    /// Opens the file `name` for reading, without blocking on a pipe.
     package func file(_ name: String) throws(CacheError) -> FileDescriptor {
         try open(name, flags: O_RDONLY | O_NONBLOCK)
     }
@@ -114,7 +114,7 @@ package final class FileDescriptor: Sendable {
         return bytes
     }
 
-    /// Reads until `buffer` is full or the file ends, without moving the position.
+    /// Reads until `buffer` is full or the file ends. Does not move the position.
     package func read(
         at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
     ) throws(CacheError) -> Int {
@@ -135,7 +135,7 @@ package final class FileDescriptor: Sendable {
         return status
     }
 
-    /// Returns the status of `name` without following a link; nil if it does not exist.
+    /// Returns the status of `name`, or of a link itself; nil if it does not exist.
     package func status(of name: String) throws(CacheError) -> stat? {
         var status = stat()
         if fstatat(raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return status }
@@ -159,7 +159,6 @@ package final class FileDescriptor: Sendable {
         return names
     }
 
-    /// Calls `body` for each name except `.` and `..`, in any order.
     package func forEachName(_ body: (String) throws(CacheError) -> Void) throws(CacheError) {
         // Not dup(2), which would share the position.
         let copy = openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -198,7 +197,7 @@ package final class FileDescriptor: Sendable {
         }
     }
 
-    /// A path to this directory for SQLite, valid while the descriptor is open; nil on macOS.
+    /// A path for SQLite, valid while the descriptor is open; nil on macOS.
     var pathForSQLite: String? {
         #if os(Linux)
             let path = "/proc/self/fd/\(raw)"
@@ -211,7 +210,7 @@ package final class FileDescriptor: Sendable {
         #endif
     }
 
-    /// Creates a directory and locks it, so that other processes do not sweep it.
+    /// Creates and locks a directory, so that other processes do not sweep it.
     func makeLockedDirectory(
         _ operation: Int32, mode: mode_t = CacheLayout.directoryMode, named newName: () -> String
     ) throws(CacheError) -> (name: String, directory: FileDescriptor) {
@@ -225,7 +224,7 @@ package final class FileDescriptor: Sendable {
             } else if errno != EWOULDBLOCK {
                 throw CacheError("lock", subject: directory.subject, errno: errno)
             }
-            // Another process swept it before it was locked. Create another one.
+            // Another process swept it before it was locked.
         }
         throw CacheError(
             .unusable, subject: subject,
@@ -238,6 +237,6 @@ package final class FileDescriptor: Sendable {
         return directory
     }
 
-    /// Releases a flock(2) lock, even if a process that is being started shares the descriptor.
+    /// Unlocks even if a process that is being started shares the descriptor.
     func unlock() { flock(raw, LOCK_UN) }
 }

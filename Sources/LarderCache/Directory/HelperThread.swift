@@ -1,7 +1,7 @@
 import Foundation
 
-/// Threads that report a failed start. If the system cannot start a thread, libdispatch retries
-/// without limit, and Foundation's `Thread` silently never runs.
+/// Threads that report a failed start. Otherwise, libdispatch retries without limit, and
+/// Foundation's `Thread` silently never runs.
 package enum HelperThread {
     package static var shortage: CacheError { shortage(isOfRoom: !hasRoom(usualThread)) }
 
@@ -22,8 +22,8 @@ package enum HelperThread {
         return true
     }
 
-    /// Calls `body` on the calling thread and on up to `count - 1` new threads, and waits for all.
-    /// Each call must work until nothing is left, because new threads may fail to start.
+    /// Calls `body` on this and up to `count - 1` new threads, and waits for all. Threads may fail
+    /// to start, so each call must work until nothing is left.
     package static func share(_ count: Int, _ body: @Sendable () -> Void) {
         withoutActuallyEscaping(body) { body in
             var helpers: [pthread_t] = []
@@ -38,10 +38,10 @@ package enum HelperThread {
         share(count) { while case let number = next.next() - 1, number < count { body(number) } }
     }
 
-    /// Throws unless the process can start `count` threads and map `room` more bytes.
+    /// Throws unless `count` threads can start and `room` more bytes can be mapped.
     package static func require(_ count: Int, room: Int) throws(CacheError) {
         let gate = NSCondition()
-        // Unsafe because it is a captured variable. Each access holds `gate`.
+        // Unsafe because it is captured. `gate` guards it.
         nonisolated(unsafe) var isOpen = false
         var threads: [pthread_t] = []
         while threads.count < count,
@@ -61,7 +61,7 @@ package enum HelperThread {
     private static func make(
         stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void
     ) -> pthread_t? {
-        // The new thread inherits this mask. The program's own threads handle external signals.
+        // The new thread inherits this mask, so the program's own threads handle external signals.
         var (blocked, previous) = (sigset_t(), sigset_t())
         sigfillset(&blocked)
         for signal in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] {
@@ -99,8 +99,7 @@ package enum HelperThread {
         return nil
     }
 
-    /// The address space of a new thread: a stack of 8 MiB and, with glibc, a heap of 64 MiB. If
-    /// less is left, a start failed for lack of address space.
+    /// The address space of a new thread: a stack of 8 MiB and, with glibc, a heap of 64 MiB.
     private static let usualThread = 72 << 20
 
     static var lacksRoom: Bool { !hasRoom(1 << 20) }
@@ -116,7 +115,7 @@ package enum HelperThread {
 
 /// A value protected by a lock. (`Mutex` needs iOS 18.)
 final class Locked<Value>: @unchecked Sendable {
-    // Unchecked because `value` is a variable. Each access holds `lock`.
+    // Unchecked because `lock` guards `value`.
     private let lock = NSLock()
     private var value: Value
 

@@ -1,17 +1,17 @@
-/// The progress of an operation on the objects of a cache.
+/// The progress of an operation on objects.
 public struct ObjectProgress: Sendable, Equatable {
     /// The number of completed objects.
     public var objects = 0
     /// The total number of objects; nil if unknown.
     public var total: Int?
-    /// The number of bytes of completed objects.
+    /// The size of completed objects in bytes.
     public var bytes: Int64 = 0
     /// The elapsed time in seconds.
     public var seconds: Double = 0
-    /// The number of a verification's findings in completed directories.
+    /// The number of findings in completed directories.
     public var findings = 0
 
-    /// Creates a progress without completed objects.
+    /// Creates an empty progress.
     public init() {}
 
     /// The average number of bytes per second.

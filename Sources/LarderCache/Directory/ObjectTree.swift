@@ -7,9 +7,9 @@ struct ObjectTree {
         let parent: FileDescriptor
         let name: String
         let path: String
-        /// The digest in the name, if the file is in the correct fan-out directory.
+        /// The digest in the name, in the correct fan-out directory.
         let digest: Digest?
-        /// The digest in the name, if the file is in another directory.
+        /// The digest in the name, in another directory.
         let misplaced: Digest?
     }
 
@@ -17,8 +17,8 @@ struct ObjectTree {
 
     init(_ directory: CacheDirectory) { self.directory = directory }
 
-    /// Calls `body` for each name in each fan-out directory, and for all other names in the root.
-    /// Calls `onRefusal`, which throws by default, if a fan-out directory cannot be accessed.
+    /// Calls `body` for each name in fan-out directories, and for other names in the root. Calls
+    /// `onRefusal`, which throws by default, for an inaccessible directory.
     func walk(
         onRefusal: (CacheError) throws(CacheError) -> Void = { (error) throws(CacheError) in
             throw error
@@ -70,9 +70,9 @@ struct ObjectTree {
     }
 }
 
-/// A file reader that reuses its buffer: allocating one takes longer than reading a small file.
+/// A file reader with one buffer, because allocating one takes longer than reading a small file.
 package final class ObjectReader {
-    // Large enough to make system calls cheap, small enough for the processor's cache.
+    // Large enough for cheap system calls, small enough for the processor's cache.
     private let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: 256 * 1024, alignment: 16)
     private let budget: SparseBudget
@@ -80,9 +80,9 @@ package final class ObjectReader {
     package init(_ budget: SparseBudget = SparseBudget()) { self.budget = budget }
     deinit { buffer.deallocate() }
 
-    /// Returns the digest and number of a file's bytes, or nil if reading was cancelled. A sparse
-    /// file with the `expected` digest returns its bytes to the budget. Throws
-    /// ``CacheError/isSparse`` if the file has more bytes than the budget allows.
+    /// Returns a file's digest and size; nil if cancelled. A sparse file with the `expected` digest
+    /// returns its bytes to the budget. Throws ``CacheError/isSparse`` if the file exceeds the
+    /// budget.
     package func digest(
         _ file: FileDescriptor, expecting expected: Digest? = nil,
         isCancelled: () -> Bool = { false },
@@ -117,9 +117,9 @@ package final class ObjectReader {
     }
 }
 
-/// A check for objects' files, with one system call for each object.
+/// A check for objects' files, with one system call for each.
 package final class ObjectPresence: @unchecked Sendable {
-    // Unchecked because it has variables. Callers use one thread or serial queue.
+    // Unchecked because of variables, used from one thread or serial queue.
     private let directory: CacheDirectory
     private var tree: FileDescriptor?
     /// By the first byte of digests.
@@ -127,7 +127,7 @@ package final class ObjectPresence: @unchecked Sendable {
 
     init(in directory: CacheDirectory) { self.directory = directory }
 
-    /// Whether each object has a regular file with its size, or with its digest.
+    /// Whether each object's file has the right size or digest.
     package func arePresent(
         _ objects: [(digest: Digest, size: Int64)]
     ) throws(CacheError) -> [Bool] {

@@ -1,11 +1,11 @@
 import CLarderSystem
 import Foundation
 
-/// Checks of files and directories that other users could change.
+/// Checks for files that other users could change.
 package enum Ownership {
     static func isTrusted(_ owner: uid_t) -> Bool { owner == geteuid() || owner == 0 }
 
-    /// Returns why another user could change the file. The sticky bit still allows new files.
+    /// Returns why another user could change the file. Allows new files in sticky directories.
     static func fault(of status: stat) -> String? {
         guard isTrusted(status.st_uid) else {
             return "belongs to \(name(of: status.st_uid)); run larder as that user, or choose"
@@ -48,7 +48,6 @@ package enum Ownership {
         }
     }
 
-    /// Returns the number if the group's members do not fit into the buffer.
     private static func name(ofGroup group: gid_t) -> String {
         var entry = Foundation.group()
         var found: UnsafeMutablePointer<Foundation.group>?
@@ -62,9 +61,9 @@ package enum Ownership {
     }
 }
 
-/// Checks of a cache's root. The owner of a read-only cache is irrelevant: objects have digests.
+/// Checks of a cache's root. A read-only one may have any owner, because objects have digests.
 enum CacheRoot {
-    /// Throws `.unusable` if another user could change the directory, or owns a link on the path.
+    /// Throws `.unusable` if another user could change the directory or owns a link on the path.
     static func open(
         _ path: String, create: Bool
     ) throws(CacheError) -> (root: FileDescriptor, isWritable: Bool) {
@@ -95,7 +94,7 @@ enum CacheRoot {
         }
     }
 
-    /// Throws `.unusable` if the path, by which SQLite opens files, no longer leads to `root`.
+    /// Throws `.unusable` if SQLite's path no longer leads to `root`.
     static func confirm(_ root: FileDescriptor, isAt path: String) throws(CacheError) {
         var status = stat()
         let own = try root.status()
@@ -106,7 +105,7 @@ enum CacheRoot {
     }
 }
 
-/// File systems on which `flock` and SQLite's shared memory are not reliable.
+/// File systems with unreliable `flock` and shared memory.
 enum NetworkFileSystem {
     static func name(of file: FileDescriptor) -> String? {
         var status = statfs()

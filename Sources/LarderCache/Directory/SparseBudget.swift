@@ -2,22 +2,21 @@ import Foundation
 
 /// A limit on the bytes read from sparse files, which can have any size without using the disk.
 ///
-/// Each file may be read up to its ``stat/plausibleBytes``. Further bytes come from one budget for
-/// all files. Whole objects return them, because some file systems compress. Objects do not get the
-/// 1 MiB that is part of `plausibleBytes`, because a directory may contain a million of them.
+/// Each file may be read up to its ``stat/plausibleBytes``. Further bytes come from one budget.
+/// Whole objects return them, because some file systems compress. Objects do not get the 1 MiB in
+/// `plausibleBytes`, because there may be a million of them.
 package final class SparseBudget: @unchecked Sendable {
-    // Unchecked because it has variables. Each access holds `condition`.
+    // Unchecked because `condition` guards the variables.
     private let condition = NSCondition()
     /// Several times the default size limit of a prefetch (16 MiB).
     private var left: Int64 = 64 << 20
-    /// The bytes that may be returned.
     private var lent: Int64 = 0
 
     package init() {}
 
     /// Takes the bytes beyond the file's plausible size, and returns their number. Throws
-    /// ``CacheError/isSparse`` if too few are left. A loan waits for the end of other loans if that
-    /// can help, so that the result for a file does not depend on their order.
+    /// ``CacheError/isSparse`` if too few are left. A loan waits for others if that can help, so
+    /// that results do not depend on the order of files.
     package func take(
         _ status: stat, of subject: String, isLent: Bool = false
     ) throws(CacheError) -> Int64 {

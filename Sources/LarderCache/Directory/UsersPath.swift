@@ -2,7 +2,7 @@ import CLarderSystem
 import Foundation
 
 /// A path that the user named, with links resolved. Links of other users are refused. No link is
-/// followed later, because the owner of a directory on the path can create one at any time.
+/// followed later, because a directory's owner can create one at any time.
 package struct UsersPath {
     private typealias ForeignLink = (path: String, owner: uid_t, isLast: Bool)
 
@@ -66,7 +66,7 @@ package struct UsersPath {
             .filter { !$0.utf8.elementsEqual(".".utf8) }
     }
 
-    /// Returns the target of a link; nil if the link was replaced after its status was read.
+    /// Returns a link's target; nil if the link was replaced.
     private static func target(of path: String, _ status: stat) -> String? {
         var target = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
         var after = stat()
@@ -87,7 +87,7 @@ package struct UsersPath {
         #endif
     }
 
-    /// Throws `.unusable` if the path, or with `isLast` its last name, is another user's link.
+    /// Throws `.unusable` if the path (with `isLast`, its last name) is another user's link.
     func checkLinks(isLast: Bool = false) throws(CacheError) {
         guard let foreignLink, foreignLink.isLast || !isLast else { return }
         throw CacheError(
@@ -96,8 +96,8 @@ package struct UsersPath {
                 + " not follow links of other users")
     }
 
-    /// Opens a directory for writing, and creates it if `create` is set. Before that, calls `body`
-    /// with the directory or its nearest existing parent.
+    /// Opens or, with `create`, creates a directory for writing. Before that, calls `body` with the
+    /// directory or its nearest existing parent.
     package func directory(
         create: Bool = false, checksLinks: Bool = true,
         before body: (FileDescriptor) throws(CacheError) -> Void = {
@@ -122,7 +122,7 @@ package struct UsersPath {
         }
     }
 
-    /// Opens a directory in which to create or replace a file. It need not be readable.
+    /// Opens a directory, readable or not, to create or replace a file.
     package func folder() throws(CacheError) -> FileDescriptor {
         try checkLinks()
         return try openPlain(place)
@@ -155,7 +155,6 @@ package struct UsersPath {
         #endif
     }
 
-    /// Opens or creates a file for writing.
     package func file(flags: Int32, mode: mode_t) throws(CacheError) -> FileDescriptor {
         try checkLinks()
         let parent = try openPlain(place.parentDirectory)
