@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The objects to remove, in order. They are in a temporary database, so that memory is bounded.
+/// The objects to remove, in order, in a temporary database that bounds memory.
 final class EvictionPlan {
     typealias Reason = EvictionReport.Reason
     typealias Hold = EvictionReport.Hold
@@ -11,7 +11,7 @@ final class EvictionPlan {
         let rank: Int64
         let object: Int64
         let usedAt: Double
-        /// The disk space that this frees in bytes, or 0 without ``EvictionPolicy/minimumFree``.
+        /// The freed disk space in bytes; 0 without ``EvictionPolicy/minimumFree``.
         let room: Int64
         let reported: EvictionReport.Victim
 
@@ -40,7 +40,7 @@ final class EvictionPlan {
     private let directory: CacheDirectory
     private let database: DatabaseQueue
 
-    /// Reads all keys of the policy. If `path` is nil, SQLite chooses a place for the database.
+    /// Reads all keys of the policy. Without `path`, SQLite chooses one.
     init(
         _ policy: EvictionPolicy, index: CacheIndex, at path: String?, in directory: CacheDirectory
     ) throws {
@@ -80,10 +80,10 @@ final class EvictionPlan {
         );
         """
 
-    /// Chooses the objects to remove. Objects used since `runStart` are kept.
+    /// Chooses the objects to remove. Keeps objects used since `runStart`.
     func decide(at instant: Date, runStart: Date, free: Int64) throws -> Decision {
         try database.writeWithoutTransaction { db in
-            // Reading all rows filled the page cache, which is not needed any more.
+            // Reading all rows filled the page cache.
             defer { db.releaseMemory() }
             var decision = Decision()
             let now = instant.timeIntervalSince1970
@@ -92,7 +92,7 @@ final class EvictionPlan {
                 try hold(db)
                 decision.all = try ObjectTally(db, "cache.objects")
                 var excess = EvictionExcess(policy: policy, left: decision.all, free: free)
-                // The excess if no object were held. It determines which held objects to report.
+                // The excess without held objects determines which of them to report.
                 var unheldExcess = excess
                 let insert = try db.prepared(
                     """
@@ -104,7 +104,7 @@ final class EvictionPlan {
                 while var row = try objects.next() {
                     if policy.isCancelled() { throw CancellationError() }
                     let object = try Object(&row, at: now)
-                    // The remaining rows are read too, to find damage in any of them.
+                    // The remaining rows are read to find damage in any of them.
                     guard object.mandate != nil || excess.reason != nil else { continue }
                     let room = try room(of: object)
                     // Removing an object that frees no space would not help.
@@ -156,7 +156,7 @@ final class EvictionPlan {
         return reported
     }
 
-    /// Returns the keys after `key` of damaged resources to forget, which have no objects any more.
+    /// Returns the keys of damaged resources to forget.
     func damagedKeys(after key: String, at instant: Date, limit: Int) throws -> [String] {
         try database.unsafeRead { db in
             try db.prepared(
@@ -176,8 +176,7 @@ final class EvictionPlan {
         }
     }
 
-    /// Detaches the index, because only the index's own connections can fold its log when they
-    /// close.
+    /// Detaches the index, because only its own connections can fold its log on closing.
     func close() throws { try database.close() }
 
     private struct Object {
@@ -185,7 +184,7 @@ final class EvictionPlan {
         let digest: Digest
         let size: Int64
         let usedAt: Double
-        /// In seconds; nil if the recorded time comes from a clock that was not set.
+        /// In seconds; nil if the time is from an unset clock.
         let age: Double?
         let hold: Hold?
         let mandate: Reason?
@@ -204,8 +203,8 @@ final class EvictionPlan {
     }
 
     private func hold(_ db: Database) throws {
-        // SQLite does not reorder a CROSS JOIN, so it looks up each key among the resources. An
-        // object held by a manifest and a pin is reported as held by the manifest.
+        // SQLite does not reorder a CROSS JOIN, so it looks up each key among the resources. Of two
+        // holds of an object, the manifest's is reported.
         for (table, hold) in [("main.kept_keys", Hold.manifest), ("cache.pins", .pin)] {
             try db.execute(
                 sql: """
@@ -220,9 +219,9 @@ final class EvictionPlan {
                 """)
     }
 
-    /// Returns a statement for all objects in the order of removal. Objects to remove regardless of
-    /// the limits come first. Objects larger than the maximum size follow, because removing others
-    /// does not help. An object without a valid time counts as used now.
+    /// Returns all objects in the order of removal: first regardless of the limits, then those
+    /// larger than the maximum size, because removing others does not help. An object without a
+    /// valid time counts as used now.
     private func objects(_ db: Database, at now: Double) throws -> PreparedStatement {
         let statement = try db.prepared(
             """
@@ -241,8 +240,8 @@ final class EvictionPlan {
         return statement
     }
 
-    /// Returns `.run` if a run in progress may have used an object. A use in the future counts too,
-    /// because the clock of that run may be ahead.
+    /// Returns `.run` if a run in progress may have used an object. Future uses count, because that
+    /// run's clock may be ahead.
     private func runHold(on object: Object, since start: Date, _ instant: Date) -> Hold? {
         let end = start < instant ? .infinity : instant.timeIntervalSince1970 + Freshness.clockSkew
         return object.usedAt >= start.timeIntervalSince1970 && object.usedAt <= end ? .run : nil

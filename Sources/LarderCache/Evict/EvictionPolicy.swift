@@ -6,27 +6,27 @@ public struct EvictionPolicy {
     /// Calls `add` with each key of a set of resources, in any order.
     public typealias Keys = (_ add: (String) throws -> Void) throws -> Void
 
-    /// The maximum sum of the objects' sizes, in bytes. Default: nil, no limit.
+    /// The maximum size of all objects in bytes. Default: no limit.
     public var maximumBytes: Int64?
-    /// The maximum number of objects. Default: nil, no limit.
+    /// The maximum number of objects. Default: no limit.
     public var maximumObjects: Int?
-    /// The age in seconds at which objects are removed. Default: nil, no limit.
+    /// The maximum age of objects in seconds. Default: no limit.
     public var maximumAge: TimeInterval?
-    /// The minimum number of free bytes on the cache's file system. Default: nil, no limit.
+    /// The minimum free space of the file system in bytes. Default: no limit.
     public var minimumFree: Int64?
     /// The order of removal. Default: least recently used first.
     public var order = EvictionOrder.used
-    /// Resources whose objects are always kept. Pinned objects are always kept, too. Default: nil.
+    /// Resources whose objects are kept, like those of pinned resources. Default: none.
     public var keep: Keys?
-    /// The resources whose objects may stay. All others are removed. Default: nil, all may stay.
+    /// Resources whose objects may stay. All others are removed. Default: all may stay.
     public var only: Keys?
-    /// The minimum age in seconds of leftover files to remove. A running process may still need
+    /// The minimum age in seconds of leftover files to remove, because running processes may need
     /// younger ones. Default: one hour.
     public var grace: TimeInterval = 3_600
-    /// Whether to remove nothing, and only report what would be removed. Default: false.
+    /// Whether to only report what would be removed. Default: false.
     public var isDryRun = false
     /// Called often after the keys have been read. If it returns true, the eviction stops soon and
-    /// reports the objects removed so far. Default: never cancelled.
+    /// reports the removed objects. Default: never.
     public var isCancelled: () -> Bool = { false }
 
     /// Creates a policy that removes only leftover files.
@@ -48,7 +48,7 @@ public struct EvictionOrder: Sendable, Equatable {
     public static let all = [used, fetched]
 }
 
-/// The limits that a cache still exceeds, updated with each object that is removed.
+/// The limits that a cache still exceeds, updated with each removed object.
 struct EvictionExcess {
     let policy: EvictionPolicy
     private(set) var left: ObjectTally

@@ -17,10 +17,11 @@ public struct EvictionReport: Sendable {
         case free
     }
 
-    /// The reason why an object that exceeds the limits is kept.
+    /// The reason why an object beyond the limits is kept.
     public enum Hold: String, Sendable, CaseIterable {
         /// The object is in ``EvictionPolicy/keep``.
         case manifest
+        /// The object is pinned.
         case pin
         /// A run in progress has stored or used the object.
         case run
@@ -48,12 +49,12 @@ public struct EvictionReport: Sendable {
         public let size: Int64
         /// The reason for the removal.
         public let reason: Reason
-        /// The seconds since the object was last used or stored, depending on the policy's order. 0
-        /// if the recorded time is invalid.
+        /// The seconds since the last use or the storage, depending on the policy's order; 0 if
+        /// unknown.
         public internal(set) var age: Double = 0
-        /// The first resource that maps to the object. Set only by a dry run.
+        /// The object's first resource. Set only by a dry run.
         public internal(set) var first: Name?
-        /// The number of resources that map to the object. Set only by a dry run.
+        /// The number of the object's resources. Set only by a dry run.
         public internal(set) var resources = 0
 
         /// The key and URL of a resource.
@@ -71,7 +72,7 @@ public struct EvictionReport: Sendable {
     public let isDryRun: Bool
     /// The removed objects, by reason.
     public internal(set) var evicted: [Reason: ObjectTally] = [:]
-    /// The objects that exceed the limits but are kept, by reason.
+    /// The kept objects beyond the limits, by reason.
     public internal(set) var held: [Hold: ObjectTally] = [:]
     /// The removed leftover files, by kind.
     public internal(set) var swept: [Leftover: ObjectTally] = [:]
@@ -79,17 +80,17 @@ public struct EvictionReport: Sendable {
     public internal(set) var left = ObjectTally()
     /// Whether the eviction was cancelled.
     public internal(set) var isInterrupted = false
-    /// The number of recorded failures that were removed because they were too old or too many.
+    /// The number of removed failure records, too old or too many.
     public internal(set) var forgottenFailures = 0
     /// The error that ended the eviction early: a failing disk, or another process's lock on the
-    /// index. Or the reason why files of removed objects remain, which a later eviction removes.
+    /// index. Or the reason why files of removed objects remain.
     public internal(set) var failure: CacheError?
     /// The limits that the cache still exceeds.
     public internal(set) var missed: [Reason] = []
     /// The duration in seconds.
     public internal(set) var seconds: Double = 0
 
-    /// Creates an empty report, for a cache that does not exist.
+    /// Creates an empty report.
     public init(isDryRun: Bool) { self.isDryRun = isDryRun }
 
     /// The number and size of all removed objects.

@@ -2,26 +2,24 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Removes objects until a cache is within its limits, while other processes use the cache.
+/// The removal of objects until a cache is within its limits, while other processes use it.
 ///
-/// An object is removed in two transactions. The first deletes its rows. When that is durable, the
-/// second removes the file, unless the object has a row again. So a crash can leave a file without
-/// a row, but never a row without a file. A store commits a row only if the file exists during the
-/// same transaction.
+/// One transaction deletes an object's rows. When that is durable, another removes the file, unless
+/// the object has a row again. So a crash can leave a file without a row, but never a row without a
+/// file. A store commits a row only if the file exists during the same transaction.
 ///
 /// A step removes up to ``fileLimit`` objects, because each durable commit makes the file system
-/// write all directories and inodes that lost files. With small steps, that would take several
-/// times as long as removing the files.
+/// write all directories and inodes that lost files. Small steps would take several times as long.
 struct Evictor {
-    /// The maximum number of files to remove in one step. Their rows are deleted first.
+    /// The maximum number of files to remove in one step, after their rows.
     static let fileLimit = 4_096
-    /// If a step takes longer, the next step is smaller, because an interrupt waits for it.
+    /// After a longer step, the next one is smaller, because an interrupt waits for it.
     private static let fileTime = Duration.milliseconds(500)
-    /// Below this number of free bytes, the plan is not stored in the cache, and steps are small,
-    /// because SQLite's log needs disk space.
+    /// With fewer free bytes, the plan is not stored in the cache, and steps are small, because
+    /// SQLite's log needs disk space.
     static let tightness: Int64 = 8 << 20
     private static let tightLimit = 8
-    /// The maximum number of plans. A new plan is needed if victims were used in the meantime.
+    /// The maximum number of plans. A new one is needed if victims were used in the meantime.
     private static let passLimit = 5
 
     let directory: CacheDirectory
@@ -30,7 +28,7 @@ struct Evictor {
     let onVictim: (EvictionReport.Victim) throws -> Void
     let onProgress: (ObjectProgress) -> Void
     var report: EvictionReport
-    /// The size on disk of removed files. Counted, because a file system may free space later.
+    /// The size on disk of removed files, because a file system may free space later.
     var freed: Int64 = 0
     var before = ObjectTally()
     let start = ContinuousClock.now
@@ -39,7 +37,7 @@ struct Evictor {
         let isReadOnly = policy.isDryRun || index == nil
         let run = isReadOnly ? nil : try RunDirectory(in: directory)
         let disk = try DiskSpace(of: directory.root)
-        // If the disk is nearly full, SQLite chooses another place for the plan.
+        // On a nearly full disk, SQLite chooses another path.
         let path = isTight(disk) ? nil : run.map { directory.path(of: "eviction.sqlite", in: $0) }
         let plan = try index.map { try EvictionPlan(policy, index: $0, at: path, in: directory) }
         do {
@@ -49,7 +47,7 @@ struct Evictor {
             report.isInterrupted = policy.isCancelled()
             if let index, let plan {
                 freed = report.swept.values.reduce(0) { $0 + $1.bytes }
-                // A dry run writes nothing, so it needs no space, and its index may be read-only.
+                // A dry run needs no space and may have a read-only index.
                 if isReadOnly || isTight(disk) {
                     try evict(plan, from: index, in: run, on: disk)
                 } else {
@@ -67,10 +65,10 @@ struct Evictor {
         _ plan: EvictionPlan, from index: CacheIndex, in run: RunDirectory?, on disk: DiskSpace
     ) throws {
         for _ in 0..<Self.passLimit {
-            // Looked up before the index is read, because a run may begin in between.
+            // Before the index is read, because a run may begin in between.
             let now = Date()
             var runStart = try RunDirectory.oldestStart(in: directory, except: run?.name) ?? now
-            // The clock was set back, so that run may have used any object.
+            // The clock was set back, so the run may have used any object.
             if runStart > now { runStart = .distantPast }
             let decision = try plan.decide(at: now, runStart: runStart, free: disk.free + freed)
             before = decision.all
@@ -80,7 +78,7 @@ struct Evictor {
             report.left = decision.left
             let isWhole = try remove(plan, from: index, on: disk)
             if policy.isDryRun { return }
-            // Other processes may have stored objects. Then older ones are removed as well.
+            // Other processes may have stored objects. Then older ones are removed, too.
             report.left = try index.objectTotals()
             report.missed = try missed(withFree: room(disk))
             if isWhole, Set(report.missed).subtracting([.free]).isSubset(of: decision.missed) {
@@ -108,7 +106,7 @@ struct Evictor {
         }
     }
 
-    /// Returns the number of free bytes from the file system, after a flush if necessary.
+    /// Returns the file system's free bytes, after a flush if necessary.
     private func room(_ disk: DiskSpace) throws(CacheError) -> Int64 {
         let counted = disk.free + freed
         guard let limit = policy.minimumFree, !policy.isDryRun else { return counted }
@@ -118,7 +116,8 @@ struct Evictor {
         return try DiskSpace(of: directory.root).free
     }
 
-    /// Completes the report after a cancellation, or an error of the disk or a lock. Else rethrows.
+    /// Completes the report after a cancellation or an error of the disk or a lock. Otherwise
+    /// rethrows.
     private mutating func stop(_ error: any Error, on disk: DiskSpace) throws {
         let cause =
             (error as? DatabaseError).map { CacheError(index: "the eviction's plan", $0) }
@@ -137,8 +136,8 @@ struct Evictor {
         report.missed = missed(withFree: (try? room(disk)) ?? disk.free + freed)
     }
 
-    /// Removes the victims that were not used since the decision, and returns whether these were
-    /// all. When it throws `CancellationError`, the files of deleted rows have been removed.
+    /// Removes victims not used since the decision, and returns whether these were all. Removes the
+    /// files of deleted rows even if cancelled.
     private mutating func remove(
         _ plan: EvictionPlan, from index: CacheIndex, on disk: DiskSpace
     ) throws -> Bool {
@@ -160,7 +159,7 @@ struct Evictor {
                     for victim in batch { try count(victim, as: plan.named(victim)) }
                 } else if !batch.isEmpty {
                     let gone = try removeRows(of: batch, limit, from: index, &rank, &isWhole)
-                    // Fails if there is a reader. The log is then folded later.
+                    // Fails if there is a reader.
                     if isTight { try? index.foldLog() }
                     rowless += gone.map(\.reported.digest)
                     for victim in gone { try count(victim, as: victim.reported) }
@@ -187,14 +186,14 @@ struct Evictor {
         }
     }
 
-    /// Deletes the rows of as many victims as one transaction has time for, and returns these
-    /// victims. Sets `rank` to the last one's. Sets `isWhole` to false if a victim was used.
+    /// Deletes the rows of victims within one transaction's time, and returns these victims. Sets
+    /// `rank` to the last one's, and `isWhole` to false if a victim was used.
     private func removeRows(
         of batch: [EvictionPlan.Victim], _ limit: Int, from index: CacheIndex, _ rank: inout Int64,
         _ isWhole: inout Bool
     ) throws(CacheError) -> [EvictionPlan.Victim] {
         var gone: [EvictionPlan.Victim] = []
-        // ObjectRemoval makes it durable before it removes files.
+        // ObjectRemoval syncs before it removes files.
         try index.writeStep(isDurable: false) { db in
             let deadline = ContinuousClock.now + WriteStep.time
             var room = 2 * limit
@@ -237,8 +236,8 @@ struct Evictor {
 
     private enum Removal { case gone, spared, begun }
 
-    /// Deletes up to `room` rows: first an object's resources, then the object. Spares an object
-    /// that was used or pinned since the decision. Deposits and fresh hits are uses.
+    /// Deletes up to `room` rows: an object's resources, then the object. Spares objects used or
+    /// pinned since the decision. Deposits and fresh hits are uses.
     private static func removeRows(
         of victim: EvictionPlan.Victim, atMost room: inout Int, _ db: Database
     ) throws -> Removal {
@@ -262,8 +261,8 @@ struct Evictor {
 }
 
 extension Cache {
-    /// Opens the cache at `path` like ``open(at:wait:log:)``. If the disk is nearly full, removes
-    /// expendable files first, because an eviction needs disk space for SQLite's log.
+    /// Opens the cache like ``open(at:wait:log:)``. If the disk is nearly full, first removes
+    /// expendable files, because SQLite's log needs space.
     public static func openMakingRoom(
         at path: String, wait: LockWait = .none, log: CacheLog = .none
     ) throws(CacheError) -> Cache {
@@ -284,14 +283,15 @@ extension Cache {
     }
 
     /// Removes leftover files, and then objects in the policy's order until its limits are met.
-    /// Calls `onVictim` for each removed object, in order, after its rows are deleted.
+    /// Calls `onVictim` for each removed object, in order.
     ///
-    /// Other processes can use the cache at the same time. Pinned objects are kept, and so are
-    /// objects that a run in progress has stored or used. Open files remain readable. All keys of
-    /// the policy are read before any object is removed.
+    /// Other processes can use the cache at the same time. Pinned objects and objects that a run in
+    /// progress has stored or used are kept. Open files remain readable. All keys of the policy are
+    /// read before any object is removed.
     ///
-    /// - Throws: A ``CacheError``, for example `.storage` or `.unusable` if the cache is read-only
-    ///   and this is not a dry run. Also errors from the policy's keys and from `onVictim`.
+    /// - Throws: A ``CacheError``, for example `.unusable` for a read-only cache unless this is a
+    ///   dry
+    ///   run. Also errors from the policy's keys and from `onVictim`.
     public func evict(
         _ policy: EvictionPolicy,
         onVictim: @escaping (EvictionReport.Victim) throws -> Void = { _ in },

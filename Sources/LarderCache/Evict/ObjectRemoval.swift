@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Removes object files without rows, in write transactions, so that no rows can be added.
+/// The removal of object files without rows, in write transactions, so that no rows can be added.
 final class ObjectRemoval {
     private static let filesPerStep = 512
     /// More threads than cores, because they wait for the disk. ext4 on a virtual disk removed
@@ -10,7 +10,7 @@ final class ObjectRemoval {
     private static let mostThreads = 8
     private static let filesPerThread = 16
 
-    /// Opened first, so that an error occurs before rows are deleted.
+    /// Opened before rows are deleted, because that may fail.
     private let objects: FileDescriptor?
     private(set) var failure: CacheError?
     private var threads = ObjectRemoval.mostThreads
@@ -21,8 +21,8 @@ final class ObjectRemoval {
         } catch  where error.isAbsence { objects = nil }
     }
 
-    /// Removes the regular files of the objects that have no row. Makes the index durable first.
-    /// Removes one directory after another, because any other order takes several times as long.
+    /// Makes the index durable, and then removes the regular files of objects without rows, by
+    /// directory, because other orders take several times as long.
     @discardableResult
     func removeFiles(
         of digests: [Digest], in index: CacheIndex,
@@ -52,11 +52,11 @@ final class ObjectRemoval {
     }
 }
 
-/// One step of a removal, shared by several threads. Each thread opens one directory at a time.
+/// One step of a removal, shared by threads. Each opens one directory at a time.
 struct FileRemoval: Sendable {
     struct Outcome: Sendable {
         var removed = ObjectTally()
-        /// The objects for which there was no time or no file descriptor.
+        /// The objects without remaining time or file descriptors.
         var left: [Digest] = []
         var lacksDescriptors = false
         var refusal: CacheError?
@@ -93,7 +93,7 @@ struct FileRemoval: Sendable {
         var open: (name: String, fanOut: FileDescriptor?)?
         var rest = own
         do throws(CacheError) {
-            // At least one file per step, so that a slow disk makes progress, too.
+            // At least one file per step, for progress on a slow disk.
             while let digest = rest.first,
                 rest.count == own.count || ContinuousClock.now < end
             {

@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 
 extension Cache {
-    /// Pins resources, so that no eviction removes their objects. The resources need not be cached.
-    /// Returns the number of newly pinned keys, and the number of these that are not cached.
+    /// Pins resources, cached or not, so that no eviction removes their objects. Returns the number
+    /// of newly pinned keys, and of those that are not cached.
     public func pin(_ keys: EvictionPolicy.Keys) throws -> (pinned: Int, absent: Int) {
         var absent = 0
         let pinned = try forEachStep(keys) { db, key in
