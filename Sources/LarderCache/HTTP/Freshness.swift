@@ -3,7 +3,7 @@ import LarderCore
 
 /// The freshness of responses (RFC 9111, section 4.2). Durations are in seconds.
 package enum Freshness {
-    /// The lifetime of a response without any information about it: a day.
+    /// The default lifetime: a day.
     static let fallback: TimeInterval = 86_400
     /// The maximum lifetime derived from `Last-Modified`: a week.
     static let longestGuess: TimeInterval = 7 * 86_400
@@ -33,7 +33,7 @@ package enum Freshness {
     }
 
     /// Returns the age on arrival (section 4.2.3): `Age` plus the delay, or the time since `Date`
-    /// if that is longer. A `Date` less than a minute ago is ignored, because clocks differ.
+    /// if longer. A `Date` less than a minute ago is ignored, because clocks differ.
     private static func age(
         of validators: Validators, date: Date?, receivedAt: Date, delay: TimeInterval
     ) -> TimeInterval {
@@ -42,8 +42,8 @@ package enum Freshness {
         return apparent > clockSkew ? max(apparent, stated) : stated
     }
 
-    /// Returns the heuristic lifetime (section 4.2.2): a tenth of the time since the response was
-    /// last modified, at most a week; a day if that time is unknown.
+    /// Returns the heuristic lifetime (section 4.2.2): a tenth of the time since `Last-Modified`,
+    /// at most a week; a day if unknown.
     private static func guess(_ validators: Validators, _ date: Date) -> TimeInterval {
         guard let modified = validators.lastModified.flatMap({ HTTPDate.parse($0) }),
             modified <= date
@@ -53,16 +53,16 @@ package enum Freshness {
 }
 
 /// The directives of a response's Cache-Control field (RFC 9111, section 5.2.2; `immutable`: RFC
-/// 8246). A cache directory is a private cache. A remote is a shared cache.
+/// 8246). A cache directory is a private cache, a remote a shared one.
 package struct CacheControl: Equatable, Sendable {
     /// `max-age` in seconds; 0 if its value is not a number (section 4.2.1).
     package private(set) var maxAge: Int?
     /// `no-cache`, also with field names (section 5.2.2.4).
     package private(set) var isNoCache = false
-    /// `no-store`, unless `must-understand` limits it to caches that do not understand the status
-    /// (section 5.2.2.3). Larder stores only responses whose status it understands.
+    /// `no-store` without `must-understand` (section 5.2.2.3), because Larder stores only responses
+    /// whose status it understands.
     package var isNoStore: Bool { hasNoStore && !hasMustUnderstand }
-    /// `immutable`: a fresh response need not be revalidated, even on request.
+    /// `immutable`: a fresh response is not revalidated, even on request.
     package private(set) var isImmutable = false
 
     private var hasNoStore = false
@@ -72,22 +72,22 @@ package struct CacheControl: Equatable, Sendable {
     /// `public`, `s-maxage` or `must-revalidate`: shared despite credentials (section 3.5).
     private var isForShared = false
 
-    /// Whether a shared cache may store the response; `isPersonal` if the request had credentials.
+    /// Whether a shared cache may store the response. `isPersonal`: the request had credentials.
     package func mayBeShared(isPersonal: Bool) -> Bool {
         !isNoStore && !isPrivate && (!isPersonal || isForShared)
     }
 
     /// Returns the field to record for a request with credentials: with `private`, unless shared
-    /// caches may store the response. A later push to a remote does not know of the credentials.
+    /// caches may store the response. A later push does not know of the credentials.
     package static func ofPersonal(_ field: String?) -> String? {
         let directives = CacheControl(field)
         guard directives.mayBeShared(isPersonal: false), !directives.mayBeShared(isPersonal: true)
         else { return field }
-        // At the front, because a quote without an end could hide it.
+        // At the front, where an unclosed quote cannot hide it.
         return "private" + (field.map { ", \($0)" } ?? "")
     }
 
-    /// Parses the field's value. Several fields must be joined by commas.
+    /// Parses fields joined by commas.
     package init(_ field: String?) {
         guard var field else { return }
         field.withUTF8 { bytes in
@@ -112,8 +112,8 @@ package struct CacheControl: Equatable, Sendable {
     }
 }
 
-/// A parser for lists of directives: `token [ "=" ( token / quoted-string ) ]`, separated by commas
-/// (RFC 9111, section 5.2; lists: RFC 9110, section 5.6.1).
+/// A parser for lists of `token [ "=" ( token / quoted-string ) ]` (RFC 9111, section 5.2; lists:
+/// RFC 9110, section 5.6.1).
 private struct DirectiveReader {
     typealias Part = Slice<UnsafeBufferPointer<UInt8>>
 
@@ -122,7 +122,7 @@ private struct DirectiveReader {
 
     init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
-    /// Returns the name of the next directive and the text after the name; nil at the end.
+    /// Returns the next directive's name and the text after it; nil at the end.
     mutating func next() -> (name: Part, argument: Part)? {
         skip { $0 == UInt8(ascii: ",") || $0.isBlank }
         guard place < bytes.count else { return nil }
@@ -145,7 +145,7 @@ private struct DirectiveReader {
         while place < bytes.count, isSkipped(bytes[place]) { place += 1 }
     }
 
-    /// Returns the value without quotes. Blanks around `=` are part of the value.
+    /// Returns the value without quotes, but with blanks around `=`.
     static func value(of argument: Part) -> [UInt8] {
         var value: [UInt8] = []
         var (isQuoted, isEscaped) = (false, false)

@@ -1,7 +1,7 @@
 import Foundation
 import LarderCore
 
-/// The header fields of a response that determine its freshness and its revalidation.
+/// The header fields that determine a response's freshness and revalidation.
 public struct Validators: Sendable, Equatable, Codable {
     /// The `ETag` field, with quotes and weakness mark.
     public var etag: String?
@@ -23,8 +23,8 @@ public struct Validators: Sendable, Equatable, Codable {
 
     /// Creates the validators of a response. `fields` returns all values for a name, in order.
     ///
-    /// For fields with one value, the first value applies. An `Age` that is not a number is ignored
-    /// (RFC 9111, sections 4.2.1 and 5.1).
+    /// Of fields with one value, the first applies. An `Age` that is not a number is ignored (RFC
+    /// 9111, sections 4.2.1 and 5.1).
     public init(_ fields: (_ name: String) -> [String]) {
         func list(_ name: String) -> String? {
             let values = fields(name)
@@ -40,8 +40,8 @@ public struct Validators: Sendable, Equatable, Codable {
         vary = list("Vary")
     }
 
-    /// Returns these fields, with missing fields from `older` except `Date` and `Age`: a 304 need
-    /// not repeat fields (RFC 9111, section 3.2).
+    /// Returns these fields, with missing fields except `Date` and `Age` from `older`, because a
+    /// 304 need not repeat fields (RFC 9111, section 3.2).
     public func completed(from older: Validators) -> Validators {
         var merged = self
         merged.etag = etag ?? older.etag
@@ -67,7 +67,7 @@ public struct Validators: Sendable, Equatable, Codable {
     }
 
     /// Returns the header fields of a conditional request (RFC 9111, section 4.3.1). For another
-    /// variant, only the ETag is sent, because variants are often modified at the same time.
+    /// variant, only the ETag, because variants are often modified at the same time.
     package func conditions(sameVariant: Bool = true) -> [(name: String, value: String)] {
         var conditions: [(name: String, value: String)] = []
         if let etag = sendableETag { conditions.append(("If-None-Match", etag)) }
@@ -82,10 +82,10 @@ public struct Validators: Sendable, Equatable, Codable {
 package struct Vary: Equatable, Sendable {
     /// Whether the response depends on more than header fields (`*`).
     package let isAny: Bool
-    /// The names in lower case, sorted. Without `accept-encoding`: bodies are stored decoded.
+    /// The sorted names in lower case, without `accept-encoding`: bodies are stored decoded.
     package let names: [String]
 
-    /// Parses the field's value. Several fields must be joined by commas.
+    /// Parses fields joined by commas.
     package init(_ field: String) {
         var isAny = false
         var names: Set<String> = []  // text: ASCII
@@ -102,14 +102,15 @@ package struct Vary: Equatable, Sendable {
         self.names = names.sorted()
     }
 
-    /// Returns a digest of the header fields that select the variant; nil if none does. The values
-    /// may be secrets. Fields with the same name are combined (RFC 9111, section 4.1).
+    /// Returns a digest of the selecting header fields, which may be secrets; nil without any.
+    /// Fields with the same name are combined (RFC 9111, section 4.1).
     package func variant(for fields: [(name: String, value: String)]) -> Digest? {
         guard !names.isEmpty else { return nil }
         var sent: [[UInt8]: [UInt8]] = [:]
         for (name, value) in fields {
             let name = name.utf8.lowercasedASCII
-            // The colon makes an empty field differ from a missing one. No field has a line feed.
+            // The colon makes an empty field differ from a missing one. Fields contain no line
+            // feed.
             sent[name] =
                 (sent[name].map { $0 + Array(", ".utf8) } ?? Array(":".utf8))
                 + value.utf8.trimmingBlanks
