@@ -50,7 +50,7 @@ extension CacheIndex {
         }
     }
 
-    /// Calls `body` with pages of 500 rows in the order of a text column, outside of transactions.
+    /// Calls `body` with pages of 500 rows, ordered by a text column, outside of transactions.
     func forEachPage<Row>(
         of columns: String, ordered column: String, from tables: String,
         as row: (inout RowReader) throws -> Row, key: (Row) -> String,
@@ -159,13 +159,13 @@ public struct IndexTotals: Sendable, Equatable {
     public var freshResources = 0
     /// The number of resources whose last request failed.
     public var failures = 0
-    /// The time at which the oldest object was stored.
+    /// The storage time of the oldest object.
     public var oldest: Date?
-    /// The time at which the newest object was stored.
+    /// The storage time of the newest object.
     public var newest: Date?
-    /// The time at which the least recently used object was used, to within an hour.
+    /// The time of the least recent use, to within an hour.
     public var oldestUse: Date?
-    /// The time at which the most recently used object was used, to within an hour.
+    /// The time of the most recent use, to within an hour.
     public var newestUse: Date?
     /// The number of pinned resources, cached or not.
     public var pins = 0

@@ -3,14 +3,14 @@ import GRDB
 import GRDBSQLite
 
 extension CacheIndex {
-    /// Returns the problems in the database. A quick check does not compare rows with indexes.
+    /// Returns the database's problems. A quick check does not compare rows with indexes.
     func structuralComplaints(
         isQuick: Bool = false, isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws(CacheError) -> [String] {
         do {
             return try connections.reading { reader in
                 try reader.read(unless: isCancelled) { db in
-                    // The check looks up each row in each index, in random order.
+                    // The check looks up rows in random order.
                     try db.execute(sql: "PRAGMA cache_size = -\(Self.roomyCache)")
                     defer { try? db.execute(sql: "PRAGMA cache_size = -\(Self.usualCache)") }
                     var complaints = try db.complaints(isQuick: isQuick, limit: 20)
@@ -43,7 +43,7 @@ extension CacheIndex {
         do {
             let copy = try DatabaseFile(of: run, name, in: directory).open(.making)
             try connections.reading { try $0.backup(to: copy) }
-            // The copied header says that the database has a log. A snapshot has no log.
+            // The copied header states a log, which a snapshot does not have.
             try copy.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = MEMORY") }
             try copy.close()
             try run.publish(name, as: CacheLayout.snapshot, in: directory.root)
@@ -57,7 +57,7 @@ extension CacheIndex {
         directory.log(.debug, "folded the log of the index into it")
     }
 
-    /// Writes one step of long work in a transaction. Other processes can write before the next.
+    /// Writes one step of long work. Other processes can write before the next.
     func writeStep(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
         try write(isDurable: isDurable, body)
         let version = try? connections.writer.writeWithoutTransaction {
@@ -81,7 +81,7 @@ extension CacheIndex {
         }
     }
 
-    /// Calls `body` with a page cache for work that changes many pages repeatedly.
+    /// Calls `body` with a larger page cache.
     func withRoom<Value>(_ body: () throws -> Value) throws -> Value {
         func set(cache: Int, checkpoint: Int) throws {
             try connections.writer.writeWithoutTransaction {
@@ -96,13 +96,13 @@ extension CacheIndex {
 
     /// SQLite's default page cache, in KiB.
     static let usualCache = 2_000
-    /// The page cache for work on all rows, in KiB.
+    /// For work on all rows, in KiB.
     private static let roomyCache = 8_000
     private static let pagesPerStep = 100
     /// The minimum number of free pages to keep for the next run.
     private static let sparePages = 64
 
-    /// Truncates free pages beyond 5 %, in steps. An index of an older version cannot shrink.
+    /// Truncates free pages beyond 5 %, in steps. Old indexes cannot shrink.
     func shrink(unless isCancelled: () -> Bool) throws(CacheError) {
         while !isCancelled() {
             let free = try read { db in
@@ -132,7 +132,7 @@ extension DatabaseQueue {
         }
     }
 
-    /// Copies the database into a new file without free pages and without a log, not durably.
+    /// Copies the database into a new file without free pages and log, not durably.
     func compact(into file: DatabaseFile) throws {
         file.make()
         try writeWithoutTransaction { db in

@@ -3,17 +3,17 @@ import GRDB
 import GRDBSQLite
 
 /// The database of resources and objects: SQLite in WAL mode with `synchronous=FULL`, so that
-/// commits survive a power cut. A row is written only after the bytes of its object are durable.
+/// commits survive a power cut. Rows are written only after the bytes of their objects are durable.
 final class CacheIndex: Sendable {
     let connections: IndexConnections
     let file: DatabaseFile
-    /// Identifies the opened file; nil if the index is read-only.
+    /// Of the opened file; nil if the index is read-only.
     private let inode: ino_t?
     let uri: String
-    /// Whether the index has a log but cannot be locked (``DatabaseFile/Access/frozen``).
+    /// Whether the index is open as ``DatabaseFile/Access/frozen``.
     let isFrozen: Bool
     let hasSpellings: Bool
-    /// The old keys of a read-only index of an earlier version, by current key, once they are
+    /// The old keys, by current key, of a read-only index of an earlier version, loaded when
     /// needed. Nil if the keys are current.
     let formerKeys: Locked<[String: String]?>?
     let hasDamaged: Bool
@@ -22,8 +22,8 @@ final class CacheIndex: Sendable {
     var path: String { file.path }
     var directory: CacheDirectory { file.directory }
 
-    /// Opens the index of `directory` and migrates it. Waits for other writers for at most
-    /// `patience`, by default as long as for the directory's locks.
+    /// Opens and migrates the index of `directory`. Waits for other writers for `patience`, by
+    /// default as long as for the directory's locks.
     init(of directory: CacheDirectory, patience: Duration? = nil) throws(CacheError) {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         self.file = file
@@ -34,7 +34,7 @@ final class CacheIndex: Sendable {
         hasSpellings = true
         formerKeys = nil
         hasDamaged = true
-        // One process at a time, because two processes would both create the tables of a new file.
+        // One process at a time, because two would both create the tables of a new file.
         let lock = try directory.openingLock()
         defer { withExtendedLifetime(lock) {} }
         do {
@@ -63,7 +63,7 @@ final class CacheIndex: Sendable {
             try CacheRoot.confirm(directory.root, isAt: directory.path)
             inode = try directory.root.status(of: CacheLayout.index)?.st_ino
             configuration.busyMode = .timeout(10)
-            // Readers look up single rows or scan in order. Each would fill a cache of 2 MB.
+            // Readers look up single rows or scan in order, for which a small cache suffices.
             configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -512") }
             let readers = configuration
             connections = IndexConnections(writer: writer) { try file.open(.reading, readers) }
@@ -76,7 +76,7 @@ final class CacheIndex: Sendable {
         if try String.fetchOne(db, sql: "PRAGMA journal_mode") != "wal" {
             // In memory, because the index must not have a journal file.
             try db.execute(sql: "PRAGMA journal_mode = MEMORY")
-            // auto_vacuum can be enabled only in an empty database.
+            // Possible only in an empty database.
             if file.byteCount == 0 { try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
             guard try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL") == "wal" else {
                 throw DatabaseError(resultCode: .SQLITE_IOERR, message: "the log cannot be enabled")
@@ -90,7 +90,7 @@ final class CacheIndex: Sendable {
         return true
     }
 
-    /// Opens an index that is read-only or that another process is writing. Nil without an index.
+    /// Opens an index that is read-only or being written by another process. Nil without an index.
     init?(readOnly directory: CacheDirectory, isBesideWriter: Bool = false) throws(CacheError) {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         self.file = file
@@ -111,14 +111,14 @@ final class CacheIndex: Sendable {
             do {
                 (queue, applied) = try open(access)
             } catch let error as DatabaseError where isWritten && Self.mayLackRoom(error) {
-                // A full or read-only disk has no space for shared memory. Other modes need none.
+                // A full or read-only disk has no space for shared memory.
                 let isFixed = faccessat(directory.root.raw, CacheLayout.index, W_OK, 0) != 0
                 if isFixed { access = .frozen }
                 (queue, applied) = try open(isFixed ? .frozen : .withLog)
             }
             uri = file.uri(access)
             isFrozen = access == .frozen
-            // A process that was killed while it created the index leaves no tables.
+            // A process killed during creation leaves no tables.
             guard let applied else { return nil }
             guard IndexSchema.isReadable(applied) else {
                 throw CacheError(
@@ -138,7 +138,7 @@ final class CacheIndex: Sendable {
         [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY].contains(error.resultCode)
     }
 
-    /// Whether the directory has a database with Larder's tables. Leaves no trace.
+    /// Whether the directory has Larder's tables. Leaves no trace.
     static func isOwn(in directory: CacheDirectory) -> Bool {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         let tables = try? file.open(.alone).unsafeRead {
@@ -147,7 +147,7 @@ final class CacheIndex: Sendable {
         return tables ?? false
     }
 
-    /// Throws if a newer version wrote the index. Does so before any file is created or changed.
+    /// Throws if a newer version wrote the index, before any file is created or changed.
     static func refuseNewerVersion(of file: DatabaseFile) throws {
         let root = file.directory.root
         guard let index = try root.status(of: file.name), index.st_size > 0 else { return }
@@ -158,15 +158,15 @@ final class CacheIndex: Sendable {
         }
     }
 
-    /// Checks the database, and returns the number of applied migrations; nil without tables.
+    /// Checks the database. Returns the number of applied migrations; nil without tables.
     static func migrations(in db: Database, _ file: DatabaseFile) throws -> Int? {
-        // A flipped bit in the header can mark the database as read-only.
+        // A flipped bit can mark the database as read-only.
         if !db.configuration.readonly, sqlite3_db_readonly(db.sqliteConnection, "main") == 1,
             faccessat(file.directory.root.raw, file.name, W_OK, 0) == 0
         {
             throw DatabaseError.corruption("its header marks it as read-only")
         }
-        // A log can state any size, and a copy of the database would fill the disk.
+        // A log can state any size, and a copy would fill the disk.
         let pages = try db.prepared("PRAGMA page_count").firstInteger() ?? 0
         let pageSize = try db.prepared("PRAGMA page_size").firstInteger() ?? 0
         guard
@@ -189,16 +189,16 @@ final class CacheIndex: Sendable {
             message: "was written by a newer version of larder; use that version")
     }
 
-    /// Writes a batch in one transaction. If it is not durable, ``syncLog()`` makes it durable.
+    /// Writes a batch in one transaction. ``syncLog()`` makes it durable if `isDurable` is false.
     /// Throws if the index was replaced, because the batch is then lost.
     func write(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
-        // In one access to the connection, so that other commits of this process stay durable.
+        // In one access to the connection, so that this process's other commits stay durable.
         try withWriter { db in
             if !isDurable { try db.execute(sql: "PRAGMA synchronous = NORMAL") }
             let written = Result { try commit(db, body) }
             if !isDurable { try db.execute(sql: "PRAGMA synchronous = FULL") }
             try written.get()
-            // Other processes do not see this commit and may overwrite it in the log.
+            // Other processes may overwrite this commit in the log.
             if SharedMemory.isLost { throw DatabaseError(resultCode: .SQLITE_IOERR) }
         }
         try confirmPlace()
@@ -206,7 +206,7 @@ final class CacheIndex: Sendable {
 
     /// Writes a batch unless another process holds SQLite's lock for ``WriterWait/moment``.
     func writeInPassing(_ body: (Database) throws -> Void) throws(CacheError) {
-        // In one access to the connection, so that the limit applies only to this batch.
+        // In one access to the connection, to which the limit applies.
         try withWriter { db in
             try wait.limited(to: WriterWait.moment) { try commit(db, body) }
         }
@@ -236,10 +236,10 @@ final class CacheIndex: Sendable {
         }
     }
 
-    /// Closes the database. SQLite folds the log into it unless another process has it open.
+    /// Closes the database. The last process folds the log into it.
     func close() { connections.close() }
 
-    /// Reads with a single statement. Without a transaction, that takes a fifth of the time.
+    /// Reads with a single statement, without a transaction, in a fifth of the time.
     func lookUp<Value>(
         isWatching: Bool = false, _ body: (Database) throws -> Value
     ) throws(CacheError) -> Value {
@@ -256,9 +256,9 @@ final class CacheIndex: Sendable {
     }
 }
 
-/// Limits for a transaction, because other writers wait for it.
+/// Limits for a transaction, for which other writers wait.
 enum WriteStep {
-    /// The maximum number of rows, and of rows that depend on them: an object may have many URLs.
+    /// The maximum number of rows and of dependent rows: an object may have many URLs.
     static let rowLimit = 1_000
     static let time = Duration.milliseconds(20)
 }

@@ -2,16 +2,17 @@ import CLarderGuard
 import Foundation
 import GRDBSQLite
 
-/// SQLite's methods for an open file of a cache, some of which are replaced:
+/// SQLite's methods for a cache's open file, some of them replaced:
 ///
-/// - A read error of the disk is not reported as corruption, for which the index would be rebuilt.
-/// - The file behind shared memory gets its disk blocks before it is used. SQLite writes only one
-///   byte in 4 KiB. With smaller blocks and a full disk, the first write to another block would end
-///   the process with SIGBUS.
-/// - After shared memory was lost to a failing disk (``SharedMemory``), all methods fail.
+/// - A read error is not reported as corruption, for which the index would be rebuilt.
+/// - The file behind shared memory gets its disk blocks before use. SQLite writes only one byte in
+///   4 KiB. With smaller blocks and a full disk, the first write to another block would end the
+///   process with SIGBUS.
+/// - After shared memory was lost to a failing disk (``SharedMemory``), all methods fail, because
+///   the newest pages cannot be found.
 enum ConfinedFile {
     fileprivate struct Methods {
-        // First, because SQLite reads its methods at the address of this structure.
+        // First, because SQLite reads its methods at this address.
         var replaced: sqlite3_io_methods
         let original: UnsafePointer<sqlite3_io_methods>
     }
@@ -22,10 +23,11 @@ enum ConfinedFile {
         let isFrozen: Bool
     }
 
-    /// Never freed: open files use them. Unsafe because it is a variable. Each access holds `lock`.
+    /// Never freed, because open files use them. Unsafe because it is a variable, guarded by
+    /// `lock`.
     private nonisolated(unsafe) static var known: [Kind: UnsafeMutablePointer<Methods>] = [:]
 
-    /// Returns the methods that replace `original`. Locks of a frozen file do nothing.
+    /// Returns the replacement for `original`. Locks of a frozen file do nothing.
     static func methods(
         over original: UnsafePointer<sqlite3_io_methods>, isFrozen: Bool
     ) -> UnsafePointer<sqlite3_io_methods> {
@@ -50,7 +52,6 @@ enum ConfinedFile {
         return UnsafeRawPointer(methods).assumingMemoryBound(to: sqlite3_io_methods.self)
     }
 
-    /// After shared memory is lost, all methods fail: the place of the newest pages is unknown.
     private static func replace(_ methods: inout sqlite3_io_methods) {
         // Swift does not import SQLite's names for these numbers.
         methods.xRead = { file, bytes, count, offset in
@@ -99,7 +100,7 @@ private func original(
     return UnsafeRawPointer(own).assumingMemoryBound(to: ConfinedFile.Methods.self).pointee.original
 }
 
-/// Returns false if the disk is full, and true if the system cannot tell (Linux before 5.14).
+/// Returns false if the disk is full; true if unknown (Linux before 5.14).
 private func allocateBlocks(_ start: UnsafeMutableRawPointer, _ count: Int) -> Bool {
     #if os(Linux)
         // MADV_POPULATE_WRITE, which older headers lack (madvise(2)).
@@ -113,26 +114,25 @@ private func allocateBlocks(_ start: UnsafeMutableRawPointer, _ count: Int) -> B
     #endif
 }
 
-/// SQLite's file systems for a cache. An index may come from another user, and so may the files
-/// whose names SQLite derives from its name:
+/// SQLite's file systems for a cache. The index, and the files whose names SQLite derives from its
+/// name, may come from another user:
 ///
-/// - `-journal`: never opened. An index is in WAL mode, and other databases have no journal file.
-///   SQLite would apply a foreign journal and then delete the file that it names as its
-///   super-journal, which can be anywhere.
-/// - super-journals: never opened or deleted.
-/// - `-wal`: replaces pages of the index, and is as untrusted as these. SQLite reads it up to the
-///   first frame with a wrong checksum. It is the only file that SQLite may delete.
-/// - `-shm`: cleared by the first process, so that planted contents are never read.
+/// - `-journal` and super-journals: never opened or deleted, because no database has a journal
+///   file.
+///   SQLite would apply a foreign one and delete its super-journal, which can be anywhere.
+/// - `-wal`: as untrusted as the index. SQLite reads it up to the first wrong checksum. It is the
+///   only file that SQLite may delete.
+/// - `-shm`: cleared by the first process, so planted contents are never read.
 /// - files that `ATTACH` names: only this package's own statements are executed.
 ///
 /// ``CacheDirectory`` refuses files that are not regular. Paths are not resolved: SQLite would
 /// replace the link in `/proc/self/fd` by its target, and another file may be there later. URIs
-/// select the file system with `vfs`, so that an app's other databases are not affected.
+/// select the file system with `vfs`, so an app's other databases are not affected.
 enum ConfinedFileSystem {
     static let name = "larder"
-    /// For a new database in a run's own directory, which may have a journal.
+    /// For a new database in a run's directory, which may have a journal.
     static let draftName = "larder-draft"
-    /// For files that cannot be written and therefore not be locked.
+    /// For files that cannot be written and thus not locked.
     static let frozenName = "larder-frozen"
 
     static func register() { _ = registration }
@@ -187,7 +187,7 @@ enum ConfinedFileSystem {
         return made
     }
 
-    /// The memory is never freed, because SQLite keeps it while the process runs.
+    /// Never freed, because SQLite keeps it while the process runs.
     private static func register(named name: String, _ vfs: sqlite3_vfs) {
         let place = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
         place.initialize(to: vfs)
@@ -196,13 +196,13 @@ enum ConfinedFileSystem {
     }
 }
 
-/// SQLite's own file system, which may not be an app's default. Unsafe because it is a pointer, to
-/// a constant that is never unregistered.
+/// SQLite's own file system, not an app's default. Unsafe because it is a pointer, to a constant
+/// that is never unregistered.
 private nonisolated(unsafe) let system: UnsafeMutablePointer<sqlite3_vfs> =
     sqlite3_vfs_find("unix") ?? sqlite3_vfs_find(nil)
 
-/// The memory that processes share for an index, a mapped file. After a disk failure, a write to it
-/// ends the process with SIGBUS, because the page cannot be made writable again.
+/// A mapped file that processes share for an index. After a disk failure, a write to it ends the
+/// process with SIGBUS, because the page cannot be made writable.
 package enum SharedMemory {
     /// Ignores such a write. All later accesses to an index fail. Only for programs, because the
     /// signal handler belongs to the process. Linux only.

@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// A database file of a cache. It may come from another user, and is opened as untrusted.
+/// A database file of a cache, possibly from another user and thus opened as untrusted.
 struct DatabaseFile: Sendable {
     enum Access {
         /// Reads and writes the index, with its log.
@@ -60,7 +60,7 @@ struct DatabaseFile: Sendable {
         }
         if access == .writing || access == .making { make() }
         // Weak, because connections close late and must not keep the directory's lock. The path is
-        // valid only while the root's descriptor is open.
+        // valid only while the root is open.
         configuration.prepareDatabase { [weak directory, name, root = directory.root] db in
             guard let directory else { return }
             try CacheRoot.confirm(root, isAt: directory.path)
@@ -79,17 +79,18 @@ struct DatabaseFile: Sendable {
         return try DatabaseQueue(path: uri(access), configuration: configuration)
     }
 
-    /// Creates an empty file if none exists. SQLite would apply the umask to the mode.
+    /// Creates a missing file, because SQLite would apply the umask to its mode.
     func make() { _ = try? directory.root.create(name) }
 
-    /// Whether SQLite can write the file format, regardless of the log. A copy has the same format
+    /// Whether SQLite can write the file format. A copy has the same format
     /// (sqlite.org/fileformat2.html, "File format version numbers").
     func hasWrittenFormat() throws -> Bool {
         let header = try directory.root.file(name).read(atMost: 19)
         return header.count == 19 && header[18] <= 2
     }
 
-    /// The size with the log, limited by the allocated blocks. A sparse file can have any size.
+    /// The size with the log, limited by the allocated blocks, because sparse files can have any
+    /// size.
     var byteCount: Int64 {
         [name, name + "-wal"].reduce(0) { sum, name in
             guard let status = (try? directory.root.status(of: name)) ?? nil else { return sum }
@@ -97,7 +98,7 @@ struct DatabaseFile: Sendable {
         }
     }
 
-    /// The URI of an empty file in a run's own directory, which SQLite fills with a journal.
+    /// The URI of an empty file in a run's directory, which SQLite fills with a journal.
     var draftURI: String {
         ConfinedFileSystem.register()
         return "file:\(Self.escaped(place))?mode=rwc&vfs=\(ConfinedFileSystem.draftName)"
@@ -113,7 +114,7 @@ struct DatabaseFile: Sendable {
         return "file:\(escaped(path))?\(access.parameter)&vfs=\(system)"
     }
 
-    /// The maximum path length for SQLite, in bytes (less than `MAX_PATHNAME` in os_unix.c).
+    /// In bytes, less than `MAX_PATHNAME` of os_unix.c.
     private static let longestPlace = 500
 
     /// Follows the recommendations of sqlite.org/security.html for untrusted files.

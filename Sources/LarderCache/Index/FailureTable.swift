@@ -2,12 +2,11 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The table of each resource's last failure, for use in one transaction.
+/// The table of last failures, for use in one transaction.
 struct FailureTable {
     private let db: Database
-    /// Almost always true. A success then costs nothing.
+    /// Usually true, so that a success costs nothing.
     private var isEmpty: Bool
-    /// The number of added failures, and the bytes of their keys and URLs.
     private(set) var added = (rows: 0, bytes: 0)
 
     init(_ db: Database) throws {
@@ -37,11 +36,11 @@ struct FailureTable {
         try db.prepared("DELETE FROM failures WHERE key = ?").run(key)
     }
 
-    /// The maximum number of failures. A server may answer 404 for all entries of a manifest.
+    /// The maximum number of failures, because a server may answer 404 for all entries.
     static let rowLimit = 100_000
-    /// The maximum size of all keys and URLs, in bytes.
+    /// The maximum size of all keys and URLs in bytes.
     static let byteLimit = 16 << 20
-    /// A month, in seconds. Failures that are further in the future are removed too.
+    /// A month, in seconds. Failures further in the future are removed, too.
     static let lifetime: TimeInterval = 30 * 86_400
 
     /// Removes old failures, and the oldest beyond the limits. Returns the remaining totals.
@@ -92,7 +91,7 @@ struct FailureTable {
         _ db: Database, at instant: Date, to fraction: Double
     ) throws -> Bounds {
         let now = instant.timeIntervalSince1970
-        // The age is unknown if the clock is not set.
+        // Ages are unknown if the clock is not set.
         let lifetime = now < ObjectUse.earliest ? .infinity : lifetime
         var bounds: Bounds = (now - lifetime, now + lifetime, 0, 0, false)
         try db.prepared(
@@ -107,7 +106,7 @@ struct FailureTable {
                 Double(bounds.bytes + bytes) <= fraction * Double(byteLimit)
             else {
                 bounds.isExceeded = true
-                // Removes all older failures, and those of the same time.
+                // Removes all failures that are not newer.
                 if failedAt <= bounds.last { bounds.first = max(bounds.first, failedAt.nextUp) }
                 return
             }
@@ -119,7 +118,7 @@ struct FailureTable {
 }
 
 extension Cache {
-    /// Returns the last failure of each resource; nil without a failure.
+    /// Returns each resource's last failure, or nil.
     package func failures(_ keys: [String]) throws(CacheError) -> [PastFailure?] {
         guard let index else { return keys.map { _ in nil } }
         return try index.lookUp { db in
@@ -146,10 +145,10 @@ public struct PastFailure: Sendable, Equatable {
     public let status: Int?
     /// The time of the failure.
     public let failedAt: Date
-    /// The number of consecutive runs in which the resource failed.
+    /// The number of consecutive failed runs.
     public let count: Int
 
-    /// - Parameter code: Text from an index. Invalid codes are replaced by `unknown`.
+    /// - Parameter code: Text from an index, replaced by `unknown` if invalid.
     package init(code: String?, status: Int?, failedAt: Date, count: Int) {
         self.code = code.flatMap { Self.isCode($0) ? $0 : nil } ?? "unknown"
         self.status = status

@@ -1,10 +1,10 @@
 import Foundation
 import GRDB
 
-/// The connections to an index: a writer and several readers. GRDB's own pool looks for the log by
-/// path instead of URI, and would write on each opening to create a log.
+/// A writer and several readers of an index. GRDB's own pool looks for the log by path instead of
+/// URI, and would write on each opening to create a log.
 final class IndexConnections: @unchecked Sendable {
-    // Unchecked because `idle`, `watcher` and `isClosed` are variables. Each access holds `lock`.
+    // Unchecked because `lock` guards the variables.
     private static let readerLimit = 4
 
     let writer: DatabaseQueue
@@ -23,7 +23,7 @@ final class IndexConnections: @unchecked Sendable {
 
     deinit { close() }
 
-    /// - Parameter isWatching: Whether to use the connection that reports changes by others.
+    /// - Parameter isWatching: Uses the connection that reports changes by others.
     func reading<Value>(
         isWatching: Bool = false, _ body: (DatabaseQueue) throws -> Value
     ) throws -> Value {
@@ -56,7 +56,7 @@ final class IndexConnections: @unchecked Sendable {
 }
 
 extension DatabaseReader {
-    /// Reads with long statements. Throws `CancellationError` after `isCancelled` returns true.
+    /// Reads with long statements. Throws `CancellationError` if cancelled.
     func read<Value>(
         unless isCancelled: @escaping @Sendable () -> Bool, _ body: (Database) throws -> Value
     ) throws -> Value {
@@ -82,7 +82,7 @@ extension Database {
 }
 
 extension DatabaseError {
-    /// Creates the error for damage that SQLite itself does not find.
+    /// Creates the error for damage that SQLite does not find.
     static func corruption(_ message: String, sql: String? = nil) -> DatabaseError {
         DatabaseError(resultCode: .SQLITE_CORRUPT, message: message, sql: sql)
     }

@@ -1,7 +1,7 @@
 import GRDB
 import LarderCore
 
-/// The tables of the index, as a list of migrations. A released migration is never changed.
+/// The migrations that create the index's tables. Released migrations never change.
 enum IndexSchema {
     enum Origin {
         case none
@@ -40,11 +40,11 @@ enum IndexSchema {
         return names.contains(nil) ? nil : Set(names.compactMap(\.self))
     }
 
-    /// The type, name, table and SQL of an entry of the schema, as bytes.
+    /// The type, name, table and SQL of a schema entry, as bytes.
     private typealias Statement = [[UInt8]]
 
     /// The digest of the schema after 0, 1, … migrations. Constants, because migrating a database
-    /// in memory for comparison took a tenth of a short run.
+    /// in memory took a tenth of a short run.
     static let known = [
         "e30fa713fd8f8a9b90b2c2587a67edbebbed5a082c6d2e335a7b4edc220b8d3c",
         "fa6ee121e44915efc95ebb0dd8bb4e40208ec8f8f27df63af2e6969d8dc66ee2",
@@ -58,7 +58,7 @@ enum IndexSchema {
 
     static func digest(of db: Database) throws -> String { digest(of: try statements(of: db)) }
 
-    /// Includes the length of each value, so that different statements have different bytes.
+    /// Includes each value's length, so that different statements have different bytes.
     private static func digest(of statements: [Statement]) -> String {
         var running = RunningDigest()
         for value in statements.joined() {
@@ -79,7 +79,7 @@ enum IndexSchema {
         ).rows { row in (0..<4).map { _ in row.value().withBytes { Array($0) } } }
     }
 
-    /// Conditions for invalid rows, which SQLite's check does not find on a read-only connection.
+    /// Conditions for invalid rows, which SQLite's check misses on read-only connections.
     static let brokenRows = [
         "objects": """
         typeof(digest) IS NOT 'blob' OR length(digest) IS NOT 32 OR typeof(size) IS NOT 'integer'
@@ -132,7 +132,7 @@ enum IndexSchema {
     private static let isNoURL = "key NOT GLOB 'http://*' AND key NOT GLOB 'https://*'"
     private static let isOwnKey = "url IS NOT NULL OR \(isNoURL) AND key NOT GLOB 'ni:*'"
 
-    /// The names and statements, in order. Without statements, ``URLKeys/renew(_:)`` migrates.
+    /// The names and statements, in order; nil for ``URLKeys/renew(_:)``.
     private static let migrations: KeyValuePairs<String, String?> = [
         "1: objects and resources": """
         CREATE TABLE objects (
@@ -183,9 +183,9 @@ enum IndexSchema {
             pinned_at REAL NOT NULL
         ) STRICT, WITHOUT ROWID;
         """,
-        // A key from a manifest has a separate URL, or does not look like a URL. If two rows get
-        // the same key, one is downloaded again. A row of a URL that looks like an icon embedded in
-        // a manifest is deleted, because its bytes may be forged. An ambiguous pin keeps both.
+        // Keys from manifests have separate URLs, or do not look like URLs. If two rows get the
+        // same key, one is downloaded again. URL rows that look like embedded icons are deleted,
+        // because their bytes may be forged. An ambiguous pin keeps both.
         "4: keys apart from URLs": """
         DELETE FROM resources WHERE url IS NULL AND date IS NULL AND etag IS NULL
             AND last_modified IS NULL AND response_url IS NULL

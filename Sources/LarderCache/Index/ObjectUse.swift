@@ -2,21 +2,21 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The times at which objects were last stored, confirmed, found fresh by a prefetch, or read.
+/// The times of last use: stored, confirmed, found fresh by a prefetch, or read.
 package enum ObjectUse {
-    /// The minimum time between recorded uses, in seconds. Frequent runs then write nothing.
+    /// The minimum time between recorded uses in seconds, so that frequent runs write nothing.
     package static let precision: TimeInterval = 3_600
-    /// The maximum number of uses to record in one step, after which other processes can write.
+    /// The maximum number of uses per step, after which other processes can write.
     package static let stepLimit = 2_000
     /// The beginning of 2020, in seconds since 1970. Earlier times are from an unset clock.
     static let earliest: TimeInterval = 1_577_836_800
 
-    /// Whether to record a use at `instant`. A later use is never replaced.
+    /// Whether to record a use at `instant`.
     package static func isDue(_ last: Date, at instant: Date = Date()) -> Bool {
         instant.timeIntervalSince(last) >= precision
     }
 
-    /// Returns the same condition for a row of `objects o` in SQL.
+    /// Returns the same condition in SQL for `objects o`.
     package static func isDue(at instant: Date) -> String {
         "\(instant.timeIntervalSince1970) - o.used_at >= \(precision)"
     }
@@ -27,7 +27,7 @@ package enum ObjectUse {
         for object in objects { try update.run(instant.timeIntervalSince1970, object) }
     }
 
-    /// Records uses that are due. Skips rows that were deleted or now belong to another object.
+    /// Records due uses. Skips rows that were deleted or now belong to another object.
     static func record(
         _ objects: some Sequence<IndexedObject>, at instant: Date, in db: Database
     ) throws {
@@ -41,11 +41,11 @@ package enum ObjectUse {
         }
     }
 
-    /// The number of days after which future times are considered wrong instead of the clock.
+    /// The days after which future times, not the clock, are considered wrong.
     private static let patience = 7
 
-    /// Replaces times before ``earliest`` and in the future by the current time. If most times are
-    /// in the future, the clock may be wrong, and they are kept for a week.
+    /// Replaces times before ``earliest`` and in the future by the current time. If most are in the
+    /// future, the clock may be wrong, and they are kept for a week.
     static func settle(in index: CacheIndex) throws(CacheError) {
         let now = Date().timeIntervalSince1970
         guard now >= earliest else { return }
@@ -102,8 +102,7 @@ package enum ObjectUse {
 public struct ObjectTally: Sendable, Equatable {
     /// The number of objects or files.
     public internal(set) var count = 0
-    /// The size of objects, or the disk space that removing other files frees, in bytes. A file
-    /// with other hard links frees no space.
+    /// The size of objects, or the disk space that removing other files frees, in bytes.
     public internal(set) var bytes: Int64 = 0
 
     /// Creates an empty tally.

@@ -3,8 +3,8 @@ import GRDB
 import GRDBSQLite
 import LarderCore
 
-/// A statement whose values are bound and read with SQLite's own functions, because GRDB's wrappers
-/// around values take longer than SQLite itself. It must not begin or end a transaction.
+/// A statement that binds and reads values with SQLite's own functions, because GRDB's wrappers
+/// take longer than SQLite itself. It must not begin or end a transaction.
 package struct PreparedStatement {
     private let statement: Statement
     @usableFromInline package let raw: OpaquePointer
@@ -21,7 +21,7 @@ package struct PreparedStatement {
         try finish()
     }
 
-    /// Runs a statement that is executed very often: Swift does not specialize parameter packs.
+    /// Runs a very frequent statement: Swift does not specialize parameter packs.
     @inlinable
     package func run(_ bind: (inout Parameters) -> Void) throws {
         reset()
@@ -126,8 +126,8 @@ extension Database {
     }
 }
 
-/// A reader for the columns of a row, each read once and in order. The `require` functions throw
-/// `SQLITE_CORRUPT` if the column has another type.
+/// A reader of a row's columns, each read once and in order. The `require` functions throw
+/// `SQLITE_CORRUPT` for another type.
 package struct RowReader {
     private let raw: OpaquePointer
     private var position: CInt = -1
@@ -191,7 +191,7 @@ package struct RowReader {
 
     package mutating func requireText() throws -> String {
         let isText = sqlite3_column_type(raw, position + 1) == SQLITE_TEXT
-        guard let text = text(), isText else { throw corrupt("a row has an invalid text") }
+        guard let text = text(), isText else { throw corrupt("a row has invalid text") }
         return text
     }
 
@@ -203,14 +203,14 @@ package struct RowReader {
         throw corrupt("a row has an invalid digest")
     }
 
-    /// Returns the column, which is valid until the statement's next step.
+    /// Returns the next column, valid until the statement's next step.
     package mutating func value() -> Column { Column(raw: raw, position: advance()) }
 
     private func corrupt(_ message: String) -> DatabaseError {
         .corruption(message, sql: sqlite3_sql(raw).map { String(cString: $0) })
     }
 
-    /// A column of the current row, which can be bound to another statement of the connection.
+    /// A column that can be bound to another statement of the connection.
     package struct Column: SQLiteValue {
         fileprivate let raw: OpaquePointer
         fileprivate let position: CInt
@@ -225,7 +225,6 @@ package struct RowReader {
             return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
         }
 
-        /// Calls `body` with the bytes. NULL has no bytes.
         package func withBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value {
             let start = sqlite3_column_blob(raw, position)
             let count = Int(sqlite3_column_bytes(raw, position))

@@ -4,9 +4,9 @@ import LarderCore
 /// A URL, its latest object, and its validators.
 public struct Resource: Sendable {
     /// The key for lookups: the normalized URL, the manifest's `key` if the URL is signed or
-    /// rotates, or the name of an icon embedded in a manifest.
+    /// rotates, or the name of an embedded icon.
     public let key: String
-    /// The canonical URL of the last download, or the name of an icon embedded in a manifest.
+    /// The canonical URL of the last download, or the name of an embedded icon.
     public let url: String
     /// The URL after redirects, to which the validators belong.
     public let responseURL: String
@@ -16,17 +16,17 @@ public struct Resource: Sendable {
     public let validators: Validators
     /// The digest of the header fields that selected the response (``Vary/variant(for:)``).
     package let variant: Digest?
-    /// The time at which the response was received or last confirmed.
+    /// The time of the response or its last confirmation.
     public let receivedAt: Date
     /// The time until which the response is fresh.
     public let freshUntil: Date
 
-    /// Whether the response is fresh. False if it was received later: a clock was then set back.
+    /// Whether the response is fresh. False if the clock was set back before `receivedAt`.
     public func isFresh(at instant: Date = Date()) -> Bool {
         freshUntil > instant && receivedAt <= instant.addingTimeInterval(Freshness.clockSkew)
     }
 
-    /// Whether the key can belong to the object. If it names other bytes, the row is ignored.
+    /// Whether the key can belong to the object. Otherwise the row is ignored.
     var isAsNamed: Bool { ResourceKey.mayName(object.digest, key.utf8) }
 
     package static func isFresh(at instant: Date) -> String {
@@ -68,18 +68,18 @@ public struct StoredObject: Sendable {
     public let digest: Digest
     /// The number of bytes.
     public internal(set) var size: Int64
-    /// The media type of the content, for example `image/png`; nil if it is not a known image.
+    /// The media type, for example `image/png`; nil if not a known image.
     public let mediaType: String?
     /// The width in pixels; nil if unknown.
     public let width: Int?
     /// The height in pixels; nil if unknown.
     public let height: Int?
-    /// The time at which the object was stored.
+    /// The time of storage.
     public let storedAt: Date
-    /// The time at which the object was last used, to within an hour.
+    /// The time of the last use, to within an hour.
     public let usedAt: Date
 
-    /// The path of the object's file, relative to the cache's root.
+    /// The path of the file, relative to the cache's root.
     public var path: String { CacheLayout.path(digest) }
 
     /// The media type and dimensions.
@@ -95,7 +95,7 @@ public struct StoredObject: Sendable {
         text.utf8.count <= 255 && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
     }
 
-    /// The maximum size, a terabyte. The sum of larger sizes could overflow.
+    /// A terabyte. The sum of larger sizes could overflow.
     package static let largest: Int64 = 1 << 40
 
     package init(_ row: inout RowReader) throws {
@@ -110,7 +110,7 @@ public struct StoredObject: Sendable {
 }
 
 package struct IndexedObject: Sendable {
-    /// The number of the row, which another object can get after this one is deleted.
+    /// The row's number, which another object can get after a deletion.
     package let row: Int64
     package let digest: Digest
 
@@ -122,14 +122,14 @@ package struct IndexedObject: Sendable {
 
 /// The media type and dimensions of an object.
 public struct ObjectAttributes: Sendable, Equatable {
-    /// The media type of the content; nil if it is not a known image.
+    /// The media type; nil if not a known image.
     public var mediaType: String?
     /// The width in pixels; nil if unknown.
     public var width: Int?
     /// The height in pixels; nil if unknown.
     public var height: Int?
 
-    /// Creates attributes, which are unknown by default.
+    /// Creates attributes, by default unknown.
     public init(mediaType: String? = nil, width: Int? = nil, height: Int? = nil) {
         self.mediaType = mediaType
         self.width = width

@@ -3,11 +3,11 @@ import GRDB
 import GRDBSQLite
 import LarderCore
 
-/// A temporary database to which a cache's index is attached as `cache`.
+/// A temporary database to which an index is attached as `cache`.
 enum ScratchDatabase {
     static func open(at path: String?, joining index: CacheIndex?) throws -> DatabaseQueue {
         var configuration = Configuration()
-        // Kept, because the paths are valid only while the root's descriptor is open.
+        // Kept, because the paths are valid only while the root is open.
         let root = index?.directory.root
         let isFrozen = index?.isFrozen ?? false
         configuration.prepareDatabase { [weak directory = index?.directory] db in

@@ -2,13 +2,13 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// A limit on the steps of a statement, because pages of an untrusted index can form a loop. It is
-/// several times what Larder needs for files of the same size. SQLite reports an interrupt.
+/// A limit on a statement's steps, because pages of an untrusted index can form a loop. It is
+/// several times what Larder needs for files of the same size.
 final class StepLimit {
     private static let interval: CInt = 10_000
     private static let least = 4_000_000
     private static let stepsPerByte = 16
-    /// Ends the statements that this thread runs. Checked between steps.
+    /// Ends this thread's statements. Checked between steps.
     @TaskLocal static var cancellation: Cancellation?
 
     /// A structure, because a task-local closure crashes in release builds with Swift 6.3.
@@ -29,22 +29,22 @@ final class StepLimit {
     static func install(on db: Database, indexBytes: @escaping @Sendable () -> Int64) {
         guard let connection = db.sqliteConnection else { return }
         // Unmanaged because SQLite keeps a pointer. The function exists for its destructor, which
-        // releases the object when the connection is closed.
+        // releases the object with the connection.
         let limit = Unmanaged.passRetained(StepLimit(connection, indexBytes)).toOpaque()
         sqlite3_create_function_v2(
             connection, "larder_step_limit", 0, SQLITE_UTF8, limit, { _, _, _ in }, nil, nil,
             // Unmanaged because C passes a pointer.
             { Unmanaged<StepLimit>.fromOpaque($0!).release() })
-        // Unretained because the connection, which calls the handler, keeps the object.
+        // Unretained because the calling connection keeps the object.
         sqlite3_progress_handler(
             connection, interval,
             { Unmanaged<StepLimit>.fromOpaque($0!).takeUnretainedValue().count() ? 0 : 1 }, limit)
         sqlite3_trace_v2(
             connection, UInt32(SQLITE_TRACE_STMT),
             { _, limit, _, text in
-                // SQLite reports effects of a statement, such as cascading deletions, as comments.
+                // SQLite reports effects such as cascading deletions as comments.
                 if text?.assumingMemoryBound(to: UInt8.self).pointee != UInt8(ascii: "-") {
-                    // Unretained because the connection, which calls this, keeps the object.
+                    // Unretained because the calling connection keeps the object.
                     Unmanaged<StepLimit>.fromOpaque(limit!).takeUnretainedValue().steps = 0
                 }
                 return 0
@@ -71,11 +71,11 @@ final class StepLimit {
     }
 }
 
-/// Pauses between the steps of long work, in which other processes can take SQLite's write lock:
-/// after each step while others commit, and otherwise at intervals, because processes that wait
-/// cannot be detected. They poll every millisecond.
+/// Pauses between steps, in which other processes can take SQLite's write lock: after each step
+/// while others commit, and otherwise at intervals, because waiting processes, which poll every
+/// millisecond, cannot be detected.
 final class StepPause: @unchecked Sendable {
-    // Unchecked because it has variables. Each access holds `lock`. (`Mutex` needs iOS 18.)
+    // Unchecked because `lock` guards the variables.
     private static let microseconds: UInt32 = 3_000
     private static let interval = Duration.milliseconds(40)
     /// The time after another process's commit in which it is expected to commit again.
@@ -86,7 +86,7 @@ final class StepPause: @unchecked Sendable {
     private var lastCommit: ContinuousClock.Instant?
     private var lastPause = ContinuousClock.now
 
-    /// Call after each step with `PRAGMA data_version`, which changes if another process commits.
+    /// Pauses if due. `version` is `PRAGMA data_version`, which other processes' commits change.
     func stepEnded(_ version: Int?) {
         let isDue = lock.withLock {
             if self.version != nil, version != self.version { lastCommit = .now }

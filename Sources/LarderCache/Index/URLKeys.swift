@@ -1,19 +1,19 @@
 import GRDB
 import LarderCore
 
-/// The migration of URL keys from earlier versions. Old keys have libcurl's spelling: characters
-/// such as `|` are not encoded, backslashes and escapes are kept, and an empty query is dropped.
+/// The migration of URL keys from earlier versions, with libcurl's spelling: characters such as `|`
+/// are not encoded, backslashes and escapes are kept, and an empty query is dropped.
 enum URLKeys {
     private static let pageLimit = 500
     private static let mayDiffer = #"key GLOB 'http*' AND key GLOB '*[]"%<>[\^`{|}'']*'"#
 
-    /// Returns the current key and URL for a text; nil if the key is `key`, or without a valid URL.
+    /// Returns the current key and URL; nil if the key is `key`, or without a valid URL.
     private static func renewed(_ text: String, from key: String) -> (key: String, url: String)? {
         guard let url = try? HTTPURL(text), !url.key.isSame(as: key) else { return nil }
         return (url.key, url.string)
     }
 
-    /// Gives all rows current keys. A row keeps its key if another row has the new one. A row is
+    /// Gives all rows current keys. A row keeps its key if another row has the new one. It is
     /// copied for each of its spellings that now has another key.
     static func renew(_ db: Database) throws {
         for table in ["resources", "failures"] {
@@ -46,7 +46,7 @@ enum URLKeys {
         }
     }
 
-    /// Calls `body` with the spellings whose current key is not the key of their resource.
+    /// Calls `body` with spellings whose current key differs from their resource's.
     static func forEachSpelling(
         in schema: String = "", _ db: Database,
         _ body: (_ text: String, _ old: String, _ new: (key: String, url: String)) throws -> Void
@@ -72,7 +72,6 @@ enum URLKeys {
         try forEach(select) { _, old, new in try body(old, new) }
     }
 
-    /// Reads pages of texts and keys of resources, ordered by text.
     private static func forEach(
         _ select: PreparedStatement,
         _ body: (_ text: String, _ old: String, _ new: (key: String, url: String)) throws -> Void
@@ -90,10 +89,10 @@ enum URLKeys {
 }
 
 extension CacheIndex {
-    /// The maximum size of all former keys in memory, in bytes.
+    /// The maximum size in bytes.
     private static let formerKeysLimit = 16 << 20
 
-    /// Returns the key in the index for a current key; nil if it has no former key.
+    /// Returns the former key for a current key, if any.
     func formerKey(_ key: String, in db: Database) throws -> String? {
         guard let formerKeys else { return nil }
         return try formerKeys.withLock { keys in
@@ -111,7 +110,7 @@ extension CacheIndex {
         }
     }
 
-    /// Fills the table `former_keys`. Returns false if the keys of the index are current.
+    /// Fills the table `former_keys`. Returns false if the keys are current.
     func listFormerKeys(in db: Database) throws -> Bool {
         guard formerKeys != nil else { return false }
         try db.execute(
@@ -144,7 +143,7 @@ package struct Spelling: Sendable {
 }
 
 extension Cache {
-    /// Records spellings of existing resources. Writes nothing if all are known.
+    /// Records new spellings of existing resources.
     package func record(_ spellings: [Spelling]) throws(CacheError) {
         precondition(spellings.count <= ObjectUse.stepLimit, "too many spellings for one step")
         let index = try requireWritable()
