@@ -2,11 +2,11 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// A rebuild of the index from the objects, which are compared with their digests, and from the
-/// rows of the old index, or of its last snapshot if the index is damaged.
+/// A rebuild of the index from the objects, compared with their digests, and from the rows of the
+/// old index, or of its last snapshot if the index is damaged.
 ///
-/// Processes that have the old index open detect the replacement before they report an object as
-/// stored (``CacheIndex/write(_:)``). After a kill, the next opening rebuilds a missing index.
+/// Processes with the old index open detect the replacement before they report an object as stored
+/// (``CacheIndex/write(isDurable:_:)``). After a kill, the next opening rebuilds a missing index.
 struct IndexRecovery {
     private let directory: CacheDirectory
     private let run: RunDirectory
@@ -21,7 +21,7 @@ struct IndexRecovery {
         return try isIndexGone(from: directory)
     }
 
-    /// Whether the index is missing although objects exist, `waiting` for a process that opens it.
+    /// Whether objects exist without an index. With `waiting`, waits for a process that opens it.
     static func isIndexGone(
         from directory: CacheDirectory, waiting: Bool = false
     ) throws(CacheError) -> Bool {
@@ -50,7 +50,7 @@ struct IndexRecovery {
         _ = try? directory.root.createOrOpen(CacheLayout.damage)
     }
 
-    /// Rebuilds the index. Throws `.index` if a newer version wrote it, and leaves it unchanged.
+    /// Rebuilds the index. Throws `.index` if a newer version wrote it.
     func rebuild(
         isCancelled: @escaping @Sendable () -> Bool = { false },
         onProgress: (ObjectProgress) -> Void = { _ in }
@@ -61,7 +61,7 @@ struct IndexRecovery {
         var stop: DatabaseQueue?
         defer { try? stop?.close() }
         do {
-            // First, before any file is changed.
+            // Before any file is changed.
             let index = DatabaseFile(CacheLayout.index, in: directory)
             if try directory.root.status(of: index.name)?.isRegularFile == true {
                 try CacheIndex.refuseNewerVersion(of: index)
@@ -80,7 +80,7 @@ struct IndexRecovery {
             return report
         } catch {
             let error = error as? CacheError ?? CacheError(index: CacheLayout.index, error)
-            // Damage in a file that was just written is an error of the disk.
+            // Damage in a new file is an error of the disk.
             throw error.isDamage
                 ? CacheError("read", subject: CacheLayout.index, errno: EIO) : error
         }
@@ -97,7 +97,7 @@ struct IndexRecovery {
         return report
     }
 
-    /// Copies the rows of the index, which no other process can then change, or of its snapshot.
+    /// Copies the rows of the index, which is then locked, or of its snapshot.
     private func copyRows(
         to database: DatabaseQueue, _ stop: inout DatabaseQueue?,
         unless isCancelled: @escaping @Sendable () -> Bool
@@ -105,7 +105,7 @@ struct IndexRecovery {
         let wait = WriterWait(directory.wait, subject: directory.indexPath)
         for source in [RecoveryReport.Source.index, .snapshot] {
             let name = source == .index ? CacheLayout.index : CacheLayout.snapshot
-            // SQLite opens by path and would follow a link out of the root.
+            // SQLite would follow a link out of the root.
             guard try directory.root.status(of: name)?.isRegularFile == true else { continue }
             do {
                 var configuration = Configuration()
@@ -114,7 +114,6 @@ struct IndexRecovery {
                 // A snapshot has no log.
                 let old = try file.open(source == .index ? .writing : .alone, configuration)
                 defer { try? old.close() }
-                // Without Larder's tables, the file is useless.
                 let isIntact =
                     try old.unsafeRead { try CacheIndex.migrations(in: $0, file) } != nil
                     && file.hasWrittenFormat()
@@ -141,7 +140,7 @@ struct IndexRecovery {
                         // Resources of deleted objects remain until `keepDamaged` has their URLs.
                         let key = table == "objects" ? "OFF" : "ON"
                         try db.execute(sql: "PRAGMA foreign_keys = \(key)")
-                        // An index of an older version may lack the column.
+                        // An older index may lack the column.
                         try? db.execute(sql: "DELETE FROM \(table) WHERE \(condition)")
                     }
                     // Migrations must not fail at a resource without an object.
@@ -157,7 +156,7 @@ struct IndexRecovery {
             } catch let error as DatabaseError {
                 // Two rows have the same key.
                 let isConstraint = error.resultCode == .SQLITE_CONSTRAINT
-                // If the disk is failing, the rows may be intact and must stay.
+                // On a failing disk, the rows may be intact and must stay.
                 let error = CacheError(index: "\(directory.path)/\(name)", error)
                 guard error.isDamage || isConstraint else { throw error }
                 try DatabaseQueue().backup(to: database)
@@ -166,8 +165,8 @@ struct IndexRecovery {
         return .nothing
     }
 
-    /// Blocks other writers until the result is closed, because commits after the copy would be
-    /// lost. Throws `SQLITE_BUSY` if another process keeps writing for longer than `wait`.
+    /// Blocks other writers, whose commits would be lost, until the result is closed. Throws
+    /// `SQLITE_BUSY` after `wait`.
     private static func stopCommits(
         to file: DatabaseFile, _ wait: WriterWait
     ) throws -> DatabaseQueue {
@@ -197,7 +196,7 @@ struct IndexRecovery {
                     CREATE TEMP TABLE found (digest BLOB PRIMARY KEY, is_good INTEGER) WITHOUT ROWID
                     """)
             try db.inTransaction {
-                // First, because an added object can get a row number that such resources refer to.
+                // First, because added objects can get row numbers to which such resources refer.
                 try keepDamaged(db, where: "o.id IS NULL")
                 try db.execute(
                     sql: "DELETE FROM resources WHERE object NOT IN (SELECT id FROM objects)")
@@ -227,7 +226,7 @@ struct IndexRecovery {
                     } catch { throw CacheError(index: CacheLayout.index, error) }
                 }
                 if isCancelled() { throw CancellationError() }
-                // An object that only a snapshot has may have been evicted since.
+                // An object missing since the snapshot may have been evicted.
                 let isLost = report.source == .index ? "f.is_good IS NOT 1" : "f.is_good = 0"
                 try keepDamaged(db, where: isLost)
                 // Also removes resources. Unreadable objects may be whole and keep their rows.
@@ -256,7 +255,7 @@ struct IndexRecovery {
 
     private typealias Content = (isGood: Bool, whole: (size: Int64, modified: TimeInterval)?)
 
-    /// Returns nil if reading is cancelled. An unreadable file may be good.
+    /// Returns nil if cancelled. An unreadable file may be good.
     private static func check(
         _ entry: ObjectTree.Entry, _ digest: Digest, _ reader: ObjectReader,
         _ isCancelled: () -> Bool
@@ -276,7 +275,7 @@ struct IndexRecovery {
         } catch  where error.isSparse || [EACCES, EIO].contains(error.errno) { return (true, nil) }
     }
 
-    /// Renames a damaged index. Removes the log of a sound index, which is about to be replaced.
+    /// Renames a damaged index. Removes the log of a sound one, which is about to be replaced.
     private func setAside(isDamaged: Bool) throws(CacheError) -> String? {
         var kept: String?
         var stamp = UTCTime.name(Date())
@@ -285,7 +284,7 @@ struct IndexRecovery {
             serial += 1
             stamp = "\(UTCTime.name(Date()))-\(serial)"
         }
-        // The index first: without its log it might look sound but be outdated.
+        // The index first, because without its log it may look sound but be outdated.
         for name in CacheLayout.indexFiles where try directory.root.status(of: name) != nil {
             if isDamaged {
                 let suffix = name.dropFirst(CacheLayout.index.count)
@@ -307,24 +306,24 @@ struct IndexRecovery {
 public struct RecoveryReport: Sendable, Equatable {
     /// A source of rows.
     public enum Source: String, Sendable, CaseIterable {
-        /// The index itself, which was sound.
+        /// The sound index.
         case index
         /// The last snapshot of the index.
         case snapshot
-        /// No source. The objects remain, but their URLs are unknown.
+        /// None. The objects remain, without their URLs.
         case nothing
     }
 
     /// The source of URLs and validators.
     public internal(set) var source = Source.nothing
-    /// The number of whole objects. All of them are in the new index.
+    /// The number of whole objects, all in the new index.
     public internal(set) var objects = 0
     /// The number of resources in the new index.
     public internal(set) var resources = 0
-    /// The number of objects that are damaged or unreadable.
+    /// The number of damaged or unreadable objects.
     public internal(set) var damaged = 0
-    /// Whether the rebuild was cancelled. The index is then unchanged.
+    /// Whether the rebuild was cancelled and changed nothing.
     public internal(set) var isInterrupted = false
-    /// The new name of the damaged index in the cache's root; nil without a damaged index.
+    /// The damaged index's new name in the root, if any.
     public internal(set) var setAside: String?
 }

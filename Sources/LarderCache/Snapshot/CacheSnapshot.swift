@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Copies a cache: the index as one file, and every object in it, with checked digests. The copy is
-/// made in a temporary directory next to its destination, made durable, and renamed.
+/// A copy of a cache: the index as one file, and its objects with checked digests. Made in a
+/// temporary directory next to its destination, made durable, and renamed.
 struct CacheSnapshot {
     let source: CacheDirectory
     let index: CacheIndex?
@@ -19,9 +19,9 @@ struct CacheSnapshot {
             var report = SnapshotReport()
             let draft = CacheLayout.index + ".draft"
             let database = try DatabaseFile(draft, in: copy).open(.making)
-            // The index is copied first, so that it has no object that is stored later.
+            // First the index, so that it has no object that is stored later.
             try index?.connections.reading { try $0.copy(to: database, unless: isCancelled) }
-            // A cycle of pages would have endless rows to copy.
+            // A cycle of pages would have endless rows.
             let complaints = try database.read { try $0.complaints(isQuick: true, limit: 1) }
             if let complaint = complaints.first { throw DatabaseError.corruption(complaint) }
             try database.writeWithoutTransaction {
@@ -34,7 +34,7 @@ struct CacheSnapshot {
                 try Int.fetchOne($0, sql: "SELECT count(*) FROM resources") ?? 0
             }
             if isCancelled() { throw CancellationError() }
-            // A compact single file, for read-only media.
+            // A single file, for read-only media.
             try database.compact(into: DatabaseFile(CacheLayout.index, in: copy))
             try database.close()
             guard unlinkat(copy.root.raw, draft, 0) == 0 else {
@@ -52,7 +52,7 @@ struct CacheSnapshot {
         }
     }
 
-    /// Copies the objects of the new index. Deletes the rows of objects that cannot be copied.
+    /// Copies the objects, and deletes the rows of those that cannot be copied.
     private func copyObjects(
         of database: DatabaseQueue, to copy: CacheDirectory, _ report: inout SnapshotReport
     ) throws {
@@ -106,7 +106,7 @@ struct CacheSnapshot {
             for digest in left { try delete.run(digest) }
             let resize = try db.prepared("UPDATE objects SET size = ?2 WHERE digest = ?1")
             for (digest, size) in resized { try resize.run(digest, size) }
-            // The index of an older version lacks this table.
+            // An older index lacks this table.
             if try db.tableExists("damaged") { try db.execute(sql: "DELETE FROM damaged") }
         }
     }
@@ -153,14 +153,14 @@ struct CacheSnapshot {
     }
 }
 
-/// The destination of a snapshot and its temporary directory next to it. Their parent may belong to
-/// another user, who can replace both at any time, so the copy is made and removed by descriptor.
+/// The destination of a snapshot and the temporary directory next to it. Their parent's owner can
+/// replace both at any time, so the copy is made and removed by descriptor.
 struct SnapshotPlace {
     private let path: String
     private let name: String
     private let parent: FileDescriptor
     private let stagingName: String
-    /// Locked while it is open. A directory without a lock was left by a killed process.
+    /// Locked while it is open. Directories without a lock are from killed processes.
     let staging: FileDescriptor
     let stagingPath: String
 
@@ -190,7 +190,7 @@ struct SnapshotPlace {
             }
         }
         try Self.sweep(name, beneath: parent)
-        // A shared lock, because opening the new cache takes another one.
+        // Shared, because opening the new cache takes another lock.
         (stagingName, staging) = try parent.makeLockedDirectory(LOCK_SH) { [name] in
             let serial = String(UInt64.random(in: .min ... .max), radix: 36)
             return ".\(name).\(serial)\(Self.suffix)"
@@ -200,7 +200,7 @@ struct SnapshotPlace {
 
     private static let suffix = ".partial"
 
-    /// Removes the temporary directories of killed processes for the same destination.
+    /// Removes temporary directories of killed processes for this destination.
     private static func sweep(_ name: String, beneath parent: FileDescriptor) throws(CacheError) {
         for staging in try parent.names() {
             let start = ".\(name)."
@@ -238,17 +238,17 @@ struct SnapshotPlace {
 
 /// The contents of a snapshot, and the objects that it lacks.
 public struct SnapshotReport: Sendable, Equatable {
-    /// The number of copied objects, all with the right digests.
+    /// The number of copied objects, all with correct digests.
     public internal(set) var objects = 0
     /// The size of the copied objects in bytes.
     public internal(set) var bytes: Int64 = 0
-    /// The number of resources that map to copied objects.
+    /// The number of resources of copied objects.
     public internal(set) var resources = 0
-    /// The number of objects that were evicted before they could be copied.
+    /// The number of objects evicted before they could be copied.
     public internal(set) var evicted = 0
-    /// Damaged objects, which are not copied. For details, use ``Cache/verify(_:onProgress:)``.
+    /// Damaged objects, which are not copied. See ``Cache/verify(_:onProgress:)``.
     public internal(set) var damaged: [Digest] = []
-    /// Objects that could not be read and are not copied. Their bytes may be intact.
+    /// Unreadable objects, which are not copied. Their bytes may be intact.
     public internal(set) var unreadable: [Digest] = []
     /// The duration in seconds.
     public internal(set) var seconds: Double = 0
@@ -258,14 +258,13 @@ public struct SnapshotReport: Sendable, Equatable {
 }
 
 extension Cache {
-    /// Writes a consistent copy of the cache, while other processes read and write the cache. The
-    /// copy is a cache with a single index file and can be opened on a read-only medium.
+    /// Writes a consistent copy of the cache, while other processes use it. The copy is a cache
+    /// with a single index file and can be opened on a read-only medium.
     ///
     /// - Parameters:
-    ///   - path: The destination. It must not exist, or must be an empty directory.
+    ///   - path: The destination: a missing or empty directory.
     ///   - isCancelled: Called often. If it returns true, the copy stops soon and is removed.
-    ///     Default: never cancelled.
-    ///   - onProgress: Called after every object.
+    ///     Default: never.
     /// - Throws: A ``CacheError``: `.unusable` if the destination exists or is inside the cache.
     ///   `CancellationError`.
     public func snapshot(
