@@ -1,18 +1,19 @@
 import Foundation
 import LarderCore
 
-/// The result of a fetch, to be recorded in the next batch. A class, because it is large to copy.
+/// The result of a fetch, for the next batch. A class, because it is large to copy.
 package final class Deposit: Sendable {
+    /// The content, of which only `staged` and `unchanged` change the resource.
     package enum Content: Sendable {
-        /// New bytes from ``Store/stage(_:digest:attributes:)``.
+        /// New bytes from ``Store/stage(_:digest:attributes:isReplacing:)``.
         case staged(StagedObject)
-        /// The existing object, after a response 304.
+        /// The existing object, after a 304.
         case unchanged(Digest)
-        /// The existing object, after a 304 that must not be stored. The resource does not change.
+        /// The existing object, after a 304 that must not be stored.
         case kept(Digest)
-        /// A response that must not be stored. The resource does not change.
+        /// A response that must not be stored.
         case unstored
-        /// A failed fetch. The failure is recorded, and the resource does not change.
+        /// A failed fetch, which is recorded.
         case failed(code: String, status: Int?)
     }
 
@@ -20,10 +21,10 @@ package final class Deposit: Sendable {
     package let context: (any Sendable)?
     package let key: String
     package let url: String
-    /// The URL of the validators, if redirects led to another URL.
+    /// The validators' URL, if redirects led to another URL.
     package let responseURL: String?
     package let validators: Validators
-    /// Identifies the variant (`Vary`) of the response; nil if the URL has no variants.
+    /// The response's variant (`Vary`), if any.
     package let variant: Digest?
     package let redirectsFreshUntil: Date?
     package let receivedAt: Date
@@ -52,17 +53,16 @@ package final class Deposit: Sendable {
     var staged: StagedObject? { if case .staged(let object) = content { object } else { nil } }
 }
 
-/// An object whose bytes are in the run's directory or already in the cache.
+/// An object staged in the run's directory or already in the cache.
 package struct StagedObject: Sendable {
     package let digest: Digest
     package let size: Int64
     package let attributes: ObjectAttributes
-    /// The staged file; nil if the object is already in the cache.
+    /// The staged file; nil if the object is in the cache.
     let file: String?
 }
 
 package protocol Depositor: AnyObject, Sendable {
-    /// Receives the outcomes of this depositor's deposits in a batch, in order, on the store's
-    /// queue.
+    /// Receives a batch's outcomes of this depositor's deposits, in order, on the store's queue.
     func committed(_ outcomes: [Store.Outcome])
 }

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Writes the rows of deposits in one transaction.
+/// The statements for deposits in one transaction.
 struct DepositRows {
     private let find: PreparedStatement
     private let insert: PreparedStatement
@@ -11,7 +11,7 @@ struct DepositRows {
     private let add: PreparedStatement
     private let renew: PreparedStatement
     private let move: PreparedStatement
-    /// Nil in the usual case that no resource is damaged.
+    /// Nil unless a resource is damaged.
     private let mend: PreparedStatement?
     private let db: Database
 
@@ -35,8 +35,8 @@ struct DepositRows {
             UPDATE objects SET media_type = ?, width = ?, height = ?
             WHERE id = ? AND media_type IS NULL
             """)
-        // Not a single statement with DO UPDATE: because that may change a foreign key, SQLite
-        // allocates 64 KB each time for copies of the pages that it touches.
+        // Not one statement with DO UPDATE: because that may change a foreign key, SQLite allocates
+        // 64 KB each time for copies of pages.
         add = try db.prepared(
             """
             INSERT INTO resources (key, url, object, etag, last_modified, date, age,
@@ -104,7 +104,7 @@ struct DepositRows {
 }
 
 extension RunDirectory {
-    /// Moves staged files into place. Returns the errors of files that cannot be moved.
+    /// Moves staged files into place. Returns the errors of obstructed files.
     func publish(
         _ files: [Digest: String], in cache: CacheDirectory
     ) throws(CacheError) -> [Digest: CacheError] {

@@ -1,12 +1,12 @@
 import Foundation
 import LarderCore
 
-/// Interrupted response bodies in `tmp/partial/`, named by the digests of their URLs. A run moves a
-/// body to its own directory to claim it, so that two processes never write to the same file.
+/// Interrupted response bodies in `tmp/partial/`, named by the digests of their URLs. A run claims
+/// a body by moving it to its own directory, so that two processes never write to the same file.
 package final class PartialBodies: Sendable {
     private let temporary: FileDescriptor
     fileprivate let run: RunDirectory
-    /// The known files. A URL without a partial body costs no system call.
+    /// The known files, so that other URLs cost no system call.
     private let names: Locked<Set<String>>
 
     init(in directory: CacheDirectory, run: RunDirectory) throws(CacheError) {
@@ -16,7 +16,7 @@ package final class PartialBodies: Sendable {
         if let partial = try? temporary.directory(CacheLayout.partial) {
             for name in (try? partial.names()) ?? [] {
                 let status = try? partial.status(of: name)
-                // A body that was not resumed within a week is removed.
+                // A body not resumed within a week is removed.
                 let isOld = status.map { $0.modified.tv_sec < time(nil) - 7 * 86_400 } ?? false
                 if isOld { unlinkat(partial.raw, name, 0) } else { names.insert(name) }
             }
@@ -30,7 +30,7 @@ package final class PartialBodies: Sendable {
         return names.withLock { $0.contains(name) }
     }
 
-    /// Claims the partial body of a URL, and reads the file to check its digest.
+    /// Claims the partial body of a URL, and checks its digest.
     package func take(_ url: String) -> PartialBody? {
         guard names.withLock({ !$0.isEmpty }) else { return nil }
         let name = Self.name(of: url)
@@ -43,8 +43,7 @@ package final class PartialBodies: Sendable {
             unlinkat(partial.raw, name, 0)
             return nil
         }
-        // It will be written, so it must have no other name. All of it is read, so it must not be
-        // sparse.
+        // It will be written, so it must have one name. It is read, so it must not be sparse.
         guard let file = try? run.directory.open(claimed, flags: O_RDWR | O_NONBLOCK),
             let status = try? file.status(), status.isRegularFile, status.st_nlink == 1,
             status.st_size <= status.plausibleBytes,
@@ -57,8 +56,7 @@ package final class PartialBodies: Sendable {
         return PartialBody(trailer, in: self, name: name, hasher: hasher, claim: (claimed, file))
     }
 
-    /// Keeps the received part of a body if it is larger than ``StagedBody/memoryLimit``. The body
-    /// cannot be used afterwards.
+    /// Keeps a body larger than ``StagedBody/memoryLimit``, which cannot be used afterwards.
     package func keep(
         _ body: StagedBody, of url: String, validator: String, fields: Validators,
         totalBytes: Int64?
@@ -81,12 +79,11 @@ package final class PartialBodies: Sendable {
         names.withLock { _ = $0.insert(name) }
     }
 
-    /// Removes the directory if it is empty.
     func close() { unlinkat(temporary.raw, CacheLayout.partial, AT_REMOVEDIR) }
 
     private static func name(of url: String) -> String { url.sha256Hex }
 
-    /// Returns the digest state after the last byte, or nil if the bytes have changed.
+    /// Returns the digest state after the last byte; nil if the bytes have changed.
     private static func digest(of file: FileDescriptor, _ trailer: PartialTrailer) -> RunningDigest?
     {
         var hasher = RunningDigest()
@@ -105,11 +102,11 @@ package final class PartialBodies: Sendable {
     }
 }
 
-/// A partial body claimed by a transfer. It is removed unless it is resumed or put back.
+/// A partial body claimed by a transfer. Removed unless it is resumed or put back.
 package final class PartialBody: Sendable {
     /// The strong ETag or date of the resource's version.
     package var validator: String { trailer.validator }
-    /// The fields of the first response. A response 206 may omit them (RFC 9110, section 15.3.7).
+    /// The first response's fields, which a 206 may omit (RFC 9110, section 15.3.7).
     package var fields: Validators { trailer.fields }
     package var count: Int64 { trailer.count }
     package var totalBytes: Int64? { trailer.totalBytes }
@@ -137,7 +134,7 @@ package final class PartialBody: Sendable {
         if let claim = claim.withLock({ $0.take() }) { bodies.put(claim.name, back: name) }
     }
 
-    /// Gives away the file, without its trailer, and the digest state after the last byte.
+    /// Gives away the file, without trailer, and the digest state after the last byte.
     func handOver() throws(CacheError) -> (file: RunFile?, hasher: RunningDigest) {
         guard let claim = claim.withLock({ $0.take() }) else {
             throw CacheError(.unusable, subject: name, message: "the partial body is in use")
@@ -149,16 +146,16 @@ package final class PartialBody: Sendable {
     }
 }
 
-/// The trailer of a partial body's file, after the received bytes.
+/// The trailer of a partial body's file.
 struct PartialTrailer: Codable {
     let validator: String
     let fields: Validators
     let count: Int64
     let totalBytes: Int64?
-    /// The digest of the received bytes, because a power cut may damage a file that is not synced.
+    /// The digest of the body, because a power cut may damage files that are not synced.
     let digest: String
 
-    /// The last bytes of the file. The four bytes before are the length of the JSON text.
+    /// The last bytes, after the length of the JSON text in four bytes.
     private static let mark = Array("larderpb".utf8)
     private static let longest = 16 << 10
 

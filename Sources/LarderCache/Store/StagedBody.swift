@@ -1,21 +1,21 @@
 import Foundation
 import LarderCore
 
-/// A response body that is being received. A body of up to ``memoryLimit`` bytes stays in memory. A
-/// larger one is written on another queue, so that the receiving thread never waits for the disk.
+/// A response body being received. A body of up to ``memoryLimit`` bytes stays in memory. A larger
+/// one is written on another queue, so that the receiving thread never waits for the disk.
 package final class StagedBody: @unchecked Sendable {
-    // Unchecked because it has mutable state. Every access holds `lock`, except for `hasher` and
-    // `file`, which belong to the serial queue `writer` until `finish` has waited for it.
+    // Unchecked because `lock` guards the variables, except for `hasher` and `file`, which belong
+    // to the serial queue `writer` until `finish` has waited for it.
 
     package static let memoryLimit = 64 * 1024
-    /// The number of bytes waiting for the disk at which the transfer is paused.
+    /// The bytes waiting for the disk at which the transfer is paused.
     static let backlogLimit = 512 * 1024
-    /// Room for one more piece from the network, without which the buffer would be doubled.
+    /// Room for one more piece, without which the buffer would be doubled.
     private static let capacity = memoryLimit + 16 * 1024
 
     package enum Acceptance: Sendable {
         case taken
-        /// No byte was taken. Append the bytes again after the call of `onDrained`.
+        /// No byte was taken. Append the bytes again after `onDrained`.
         case full
     }
 
@@ -42,7 +42,7 @@ package final class StagedBody: @unchecked Sendable {
         if let expected { buffer.reserveCapacity(max(0, min(expected, Self.capacity))) }
     }
 
-    /// Resumes an interrupted body. `partial` must not be used afterwards.
+    /// Resumes `partial`, which must not be used afterwards.
     init(
         run: RunDirectory, continuing partial: PartialBody,
         onDrained: @escaping @Sendable () -> Void
@@ -58,7 +58,7 @@ package final class StagedBody: @unchecked Sendable {
 
     package var count: Int64 { lock.withLock { received } }
 
-    /// Appends received bytes without waiting. Throws if an earlier write failed.
+    /// Appends bytes without waiting. Throws if an earlier write failed.
     package func append(_ bytes: UnsafeRawBufferPointer) throws(CacheError) -> Acceptance {
         lock.lock()
         defer { lock.unlock() }
@@ -74,7 +74,7 @@ package final class StagedBody: @unchecked Sendable {
         return .taken
     }
 
-    /// Hands the buffer to the writer. Called with the lock held.
+    /// Called with the lock held.
     private func spill() {
         let chunk = buffer
         buffer = []
@@ -120,7 +120,7 @@ package final class StagedBody: @unchecked Sendable {
         return hasher.digest
     }
 
-    /// Calls `body` with all bytes, in memory or mapped from the file. Call it after ``finish()``.
+    /// Calls `body` with all bytes, in memory or mapped. Call it after ``finish()``.
     package func withBytes<Value>(
         _ body: (UnsafeRawBufferPointer) throws -> Value
     ) throws -> Value {
@@ -132,7 +132,7 @@ package final class StagedBody: @unchecked Sendable {
         return try body(UnsafeRawBufferPointer(start: mapped, count: size))
     }
 
-    /// Returns a file with all bytes. The caller owns the file.
+    /// Returns a file with all bytes, owned by the caller.
     func takeFile() throws(CacheError) -> String {
         let isInMemory = file == nil
         let (name, descriptor) = if let file { file } else { try create() }
@@ -144,7 +144,7 @@ package final class StagedBody: @unchecked Sendable {
         return name
     }
 
-    /// Gives away the file and digest of an interrupted body. Returns nil if the body is in memory.
+    /// Gives away an interrupted body's file and digest; nil if it is in memory.
     func takeUnfinished() throws(CacheError) -> (
         name: String, descriptor: FileDescriptor, digest: Digest
     )? {

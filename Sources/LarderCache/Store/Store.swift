@@ -2,15 +2,15 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Makes staged bodies durable and records them in the index, in batches.
+/// A writer that makes staged bodies durable and records them in the index, in batches.
 ///
 /// The cache's promises depend on this order, for each batch: stage and digest → sync → rename into
-/// place → sync → commit to the index → report. An object is durable before the rename, so it is
-/// never less durable than another process's copy that it replaces. The second sync makes the
-/// directories durable, so that the index never has an object without a file.
+/// place → sync → commit to the index → report. Objects are durable before the rename, because they
+/// may replace another process's durable copies. The second sync makes the directories durable, so
+/// that the index never has an object without a file.
 package final class Store: @unchecked Sendable {
-    // Unchecked because it has mutable state. Every access holds `lock`, except for `failure`,
-    // `hasCommitted` and `remembered`, which belong to the serial queue `commits`.
+    // Unchecked because `lock` guards the variables, except for `failure`, `hasCommitted` and
+    // `remembered`, which belong to the serial queue `commits`.
 
     /// The number of deposits at which a batch is committed.
     package static let batchLimit = 500
@@ -21,7 +21,7 @@ package final class Store: @unchecked Sendable {
 
     package struct Outcome: Sendable {
         package let context: (any Sendable)?
-        /// The durable object, or nil if the deposit stores no object.
+        /// The durable object; nil if none was stored.
         package let result: Result<Digest?, CacheError>
     }
 
@@ -32,9 +32,9 @@ package final class Store: @unchecked Sendable {
     private let commits = DispatchQueue(label: "larder.store")
     private let lock = NSLock()
     private var pending: [(deposit: Deposit, depositor: (any Depositor)?)] = []
-    /// Digests of this run's deposits, which need not be staged again.
+    /// This run's deposits, which need not be staged again.
     private var deposited: Set<Digest> = []
-    /// Whether the index had no objects at the start. Then `deposited` alone is looked up.
+    /// Whether the index was empty at the start, so that only `deposited` is looked up.
     private var isCold: Bool
     private var waiting: [@Sendable () -> Void] = []
     private var batchNumber = 0
@@ -81,8 +81,8 @@ package final class Store: @unchecked Sendable {
         try StagedBody(run: run, continuing: partial, onDrained: onDrained)
     }
 
-    /// Stages a finished body for the next batch. Uses an existing object instead if the index has
-    /// it, its file has the right size, and `isReplacing` is false.
+    /// Stages a finished body for the next batch. Unless `isReplacing`, uses an existing object in
+    /// the index whose file has the right size.
     package func stage(
         _ body: StagedBody, digest: Digest, attributes: ObjectAttributes, isReplacing: Bool = false
     ) throws(CacheError) -> StagedObject {
@@ -93,12 +93,12 @@ package final class Store: @unchecked Sendable {
             digest: digest, size: body.count, attributes: attributes, file: try body.takeFile())
     }
 
-    /// Returns the object with a digest, or nil if its bytes must be staged.
+    /// Returns the object with a digest; nil if its bytes must be staged.
     package func stored(
         _ digest: Digest, size: Int64, attributes: ObjectAttributes
     ) throws(CacheError) -> StagedObject? {
         var (isStored, isCold) = lock.withLock { (deposited.contains(digest), self.isCold) }
-        // The file is checked first, which is faster for new objects.
+        // Checking the file first is faster for new objects.
         if !isStored, !isCold, try directory.isPresent(digest, size: size) {
             isStored = try index.object(digest) != nil
         }
@@ -107,7 +107,7 @@ package final class Store: @unchecked Sendable {
     }
 
     /// Adds a deposit to the current batch, and retains the depositor until it has the outcome.
-    /// Calls `accepted` when the store can take another deposit.
+    /// Calls `accepted` when the store can take another.
     package func add(
         _ deposit: Deposit, for depositor: (any Depositor)? = nil,
         accepted: @escaping @Sendable () -> Void = {}
@@ -146,7 +146,7 @@ package final class Store: @unchecked Sendable {
         commits.async(execute: body)
     }
 
-    /// Takes a snapshot of the index if it has changed, and removes the run's directory.
+    /// Takes a snapshot of a changed index, and removes the run's directory.
     package func close() {
         commits.sync {
             if hasCommitted, failure == nil {
@@ -218,8 +218,8 @@ package final class Store: @unchecked Sendable {
         var outcomes: [Outcome] = []
         try index.write { db in
             outcomes = []
-            // Evictions remove files in write transactions, so the files that exist now remain. A
-            // missing file was removed with an evicted object of the same digest.
+            // Evictions remove files in write transactions, so existing files remain. A missing
+            // file was removed with an evicted object of the same digest.
             let vanished = try directory.absent(published)
             var failures = try FailureTable(db)
             let rows = try DepositRows(db)
@@ -238,7 +238,7 @@ package final class Store: @unchecked Sendable {
         return outcomes
     }
 
-    /// Limits the recorded failures. Counts them the first time, and when they may be too many.
+    /// Limits the recorded failures, which are counted at first and when they may be too many.
     private func bound(_ failures: FailureTable, _ db: Database) throws {
         let added = failures.added
         guard added.rows > 0 else { return }
