@@ -1,12 +1,12 @@
 import Foundation
 import LarderCore
 
-/// Compares the objects of one directory with their digests and index rows.
+/// A comparison of one directory's objects with their digests and index rows.
 struct FanOutCheck {
     enum Rows {
         case of(CacheIndex)
         case none
-        /// The index cannot be read. Only digests are checked.
+        /// The index is unreadable. Only digests are checked.
         case unreadable
     }
 
@@ -25,7 +25,7 @@ struct FanOutCheck {
     ) throws(CacheError) -> VerifyReport {
         let name = ObjectTree.fanOut(byte)
         let isSelected = try options.selection.objects(byte)
-        // An object that is stored after this looks orphaned, so its row is looked up again.
+        // Objects stored later look orphaned, so their rows are looked up again.
         if case .of(let index) = rows {
             for object in try index.objects(fanOut: byte) where isSelected(object.digest) {
                 expected[object.digest] = object
@@ -43,7 +43,7 @@ struct FanOutCheck {
                     try check(entry, digest, expected.removeValue(forKey: digest))
                 }
             } catch  where error.errno == ENOENT {
-                // The directory has just been removed. noteMissing looks up its rows again.
+                // The directory was just removed. noteMissing looks up its rows again.
             } catch  where error.concernsFile {
                 expected = [:]
                 add(.unreadable, root.path(of: name), error.message)
@@ -55,7 +55,6 @@ struct FanOutCheck {
             add(.obstructed, root.path(of: name), message)
         }
         if wasCancelled {
-            // Objects that were not checked do not count.
             report.indexObjects -= expected.count
             for object in expected.values { report.indexBytes -= object.size }
         } else {
@@ -158,11 +157,11 @@ struct FanOutCheck {
         }
     }
 
-    /// Reports the objects with rows and without files, unless they have just been evicted.
+    /// Reports objects with rows but no files, unless just evicted.
     private mutating func noteMissing() throws(CacheError) {
         guard case .of(let index) = rows else { return }
         for object in expected.values {
-            // The row is looked up again last, because an eviction deletes it before the file.
+            // The row again, because an eviction deletes it before the file.
             guard try index.object(object.digest) != nil,
                 try directory.size(of: object.digest) == nil, try index.object(object.digest) != nil
             else { continue }
@@ -180,7 +179,7 @@ struct FanOutCheck {
 }
 
 extension CacheError {
-    /// Whether the error concerns the file, and not this process's descriptors or memory.
+    /// Whether the error concerns the file, not this process's descriptors or memory.
     fileprivate var concernsFile: Bool {
         errno.map { ![EMFILE, ENFILE, ENOMEM].contains($0) } ?? false
     }

@@ -2,21 +2,21 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Makes the repairs that need no network. Dropped resources are kept in the table `damaged` until
-/// they have been downloaded again.
+/// The repairs that need no network. The table `damaged` keeps dropped resources until they have
+/// been downloaded again.
 ///
 /// Bad files are moved before their rows are deleted. A crash in between leaves rows without files,
 /// which the next repair or prefetch fixes. Every finding is checked again, before and in the
-/// transaction that deletes its rows, because other processes may store objects at the same time.
+/// transaction that deletes its rows, because other processes may have stored the object.
 struct Repairer {
-    /// The maximum number of objects in a transaction, for which other writers wait.
+    /// The maximum number of objects per transaction, for which other writers wait.
     private static let batch = 64
 
     let directory: CacheDirectory
     let index: CacheIndex
     let reader: ObjectReader
 
-    /// Records the repairs, and returns the resources to download. Until then, they count as lost.
+    /// Records the repairs, and returns the resources to download, which count as lost until then.
     func repair(
         _ findings: inout [VerifyReport.Finding], isCancelled: () -> Bool
     ) throws(CacheError) -> [DroppedResource] {
@@ -29,7 +29,7 @@ struct Repairer {
                 default: continue
                 }
             } catch  where [EACCES, EPERM, EBUSY, ENOENT].contains(error.errno) {
-                // The file belongs to another user, or has been removed. Leave it.
+                // The file belongs to another user, or was removed. Leave it.
             }
         }
         let bad = findings.indices.filter {
@@ -45,7 +45,7 @@ struct Repairer {
         var seen: Set<Digest?> = []
         for position in findings.indices where findings[position].kind.isCorruption {
             let finding = findings[position]
-            // Skip entries of manifests, which may never have been cached.
+            // Skip manifest entries, which may never have been cached.
             guard finding.digest != nil || finding.subject == CacheLayout.index,
                 seen.insert(finding.digest).inserted
             else { continue }
@@ -109,7 +109,7 @@ struct Repairer {
             return try reader.digest(file, expecting: digest)?.digest == digest
                 ? .whole(size: Int64(found.st_size)) : .bad(inode: found.st_ino)
         } catch  where error.code == .corrupt || error.isSparse {
-            // Missing or replaced, which the transaction checks. Or sparse.
+            // Sparse, missing or replaced. The transaction checks again.
             return bad
         }
     }
@@ -151,14 +151,14 @@ struct Repairer {
             try db.execute(
                 sql: "DELETE FROM resources WHERE object NOT IN (SELECT id FROM objects)")
         }
-        // Other complaints by SQLite cannot be repaired here.
+        // SQLite's other complaints cannot be repaired here.
         if try index.structuralComplaints().isEmpty {
             for position in damaged { findings[position].repair = .removed }
         }
     }
 
     /// Moves a misplaced object to its directory, or to `quarantine/` if its digest is wrong or the
-    /// object already exists.
+    /// object exists.
     private func moveHome(_ finding: inout VerifyReport.Finding) throws(CacheError) {
         guard let digest = finding.digest else { return }
         let objects = try directory.objects()
@@ -189,7 +189,7 @@ struct Repairer {
         finding.repair = .removed
     }
 
-    /// Moves a foreign file away if it is in the place of an object or a directory of objects.
+    /// Moves away a foreign file in the place of an object or an object directory.
     private func clear(_ finding: inout VerifyReport.Finding) throws(CacheError) {
         var parent = try directory.objects()
         var name = String(finding.subject.suffix(2))
@@ -212,7 +212,7 @@ struct Repairer {
         }
     }
 
-    /// Sets the mode 0444, unless the file has another name. Returns whether the mode was set.
+    /// Sets the mode 0444 unless the file has other hard links. Returns whether it did.
     @discardableResult
     private static func makeReadOnly(_ file: FileDescriptor) throws(CacheError) -> Bool {
         guard try file.status().st_nlink == 1 else { return false }
@@ -240,7 +240,7 @@ extension VerifyReport {
         public let outcome: Outcome
         /// The digest of the bytes; nil if the download failed.
         public let digest: Digest?
-        /// The code and reason of a failure.
+        /// The code and message of a failure.
         public let problem: (code: String, message: String)?
 
         package init(
@@ -254,8 +254,7 @@ extension VerifyReport {
         }
     }
 
-    /// The findings about manifest entries. They are in a temporary file, because there may be
-    /// millions.
+    /// The findings about manifest entries, in a temporary file because there may be millions.
     public struct EntryFindings: Sendable {
         /// The number of findings.
         public let count: Int

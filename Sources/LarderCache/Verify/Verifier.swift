@@ -1,8 +1,8 @@
 import Foundation
 
-/// Reads objects on all cores, and compares them with their digests and index rows.
+/// A comparison of objects with their digests and index rows, on all cores.
 final class Verifier: @unchecked Sendable {
-    // Unchecked because it has mutable state. Every access from several threads holds `lock`.
+    // Unchecked because `lock` guards the variables that threads share.
     private let directory: CacheDirectory
     private var rows: FanOutCheck.Rows
     private let options: VerifyOptions
@@ -10,10 +10,10 @@ final class Verifier: @unchecked Sendable {
     private let lock = NSLock()
     private var report = VerifyReport()
     private var failure: CacheError?
-    /// The leading bytes of the directories to verify. Threads have taken the first `next` of them.
+    /// The directories to verify, of which threads have taken the first `next`.
     private var leadingBytes: [UInt8] = []
     private var next = 0
-    /// The directories that were verified completely, also by the runs that this one resumes.
+    /// The completed directories, also of the runs that this one resumes.
     private var done = VerifyPosition()
     private var deadline: ContinuousClock.Instant?
     private var progress = ObjectProgress()
@@ -93,10 +93,10 @@ final class Verifier: @unchecked Sendable {
 
     private typealias StructureResult = (complaints: Result<[String], CacheError>, seconds: Double)
 
-    /// Starts SQLite's check of the index on another thread, because the check takes as long as
-    /// reading the objects. Returns a function that waits for the result.
+    /// Starts SQLite's check of the index on another thread, because it takes as long as reading
+    /// the objects. Returns a function that waits for the result.
     private func startStructureCheck(of index: CacheIndex) -> () -> StructureResult {
-        // Emptied by the check, so that a thread that is slow to end does not keep the index open.
+        // Emptied, so that a thread that is slow to end does not keep the index open.
         let pending = Locked<CacheIndex?>(index)
         let result = Locked<StructureResult>((.success([]), 0))
         let done = DispatchSemaphore(value: 0)

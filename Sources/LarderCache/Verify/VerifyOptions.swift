@@ -5,34 +5,34 @@ import LarderCore
 public struct VerifyOptions: Sendable {
     /// The objects to verify. Default: all.
     public var selection = VerifySelection.all
-    /// Whether to compare only sizes. Then only files whose size differs from the index are read.
+    /// Whether to compare only sizes, and read only files whose size differs from the index.
     /// Default: false.
     public var isQuick = false
-    /// The time limit. After it, no further directory is begun, and the next verification with a
-    /// time limit, the same selection and the same ``isQuick`` resumes there. Default: nil, no
-    /// limit. At least one directory is verified.
+    /// The time limit. Default: none. The next verification with a time limit, the same selection
+    /// and the same ``isQuick`` resumes. At least one directory is verified.
     ///
     /// Needs ``VerifySelection/all`` or ``VerifySelection/part(_:of:)``, and a writable cache.
     public var maximumDuration: Duration?
     /// Called often, from any thread. If it returns true, the verification stops soon. Default:
-    /// never cancelled.
+    /// never.
     public var isCancelled: @Sendable () -> Bool = { false }
 
-    /// Creates options with the default values.
+    /// Creates default options.
     public init() {}
 
-    /// The name of the saved position; nil if the selection cannot be resumed.
+    /// The name of the saved position, if the selection can be resumed.
     var positionName: String? { selection.name.map { isQuick ? "\($0) quick" : $0 } }
 }
 
 /// The objects to verify. Other files belong to the part of the first object in their directory.
 public enum VerifySelection: Sendable {
+    /// All objects.
     case all
-    /// One of several equal parts, by the leading bits of the digests. The first part is 1.
+    /// One of several equal parts, from 1, by the leading bits of the digests.
     case part(Int, of: Int)
     /// A random sample with this probability, and all other files. Repeatable with the same seed.
     case share(Double, seed: UInt64)
-    /// The objects that the function returns for a leading byte of the digests.
+    /// The objects that the function returns for a leading byte of digests.
     case named(@Sendable (_ leadingByte: UInt8) throws(CacheError) -> Set<Digest>)
 
     func objects(_ byte: UInt8) throws(CacheError) -> (Digest) -> Bool {
@@ -55,7 +55,7 @@ public enum VerifySelection: Sendable {
             && number <= Self.part(of: first | (1 << 56 - 1), count: count)
     }
 
-    /// Whether other files in the directory of `byte` are selected.
+    /// Whether other files in a directory are selected.
     func includesStrays(_ byte: UInt8) -> Bool {
         switch self {
         case .all, .share: true
@@ -91,10 +91,10 @@ public enum VerifySelection: Sendable {
     }
 }
 
-/// The directories that a verification with a time limit has completed. A set of leading bytes,
-/// because threads do not complete them in order. Saved in an expendable file.
+/// The leading bytes of completed directories, a set because threads do not complete them in order.
+/// Saved in an expendable file.
 struct VerifyPosition {
-    /// The maximum number of saved positions. At the limit, all others are deleted.
+    /// The maximum number of saved positions, at which all others are deleted.
     private static let limit = 100
 
     private var done: Set<UInt8> = []
@@ -126,7 +126,7 @@ struct VerifyPosition {
             with: Array("{\(members.joined(separator: ","))}\n".utf8))
     }
 
-    /// A bit for each leading byte. A digest also has 256 bits, so its spelling is used.
+    /// A bit for each leading byte, spelled as a digest of 256 bits.
     private var bits: Digest? {
         var bits = [UInt8](repeating: 0, count: Digest.byteCount)
         for byte in done { bits[Int(byte / 8)] |= 1 << (byte % 8) }

@@ -6,15 +6,15 @@ public struct VerifyReport: Sendable {
     public enum Step: String, Sendable, CaseIterable {
         /// SQLite's integrity check of the index.
         case index
-        /// Comparing manifests with the index.
+        /// The comparison of manifests with the index.
         case manifests
-        /// Reading objects, and comparing them with their rows.
+        /// The comparison of objects with their rows.
         case objects
-        /// Looking up the URLs of damaged objects.
+        /// The lookup of damaged objects' URLs.
         case resources
         /// Repairs without the network.
         case repair
-        /// Downloading damaged resources again.
+        /// Downloads of damaged resources.
         case fetch
     }
 
@@ -22,8 +22,7 @@ public struct VerifyReport: Sendable {
     public internal(set) var objects = 0
     /// The number of bytes read.
     public internal(set) var bytes: Int64 = 0
-    /// The number of intact objects: digest and index row are right. In a quick verification, only
-    /// the size is checked.
+    /// The number of intact objects: digest (or size, if quick) and index row are right.
     public internal(set) var whole = 0
     /// The number of resources in the index.
     public internal(set) var resources = 0
@@ -31,7 +30,7 @@ public struct VerifyReport: Sendable {
     public package(set) var entries = 0
     /// The number of selected objects in the index.
     public internal(set) var indexObjects = 0
-    /// The sum of their sizes according to the index.
+    /// The sum of their sizes in the index.
     public internal(set) var indexBytes: Int64 = 0
     /// The number of selected object files.
     public internal(set) var treeObjects = 0
@@ -39,15 +38,15 @@ public struct VerifyReport: Sendable {
     public internal(set) var treeBytes: Int64 = 0
     /// The number of entries in `tmp/`.
     public internal(set) var temporaries = 0
-    /// The number of entries in `tmp/` that belong to no run in progress.
+    /// The number of entries in `tmp/` without a run in progress.
     public internal(set) var leftovers = 0
     /// Whether only files whose size differs from the index were read.
     public internal(set) var isQuick = false
     /// Whether the verification resumed an earlier one.
     public internal(set) var isResumed = false
-    /// Whether the verification reached the end of its selection.
+    /// Whether the end of the selection was reached.
     public internal(set) var reachesEnd = true
-    /// Whether this verification alone covered its whole selection.
+    /// Whether this verification alone covered its selection.
     public var isComplete: Bool { reachesEnd && !isResumed }
     /// Whether the verification or the repair was cancelled.
     public package(set) var isInterrupted = false
@@ -59,7 +58,7 @@ public struct VerifyReport: Sendable {
     public package(set) var entryFindings = EntryFindings()
     /// The downloads of damaged resources.
     public package(set) var refetches: [Refetch] = []
-    /// The duration of each step in seconds. Index and objects are checked at the same time.
+    /// The duration of each step in seconds. `index` and `objects` overlap.
     public package(set) var steps: [Step: Double] = [:]
     /// The total duration in seconds.
     public package(set) var seconds: Double = 0
@@ -68,7 +67,7 @@ public struct VerifyReport: Sendable {
     /// The demands of manifest entries on damaged resources, by key.
     package var demands: [String: Set<Demand>] = [:]
 
-    /// Creates an empty report without findings.
+    /// Creates an empty report.
     public init() {}
 
     /// The digest and size that a manifest entry demands.
@@ -87,7 +86,7 @@ public struct VerifyReport: Sendable {
         findings.count { $0.kind == kind } + (kind == .missing ? entryFindings.count : 0)
     }
 
-    /// Whether no corruption was found and every manifest entry is cached.
+    /// Whether there is no corruption and every manifest entry is cached.
     public var isClean: Bool {
         entryFindings.count == 0 && !findings.contains { $0.kind.isCorruption }
     }
@@ -132,33 +131,33 @@ public struct VerifyReport: Sendable {
         findings += other.findings
     }
 
-    /// A problem or an observation about one file or manifest entry.
+    /// An observation about one file or manifest entry.
     public struct Finding: Sendable {
         /// The kind of a finding.
         public enum Kind: String, Sendable, CaseIterable {
             /// The file's digest differs from its name.
             case corrupt
-            /// An object's file does not exist, or a manifest entry is not cached.
+            /// An object's file is missing, or a manifest entry is not cached.
             case missing
-            /// The file cannot be read. Its bytes may be intact.
+            /// The file is unreadable. Its bytes may be intact.
             case unreadable
-            /// A symbolic link in place of an object in the index. Links are never followed.
+            /// A symbolic link, never followed, in place of an indexed object.
             case link
             /// The index is damaged.
             case index
-            /// Another file in place of a directory of objects. No object can be stored there.
+            /// Another file in place of an object directory.
             case obstructed
             /// An object without an index row, left by a crash. Eviction removes it.
             case orphaned
             /// An object in the wrong directory.
             case misplaced
-            /// A file that does not belong to the cache. A repair moves it away only if it is a
-            /// directory in place of an object.
+            /// A file that does not belong to the cache. A repair moves only directories in place
+            /// of objects.
             case foreign
-            /// An intact object whose mode is not 0444, for example after copying the cache.
+            /// An intact object whose mode is not 0444, for example after copying.
             case mode
 
-            /// Whether the cache is damaged. Other findings are only reported.
+            /// Whether the finding is damage.
             public var isCorruption: Bool {
                 switch self {
                 case .corrupt, .missing, .unreadable, .link, .index, .obstructed: true
@@ -171,12 +170,12 @@ public struct VerifyReport: Sendable {
         public enum Repair: String, Sendable, CaseIterable {
             /// The object is intact again, with the same bytes.
             case restored
-            /// The resource was downloaded again, and its bytes have changed.
+            /// The resource was downloaded again with other bytes.
             case changed
             /// The file was moved away, and no URL needs it.
             case removed
-            /// The file was moved away, and not all of its URLs could be downloaded again. The next
-            /// repair or prefetch downloads them.
+            /// The file was moved away, and not all of its URLs could be downloaded. The next
+            /// repair or prefetch retries.
             case lost
         }
 
@@ -192,7 +191,7 @@ public struct VerifyReport: Sendable {
         public package(set) var urls: [String]
         /// The result of the repair, if any.
         public package(set) var repair: Repair?
-        /// The path of the file relative to the root, if it was moved to `quarantine/`.
+        /// The path in `quarantine/` relative to the root, if the file was moved there.
         public package(set) var quarantine: String?
 
         package init(
