@@ -4,10 +4,10 @@ import GRDB
 import LarderCore
 
 extension Cache {
-    /// The maximum size of an object that is read once, in bytes. Larger objects are read twice.
+    /// The maximum size of an object that is read only once, in bytes.
     private static let memoryLimit = 1 << 20
 
-    /// Calls `body` with each piece of an object's bytes, after checking the digest of all of them.
+    /// Calls `body` with the pieces of an object whose digest is correct.
     package func forEachPiece(
         of object: StoredObject, _ body: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
@@ -30,7 +30,6 @@ extension Cache {
             do { try body(bytes) } catch { failure = error }
         }
         if let failure { throw failure }
-        // The file's owner can write to it between the two reads.
         guard again?.digest == object.digest else { throw Self.otherDigest(object.digest) }
     }
 
@@ -45,7 +44,7 @@ extension Cache {
         return descriptor
     }
 
-    /// Throws `.corrupt` unless a file has an object's digest. Returns false if it is cancelled.
+    /// Throws `.corrupt` if a file has another digest. Returns false if cancelled.
     package func confirm(
         _ file: FileDescriptor, is object: StoredObject, isCancelled: () -> Bool = { false }
     ) throws(CacheError) -> Bool {
@@ -55,7 +54,7 @@ extension Cache {
         return true
     }
 
-    /// Opens an object's file without waiting for the disk, if it is still the `known` file.
+    /// Opens the `known` file of an object without waiting for the disk.
     package func lendAtOnce(_ digest: Digest, size: Int64, known: FileIdentity) -> LentFile? {
         let file = directory.openAtOnce(digest).map { LentFile($0, size: size) }
         return file?.isStill(known) == true ? file : nil
@@ -87,8 +86,8 @@ extension Cache {
         }
     }
 
-    /// Creates a hard link to an object's file outside the cache. Returns nil or the value of
-    /// `errno`. The caller must check the linked file, because the object may have been replaced.
+    /// Hard-links an object's file outside the cache. Returns nil or `errno`. The caller must check
+    /// the link, because the object may have been replaced.
     package func link(
         _ digest: Digest, to directory: FileDescriptor, as name: String
     ) throws(CacheError) -> Int32? {
@@ -99,7 +98,7 @@ extension Cache {
     package func outgoing(_ object: StoredObject) throws(CacheError) -> OutgoingObject {
         let object = sized(object)
         let file = try open(object).file
-        // Check a sparse file first, because its size cost nothing.
+        // A sparse file can have any size.
         let status = try file.status()
         if status.st_size > status.plausibleBytes { _ = try confirm(file, is: object) }
         return OutgoingObject(object, file: file)
@@ -107,11 +106,11 @@ extension Cache {
 
     package struct KeptManifest: Sendable {
         package let resource: Resource
-        /// The file, with a checked digest, and its URL after redirects. The caller closes it.
+        /// The verified file and its URL after redirects. The caller closes the descriptor.
         package let file: (descriptor: Int32, baseURL: HTTPURL)
     }
 
-    /// Returns the cached manifest of a URL, or nil if it is missing or corrupt.
+    /// Returns the cached manifest of a URL; nil if missing or corrupt.
     package func manifest(_ url: HTTPURL) throws(CacheError) -> KeptManifest? {
         guard let resource = try resource(url.key) else { return nil }
         let descriptor: Int32
@@ -123,7 +122,7 @@ extension Cache {
     }
 }
 
-/// An open file that is being sent. It remains readable if an eviction removes it.
+/// An open object file, which remains readable after an eviction.
 package final class LentFile: Sendable {
     package let size: Int64
     private let file: FileDescriptor
@@ -145,8 +144,8 @@ package final class LentFile: Sendable {
         return copy
     }
 
-    /// Fills `buffer` with the bytes at `offset`. Returns false if there are fewer bytes or, with
-    /// `atOnce`, if reading them would wait for the disk.
+    /// Fills `buffer` from `offset`. Returns false if the file is too short or, with `atOnce`, if
+    /// reading would wait for the disk.
     package func read(
         at offset: Int64, into buffer: UnsafeMutableRawBufferPointer, atOnce: Bool = false
     ) -> Bool {
@@ -168,9 +167,9 @@ package final class LentFile: Sendable {
     }
 }
 
-/// An object that is sent in pieces. The last piece is returned only if the digest is right.
+/// An object read in pieces, of which the last is returned only if the digest is correct.
 package final class OutgoingObject: @unchecked Sendable {
-    // Unchecked because it has mutable state. Every access holds `lock`.
+    // Unchecked because `lock` guards the variables.
 
     package let size: Int64
     private let digest: Digest
@@ -188,8 +187,8 @@ package final class OutgoingObject: @unchecked Sendable {
 
     package var isCorrupt: Bool { lock.withLock { isDamaged } }
 
-    /// Reads the next piece and returns its size. `offset` must be the end of the previous piece,
-    /// or 0 to start again. Returns nil if the piece cannot be read or the digest is wrong.
+    /// Reads the next piece and returns its size; nil on failure or for a wrong digest. `offset`
+    /// must be the end of the previous piece, or 0 to start again.
     package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         lock.withLock {
             if offset == 0 { (hasher, position) = (RunningDigest(), 0) }

@@ -2,12 +2,12 @@ import GRDB
 import LarderCore
 
 extension Cache {
-    /// Returns the resource with a key (``Resource/key``), or nil if it is not cached. For a URL,
-    /// use ``resource(spelledAs:)``.
+    /// Returns the resource with a ``Resource/key``, if cached. For a URL, use
+    /// ``resource(spelledAs:)``.
     public func resource(_ key: String) throws(CacheError) -> Resource? { try index?.resource(key) }
 
-    /// Returns the resources of several keys, in order. `rows` are the rows that had these keys
-    /// before, or 0, and speed up the lookup. A row whose key has changed is not used.
+    /// Returns the resources of several keys, in order. `rows` are hints: the rows that had these
+    /// keys before, or 0.
     package func resources(
         _ keys: [String], at rows: [Int64] = []
     ) throws(CacheError) -> [Resource?] {
@@ -18,7 +18,7 @@ extension Cache {
         try index?.object(digest)
     }
 
-    /// Calls `body` for every resource, ordered by key. Concurrent changes may or may not be seen.
+    /// Calls `body` for every resource, ordered by key. May or may not see concurrent changes.
     public func forEachResource(_ body: (Resource) throws -> Void) throws {
         try index?.forEachPage(
             of: Resource.columns, ordered: "r.key",
@@ -28,8 +28,7 @@ extension Cache {
         }
     }
 
-    /// Returns the first `limit` keys with a prefix. If the limit is reached, the last key with
-    /// that prefix follows.
+    /// Returns the first `limit` keys with a prefix. If there may be more, the last key follows.
     package func keys(
         beginningWith text: String, limit: Int, arePinned: Bool
     ) throws(CacheError) -> [String] {
@@ -48,8 +47,8 @@ extension Cache {
         }
     }
 
-    /// Returns the resource of a key or URL, or nil if it is not cached. The URL may be spelled as
-    /// in the last prefetched manifest, or as any equal URL (`HTTPURL.key` of LarderCore).
+    /// Returns the resource of a key or URL, if cached. The URL may be spelled as in the last
+    /// prefetched manifest, or as any equal URL (`HTTPURL.key` of LarderCore).
     public func resource(spelledAs text: String) throws(CacheError) -> Resource? {
         guard let index else { return nil }
         if let resource = try index.resource(text) { return resource }
@@ -59,13 +58,13 @@ extension Cache {
         return url.key.isSame(as: text) ? nil : try index.resource(url.key)
     }
 
-    /// Returns the resource of a URL from a client that drops the `?` of an empty query, like curl.
+    /// Returns the resource for clients that drop the `?` of an empty query, like curl.
     package func resource(spelledWithoutEmptyQuery text: String) throws(CacheError) -> Resource? {
         if let resource = try resource(spelledAs: text) { return resource }
         return try text.utf8.contains(UInt8(ascii: "?")) ? nil : resource(spelledAs: text + "?")
     }
 
-    /// Returns a number that changes with each commit by any process; nil without an index.
+    /// Returns a number that changes with each process's commits; nil without an index.
     package func indexVersion() throws(CacheError) -> Int64? {
         try index?.lookUp(isWatching: true) { db in
             try db.prepared("PRAGMA data_version").firstInteger() ?? 0

@@ -4,18 +4,17 @@ import LarderCore
 /// A content-addressed cache directory: objects named by their SHA-256 digests, and an index that
 /// maps URLs to them.
 ///
-/// A cache never reaches outside its root. It can be moved. Deleting any part of it costs
+/// A cache never reaches outside its root, and can be moved. Deleting any part of it costs
 /// downloads, never correctness. Any number of processes can use it at the same time.
 public final class Cache: Sendable {
     let directory: CacheDirectory
     let index: CacheIndex?
-    /// The reason why the index cannot be read.
     let damage: CacheError?
-    /// The reason why the cache is read-only although its directory is writable.
+    /// The reason why a writable directory was opened as read-only.
     private let obstacle: CacheError?
-    /// Whether the cache cannot be written because of its medium, its permissions or a full disk.
+    /// Whether the medium, permissions or a full disk prevent writing.
     public let isReadOnly: Bool
-    /// The result of rebuilding the index at opening; nil if the index was intact.
+    /// The result of rebuilding the index at opening; nil if it was intact.
     public let recovery: RecoveryReport?
 
     private init(
@@ -30,9 +29,8 @@ public final class Cache: Sendable {
         self.recovery = recovery
     }
 
-    /// Opens the cache at `path` for reading and writing. Creates the cache if it does not exist,
-    /// and rebuilds an index that is damaged or missing. By default, does not wait for a
-    /// ``reindex(at:wait:log:isCancelled:onProgress:)`` in another process.
+    /// Opens the cache at `path` for reading and writing. Creates a missing cache, and rebuilds a
+    /// damaged or missing index. By default, does not wait for a reindex.
     ///
     /// - Throws: A ``CacheError``, also if the directory cannot be written.
     public static func create(
@@ -51,19 +49,18 @@ public final class Cache: Sendable {
         return Cache(directory: directory, index: index, recovery: recovery)
     }
 
-    /// Rebuilds the index of the cache at `path` from the current index, or from its last snapshot
-    /// if the index is damaged. Also reads every object. By default, does not wait for other
-    /// processes that use the cache.
+    /// Rebuilds the index from all objects, which are read, and from the current index, or its last
+    /// snapshot if the index is damaged. By default, does not wait for other processes.
     ///
     /// - Parameter isCancelled: Called often. If it returns true, the rebuild stops soon, changes
-    ///   nothing, and reports the interruption. Default: never cancelled.
-    /// - Throws: A ``CacheError``: `.missing` if there is no cache, `.locked` if it is in use.
+    ///   nothing, and reports the interruption. Default: never.
+    /// - Throws: A ``CacheError``: `.missing` without a cache, `.locked` if it is in use.
     public static func reindex(
         at path: String, wait: LockWait = .none, log: CacheLog = .none,
         isCancelled: @escaping @Sendable () -> Bool = { false },
         onProgress: @escaping (ObjectProgress) -> Void = { _ in }
     ) throws(CacheError) -> RecoveryReport {
-        // Checked first because the next call would turn any directory into a cache.
+        // The next call would turn any directory into a cache.
         _ = try CacheDirectory(path: path, create: false, lock: .none)
         let directory = try CacheDirectory(
             path: path, create: true, lock: .exclusive, wait: wait, log: log)
@@ -71,21 +68,20 @@ public final class Cache: Sendable {
             isCancelled: isCancelled, onProgress: onProgress)
     }
 
-    /// Marks the index as damaged for the next writer. Returns the damage, or the disk's error.
+    /// Marks the index as damaged for the next writer. Returns the damage or the disk's error.
     package func noteDamage(_ error: CacheError) -> CacheError {
         let error = directory.judged(error)
         guard error.isDamage else { return error }
         IndexRecovery.markDamage(in: directory)
-        // The error of a query that joins the index may have another database's name.
+        // The error of a joined query may name another database.
         return CacheError(.damaged, subject: directory.indexPath, message: error.message)
     }
 
-    /// Opens the cache at `path` for reading. An empty directory is an empty cache. If the
-    /// directory cannot be written or the disk is full, nothing in it is changed. By default, does
-    /// not wait for a ``reindex(at:wait:log:isCancelled:onProgress:)`` in another process.
+    /// Opens the cache at `path` for reading. An empty directory is an empty cache. A read-only
+    /// directory or a full disk is not changed. By default, does not wait for a reindex.
     ///
-    /// - Throws: A ``CacheError``: `.missing` if there is no directory or if it is not a cache,
-    ///   `.damaged` if the index cannot be read, or is missing although there are objects.
+    /// - Throws: A ``CacheError``: `.missing` if the directory does not exist or is not a cache,
+    ///   `.damaged` if the index is unreadable, or missing although there are objects.
     public static func open(
         at path: String, wait: LockWait = .none, log: CacheLog = .none
     ) throws(CacheError) -> Cache {
@@ -112,14 +108,14 @@ public final class Cache: Sendable {
             let index = try CacheIndex(of: directory, patience: waitsForWriters ? nil : .seconds(1))
             return Cache(directory: directory, index: index)
         } catch  where error.code == .storage || error.code == .locked && !waitsForWriters {
-            // SQLite needs disk space and its lock even to read. A read-only index needs neither.
+            // SQLite needs disk space and its lock even to read. A read-only index does not.
             let index = try? CacheIndex(readOnly: directory, isBesideWriter: error.code == .locked)
             guard let index else { throw error }
             return Cache(directory: directory, index: index, isReadOnly: true, obstacle: error)
         }
     }
 
-    /// Opens the cache at `path` even if its index is damaged. A repair waits for other writers.
+    /// Opens the cache even if its index is damaged. A repair waits for other writers.
     package static func openDamaged(
         at path: String, wait: LockWait = .none, log: CacheLog = .none, isForRepair: Bool = false
     ) throws(CacheError) -> Cache {
@@ -153,8 +149,8 @@ public final class Cache: Sendable {
         return CacheError("write", subject: path, errno: errno)
     }
 
-    /// Closes the index, even if this cache is still referenced. If no other process uses the
-    /// cache, the index is then a single file, which can be copied. Later calls fail.
+    /// Closes the index, even if this cache is still referenced. The last process to close leaves a
+    /// single index file, which can be copied. Later calls fail.
     public func close() { index?.close() }
 
     /// Returns the absolute path of an object's file.
@@ -162,13 +158,12 @@ public final class Cache: Sendable {
         "\(directory.path)/\(CacheLayout.path(digest))"
     }
 
-    /// Whether an object's file exists, and has the size in the index or the right digest. Reads
-    /// the file only if its size differs.
+    /// Whether an object's file exists and has the size in the index or, if not, the right digest.
     public func isPresent(_ digest: Digest, size: Int64) throws(CacheError) -> Bool {
         try directory.isPresent(digest, size: size)
     }
 
-    /// Returns the object with the size of its file, which may differ from the size in the index.
+    /// Returns the object with its file's size instead of the index's.
     package func sized(_ object: StoredObject) -> StoredObject {
         var object = object
         if let size = try? directory.size(of: object.digest) { object.size = size }
@@ -177,7 +172,7 @@ public final class Cache: Sendable {
 
     package var presence: ObjectPresence { ObjectPresence(in: directory) }
 
-    /// Returns the bytes of an object.
+    /// Returns an object's bytes.
     ///
     /// - Throws: A ``CacheError``: `.corrupt` if the file is missing or has another digest.
     public func bytes(of object: StoredObject) throws(CacheError) -> [UInt8] {
@@ -191,7 +186,7 @@ public final class Cache: Sendable {
         let (file, status) = try openFile(of: object)
         let identity = FileIdentity(status)
         let isKnown = identity == known
-        // Checked before the memory is allocated, because the file may be sparse.
+        // Before memory is allocated, because the file may be sparse.
         let excess = isKnown ? 0 : try directory.sparse.take(status, of: file.subject)
         var data = Data(count: Int(object.size))
         let read = data.withUnsafeMutableBytes { room -> Result<Void, CacheError> in
@@ -227,7 +222,7 @@ public final class Cache: Sendable {
         return (file, status)
     }
 
-    /// Opens an object's file without checking its size. Throws `.corrupt` if it is missing.
+    /// Opens an object's file of any size. Throws `.corrupt` if missing.
     func openFile(_ digest: Digest) throws(CacheError) -> FileDescriptor {
         do {
             return try directory.open(digest)
@@ -245,8 +240,8 @@ public final class Cache: Sendable {
         CacheError(.corrupt, subject: "\(object.digest)", message: "the file has another size")
     }
 
-    /// Records uses of at most ``ObjectUse/stepLimit`` objects. If they are in the order of their
-    /// rows, a million uses write each page of the index once.
+    /// Records uses of at most ``ObjectUse/stepLimit`` objects. In the order of their rows, a
+    /// million uses write each page of the index once.
     package func recordUse(of objects: [IndexedObject]) throws(CacheError) {
         precondition(objects.count <= ObjectUse.stepLimit, "other writers would wait too long")
         guard let index, !isReadOnly else { return }
@@ -267,11 +262,11 @@ public final class Cache: Sendable {
         try CacheStatus(of: directory, index: index)
     }
 
-    /// Reads objects and compares them with their digests and index rows. Writes only its position,
-    /// if its duration is limited.
+    /// Compares objects with their digests and index rows. Writes nothing but its position, if its
+    /// duration is limited.
     ///
     /// - Parameters:
-    ///   - options: What to read. Default: every byte of every object.
+    ///   - options: Default: every byte of every object.
     ///   - onProgress: Called a few times a second from any thread, and at the end.
     public func verify(
         _ options: VerifyOptions = VerifyOptions(),

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The counted contents of a cache.
+/// The contents of a cache, as counts and sizes.
 public struct CacheStatus: Sendable {
     /// The absolute path of the root.
     public let path: String
@@ -8,17 +8,17 @@ public struct CacheStatus: Sendable {
     public private(set) var totals = IndexTotals()
     /// The size of the index files in bytes.
     public private(set) var indexBytes: Int64 = 0
-    /// The disk space of the object files, in bytes of allocated blocks.
+    /// The allocated disk space of the object files in bytes.
     public private(set) var diskBytes: Int64 = 0
-    /// The number of entries in `tmp/`, from runs in progress and from interrupted runs.
+    /// The number of runs in progress and leftovers in `tmp/`.
     public private(set) var temporaries = 0
     /// The number of files in `quarantine/`.
     public private(set) var quarantined = 0
-    /// The number of object directories without read permission. ``diskBytes`` excludes them.
+    /// The number of object directories without read permission, which ``diskBytes`` excludes.
     public private(set) var unreadable = 0
     package private(set) var runs: [RunRecord] = []
 
-    /// Creates the status of a cache that does not exist. All counts are 0.
+    /// Creates the status of a missing cache.
     public init(emptyAt path: String) { self.path = path }
 
     init(of directory: CacheDirectory, index: CacheIndex?) throws(CacheError) {

@@ -1,17 +1,17 @@
 import Foundation
 import LarderCore
 
-/// A long-lived reader of a cache directory. Opens the cache at first use, and again after the
-/// cache was created, replaced or rebuilt. Its methods may wait for the disk.
+/// A long-lived reader of a cache directory. Opens the cache at first use, and again after it was
+/// created, replaced or rebuilt. Its methods may wait for the disk.
 package final class LiveCache: @unchecked Sendable {
-    // Unchecked because it has mutable state. Every access holds `lock`. (`Mutex` needs iOS 18.)
+    // Unchecked because `lock` guards the variables.
 
     private let knownLimit: Int
     package let path: String
     private let log: CacheLog
     private let lock = NSLock()
     private var cache: Cache?
-    /// The identity of the index file just before the cache was opened.
+    /// The index file before the cache was opened.
     private var index: FileIdentity?
     private var checkedFiles: [Digest: FileIdentity] = [:]
     private var version: Int64?
@@ -24,7 +24,7 @@ package final class LiveCache: @unchecked Sendable {
     }
 
     deinit {
-        // SQLite may write when it closes, and this may be an app's main thread.
+        // SQLite may write when it closes, possibly on an app's main thread.
         guard let cache else { return }
         DispatchQueue.global(qos: .utility).async { withExtendedLifetime(cache) {} }
     }
@@ -34,7 +34,7 @@ package final class LiveCache: @unchecked Sendable {
     @discardableResult
     package func open() throws(CacheError) -> Cache {
         if let cache = opened { return cache }
-        // The lock is not held, because other threads must not wait for the disk.
+        // Without the lock, because other threads must not wait for the disk.
         let index = Cache.indexFile(ofCacheAt: path)
         let cache = try Cache.open(at: path, log: log)
         lock.withLock { (self.cache, self.index) = (cache, index) }
@@ -42,11 +42,11 @@ package final class LiveCache: @unchecked Sendable {
     }
 
     package func close() {
-        // Released without the lock, because closing may be slow.
+        // Without the lock, because closing may be slow.
         withExtendedLifetime(lock.withLock { cache.take() }) {}
     }
 
-    /// Closes the cache if it has no index, or if the index was replaced.
+    /// Closes the cache if its index is missing or was replaced.
     @discardableResult
     package func closeIfReplaced() -> Bool {
         let index = Cache.indexFile(ofCacheAt: path)
@@ -56,7 +56,7 @@ package final class LiveCache: @unchecked Sendable {
                 if let index, let last = self.index { index.isSameFile(as: last) } else {
                     index == nil && self.index == nil
                 }
-            // Without an index, close: a prefetch may have written one since.
+            // A prefetch may have created a missing index.
             guard !isSame || cache.indexURI == nil else { return nil }
             return self.cache.take()
         }
@@ -64,11 +64,11 @@ package final class LiveCache: @unchecked Sendable {
         return closed != nil
     }
 
-    /// A number that increases when ``refresh()`` finds that the index has changed.
+    /// The number of changes found by ``refresh()``.
     package var generation: Int { lock.withLock { changes } }
 
-    /// Closes the cache if it was replaced, and returns the ``generation``. That increases if the
-    /// index has changed or cannot be read.
+    /// Closes a replaced cache, and returns the ``generation``, which increases if the index has
+    /// changed or is unreadable.
     @discardableResult
     package func refresh() -> Int {
         let isReplaced = closeIfReplaced()
@@ -80,8 +80,8 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    /// Calls `body` with the open cache. If the index cannot be read, for example because it was
-    /// rebuilt, opens the cache again and retries once.
+    /// Calls `body` with the open cache. If the index cannot be read, for example after a rebuild,
+    /// opens it again and retries once.
     package func using<Value>(_ body: (Cache) throws -> Value) throws -> Value {
         let cache = try open()
         do {
@@ -127,7 +127,7 @@ package final class LiveCache: @unchecked Sendable {
 
     package func remember(_ file: FileIdentity, as digest: Digest) {
         lock.withLock {
-            // Checking all files again costs less than tracking which are still read.
+            // Checking all files again costs less than tracking their use.
             if checkedFiles.count >= knownLimit { checkedFiles.removeAll(keepingCapacity: true) }
             checkedFiles[digest] = file
         }

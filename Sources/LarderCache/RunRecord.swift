@@ -1,8 +1,8 @@
 import Foundation
 import LarderCore
 
-/// The result of a command's last run, stored in `runs/<command>.json`. It is for users and
-/// monitoring only: Larder does not depend on it. It contains no paths.
+/// The result of a command's last run, stored in `runs/<command>.json` for users and monitoring.
+/// Larder does not depend on it. It contains no paths.
 package struct RunRecord: Sendable, Equatable {
     package enum Command: String, Sendable, Decodable, CaseIterable {
         case prefetch, push, pull, verify, evict, reindex
@@ -14,7 +14,7 @@ package struct RunRecord: Sendable, Equatable {
         case fetched, revalidated, cached, coalesced, skipped, failed, unfinished, unstored
         case pulled, shared, pushed, unpushed
         case receivedBytes = "received_bytes"
-        /// Objects that were read, or that remain, and the sum of their sizes.
+        /// Objects that were read or remain, and their sizes.
         case objects, bytes
         case resources, whole, findings
         /// Corrupt objects, or findings that are corruption.
@@ -25,13 +25,13 @@ package struct RunRecord: Sendable, Equatable {
     }
 
     package let command: Command
-    /// The time before the run waited for its locks.
+    /// Before the run waited for its locks.
     package let started: Date
     package let ended: Date
-    /// The duration by a monotonic clock.
+    /// By a monotonic clock.
     package let seconds: Double
     package let exitStatus: Int32
-    /// Empty if the run was stopped before its report.
+    /// Empty if the run was stopped early.
     package let counts: [Count: Int64]
     package let version: String
 
@@ -48,7 +48,7 @@ package struct RunRecord: Sendable, Equatable {
         self.version = version
     }
 
-    /// Replaces the command's last record if the cache at `path` is writable. Ignores errors.
+    /// Replaces the command's last record in a writable cache. Ignores errors.
     package func save(inCacheAt path: String) {
         guard
             let directory = try? CacheDirectory(path: path, create: false, lock: .none),
@@ -61,7 +61,7 @@ package struct RunRecord: Sendable, Equatable {
         try? directory.replace(Self.file(command), beneath: runs, with: Array(text.utf8))
     }
 
-    /// - Parameter setInstant: Adds a date, which is text in the file and a number elsewhere.
+    /// - Parameter setInstant: Adds a date: text in the file, a number elsewhere.
     package func json(
         _ setInstant: (_ object: inout JSONObject, _ key: String, Date) -> Void
     ) -> JSONObject {
@@ -100,7 +100,7 @@ extension RunRecord: Decodable {
         case exitStatus = "exit_status"
     }
 
-    /// Decodes a record. Counts with unknown names, from another version, are ignored.
+    /// Decodes a record. Ignores unknown counts of other versions.
     package init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         command = try values.decode(Command.self, forKey: .command)
