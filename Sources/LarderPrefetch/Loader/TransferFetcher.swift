@@ -5,7 +5,8 @@ import LarderHTTP
 import LarderIcons
 import Synchronization
 
-/// Fetches complete icons for an `IconLoader`. Does not retry, because the loader records failures.
+/// A fetcher of complete icons for an `IconLoader`. It does not retry, because the loader records
+/// failures.
 public final class TransferFetcher: IconFetcher {
     private static let freshnessFields = [
         "ETag", "Last-Modified", "Date", "Age", "Cache-Control", "Expires", "Vary",
@@ -20,11 +21,9 @@ public final class TransferFetcher: IconFetcher {
     /// Creates a fetcher with its own connections.
     ///
     /// - Parameters:
-    ///   - transfer: The settings of connections.
-    ///   - headers: Additional header fields of requests. Default: none.
-    ///   - maximumBodyBytes: The maximum size of a body in bytes. Default: 16 MiB.
-    ///   - allowsDowngrade: Whether to follow redirects from https to http. Default: false.
-    ///   - acceptsAnyContent: Whether to accept bodies other than complete images. Default: false.
+    ///   - maximumBodyBytes: Default: 16 MiB.
+    ///   - allowsDowngrade: Whether to follow redirects from https to http.
+    ///   - acceptsAnyContent: Whether to accept bodies other than complete images.
     /// - Throws: `TransferError` if the configuration cannot be used.
     public init(
         _ transfer: TransferConfiguration = .init(), headers: [HeaderRule] = [],

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A bounded channel to one consumer, which is a task or a thread. `send` blocks while the channel
-/// is full, so tasks must not call it.
+/// A bounded channel to one consumer, a task or a thread. `send` blocks while it is full, so tasks
+/// must not call it.
 final class Channel<Element: Sendable>: @unchecked Sendable {
     // Unchecked because the state is mutable. Every access holds `condition`.
     private let capacity: Int
@@ -13,7 +13,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
 
     init(capacity: Int) { self.capacity = capacity }
 
-    /// Waits until the channel is not full, then sends. Returns false if the channel is abandoned.
+    /// Sends once the channel is not full. Returns false if it is abandoned.
     @discardableResult
     func send(_ more: [Element]) -> Bool {
         condition.lock()
@@ -37,7 +37,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         deliver()
     }
 
-    /// Drops all elements. Producers no longer wait.
+    /// Drops all elements, so that producers no longer wait.
     func abandon() {
         condition.lock()
         isAbandoned = true
@@ -47,7 +47,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
 
     var hasConsumer: Bool { condition.withLock { !isAbandoned } }
 
-    /// Waits for elements and returns all of them. Returns an empty array at the end.
+    /// Waits for elements and returns all of them, or none at the end.
     func next() async throws -> [Element] {
         try await withCheckedThrowingContinuation { continuation in
             condition.lock()
@@ -70,7 +70,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         return elements
     }
 
-    /// Resumes a waiting consumer. Must be called with the lock held, and releases the lock.
+    /// Resumes a waiting consumer. Must be called with the lock held, and releases it.
     private func deliver() {
         defer { condition.broadcast() }
         guard let waiting = consumer, !elements.isEmpty || end != nil || isAbandoned else {

@@ -2,7 +2,7 @@ import Foundation
 import LarderCache
 import LarderManifest
 
-/// Reads manifests on its own thread, ahead of the planner.
+/// A reader of manifests on its own thread, ahead of the planner.
 final class ManifestFeed: Sendable {
     enum Message: Sendable {
         case begin(Int)
@@ -27,7 +27,7 @@ final class ManifestFeed: Sendable {
         try channel.take(unless: isCancelled)
     }
 
-    /// Tells the thread to stop. Does not wait, because the thread may be blocked on a pipe.
+    /// Tells the thread to stop. Does not wait, because a pipe may block it.
     func close() { channel.abandon() }
 
     private func read(_ manifests: [ManifestSource], _ rules: ManifestRules) throws {

@@ -5,8 +5,8 @@ import LarderCore
 import LarderManifest
 
 extension Plan {
-    /// Calls `body` with pages of the entries of each resource, the leader first. The first
-    /// argument of `body` is the resource's index in `fetches`.
+    /// Calls `body` with the index of each resource in `fetches` and pages of its entries, leader
+    /// first.
     func forEachEntry(of fetches: [Int64], _ body: (Int, [PlannedEntry]) throws -> Void) throws {
         guard !fetches.isEmpty else { return }
         let leaders = try database.unsafeRead { db in
@@ -27,9 +27,8 @@ extension Plan {
         }
     }
 
-    /// Calls `body` with pages of the entries that need no transfer (skipped, failed, and, if
-    /// `includesCached`, cached), in the order of the manifests. Must be called before
-    /// ``releaseIndex()``, and before a fetch is done.
+    /// Calls `body` with pages of skipped, failed and, if `includesCached`, cached entries, in
+    /// manifest order. Must be called before ``releaseIndex()`` and before a fetch is done.
     func forEachSettledEntry(
         includesCached: Bool = true, _ body: ([PlannedEntry]) throws -> Void
     ) throws {
@@ -46,7 +45,7 @@ extension Plan {
         try forEachEntry(Self.selectEntry, arePending: true, body)
     }
 
-    /// Calls `body` with the pending entries in fetch order, grouped by resource.
+    /// Calls `body` with pending entries in fetch order, grouped by resource.
     func forEachEntryInFetchOrder(_ body: ([PlannedEntry]) throws -> Void) throws {
         var last: PlannedResource.Place?
         while case let page = try places(after: last), !page.isEmpty {
@@ -70,7 +69,7 @@ extension Plan {
                 let pending = row.optionalInteger().flatMap { pendingStatus(of: $0) }
                 guard (pending != nil) == arePending else { continue }
                 var entry = try entry(id, pending, &row)
-                // The columns read as NULL if `select` does not have them.
+                // NULL if `select` does not have these columns.
                 entry.object = try row.optional { try StoredObject(&$0) }
                 page.append(entry)
             }
@@ -80,7 +79,8 @@ extension Plan {
 
     static let pageLimit = 512
 
-    /// Calls `body` with each page, the last of which is not full. `body` may use the database.
+    /// Calls `body`, which may use the database, with each page until one is shorter than
+    /// ``pageLimit``.
     func forEachPage<Row>(
         _ body: ([Row]) throws -> Void, reading next: (Database, _ last: Row?) throws -> [Row]
     ) throws {
@@ -152,27 +152,27 @@ extension Plan {
     }
 }
 
-/// The plan for one icon of a manifest entry, or for an entry without an icon.
+/// The plan for one icon, or for an entry without an icon.
 public struct PlannedEntry: Sendable {
-    /// The icon's URL with masked credentials, or nil if there is no URL.
+    /// The icon's URL with masked credentials, or nil without one.
     public let url: String?
     /// The name of the manifest, as given by the caller.
     public let manifest: String
-    /// The position in the manifest, starting at 1.
+    /// The position in the manifest, from 1.
     public let position: Int
-    /// The position of the icon in its entry, starting at 1. An entry without an icon has 1.
+    /// The icon's position in its entry, from 1. Also 1 without an icon.
     public let icon: Int
     /// The app's name. Untrusted text.
     public let name: String
-    /// The work for the URL, or nil if there is no URL.
+    /// The work for the URL, or nil without one.
     public let status: PlanStatus?
     /// Whether an earlier entry names the same resource.
     public let isDuplicate: Bool
-    /// The priority of the fetch, which is the highest of all entries that name the resource.
+    /// The highest priority of the entries that name the resource.
     public let priority: Int
-    /// The reason if the entry was skipped or has failed.
+    /// The reason for a skipped or failed entry.
     public let failure: EntryFailure?
-    /// The resource's last failure, if its last fetch failed.
+    /// The failure of the resource's last fetch, if it failed.
     public let lastFailure: PastFailure?
 
     /// The cached object, if the query reads it.
@@ -188,7 +188,7 @@ public struct PlannedEntry: Sendable {
 
 /// The reason for a failed or skipped entry.
 public struct EntryFailure: Sendable, Equatable {
-    /// Whether the entry was skipped: it has no icon, or this run does not fetch it.
+    /// Whether the entry has no icon, or this run does not fetch it.
     public let isSkip: Bool
     /// The name of the reason, for example `unsupported-scheme`.
     public let code: String

@@ -5,12 +5,12 @@ import LarderCore
 import Synchronization
 
 extension Plan {
-    /// Creates the table `pending`. Done on demand, since sorting a million rows takes half a
-    /// second. The index covers every column, because the rows of the table are not in this order.
+    /// Creates the table `pending` on demand, because sorting a million rows takes half a second.
+    /// The index covers all columns, because the table is in another order.
     private func list(by order: String) throws {
         try database.writeWithoutTransaction { db in
             try db.inTransaction {
-                // `turn` sorts ascending, and ~priority cannot overflow as -priority can.
+                // Unlike -priority, ~priority cannot overflow.
                 try db.execute(
                     sql: """
                         DROP TABLE IF EXISTS main.pending;
@@ -30,8 +30,8 @@ extension Plan {
         }
     }
 
-    /// Sorts the pending resources by origin. Returns each origin and its number of resources, in
-    /// the order of the origins' first resources.
+    /// Sorts the pending resources by origin. Returns origins in the order of their first
+    /// resources.
     func orderFetches() throws -> [(origin: Int, urls: Int)] {
         let (areInOrder, count) = pending.withLock { ($0.areInOrder, $0.count) }
         guard count > 0 else { return [] }
@@ -49,8 +49,8 @@ extension Plan {
         }
     }
 
-    /// Returns the next pending resources of an origin in fetch order. Stale ones have their cached
-    /// state from `cache`. Requires ``orderFetches()``.
+    /// Returns the next pending resources of an origin in fetch order, stale ones with their cached
+    /// state. Requires ``orderFetches()``.
     func fetches(
         ofOrigin origin: Int, after place: PlannedResource.Place?, limit: Int, knownTo cache: Cache
     ) throws -> [PlannedResource] {
@@ -75,7 +75,7 @@ extension Plan {
         return page
     }
 
-    /// Returns the places of the next resources in fetch order, some of which may have finished.
+    /// Returns the next places in fetch order. Some resources may have finished.
     func places(after last: PlannedResource.Place?) throws -> [PlannedResource.Place] {
         if let next = nextInOrder(after: last, limit: Self.pageLimit) {
             return next.map { PlannedResource.Place(turn: 0, fetch: $0) }
@@ -93,7 +93,7 @@ extension Plan {
         }
     }
 
-    /// Returns nil if fetch order is not the order of the numbers of the fetches.
+    /// Returns nil unless fetch order is the numerical order of fetches.
     private func nextInOrder(after place: PlannedResource.Place?, limit: Int) -> [Int64]? {
         let last = place?.fetch ?? 0
         return pending.withLock { $0.areInOrder ? $0.next(after: last, limit: limit) : nil }
@@ -152,14 +152,14 @@ extension Plan {
     }
 }
 
-/// The resources that remain to be fetched. Each entry of the plan takes one bit, or one bit and
-/// four bytes if any resource is stale, so that planning and reporting a fetch writes no row.
+/// The resources to fetch. Each entry of the plan takes one bit, and four more bytes if any
+/// resource is stale. Planning and reporting a fetch writes no row.
 struct PendingFetches: Sendable {
-    /// Whether all resources have the same origin and priority. Fetch order is then the order of
-    /// their numbers, and the table of pending resources is not needed.
+    /// Whether all resources have the same origin and priority. Fetch order is then numerical,
+    /// without the table `pending`.
     let areInOrder: Bool
     private var fetches: BitSet
-    /// By fetch: the row in the cache's index, or 0 if it is missing. Empty if none is stale.
+    /// The index row by fetch, or 0 if missing. Empty if no resource is stale.
     private var rows: [UInt32] = []
     private let lastEntry: Int64
 
@@ -178,7 +178,7 @@ struct PendingFetches: Sendable {
         return rows.isEmpty || rows[Int(fetch)] == 0 ? .missing : .stale
     }
 
-    /// Returns the row of a stale resource when the plan was made, or nil if it is unknown.
+    /// Returns the row of a stale resource when the plan was made, or nil if unknown.
     func row(of fetch: Int64) -> Int64? {
         guard !rows.isEmpty, rows[Int(fetch)] != Self.unknownRow else { return nil }
         return Int64(rows[Int(fetch)])

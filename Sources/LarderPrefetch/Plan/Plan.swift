@@ -5,26 +5,25 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// The work for manifests, given a cache. The plan is a temporary database, so that memory does not
-/// grow with the number of entries.
+/// The work for manifests, given a cache. A temporary database, so that memory does not grow with
+/// the number of entries.
 ///
-/// Each icon of an entry is a row, numbered in the order of the manifests. The first row that names
-/// a resource is its leader, further rows are followers. The leader's number identifies the fetch.
+/// Each icon of an entry is a row, in manifest order. The first row that names a resource is its
+/// leader, others are followers. The leader's number identifies the fetch.
 final class Plan: Sendable {
-    /// The names of the manifests.
     let manifests: [String]
     let summary: PlanSummary
-    /// The origins (scheme, host and port) by their number in the table.
+    /// The origins (scheme, host and port) by number.
     let origins: [String]
     let hasIndex: Bool
     let seal = CredentialSeal()
     let pending: Mutex<PendingFetches>
     let hasFollowers: Bool
-    /// Read without transactions, since each GRDB transaction makes SQLite compile all statements
-    /// again, and there are no other users.
+    /// Read without transactions, because GRDB's make SQLite compile all statements again. There
+    /// are no other users.
     let database: DatabaseQueue
 
-    /// - Parameter path: The path of the temporary database. If nil, SQLite chooses one.
+    /// - Parameter path: If nil, SQLite chooses a path.
     init(
         of manifests: [ManifestSource], by planner: Planner, at path: String? = nil,
         isCancelled: () -> Bool = { false },
@@ -109,8 +108,8 @@ final class Plan: Sendable {
             object INTEGER NOT NULL, digest BLOB NOT NULL);
         """
 
-    /// Frees memory and detaches the cache's index. Detach it before other connections close: the
-    /// last connection checkpoints the log, and this one is read-only.
+    /// Frees memory and detaches the cache's index. Must be called before other connections close,
+    /// because the last one checkpoints the log and this one is read-only.
     func releaseIndex() throws {
         try database.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA main.cache_size = -1024; PRAGMA shrink_memory")
@@ -118,7 +117,7 @@ final class Plan: Sendable {
         }
     }
 
-    /// Calls `body` with each pending inline icon. Reads one at a time, since they can be large.
+    /// Calls `body` with each pending inline icon. Reads one at a time, because they can be large.
     func forEachInline(_ body: (_ fetch: Int64, _ key: String, _ bytes: Data) throws -> Void) throws
     {
         try forEachPage { (page: [Int64]) in
@@ -135,7 +134,6 @@ final class Plan: Sendable {
         }
     }
 
-    /// Returns the first 1,000 different expectations of a fetch.
     func expectations(of fetch: Int64) throws -> [Expectation] {
         try database.unsafeRead { db in
             try db.prepared(
@@ -147,8 +145,8 @@ final class Plan: Sendable {
         }
     }
 
-    /// Returns the leader's mismatch if no entry of the fetch accepts these bytes, else nil. Loads
-    /// no list of expectations, since a manifest may have a million for one URL.
+    /// Returns the leader's mismatch if no entry accepts these bytes. Loads no list, because a
+    /// manifest may have a million expectations for one URL.
     func mismatch(of digest: Digest, size: Int64, by fetch: Int64) throws -> ResourceFailure? {
         try database.unsafeRead { db in
             let accepting = try db.prepared(
@@ -171,15 +169,14 @@ final class Plan: Sendable {
         }
     }
 
-    /// Calls `body` with pages of the rows of `uses`, in the order of the index.
     func forEachUse(_ body: ([IndexedObject]) throws -> Void) throws {
         try forEachStep("SELECT object, digest FROM uses ORDER BY object", body) { row in
             IndexedObject(row: row.integer(), digest: try row.requireDigest())
         }
     }
 
-    /// Calls `body` with pages of URLs that are not written in canonical form. Omits entries with
-    /// an explicit key, because those are not looked up by URL.
+    /// Calls `body` with pages of URLs that are not in canonical form. Omits entries with a key,
+    /// which are not looked up by URL.
     func forEachSpelling(_ body: ([Spelling]) throws -> Void) throws {
         let select = """
             SELECT s.text, f.key FROM main.spellings s JOIN entries e ON e.id = s.entry
@@ -206,7 +203,7 @@ final class Plan: Sendable {
         }
     }
 
-    /// Turns SQLite errors of the plan's file into ``CacheError``, so that a full disk is reported.
+    /// Converts SQLite errors of the plan's file to ``CacheError``, to report a full disk.
     static func translatingErrors<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()
@@ -216,19 +213,19 @@ final class Plan: Sendable {
     }
 }
 
-/// The rules that decide which resources a run fetches.
+/// The rules for which resources a run fetches.
 public struct PlanPolicy: Sendable, Equatable {
     /// The cached resources to revalidate. Default: stale ones.
     public var revalidation = Revalidation.stale
-    /// The time for which a permanent failure (404, 410) prevents another request. Default: 1 h.
+    /// The time for which a permanent failure (404, 410) prevents a request. Default: 1 h.
     public var failureLifetime: Duration = .seconds(3600)
     /// Whether to fetch only resources whose last fetch failed, even permanently. Default: false.
     public var retriesOnlyFailed = false
-    /// Whether to make no requests. All cached resources then count as fresh, and missing resources
-    /// fail. Default: false.
+    /// Whether to make no requests. Cached resources then count as fresh, and missing ones fail.
+    /// Default: false.
     public var isOffline = false
 
-    /// Creates a policy with the default values.
+    /// Creates a policy with default values.
     public init() {}
 }
 

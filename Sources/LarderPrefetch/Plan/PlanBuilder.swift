@@ -4,11 +4,11 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// Writes manifest items into the tables of a plan.
+/// A writer of manifest items into the tables of a plan.
 struct PlanBuilder {
     var summary = PlanSummary()
     private(set) var origins = OriginNames([])
-    /// The number that SQLite assigned to the last row. Inserting explicit numbers is slower.
+    /// SQLite's number of the last row. Inserting explicit numbers is slower.
     private(set) var lastID: Int64 = 0
     private var priorities: (lowest: Int, highest: Int) = (.max, .min)
     private var last: (url: HTTPURL, number: Int)?

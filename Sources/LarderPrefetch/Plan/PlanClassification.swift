@@ -5,9 +5,10 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// Merges the entries that name the same resource, and compares the resources with a cache's index.
+/// The planning step that merges entries of one resource and compares resources with a cache's
+/// index.
 ///
-/// Entries and index are both read once in key order, since random lookups take much longer.
+/// Entries and index are read once, in key order, because random lookups take much longer.
 final class PlanClassification {
     private let cache: Cache?
     private let presence: ObjectPresence?
@@ -18,14 +19,13 @@ final class PlanClassification {
     private(set) var pending: PendingFetches
     private(set) var hasFollowers = false
     private var recall: ResourceRecall?
-    /// Nil if the index has no failures, which is the usual case.
     private let recallFailure: PreparedStatement?
     private let setLeader: PreparedStatement
     private let insertSettled: PreparedStatement
     private let insertUse: PreparedStatement
 
-    /// The number of resources whose objects are looked up together. The allocator would map and
-    /// unmap the memory of a larger page each time.
+    /// The number of resources to look up together. The allocator would map and unmap larger pages
+    /// each time.
     static let pageLimit = 512
 
     init(
@@ -57,7 +57,7 @@ final class PlanClassification {
                     """)
         }
         defer { recall?.close() }
-        // The next page is read while another thread looks up the objects of this one.
+        // The next page is read while another thread looks up this one.
         var settleLast: (() throws -> Void)?
         var page: [NamedResource] = []
         var current: NamedResource?
@@ -70,7 +70,7 @@ final class PlanClassification {
         ).forEach { row in
             let keyColumn = row.value()
             let isNext = keyColumn.withBytes { bytes in
-                // Compare bytes, because SQLite sorts by bytes.
+                // SQLite sorts by bytes.
                 let isSame =
                     bytes.count == key.count
                     && (bytes.baseAddress.map { memcmp($0, key, key.count) == 0 } ?? true)
@@ -116,8 +116,8 @@ final class PlanClassification {
         return resource
     }
 
-    /// Adds a follower. The leader gets the higher priority, and the credentials if it has no
-    /// others and the URLs are equal.
+    /// Adds a follower. The leader gets a higher priority, and missing credentials if the URLs are
+    /// equal.
     private func follow(_ current: inout NamedResource?, _ row: inout RowReader) throws {
         guard let leader = current else { return }
         let (id, url, hasCredentials) = (row.integer(), row.text(), row.bool())
@@ -148,8 +148,8 @@ final class PlanClassification {
 
     private static let lookups = DispatchQueue(label: "larder.presence")
 
-    /// Looks up the objects of a page in the cache directory on another thread. Returns a function
-    /// that waits for the result and settles the page. It must be called once.
+    /// Looks up the objects of a page on another thread. Returns a function, to be called once,
+    /// that waits for the result and settles the page.
     private func look(for page: [NamedResource]) -> () throws -> Void {
         let wanted = page.indices.filter { place in
             guard let known = page[place].known else { return false }

@@ -3,7 +3,7 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// A resource to fetch. A class, because its attempts share it until their batch is committed.
+/// A resource to fetch. A class, because attempts share it until their batch is committed.
 final class PlannedResource: Sendable {
     /// The number of the leader.
     let id: Int64
@@ -15,11 +15,10 @@ final class PlannedResource: Sendable {
     let priority: Int
     let hasExpectation: Bool
     let status: PlanStatus
-    /// The stale resource in the cache, to be revalidated.
+    /// The stale cached resource to revalidate.
     let known: Resource?
     /// The number of entries whose first icon is this resource.
     let entries: Int
-    /// The number of icons that are this resource.
     let icons: Int
 
     init(
@@ -38,7 +37,7 @@ final class PlannedResource: Sendable {
         self.icons = icons
     }
 
-    /// A position in fetch order: by priority, then in the order of the manifests.
+    /// A position in fetch order: by priority, then in manifest order.
     struct Place: Comparable {
         /// `~priority`, so that ascending order is fetch order.
         let turn: Int
@@ -61,7 +60,7 @@ final class PlannedResource: Sendable {
     var target: HTTPURL { get throws(HTTPURL.ParseError) { try HTTPURL(url).with(credentials) } }
 }
 
-/// A resource of a manifest, with its row in the cache's index.
+/// A resource of a manifest and its row in the cache's index.
 struct NamedResource {
     /// The number of the leader.
     let id: Int64
@@ -87,12 +86,12 @@ struct NamedResource {
         let isImmutable: Bool
         let isUseDue: Bool
         let redirectedTo: String?
-        /// The variant, if the response has a `Vary` field.
+        /// Nil without a `Vary` field.
         let variant: Variant?
         var isAsDemanded = true
     }
 
-    // Variant and Failure are classes, because most resources have neither and a pointer is small.
+    // Variant and Failure are classes to save memory, because most resources have neither.
 
     final class Variant: Sendable {
         let digest: Digest?
@@ -120,7 +119,7 @@ struct NamedResource {
         return switch policy.revalidation {
         case .never: true
         case .stale: known.isFresh && isWantedVariant(known, headers)
-        // An immutable target does not make the redirect to it immutable.
+        // An immutable target does not make the redirect immutable.
         case .always:
             known.isFresh && known.redirectedTo == nil && known.isImmutable
                 && isWantedVariant(known, headers)
@@ -139,8 +138,8 @@ struct NamedResource {
         return Vary(vary).variant(for: fields) == digest
     }
 
-    /// Whether a recorded permanent failure prevents a request. A failure of another URL with the
-    /// same key does not, nor one in the future, which is from a clock that was set back.
+    /// Whether a recorded permanent failure prevents a request. Failures of another URL with this
+    /// key do not, nor future ones, from before a clock was set back.
     func isGivenUp(at now: Date, policy: PlanPolicy) -> Bool {
         guard let last = lastFailure, let status = last.failure.status,
             PastFailure.permanentStatuses.contains(status)
@@ -152,7 +151,7 @@ struct NamedResource {
 }
 
 extension NamedResource.Known {
-    /// The columns of `resources r` and `objects o` that ``init(_:)`` reads.
+    /// The columns of `resources r` and `objects o` for ``init(_:)``.
     static func columns(at now: Date, directives: String) -> String {
         """
         o.digest, r.id, o.id, o.size, o.media_type IS NOT NULL, \(Resource.isFresh(at: now)),
@@ -161,7 +160,7 @@ extension NamedResource.Known {
         """
     }
 
-    /// Returns nil if the row is damaged, so that the resource is fetched again.
+    /// Returns nil for a damaged row, so that the resource is fetched again.
     init?(_ row: inout RowReader) {
         guard let digest = row.digest() else { return nil }
         self.init(
@@ -180,7 +179,7 @@ extension Expectation {
         }
     }
 
-    /// The columns of `entries e` that ``init(_:)`` reads.
+    /// The columns of `entries e` for ``init(_:)``.
     static let columns = "e.digest, e.size"
 
     init(_ row: inout RowReader) {
@@ -189,7 +188,7 @@ extension Expectation {
 }
 
 extension PastFailure {
-    /// Reads the columns code, status, failed_at and count of a table of failures.
+    /// Reads the columns code, status, failed_at and count.
     init(_ row: inout RowReader) {
         self.init(
             code: row.text(), status: row.optionalInteger().map(Int.init),

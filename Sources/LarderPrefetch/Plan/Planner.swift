@@ -1,7 +1,7 @@
 import LarderCache
 import LarderManifest
 
-/// Plans a prefetch without using the network. Reads manifests at URLs from the cache.
+/// A planner of prefetches that needs no network. Reads manifests at URLs from the cache.
 public struct Planner: Sendable {
     let cache: Cache?
     let rules: ManifestRules
@@ -13,12 +13,9 @@ public struct Planner: Sendable {
     /// Creates a planner.
     ///
     /// - Parameters:
-    ///   - cache: The cache. If nil, nothing is cached.
-    ///   - rules: The rules for reading manifests. Default: detect formats from content.
-    ///   - acceptsAnyContent: Whether objects that are not images count as cached. Default: false.
-    ///   - policy: The rules that decide which resources to fetch. Default: missing and stale ones.
-    ///   - headers: The header fields of requests. Default: no additional fields.
-    ///   - shard: The worker whose icons to plan. Default: nil, which plans all icons.
+    ///   - cache: If nil, nothing is cached.
+    ///   - acceptsAnyContent: Whether objects that are not images count as cached.
+    ///   - shard: The worker whose icons to plan. If nil, all icons are planned.
     public init(
         cache: Cache?, rules: ManifestRules = .init(), acceptsAnyContent: Bool = false,
         policy: PlanPolicy = PlanPolicy(), headers: RequestHeaders = RequestHeaders(),
@@ -32,8 +29,8 @@ public struct Planner: Sendable {
         self.shard = shard
     }
 
-    /// Calls `body` with every entry: first the entries to fetch, in fetch order and grouped by
-    /// resource, then the other entries in the order of the manifests. Returns the counts.
+    /// Calls `body` with every entry: first those to fetch, in fetch order and grouped by resource,
+    /// then the others in manifest order.
     ///
     /// - Parameter onProgress: Called a few times a second while manifests are read.
     /// - Throws: `ManifestError`, `CacheError`, or an error of `body`.
@@ -90,11 +87,11 @@ struct PlanMeter {
 
 /// The progress of reading manifests.
 public struct PlanProgress: Sendable, Equatable {
-    /// The name of the current manifest, or nil while entries are compared with the cache.
+    /// The name of the current manifest, or nil during the comparison with the cache.
     public var manifest: String?
-    /// The number of icons read so far. An entry without an icon counts as one.
+    /// The number of icons read. An entry without an icon counts as one.
     public var icons = 0
-    /// The share of the current manifest that was read, from 0 to 1, or nil if unknown.
+    /// The part of the current manifest that was read, from 0 to 1, or nil if unknown.
     public var share: Double?
     /// The seconds since the start of the first manifest.
     public var seconds: Double = 0
@@ -113,40 +110,39 @@ public struct PlanProgress: Sendable, Equatable {
 public struct PlanSummary: Sendable, Equatable {
     /// The number of entries in all manifests. A shard counts entries whose first icon it owns.
     public var entries = 0
-    /// The number of icons, with a shard only its own. An entry without an icon counts as one.
+    /// The number of icons, of a shard only its own. An entry without an icon counts as one.
     public var icons = 0
     /// The number of distinct resources.
     public var urls = 0
-    /// The number of resources that are cached and fresh.
+    /// The number of cached and fresh resources.
     public var cached = 0
-    /// The number of resources that are cached and stale.
+    /// The number of cached and stale resources.
     public var stale = 0
-    /// The number of resources that are not cached as required, and are fetched.
+    /// The number of resources to fetch, because they are not cached as required.
     public var missing = 0
-    /// The number of skipped ``icons``: entries without an icon, and icons ``leftAlone``.
+    /// The number of skipped ``icons``: entries without one, and ``leftAlone``.
     public var skipped = 0
-    /// The number of ``icons`` that fail: invalid, ``remembered`` or ``unavailable`` ones.
+    /// The number of failing ``icons``: invalid, ``remembered`` or ``unavailable``.
     public var failed = 0
-    /// The number of resources that are not fetched because of a recorded permanent failure.
+    /// The number of resources not fetched because of a recorded permanent failure.
     public var remembered = 0
-    /// The number of resources that are not fetched because of ``PlanPolicy/retriesOnlyFailed``.
+    /// The number of resources not fetched because of ``PlanPolicy/retriesOnlyFailed``.
     public var leftAlone = 0
-    /// The number of resources that are not cached as required, if ``PlanPolicy/isOffline`` is set.
+    /// The number of resources not cached as required, if ``PlanPolicy/isOffline`` is set.
     public var unavailable = 0
 
     /// The number of ``icons`` with an http URL.
     public var insecure = 0
-    /// The number of ``icons`` that fail because their URL scheme is not supported.
+    /// The number of ``icons`` that fail because of an unsupported URL scheme.
     public private(set) var unsupported = 0
     /// ``unsupported`` by scheme, or by `others` after the first 32 schemes. Untrusted text.
     public private(set) var unsupportedSchemes: [String: Int] = [:]
     /// The number of icons that other shards own.
     public var otherShards = 0
-    /// The number of values that look like icons but were not read. Only the first shard has it.
+    /// The number of values like icons that were not read. Only the first shard has it.
     public internal(set) var unread = 0
-    /// The split hosts that have no icon in any shard.
+    /// The split hosts without an icon in any shard.
     public internal(set) var unusedSplits: Set<String> = []
-    /// The number of icons whose resource is cached and fresh.
     var cachedIcons = 0
     /// The number of entries whose first icon is cached and fresh.
     var cachedEntries = 0
@@ -158,13 +154,13 @@ public struct PlanSummary: Sendable, Equatable {
 
     mutating func countUnsupported(_ scheme: String) {
         unsupported += 1
-        // Bounded, because a manifest may have a different scheme in each entry.
+        // Bounded, because each entry may have another scheme.
         let isKnown = unsupportedSchemes[scheme] != nil || unsupportedSchemes.count < 32
         unsupportedSchemes[isKnown ? scheme : "others", default: 0] += 1
     }
 }
 
-/// The work that a plan requires for one resource.
+/// The work for one resource.
 public enum PlanStatus: Int, Sendable {
     /// Not in the cache, or not with the required bytes. The run fetches it.
     case missing = 0
@@ -172,14 +168,14 @@ public enum PlanStatus: Int, Sendable {
     case stale = 1
     /// In the cache and fresh.
     case cached = 2
-    /// Not fetched, because a recent permanent failure is recorded.
+    /// Not fetched because of a recent permanent failure.
     case failed = 3
     /// Not fetched, because it has not failed before (``PlanPolicy/retriesOnlyFailed``).
     case skipped = 4
-    /// Not in the cache with the required bytes, and not fetched (``PlanPolicy/isOffline``).
+    /// Not in the cache with the required bytes, nor fetched (``PlanPolicy/isOffline``).
     case unavailable = 5
 
-    /// The word in outputs.
+    /// The word for outputs.
     public var name: String {
         switch self {
         case .missing: "missing"

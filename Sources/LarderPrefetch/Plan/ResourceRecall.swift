@@ -3,14 +3,14 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// Looks up ascending keys in a cache's index. Steps from row to row, because most keys are in the
-/// index. This takes half the time of a lookup for each key.
+/// A lookup of ascending keys in a cache's index. It steps from row to row, in half the time of
+/// separate lookups, because most keys are in the index.
 struct ResourceRecall {
-    /// The maximum number of rows to step over before a lookup of the next key.
+    /// The maximum number of rows to step over before another lookup.
     private static let stepLimit = 2
 
     private let rows: PreparedStatement
-    /// The current row, with the key first. Nil before the first lookup and after the last row.
+    /// The current row, key first. Nil before the first lookup and after the last row.
     private var row: RowReader?
     /// Whether the index has no row at or after the last key.
     private var isAtEnd = false
@@ -34,7 +34,7 @@ struct ResourceRecall {
         while let row {
             let order = Self.order(of: row, key)
             if order == 0 { return Self.known(row, as: key) }
-            // The key of a damaged row may be greater than all others, so do not wait for it.
+            // Look up again instead of waiting for a greater key, which a damaged row may have.
             guard order < 0, passed < Self.stepLimit else { break }
             passed += 1
             self.row = try rows.next()
@@ -55,7 +55,7 @@ struct ResourceRecall {
 
     func close() { rows.reset() }
 
-    /// Returns a negative number if the row's key is less than `key`, 0 if they are equal.
+    /// Negative if the row's key is less than `key`, 0 if equal.
     private static func order(of row: RowReader, _ key: [UInt8]) -> Int {
         var row = row
         return row.value().withBytes { bytes in

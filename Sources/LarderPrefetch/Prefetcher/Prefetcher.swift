@@ -6,7 +6,8 @@ import LarderManifest
 import Logging
 import Synchronization
 
-/// Fills a cache from manifests: Manifest → Plan → Queue → Transfer → Store → Index → Report.
+/// A run that fills a cache from manifests: Manifest → Plan → Queue → Transfer → Store → Index →
+/// Report.
 ///
 ///     let prefetcher = Prefetcher(PrefetchConfiguration(cache: "cache"))
 ///     for try await event in prefetcher.prefetch([.file("apps.plist")]) {
@@ -18,23 +19,23 @@ public final class Prefetcher: Sendable {
 
     private struct Control {
         var isCancelled = false
-        /// Whether the remote of a worker failed, which ends the run.
+        /// Whether the run ends because the remote that it fills has failed.
         var isGivenUp = false
         var queue: FetchQueue?
         var remoteStage: RemoteStage?
     }
 
     /// Creates a prefetcher. Installs libcurl's conversion of international host names
-    /// (`CurlHosts`), unless this process has already installed another conversion.
+    /// (`CurlHosts`), unless the process has another.
     public init(_ configuration: PrefetchConfiguration) {
         CurlHosts.install()
         self.configuration = configuration
     }
 
-    /// Returns the events of a run over `manifests`. The run starts when the sequence is iterated.
+    /// Returns the events of a run over `manifests`, which starts when the sequence is iterated.
     ///
-    /// All manifests are read before the first request. An ``EntryResult`` has the failure of its
-    /// entry. The sequence throws only if the run cannot start.
+    /// All manifests are read before the first request. The sequence throws only if the run cannot
+    /// start.
     public func prefetch(_ manifests: [ManifestSource]) -> PrefetchEvents {
         PrefetchEvents { [self] in
             let channel = EventChannel(capacity: 1024)
@@ -60,8 +61,8 @@ public final class Prefetcher: Sendable {
 
     private var isCancelled: Bool { control.withLock { $0.isCancelled } }
 
-    /// Opens the cache and runs. If the index turns out to be damaged, notes that in the cache: the
-    /// next command rebuilds the index. If it is still planning, this run does so and starts over.
+    /// Opens the cache and runs. Notes damage of the index, so that the next command rebuilds it.
+    /// If the damage is found during planning, this run starts over.
     private func openAndRun(
         _ manifests: [ManifestSource], _ channel: EventChannel, isLastTry: Bool = false
     ) throws -> Report {
@@ -110,7 +111,6 @@ public final class Prefetcher: Sendable {
         let store = try cache.store()
         defer { store.close() }
 
-        // Manifest → Plan
         let copies = ManifestCopies(
             cache: cache, store: configuration.policy.isOffline ? nil : store,
             storesUnstorable: configuration.storesUnstorable, notesUse: true)
@@ -156,11 +156,10 @@ public final class Prefetcher: Sendable {
         defer { remoteStage?.close() }
         let pullFailure = try inlineFailure ?? remoteStage?.pull()
 
-        // Queue → Transfer → Store → Index
         var transfer = configuration.loggedTransfer
         transfer.maximumConnections = configuration.maximumConcurrent
-        // The schedule enforces the limit for a host. libcurl would count all hosts behind a proxy,
-        // and all hosts that `--connect-to` maps to the same address, as one.
+        // The schedule enforces the limit for a host. libcurl would count all hosts behind a proxy
+        // or one `--connect-to` address as one.
         transfer.maximumConnectionsPerHost = 1_000_000
         let loop = try TransferLoop(configuration: transfer)
         defer { loop.shutdown() }
@@ -181,7 +180,6 @@ public final class Prefetcher: Sendable {
         }
         if failure == nil { recordSpellings(of: plan, in: cache) }
 
-        // Report
         var report = try reporter.finish(
             failure: failure, isInterrupted: isCancelled,
             receivedBytes: stage.receivedBytes.load(ordering: .relaxed),
@@ -275,7 +273,7 @@ public final class Prefetcher: Sendable {
     }
 
     private func hostLimits(for plan: Plan) -> HostLimits {
-        // If there are several origins, a silent one must not occupy every slot.
+        // A silent origin must not occupy every slot.
         let (perHost, concurrent) = (configuration.maximumPerHost, configuration.maximumConcurrent)
         let isShared = plan.origins.count > 1 && concurrent > 1
         return HostLimits(

@@ -4,21 +4,21 @@ import LarderHTTP
 import Logging
 import Synchronization
 
-/// Feeds two operation queues from a plan, in the order of the ``HostSchedule``.
+/// A pair of operation queues, fed from a plan in the order of the ``HostSchedule``.
 ///
 /// `requests` has an operation for each slot (`--max-concurrent`) and a few that wait for one, by
 /// priority. `connections` opens the first connection to a host, so that slow handshakes take no
-/// slot. The loop's queue is the underlying queue of both: operations run on libcurl's thread.
+/// slot. Both use the loop's queue, so operations run on libcurl's thread.
 final class FetchQueue: Depositor, @unchecked Sendable {
     // Unchecked because the state is mutable. It belongs to the loop's queue, or is atomic.
 
-    /// Maximum number of failures of unavailable origins that wait to be reported.
+    /// The maximum number of unreported failures of unavailable origins.
     private static let unreportedFailureLimit = 1024
-    /// Maximum number of operations that wait for a slot.
+    /// The maximum number of operations that wait for a slot.
     private static let waitingOperationLimit = 4
-    /// With more responses or bytes than this to check and stage, no fetch starts.
+    /// With more responses or bytes to check and stage, no fetch starts.
     private static let backlogLimit: (responses: Int, bytes: Int) = (256, 2 << 20)
-    // Small responses go to a lane in groups: waking a thread takes longer than checking an icon.
+    // Small responses go to a lane in groups: waking a thread takes longer than a check.
     private static let outboxLimit = 32
     private static let outboxDelay = Duration.milliseconds(2)
 
@@ -31,13 +31,11 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private let idle = DispatchSemaphore(value: 0)
 
     private var schedule: HostSchedule
-    /// The number of operations that have not ended.
     private var operations = 0
     private var executing = 0
     private var unreportedFailures = 0
-    /// The number of fetches that were answered or failed and were not put back.
+    /// The number of fetches that were answered or failed, and not put back.
     private var arrived = 0
-    /// Small responses that wait for a lane.
     private var outbox: [StagingLanes.Work] = []
     private var outboxDue = ContinuousClock.now
     private var isStopping = false
@@ -45,14 +43,12 @@ final class FetchQueue: Depositor, @unchecked Sendable {
 
     /// Whether to discard responses without checking them.
     private let isCancelled = Atomic<Bool>(false)
-    /// The number of responses that were not handed to the store.
     private let unstaged = Atomic<Int>(0)
     private let unstagedBytes = Atomic<Int>(0)
     private let isFeedRequested = Atomic<Bool>(false)
-    /// The number of bodies that were handed to the store and are not committed.
     private let uncommitted = Atomic<Int>(0)
 
-    /// - Parameter report: Called with batches of results, never during a commit.
+    /// - Parameter report: Called with batches, never during a commit.
     init(
         plan: Plan, cache: Cache, stage: OperationContext, configuration: PrefetchConfiguration,
         hosts: HostLimits, report: @escaping @Sendable ([ResourceResult]) -> Void
@@ -72,7 +68,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             isConnected: { [loop] in loop.isConnected(to: $0) })
     }
 
-    /// Fetches all pending resources. Returns when all results are committed and reported.
+    /// Fetches all pending resources. Returns when all are committed and reported.
     func run() throws {
         loop.perform { [self] in
             loop.onRound = { [unowned self] in endOfRound() }
@@ -80,7 +76,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             feed()
         }
         // A commit can put fetches back (if their object was evicted) or leave failures to report,
-        // and deposits can arrive after a flush. Repeat until nothing is in progress.
+        // and deposits can arrive after a flush.
         repeat {
             idle.wait()
             stage.store.flush()
@@ -92,7 +88,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         if let failure { throw failure }
     }
 
-    /// Starts no further fetches, and cancels those in flight after the grace period.
+    /// Starts no fetches, and cancels those in flight after the grace period.
     func stop() {
         loop.perform { [self] in
             stopFeeding()
@@ -122,7 +118,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
                     refused.append((fetch, failure))
                     continue
                 }
-                // Report the failed fetch, although the failure could not be recorded.
+                // The fetch has failed, although that could not be recorded.
                 if result.isFailure { results.append(result) }
                 broken = error
             }
@@ -133,7 +129,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             if let broken { breakOff(broken) }
             arrived -= refused.count
             for (fetch, failure) in refused { retry(fetch, after: failure) }
-            // Last, because the queue would seem idle before the refused fetches are put back.
+            // Last, because the queue would seem idle before these fetches are put back.
             uncommitted.subtract(deposits, ordering: .relaxed)
             feed()
         }
@@ -178,7 +174,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             || unstagedBytes.load(ordering: .relaxed) >= Self.backlogLimit.bytes
     }
 
-    /// Returns when the loop's next round is due.
+    /// Returns the instant at which the next round is due.
     private func endOfRound() -> ContinuousClock.Instant? {
         if loop.hasEnded, !isStopping {
             breakOff(TransferError(code: .other, message: "libcurl cannot continue"))
@@ -224,7 +220,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         do { try body() } catch { breakOff(error) }
     }
 
-    /// Whether a starting operation may send its request. If not, the operation ends as held.
+    /// Whether a starting operation may send its request. Otherwise, it ends as held.
     func mayStart(_ operation: TransferOperation) -> Bool {
         guard !isStopping, schedule.mayStart(operation.cursor),
             schedule.failureIfLate(operation.fetch) == nil
@@ -233,7 +229,6 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         return true
     }
 
-    /// Called when an operation has finished.
     func ended(_ operation: TransferOperation, _ response: TransferOperation.Response) {
         operations -= 1
         if response.result != nil { executing -= 1 }
@@ -292,12 +287,12 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         outbox.append(work)
     }
 
-    /// Requests a feed once responses are staged, if the end of an operation would not feed.
+    /// Requests a feed when responses are staged, unless the end of an operation will feed.
     private func feedAfterStaging() {
         let isFull = isBacklogged
         guard isFull || operations == 0 && unstaged.load(ordering: .acquiring) > 0 else { return }
         isFeedRequested.store(true, ordering: .sequentiallyConsistent)
-        // Responses that were staged just before the store did not see the request.
+        // Responses staged just before did not see the request.
         if isFull ? !isBacklogged : unstaged.load(ordering: .sequentiallyConsistent) == 0 {
             feedIfRequested()
         }
@@ -374,14 +369,14 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         }
     }
 
-    /// - Parameter attempts: The number of attempts that began. Default: all scheduled ones.
+    /// - Parameter attempts: Default: all scheduled ones.
     private func fail(_ fetch: Attempt, _ failure: ResourceFailure, attempts: Int? = nil) {
         let result = ResourceResult(
             id: fetch.planned.id, result: .failure(failure), attempts: attempts ?? fetch.attempt,
             seconds: fetch.elapsed)
         arrived += 1
         unreportedFailures += 1
-        // The failure of an origin is not recorded for URLs that were never requested.
+        // An origin's failure is not recorded for URLs that were never requested.
         if configuration.remembersFailures, failure.isRemembered, attempts != 0 {
             stage.store.add(
                 Deposit(
@@ -390,7 +385,6 @@ final class FetchQueue: Depositor, @unchecked Sendable {
                     content: .failed(code: failure.code, status: failure.status)),
                 for: self)
         } else {
-            // `report` must not be called during a commit.
             stage.store.afterCommits { [self] in deliver([result]) }
         }
     }

@@ -1,8 +1,8 @@
 import HeapModule
 import LarderCore
 
-/// The waiting URLs of one origin (scheme, host and port), read from the plan in small pages. Each
-/// origin has a cursor, so that a slow origin at the head of the manifest does not delay others.
+/// The waiting URLs of one origin, in small pages from the plan. With a cursor for each origin, a
+/// slow one does not delay others.
 final class HostCursor {
     /// With this many retries and redirected fetches in memory, no planned URL starts.
     private static let waitingLimit = 1024
@@ -17,28 +17,27 @@ final class HostCursor {
     var inFlight = 0
     /// The number of fetches that only connect.
     var connecting = 0
-    /// If a new connection waits for its first request: the priority of that request.
+    /// The priority of the first request of a new connection, while that request waits.
     var prepared: Int?
-    /// The serial number of the schedule at the last request.
+    /// The schedule's serial number at the last request.
     var lastUse = 0
     /// Entries of the schedule with another version are outdated.
     var version = 0
     private(set) var taken = 0
-    /// The planned URLs that were not taken. An estimate: fetches that return are counted again.
+    /// An estimate, because fetches that return are counted again.
     var remaining: Int { max(0, planned - taken) }
     private(set) var heldUntil: ContinuousClock.Instant?
     /// The instant at which the rate limit allows the next request.
     var nextStart: ContinuousClock.Instant?
     var notBefore: ContinuousClock.Instant? { [heldUntil, nextStart].compactMap(\.self).max() }
     private(set) var isSilent = false
-    /// Whether the last request was answered without a request to wait.
+    /// Whether the last request had a response that did not ask to wait.
     private(set) var isAnswering = false
     private(set) var failure: ResourceFailure?
     private var troubleBegan: ContinuousClock.Instant?
     /// Retries, and redirects from other origins. They precede planned URLs of the same priority.
     private var returned = Heap<Returned>()
     private var page: ArraySlice<PlannedResource> = []
-    /// The place of the last resource that was taken from a page.
     private var place: PlannedResource.Place?
     private let planned: Int
     private var isExhausted: Bool
@@ -59,11 +58,10 @@ final class HostCursor {
         static func < (left: Returned, right: Returned) -> Bool { left.place < right.place }
     }
 
-    /// Reads the next planned resources of an origin after a place, up to a limit.
     typealias Source = (Int, PlannedResource.Place?, Int) throws -> [PlannedResource]
 
-    /// Notes the result of a request. Gives the origin up if it has been silent, or has asked to
-    /// wait, for longer than `patience`, so that the run ends.
+    /// Notes the result of a request. Gives up an origin that was silent, or asked to wait, for
+    /// longer than `patience`, so that the run ends.
     func note(_ sign: HostSign, patience: Duration) {
         let now = ContinuousClock.now
         switch sign {
@@ -96,7 +94,6 @@ final class HostCursor {
             isTransient: false, status: status)
     }
 
-    /// Returns the resource of the next fetch without taking it.
     func head(from source: Source) throws -> PlannedResource? {
         if page.isEmpty, !isExhausted {
             page = try source(origin, place, pageSize)[...]
@@ -106,7 +103,7 @@ final class HostCursor {
         return isFull ? nil : page.first
     }
 
-    /// Takes the next fetch. Must directly follow a ``head(from:)`` that did not return nil.
+    /// Takes the next fetch. Must directly follow ``head(from:)`` with a result.
     func removeHead() throws -> Attempt {
         taken += 1
         if isReturnedFirst { return returned.removeMin().fetch }
@@ -115,7 +112,7 @@ final class HostCursor {
         return Attempt(planned, url: try planned.target)
     }
 
-    /// Subtracts a fetch that has only connected, and will be taken again.
+    /// Uncounts a fetch that has only connected, and will be taken again.
     func untake() { taken -= 1 }
 
     /// Whether no URL is left. False for origins that are only redirect targets. Must directly
@@ -124,7 +121,7 @@ final class HostCursor {
         planned > 0 && isExhausted && page.isEmpty && returned.isEmpty && waiting == 0
     }
 
-    /// Frees the page. It is read again when it is needed.
+    /// Frees the page, which is read again when needed.
     func forgetPage() { page = [] }
 
     var isDone: Bool {
@@ -144,7 +141,7 @@ final class HostCursor {
     var isFull: Bool { failure == nil && waiting + sentAway >= Self.waitingLimit }
 }
 
-/// An origin that can start a fetch, ordered by which fetch comes first.
+/// An origin that can start a fetch, in the order of ``HostSchedule``.
 struct ReadyHost: Comparable {
     let cursor: Int
     let version: Int

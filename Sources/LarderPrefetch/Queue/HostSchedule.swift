@@ -3,38 +3,35 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// Chooses the next fetch of all origins. A URL of higher priority comes first. For the same
-/// priority, these rules apply in order (see ``ReadyHost``):
-/// 1. An origin that answers comes before an origin that was silent last time.
-/// 2. An origin with less in flight than its share of the remaining URLs comes first (see
-///    ``isBehind(_:)``).
-/// 3. The origin with the fewest requests in flight comes first, so that the origin at the head of
-///    the manifest does not starve the rest.
-/// 4. The origin with the fewest turns, of ``requestsPerTurn`` each, comes first.
-/// 5. An origin with an open connection comes first, because connecting takes longer than a
-///    request. Of several, the last used one comes first, because libcurl closes the least recently
-///    used connection to make room.
-/// 6. Then manifest order.
+/// The order of fetches. URLs of higher priority come first, then origins by these rules in order
+/// (see ``ReadyHost``):
+/// 1. Not silent last time.
+/// 2. Less in flight than the origin's share of the remaining URLs (see ``isBehind(_:)``).
+/// 3. Fewest requests in flight, so that the first origin of the manifest does not starve the rest.
+/// 4. Fewest turns, of ``requestsPerTurn`` each.
+/// 5. An open connection, because connecting takes longer than a request. Of several, the last
+///    used, because libcurl closes the least recently used connection to make room.
+/// 6. Manifest order.
 ///
-/// A fetch to an origin without a connection first starts only to connect, which takes no slot
-/// (unless `connections` is 0). It is put back when the connection is open.
+/// A fetch to an origin without a connection first only connects, without a slot (unless
+/// `connections` is 0), and is then put back.
 ///
-/// To find out why a URL waits, look for the first of these reasons. The origin
-/// - has no cursor and has had no turn: `newcomers`
-/// - was given up, so that its URLs fail without a request: ``HostCursor/failure``, `givenUp`
-/// - is at its limit: `inFlight` of the cursor, `limit(of:)`
+/// To find out why a URL waits, look for the first of these reasons. Its origin
+/// - has no cursor yet: `newcomers`
+/// - was given up, so that its URLs fail without a request: `givenUp`
+/// - is at its limit: `limit(of:)`
 /// - has too many retries and redirects in memory: ``HostCursor/isFull``
 /// - is not silent, and a connection to it is being opened: ``HostCursor/connecting``
-/// - asked to wait, or has reached its rate limit: `held`, until ``HostCursor/notBefore``
+/// - asked to wait, or has reached its rate limit: `held`
 /// - has no connection, and enough others are being opened: `unconnected`, `reserved`
-/// - waits for a slot (`hasSlot(for:)`) or comes after another origin (``ReadyHost``): `ready`
+/// - waits for a slot (`hasSlot(for:)`) or comes after another origin: `ready`
 ///
-/// Otherwise, another URL of the origin comes first (``HostCursor/head(from:)``), or the URL was
-/// taken and is an operation, or its attempt failed and it is in `delayed`.
+/// Otherwise, another URL of the origin comes first (``HostCursor/head(from:)``), or the URL is an
+/// operation or in `delayed`.
 struct HostSchedule {
     typealias Instant = ContinuousClock.Instant
 
-    /// The approximate number of planned fetches in memory, for all origins together.
+    /// The approximate number of planned fetches in memory.
     static let readAhead = 4096
     private static let requestsPerTurn = 16
 
@@ -45,11 +42,11 @@ struct HostSchedule {
     private let connections: Int
     private let limits: HostLimits
     private let retry: RetryPolicy
-    /// The cursors of the newcomer and of origins with work in progress. Cursors that are done are
-    /// removed, so that one icon from each of 100,000 hosts takes no more memory than one host.
+    /// The cursors of the newcomer and of origins with work in progress. Others are removed, so
+    /// that one icon from each of 100,000 hosts takes no more memory than one host.
     private(set) var cursors: [Int: HostCursor] = [:]
     private var names: OriginNames
-    /// The planned origins without a cursor, the next one last. Before their first turn, origins
+    /// The planned origins without a cursor, the next one last. Before their first turn, they
     /// differ only by their first resource, so only the next one needs an entry in a heap.
     private var newcomers: [Int] = []
     /// The number of URLs of each origin without a cursor.
@@ -68,16 +65,16 @@ struct HostSchedule {
     private var cursorLimit: Int
     private var serial = 0
     private var remaining = 0
-    /// The number of started fetches that do not only connect.
+    /// The number of fetches in flight that do not only connect.
     private var inFlight = 0
-    /// The priorities of fetches that are connecting, or have a new connection for their request.
+    /// The priorities of fetches that are connecting, or whose new connection waits for them.
     private var reserved: [Int] = []
 
     /// - Parameters:
     ///   - slots: Maximum number of fetches in flight.
-    ///   - ahead: Maximum number of further fetches that the operation queue holds.
+    ///   - ahead: Maximum number of further fetches in the operation queue.
     ///   - connections: Maximum number of connections that are being opened or wait for their first
-    ///     request, without a slot. If 0, connecting takes a slot.
+    ///     request. If 0, connecting takes a slot.
     init(
         plan: Plan, cache: Cache, slots: Int, ahead: Int = 0, connections: Int = 0,
         limits: HostLimits, retry: RetryPolicy = RetryPolicy(),
@@ -116,7 +113,7 @@ struct HostSchedule {
         }
     }
 
-    /// Whether no fetch waits. Fetches of origins at their limit do not count.
+    /// Whether no fetch waits, except at origins at their limit.
     var isEmpty: Bool {
         mutating get {
             removeOutdated()
@@ -126,7 +123,6 @@ struct HostSchedule {
         }
     }
 
-    /// The instant at which the next held or delayed fetch can start.
     var nextInstant: Instant? {
         [held.min?.instant, delayed.min?.instant].compactMap(\.self).min()
     }
@@ -140,20 +136,20 @@ struct HostSchedule {
     }
 
     /// Takes the next fetch, which is in flight until ``ended(_:)`` or
-    /// ``endedConnecting(_:of:isOpen:)`` is called.
+    /// ``endedConnecting(_:of:isOpen:)``.
     mutating func next() throws -> Next? {
         try wakeUp()
         while let (host, onlyConnects) = nextHost() {
             let number = host.cursor
             guard let cursor = cursors[number] else { continue }
             if !onlyConnects, host.isOpen, !isConnected(names[number]) {
-                // The connection has closed, so other origins may come first now.
+                // Closed since, so other origins may come first.
                 release(cursor)
                 try place(number)
                 continue
             }
             guard let head = try cursor.head(from: source) else { continue }
-            // Count before the take, which could otherwise remove the cursor as done.
+            // Counted first, because the take could remove the cursor as done.
             cursor.inFlight += 1
             if onlyConnects {
                 cursor.connecting += 1
@@ -195,13 +191,13 @@ struct HostSchedule {
         while let next = unconnected.min, isOutdated(next) { unconnected.removeMin() }
     }
 
-    /// Whether a slot is free. While a fetch of higher priority connects, a slot is kept for it.
+    /// Whether a slot is free. One is kept for each connecting fetch of higher priority.
     private func hasSlot(for priority: Int) -> Bool {
         let higher = reserved.count { $0 > priority }
         return inFlight + higher < (higher == 0 ? slots + ahead : slots)
     }
 
-    /// Releases the slot reserved for the first request of a new connection.
+    /// Releases the slot for the first request of a new connection.
     private mutating func release(_ cursor: HostCursor) {
         guard let priority = cursor.prepared else { return }
         cursor.prepared = nil
@@ -218,7 +214,6 @@ struct HostSchedule {
         return cursor.failure == nil && cursor.heldUntil.map { $0 <= .now } ?? true
     }
 
-    /// Takes a fetch of an origin that was given up. Returns the reason with the fetch.
     mutating func nextGivenUp() throws -> (fetch: Attempt, failure: ResourceFailure)? {
         while let number = givenUp.first {
             if let cursor = cursors[number], let failure = cursor.failure,
@@ -238,14 +233,14 @@ struct HostSchedule {
         return fetch
     }
 
-    /// Notes that a fetch with a slot has ended, whether or not its request was sent.
+    /// Notes the end of a fetch with a slot, whether or not its request was sent.
     mutating func ended(_ number: Int) throws {
         inFlight -= 1
         cursors[number]?.inFlight -= 1
         try announce(number)
     }
 
-    /// Notes that a fetch that only connects has ended. Puts it back if the connection is open.
+    /// Notes the end of a fetch that only connects. Puts it back if the connection is open.
     mutating func endedConnecting(_ fetch: Attempt, of number: Int, isOpen: Bool) throws {
         let (priority, cursor) = (fetch.planned.priority, cursors[number])
         cursor?.inFlight -= 1
@@ -261,7 +256,7 @@ struct HostSchedule {
         try put(back: fetch)
     }
 
-    /// Removes the cursor if it is done. Removes all cursors that are done once there are many.
+    /// Removes the cursor if it is done, or all such cursors once there are many.
     private mutating func forget(_ number: Int) {
         if cursors[number]?.isDone ?? false { cursors[number] = nil }
         guard cursors.count > cursorLimit else { return }
@@ -269,14 +264,14 @@ struct HostSchedule {
         cursorLimit = max(readAhead, 2 * cursors.count)
     }
 
-    /// Notes the result of a request. Returns the failure if the origin is given up because of it.
+    /// Notes the result of a request. Returns the failure if it gives up the origin.
     @discardableResult
     mutating func note(_ sign: HostSign, of number: Int) throws -> ResourceFailure? {
         guard let cursor = cursors[number], cursor.failure == nil else { return nil }
         cursor.note(sign, patience: retry.maximumTime)
         guard let failure = cursor.failure else { return nil }
         release(cursor)
-        // Retries that wait fail now.
+        // Waiting retries fail now.
         let (origin, waiting) = (names[number], delayed.unordered)
         delayed = Heap(waiting.filter { $0.value.target.url.origin != origin })
         cursor.waiting = 0
@@ -288,9 +283,6 @@ struct HostSchedule {
 
     func name(of cursor: Int) -> String { names[cursor] }
 
-    /// Schedules another attempt. Returns its instant, or the final failure.
-    ///
-    /// - Parameter cursor: The origin that caused the failure, if one did.
     mutating func retry(
         _ fetch: Attempt, after failure: ResourceFailure, cursor: Int?
     ) -> Result<ContinuousClock.Instant, ResourceFailure> {
@@ -307,7 +299,7 @@ struct HostSchedule {
         return next
     }
 
-    /// Returns the final failure if a hold of the origin has left no time for a scheduled retry.
+    /// Returns the final failure if waiting for the origin left no time for a retry.
     func failureIfLate(_ fetch: Attempt) -> ResourceFailure? {
         guard let failure = fetch.lastFailure, fetch.target.redirects == 0,
             ContinuousClock.now - fetch.start > retry.maximumTime
@@ -315,7 +307,6 @@ struct HostSchedule {
         return failure.outOfTime
     }
 
-    /// Puts a fetch back at the origin of its next request.
     mutating func put(back fetch: Attempt) throws {
         let number = names.number(of: fetch.target.url.origin)
         enter(number).put(back: fetch)
@@ -324,7 +315,7 @@ struct HostSchedule {
     }
 
     /// Counts a fetch that waits (1), or no longer waits (-1), at another origin after a redirect.
-    /// Returns the origin that redirected. Its ``HostCursor/sentAway`` limits memory.
+    /// Returns the redirecting origin, whose ``HostCursor/sentAway`` limits memory.
     @discardableResult
     private mutating func countAway(_ fetch: Attempt, at number: Int, _ change: Int) -> Int? {
         guard !fetch.target.isAtOwnOrigin else { return nil }
@@ -360,14 +351,14 @@ struct HostSchedule {
         }
     }
 
-    /// Returns the maximum number of requests in flight. With a rate limit, this is 1 until the
-    /// origin has answered, and after it was silent or asked to wait.
+    /// Returns the maximum number of requests in flight. With a rate limit, this is 1 unless the
+    /// origin is answering.
     private func limit(of cursor: HostCursor) -> Int {
         cursor.limit.interval != nil && !cursor.isAnswering ? 1 : cursor.limit.requests
     }
 
-    /// Whether an origin has less in flight than its share of the remaining URLs, and less than
-    /// half of the slots. Otherwise, only the largest origin would have URLs left at the end.
+    /// Whether an origin has less in flight than its share of the remaining URLs, and than half of
+    /// the slots. Otherwise, only the largest origin would have URLs left at the end.
     private func isBehind(_ cursor: HostCursor) -> Bool {
         guard cursor.isAnswering, remaining > 0 else { return false }
         let total = slots + ahead
@@ -378,14 +369,14 @@ struct HostSchedule {
         host.version != cursors[host.cursor]?.version
     }
 
-    /// Updates the place of an origin after a change, or removes the cursor if it is done.
+    /// Updates the place of an origin, or removes a cursor that is done.
     private mutating func announce(_ number: Int) throws {
         // If the newcomer cannot start, the next one can.
         if try !place(number), number == newcomer { try admitNewcomer() }
         forget(number)
     }
 
-    /// Adds an origin to the heap of its state. Returns whether it can start a fetch now.
+    /// Adds an origin to the heap of its state. Returns whether it can start a fetch.
     @discardableResult
     private mutating func place(_ number: Int) throws -> Bool {
         let cursor = enter(number)
@@ -423,14 +414,13 @@ struct HostSchedule {
         return true
     }
 
-    /// Removes outdated entries once most entries are outdated.
     private func trimmed(_ heap: Heap<ReadyHost>) -> Heap<ReadyHost> {
         guard heap.count > 2 * cursors.count + Self.readAhead else { return heap }
         return Heap(heap.unordered.filter { !isOutdated($0) })
     }
 }
 
-/// A value that waits until an instant. For equal instants, the first inserted value comes first.
+/// A value that waits until an instant. Equal instants keep the order of insertion.
 struct Delayed<Value>: Comparable {
     let instant: ContinuousClock.Instant
     let serial: Int
@@ -442,7 +432,7 @@ struct Delayed<Value>: Comparable {
     }
 }
 
-/// Numbers origins in the order of their first use.
+/// The numbers of origins, in the order of first use.
 struct OriginNames {
     private(set) var all: [String]
     private var numbers: [String: Int]
@@ -463,7 +453,7 @@ struct OriginNames {
     subscript(number: Int) -> String { all[number] }
 }
 
-/// The state of an origin according to the result of a request.
+/// The state of an origin after a request.
 enum HostSign: Sendable {
     case answered
     /// The origin asked to wait (Retry-After).
@@ -494,11 +484,11 @@ enum HostSign: Sendable {
 }
 
 struct HostLimits: Sendable {
-    /// Maximum number of requests in flight to a host, of all workers together.
+    /// The maximum number of requests in flight to a host from all workers.
     let perHost: Int
-    /// Maximum number of requests in flight to a host, of this run.
+    /// The maximum number of requests in flight to a host from this run.
     let most: Int
-    /// Maximum number of requests a second to a host, of all workers together. Nil means no limit.
+    /// The maximum number of requests a second to a host from all workers. Nil means no limit.
     let ratePerHost: Double?
     var shard: Shard?
 

@@ -6,7 +6,7 @@ import LarderImages
 import Logging
 import Synchronization
 
-/// Shared state of all operations of a run.
+/// The state that all operations of a run share.
 final class OperationContext: Sendable {
     let loop: TransferLoop
     let lanes: StagingLanes
@@ -24,13 +24,12 @@ final class OperationContext: Sendable {
     init(loop: TransferLoop, policy: RequestPolicy, check: BodyCheck, logger: Logger?) {
         self.logger = logger
         self.loop = loop
-        // Unlike `loop.perform`, `queue.async` does not wake the loop, which would be useless here.
+        // Does not wake the loop, unlike `loop.perform`.
         lanes = StagingLanes(release: { [queue = loop.queue] work in queue.async { _ = work } })
         self.policy = policy
         self.check = check
     }
 
-    /// Takes the partial body of an interrupted transfer, if one was kept.
     func partial(of fetch: Attempt) -> PartialBody? {
         guard let partial = store.partials.take(fetch.target.url.string) else { return nil }
         logger?.info(
@@ -66,7 +65,7 @@ final class OperationContext: Sendable {
     }
 
     /// Checks and stages the body of a response, and adds a deposit to the store. Calls `accepted`
-    /// once the store accepts another deposit. If no deposit was added, returns the outcome.
+    /// once the store accepts another. Without a deposit, returns the outcome.
     func settle(
         _ fetch: Attempt, _ response: TransferOperation.Response, isCancelled: Bool,
         for depositor: any Depositor, accepted: @escaping @Sendable () -> Void
@@ -94,7 +93,7 @@ final class OperationContext: Sendable {
 
     private static let cancellation = ResourceFailure(.cancelled, "interrupted")
 
-    /// Keeps the partial body if a later request can resume it. Returns the failure as an outcome.
+    /// Keeps the partial body if it can be resumed. Returns the failure as an outcome.
     private func interrupted(
         _ fetch: Attempt, _ response: TransferOperation.Response, _ failure: ResourceFailure,
         _ isCancelled: Bool
@@ -174,7 +173,7 @@ final class OperationContext: Sendable {
     }
 }
 
-/// Validates a body (its digest, its size, and that it is a complete image) and stages it.
+/// The check of a body: its digest, its size, and that it is a complete image.
 struct BodyCheck: Sendable {
     let plan: Plan
     let store: Store
@@ -212,8 +211,8 @@ struct BodyCheck: Sendable {
         return (.staged(staged), success)
     }
 
-    /// Returns the attributes of a complete image, or of any content if that is accepted. Bytes
-    /// with an unknown coding are accepted only if the manifest has their digest (`isDemanded`).
+    /// Returns the attributes of a complete image, or of any accepted content. Bytes with an
+    /// unknown coding are accepted only if the manifest has their digest (`isDemanded`).
     static func attributes(
         of bytes: UnsafeRawBufferPointer, acceptsAnyContent: Bool, unknownCoding: String?,
         isDemanded: @autoclosure () throws -> Bool = false,

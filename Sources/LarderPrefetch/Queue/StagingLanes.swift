@@ -3,25 +3,25 @@ import Foundation
 import LarderCache
 import Synchronization
 
-/// Runs short work items outside the transfer loop, on as few threads as keep up with it. One is
-/// usually enough. More threads (lanes) join if the disk is slow to create files.
+/// Threads (lanes) for short work items outside the transfer loop. Usually there is one. More join
+/// if the disk is slow to create files.
 final class StagingLanes: Sendable {
-    /// Another lane joins when more items than this wait for each lane.
+    /// Another lane joins if more items wait for each lane.
     static let backlogPerLane = 32
     private static let maximumLanes = 8
-    /// The number of finished items to release together. Each retains a body of up to 80 KiB.
+    /// The number of finished items to release together. Each retains up to 80 KiB.
     private static let releaseCount = 16
 
     private let lanes = DispatchQueue(label: "larder.stage", attributes: .concurrent)
-    /// Serial, because a large body is mapped while it is checked, and counts as memory.
+    /// Serial, because a large body is mapped during the check, and counts as memory.
     private let large = DispatchQueue(label: "larder.stage.large")
     private let state = Mutex(State())
 
     typealias Work = @Sendable () -> Void
     private let release: @Sendable ([Work]) -> Void
 
-    /// - Parameter release: Releases finished items on the thread that allocated them. A lane would
-    ///   contend with that thread for the lock of its allocator.
+    /// - Parameter release: Releases items on the thread that allocated them. A lane would contend
+    ///   with it for the allocator's lock.
     init(release: @escaping @Sendable ([Work]) -> Void = { _ in }) { self.release = release }
 
     private struct State {

@@ -4,7 +4,7 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// An attempt at a planned resource, passed from one operation (a request) to the next.
+/// An attempt at a planned resource, passed from one request to the next.
 struct Attempt: Sendable {
     let planned: PlannedResource
     var target: RequestTarget
@@ -34,11 +34,11 @@ struct Attempt: Sendable {
     var elapsed: Double { (ContinuousClock.now - start) / .seconds(1) }
 }
 
-/// One request in a slot of the operation queue, from ``start()`` to the end of its transfer. The
-/// body is checked and staged after the operation has finished.
+/// One request in a slot of the operation queue, until its transfer ends. The body is checked and
+/// staged later.
 final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable {
-    // Unchecked because the state is mutable. It belongs to the loop's queue, which is the
-    // underlying queue of the operation queues, except for `phase`, which is atomic.
+    // Unchecked because the state is mutable. It belongs to the loop's queue, which the operation
+    // queues use, except for the atomic `phase`.
 
     let fetch: Attempt
     private let next: HostSchedule.Next
@@ -55,9 +55,9 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         var body: StagedBody?
         /// The partial body of an earlier transfer, until the response continues or replaces it.
         var partial: PartialBody?
-        /// If the response continues a partial body: the header fields of the first response.
+        /// The header fields of the first response, if this one continues its body.
         var resumed: Validators?
-        /// The outcome if the request was not sent, or if this operation ended the transfer.
+        /// The outcome if the request was not sent, or this operation ended the transfer.
         var verdict: Outcome?
         var result: Result<TransferMetrics, TransferError>?
     }
@@ -65,7 +65,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
     enum Outcome: Sendable {
         case redirect(String, freshUntil: Date, cookies: [String])
         case failed(ResourceFailure)
-        /// The server did not send the rest of a partial body, so all of it is fetched again.
+        /// The server did not send the rest of a partial body, so the whole body is fetched.
         case restart
         /// No request was sent, because the origin asked to wait or the run is ending.
         case held
@@ -98,7 +98,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         guard !onlyConnects, stage.store.partials.has(fetch.target.url.string) else {
             return begin(nil)
         }
-        // Reading and digesting the partial body would delay all transfers on this thread.
+        // Reading and digesting it would delay all transfers on this thread.
         stage.lanes.add(
             { [self] in
                 let partial = stage.partial(of: fetch)
@@ -171,7 +171,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         case .failed(let failure): response.verdict = .failed(failure)
         case .restart: response.verdict = .restart
         }
-        // These statuses continue or replace the partial body. It remains valid after others.
+        // These statuses continue or replace the partial body. Others leave it valid.
         if [200, 203, 206, 404, 410, 416].contains(head.status) { response.partial = nil }
         if case .restart = response.verdict { response.partial = nil }
         return response.verdict == nil

@@ -4,7 +4,7 @@ import LarderCore
 import LarderManifest
 
 extension ManifestSource {
-    /// Returns a manifest of a cache's resources, which is written while it is read.
+    /// Returns a manifest of a cache's resources, written while it is read.
     package static func listing(of cache: Cache) throws -> ManifestSource {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Self.stream, 0, &ends) == 0 else {

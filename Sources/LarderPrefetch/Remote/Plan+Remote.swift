@@ -3,7 +3,7 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// The plan's tables for a remote, which exist only in runs with a remote.
+/// The plan's tables in runs with a remote.
 extension Plan {
     struct Shareable {
         let id: Int64
@@ -14,8 +14,8 @@ extension Plan {
         let isUsable: Bool
     }
 
-    /// Lists the resources to look up in a remote: also cached ones, because the remote may lack
-    /// them, but not icons in manifests. Must be called before the first resource is reported.
+    /// Lists the resources to look up in a remote: also cached ones, which the remote may lack, but
+    /// not inline icons. Must be called before the first report.
     func prepareRemote() throws {
         let parts = origins.map { Part(ofHost: (try? HTTPURL($0))?.host ?? "").number }
         try database.writeWithoutTransaction { db in
@@ -94,15 +94,15 @@ extension Plan {
         }
     }
 
-    /// Marks the remote's bytes of a resource as unusable, so that they are replaced.
+    /// Marks the remote's bytes of a resource as unusable, to replace them.
     func markUnusable(_ fetch: Int64) throws {
         try database.write { db in
             try PreparedStatement(db, "UPDATE found SET is_usable = 0 WHERE fetch = ?").run(fetch)
         }
     }
 
-    /// Records twins: pending resources with the object of an earlier one. Returns whether there
-    /// are any.
+    /// Records twins: pending resources with the object of an earlier one. Returns whether any
+    /// exist.
     func noteTwins() throws -> Bool {
         try database.writeWithoutTransaction { db in
             try db.execute(
@@ -122,8 +122,7 @@ extension Plan {
 
     typealias FoundFetch = (fetch: PlannedResource, known: RemoteStore.Known)
 
-    /// Returns the next page of pending resources that the remote has: the twins, or all others.
-    /// Requires ``noteTwins()``.
+    /// Returns the next page of pending resources in the remote: the twins, or all others.
     func foundFetches(areTwins: Bool, after last: PlannedResource.Place?) throws -> [FoundFetch] {
         var place = last
         while !Task.isCancelled, case let page = try places(after: place), let end = page.last {
@@ -157,7 +156,7 @@ extension Plan {
         }
     }
 
-    /// Returns the next page of resources that were cached when the plan was made.
+    /// Returns the next page of resources that were cached in the plan.
     func cachedShareables(after last: Int64) throws -> [Shareable] {
         try database.unsafeRead { db in
             try PreparedStatement(

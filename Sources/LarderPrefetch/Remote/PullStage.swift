@@ -4,8 +4,8 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// The stage that copies missing objects from a remote, before origins are asked. An object in the
-/// cache is not received again: its resources need only their references.
+/// The stage that copies missing objects from a remote, before origins are asked. For an object in
+/// the cache, only the reference is read.
 final class PullStage: Depositor, Sendable {
     private let context: RemoteContext
     private let state = Mutex(State())
@@ -31,7 +31,6 @@ final class PullStage: Depositor, Sendable {
     private var tally: RemoteTally { context.tally }
     var hasLooked: Bool { state.withLock { $0.hasLooked } }
 
-    /// Looks up the resources in the remote, then copies them in the order of fetching.
     func run() async throws {
         try await look()
         guard remote.use != .store else { return }
@@ -140,15 +139,15 @@ final class PullStage: Depositor, Sendable {
             let error = RemoteError(.corrupt, subject: place, "the bytes do not match the digest")
             try note(error, of: fetch)
         } catch let error as ResourceFailure {
-            // The object is complete, but does not match the manifest.
+            // A complete object that does not match the manifest.
             fail(fetch.id, error)
         } catch let error as CacheError {
             state.withLock { $0.failure = $0.failure ?? error }
         }
     }
 
-    /// Receives an object that the cache lacks before its reference is read, because its metadata
-    /// may contain that reference. Returns nil if the reference must be read first.
+    /// Receives an object that the cache lacks, whose metadata may contain the reference. Returns
+    /// nil if the reference must be read first.
     private func receiveFirst(
         _ fetch: PlannedResource, _ known: RemoteStore.Known
     ) async throws -> (body: StagedBody, reference: Reference?)? {
@@ -174,7 +173,7 @@ final class PullStage: Depositor, Sendable {
             known.digest, limit: context.configuration.maximumObjectBytes, into: context.store)
     }
 
-    /// Returns the bytes of an object, or nil if the cache does not have it undamaged.
+    /// Returns the bytes of an undamaged object in the cache.
     private func cachedBody(_ digest: Digest) -> StagedBody? {
         guard let object = try? context.cache.object(digest) else { return nil }
         return try? context.store.newBody { append in
@@ -221,8 +220,8 @@ final class PullStage: Depositor, Sendable {
         return known.modified.addingTimeInterval(limit / .seconds(1)) > Date()
     }
 
-    /// Reports a resource that stays in the remote, in order with the store's commits. Waits for
-    /// the report, because listings are read faster than results are reported.
+    /// Reports a resource that stays in the remote, in order with commits. Waits, because listings
+    /// are read faster than results are reported.
     private func leave(
         _ fetch: PlannedResource, _ known: RemoteStore.Known, _ reference: Reference?
     ) async {
@@ -252,7 +251,7 @@ final class PullStage: Depositor, Sendable {
             case .success where deposited.isFresh: results.append(deposited.result)
             case .success: stale.append(id)
             case .failure(let error):
-                // Objects that were evicted or obstructed since are left to the queue.
+                // The queue fetches objects that were evicted or obstructed since.
                 if let failure = ResourceFailure(ofDeposit: error) {
                     fail(id, failure)
                 } else {

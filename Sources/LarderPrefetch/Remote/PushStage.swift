@@ -4,10 +4,10 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// The stage that stores committed objects, and then missing cached objects, in a remote.
+/// The stage that stores committed objects, and then missing cached ones, in a remote.
 final class PushStage: Sendable {
-    /// Maximum number of waiting objects. Beyond it, commits wait, because objects that a killed
-    /// worker has not shared are fetched again by its successor.
+    /// The maximum number of waiting objects. Beyond it, commits wait, because a killed worker's
+    /// unshared objects are fetched again by its successor.
     private static let capacity = 512
     private static let rememberedLimit = 65_536
     private let context: RemoteContext
@@ -34,7 +34,7 @@ final class PushStage: Sendable {
         task.withLock { $0 = new }
     }
 
-    /// Adds committed and reported results. Blocks while too many are pending.
+    /// Adds reported results. Blocks while too many are pending.
     func add(_ results: [ResourceResult]) {
         committed.send(
             results.compactMap { result in
@@ -69,8 +69,8 @@ final class PushStage: Sendable {
             try await push(item, wasCached: false)
         }
         var kept = Pages<Plan.Shareable> { [self] last in
-            // After a stop, these objects are only counted. Without a lookup, they are not even
-            // counted, because most may be in the remote.
+            // After a stop, these objects are only counted, and without a lookup not even counted,
+            // because the remote may have most.
             guard isLookedUp || !isStopping, !Task.isCancelled else { return [] }
             return try context.plan.cachedShareables(after: last?.id ?? 0)
         }
@@ -83,8 +83,8 @@ final class PushStage: Sendable {
 
     private var isStopping: Bool { state.withLock { $0.isStopping } }
 
-    /// - Parameter wasCached: Whether the cache had the object before the run, so that the remote
-    ///   may have it too.
+    /// - Parameter wasCached: Whether the object was cached before the run, so that the remote may
+    ///   have it.
     private func push(_ item: Plan.Shareable, wasCached: Bool) async throws {
         guard let resource = try context.cache.resource(item.key) else { return }
         if wasCached, let known = item.known,
@@ -115,7 +115,7 @@ final class PushStage: Sendable {
         } catch is CancellationError {
             tally.count { $0.unpushed += 1 }
         } catch let error as CacheError where error.isOfDamagedObject {
-            // The object was evicted or damaged since. `verify` reports damaged objects.
+            // Evicted or damaged since. `verify` reports damaged objects.
             tally.count { report in
                 report.unpushed += 1
                 report.firstFault = report.firstFault ?? error.description

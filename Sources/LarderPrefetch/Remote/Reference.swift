@@ -5,12 +5,12 @@ import LarderCore
 /// A remote's record of a resource, as JSON. It is foreign, so all of it is checked.
 struct Reference: Codable, Sendable {
     static let sizeLimit: Int64 = 64 << 10
-    /// Maximum length of a record in the metadata of an object, in bytes. Amazon permits 2 KB for
-    /// all metadata of an object, and rclone 2,000 bytes for all `x-amz-` fields of an upload.
+    /// The maximum length of a record in an object's metadata, in bytes. Amazon permits 2 KB for
+    /// all metadata, rclone 2,000 bytes for all `x-amz-` fields of an upload.
     private static let metadataLimit = 1_500
     /// Nil if the key is that of the URL.
     private var key: String?
-    /// Without secrets if `key` is not nil.
+    /// Has no secrets if `key` is not nil.
     let url: String
     let size: Int64
     let mediaType: String?
@@ -51,7 +51,7 @@ struct Reference: Codable, Sendable {
         expires = resource.validators.expires
         vary = resource.validators.vary
         variant = resource.variant?.hex
-        // The URL of a redirect may be signed, and may repeat the query of a secret URL.
+        // The URL of a redirect may be signed, or repeat the query of a secret URL.
         responseURL = resource.responseURL == resource.url ? nil : resource.responseURL.maskingQuery
         fetchedAt = resource.receivedAt.timeIntervalSince1970
         freshUntil = resource.freshUntil.timeIntervalSince1970
@@ -71,8 +71,8 @@ struct Reference: Codable, Sendable {
         return (try? encoder.encode(self)).map(Array.init) ?? []
     }
 
-    /// The record as the metadata of its object, or nil if it is too long. Also nil if a URL has a
-    /// secret, because objects may be public where references are not.
+    /// The record as the metadata of its object. Nil if it is too long or a URL has a secret,
+    /// because objects may be public where references are not.
     var metadata: String? {
         guard url.maskingSecretsInQuery.isSame(as: url),
             responseURL.map({ $0.maskingSecretsInQuery.isSame(as: $0) }) ?? true
@@ -86,8 +86,8 @@ struct Reference: Codable, Sendable {
         self.init(Array(bytes))
     }
 
-    /// Whether this record, from the metadata of an object, can replace the listed reference. The
-    /// reference may be newer, because a renewal does not write the object.
+    /// Whether this record, from an object's metadata, can replace the listed reference, which may
+    /// be newer: a renewal does not write the object.
     func canReplace(_ known: RemoteStore.Known) -> Bool {
         known.modified <= receivedAt.addingTimeInterval(RemoteStore.Known.clockSkew)
     }
@@ -142,7 +142,6 @@ package struct ReferenceName: Hashable, Sendable {
     /// The SHA-256 of the resource's key.
     package let name: Digest
 
-    /// - Parameter host: The host of the URL, or nil if the key is not a URL's.
     package init(key: String, host: String?) {
         part = (host.map { Part(ofHost: $0) } ?? Part(ofKey: key)).number
         name = Digest(of: Array(key.utf8))

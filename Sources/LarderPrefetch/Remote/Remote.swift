@@ -6,31 +6,31 @@ import LarderHTTP
 public struct Remote: Sendable {
     /// The use of a remote before origins are asked.
     public enum Use: Sendable {
-        /// Copies objects from the remote, and stores missing objects in it.
+        /// Copies objects from the remote, and stores missing ones in it.
         case mirror
-        /// Copies objects from the remote, and stores nothing in it.
+        /// Copies objects from the remote, and stores none.
         case read
         /// Stores missing objects in the remote, and leaves fresh ones there. For caches that are
         /// not read.
         case fill
-        /// Copies objects of any age from the remote. All others fail, because no origin is asked.
+        /// Copies objects of any age from the remote. Others fail, because no origin is asked.
         case only
-        /// Stores the cache's objects in the remote. Copies nothing from it, and asks no origin.
+        /// Stores the cache's objects in the remote. Copies nothing, and asks no origin.
         case store
     }
 
-    /// The location of the remote, and the credentials for it.
+    /// The location of the remote, and its credentials.
     public var settings: S3Settings
     /// The use of the remote. Default: ``Use-swift.enum/mirror``.
     public var use = Use.mirror
-    /// With ``Use-swift.enum/fill``, objects that were stored or confirmed less than this ago count
-    /// as fresh, and their references are not read. Default: nil, every reference is read.
+    /// With ``Use-swift.enum/fill``, objects stored or confirmed less than this ago count as fresh,
+    /// and their references are not read. Default: nil, every reference is read.
     public var freshFor: Duration?
-    /// Maximum number of requests in flight. Default: 16.
+    /// The maximum number of requests in flight. Default: 16.
     public var maximumConcurrent = 16
-    /// Maximum number of names in a listing, which may be endless. Default: 5,000,000.
+    /// The maximum number of names in a listing, which may be endless. Default: 5,000,000.
     public var maximumListed = 5_000_000
-    /// Used instead of `settings` for another kind of store.
+    /// Another kind of store, used instead of `settings`.
     package var storage: (any ObjectStore)?
 
     /// Creates a remote with default options.
@@ -51,7 +51,6 @@ package enum RemoteLayout {
         return "\(objects)\(hex.prefix(2))/\(hex)"
     }
 
-    /// Returns the digest of an object's name, or nil for another name.
     static func digest(ofObject key: String) -> Digest? {
         guard key.utf8.count == objects.utf8.count + 3 + 64,
             let digest = Digest(hex: key.suffix(64)), object(digest) == key
@@ -70,7 +69,6 @@ package enum RemoteLayout {
         references(to: name) + digest.hex
     }
 
-    /// Returns the resource and the digest of a reference's name, or nil for another name.
     static func reference(_ key: String) -> (name: ReferenceName, digest: Digest)? {
         // All parts have a fixed length.
         func text(_ start: Int, _ count: Int) -> String {

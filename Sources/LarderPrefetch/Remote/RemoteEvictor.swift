@@ -2,22 +2,23 @@ import Foundation
 import LarderHTTP
 import Synchronization
 
-/// An evictor of old references in a remote, and then of objects without references.
+/// An evictor of a remote's old references, and then of objects without references.
 ///
 /// Other machines write at the same time, and a removal cannot be conditional. A writer stores the
 /// reference and then checks the object (`RemoteStore.keep`). An eviction removes the object and
-/// then checks for new references. The second of the two sees the change of the first, so every
-/// remaining reference has its object.
+/// then checks for new references. The second sees the change of the first, so every remaining
+/// reference has its object.
 public struct RemoteEvictor: Sendable {
     /// The rules of an eviction.
     public struct Policy: Sendable {
-        /// Maximum time since a reference was renewed, in seconds.
+        /// The maximum time since a reference was renewed, in seconds.
         public var maximumAge: TimeInterval
-        /// Minimum age of removed objects, in seconds, since references may follow. Default: a day.
+        /// The minimum age of removed objects, in seconds, because references may follow. Default:
+        /// a day.
         public var grace: TimeInterval = 86_400
         /// Whether to count only, and remove nothing. Default: false.
         public var isDryRun = false
-        /// The shard of this worker. Only its parts are evicted. Default: nil, all parts.
+        /// The worker whose parts to evict. Default: nil, all parts.
         public var shard: Shard?
 
         /// Creates a policy.
@@ -33,9 +34,9 @@ public struct RemoteEvictor: Sendable {
         self.transfer = transfer
     }
 
-    /// Evicts references and objects, and calls `onProgress` for each page of a listing.
+    /// Evicts references and objects. Calls `onProgress` for each listed page.
     ///
-    /// - Throws: `RemoteError`. A cancellation is recorded in the report instead.
+    /// - Throws: `RemoteError`. The report records a cancellation.
     public func evict(
         _ policy: Policy,
         onProgress: @escaping @Sendable (RemoteEvictionReport) -> Void = { _ in }
@@ -51,7 +52,7 @@ private struct Eviction: Sendable {
     private let policy: RemoteEvictor.Policy
     /// By this machine's clock. The store's clock is similar, or it would refuse signatures.
     private let start = Date()
-    /// Younger objects are kept, because their references may not be written yet.
+    /// Younger objects are kept, because their references may follow.
     private var latest: Date { start.addingTimeInterval(-policy.grace) }
 
     init(_ run: RemoteRun<RemoteEvictionReport>, _ policy: RemoteEvictor.Policy) {
@@ -98,7 +99,7 @@ private struct Eviction: Sendable {
             try await store.forEachReference(ofPart: part) { page in
                 var groups: [[RemoteStore.ListedReference]] = []
                 for reference in page.entries {
-                    // Larder writes few references of a resource. A hostile store may list many.
+                    // Larder writes few references of a resource, a hostile store many.
                     if let last = group.last, last.name != reference.name || group.count > 1000 {
                         groups.append(group)
                         group = []
@@ -125,7 +126,7 @@ private struct Eviction: Sendable {
         try await note(kept.withLock { $0 })
     }
 
-    /// Removes expired and replaced references of one resource. Returns the remaining ones.
+    /// Removes expired and replaced references of one resource. Returns the others.
     private func prune(
         _ references: [RemoteStore.ListedReference]
     ) async throws -> [RemoteStore.ListedReference] {
@@ -154,8 +155,7 @@ private struct Eviction: Sendable {
     private func note(_ kept: [RemoteStore.ListedReference]) async throws {
         for (reference, state) in zip(kept, try scratch.refer(to: kept.map(\.known.digest)))
         where state == nil && owns(reference.known.digest.firstByte) {
-            // The object was written since the listing, or an eviction was killed after removing
-            // it.
+            // Written since the listing, or left by an eviction that was killed.
             guard try await !run.isThere(reference.known.digest) else { continue }
             if !policy.isDryRun { try await store.storage.delete(reference.key) }
             run.count { $0.undone += 1 }
@@ -166,7 +166,7 @@ private struct Eviction: Sendable {
     private func remove(_ reference: RemoteStore.ListedReference) async throws -> Bool {
         if policy.isDryRun { return true }
         let now = try await store.storage.head(reference.key)?.modified ?? .distantPast
-        // The time of a head is in whole seconds.
+        // A head has whole seconds.
         guard now.timeIntervalSince(reference.known.modified) < 1 else { return false }
         try await store.storage.delete(reference.key)
         return true
@@ -193,21 +193,21 @@ private struct Eviction: Sendable {
 public struct RemoteEvictionReport: Sendable, RemoteRunReport {
     /// The remote, as `s3://bucket/prefix`.
     public internal(set) var location: String
-    /// Whether the eviction only counted, and removed nothing.
+    /// Whether the eviction only counted.
     public internal(set) var isDryRun = false
     /// The number of references.
     public internal(set) var references = 0
     /// The number of objects.
     public internal(set) var objects = 0
-    /// The size of all objects, in bytes.
+    /// The total size of objects, in bytes.
     public internal(set) var bytes: Int64 = 0
-    /// The number of removed references that were older than the limit.
+    /// The number of removed references older than the limit.
     public internal(set) var expired = 0
-    /// The number of removed references that newer ones of the same URL had replaced.
+    /// The number of removed references that newer ones of the URL replaced.
     public internal(set) var replaced = 0
     /// The number of removed objects, which had no references.
     public internal(set) var evictedObjects = 0
-    /// The size of all removed objects, in bytes.
+    /// The total size of removed objects, in bytes.
     public internal(set) var evictedBytes: Int64 = 0
     /// The number of removed references without an object.
     public internal(set) var undone = 0

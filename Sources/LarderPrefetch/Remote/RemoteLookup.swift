@@ -1,13 +1,13 @@
 import LarderCore
 
-/// A lookup of many resources in the listings of their parts. Names and listings are sorted, so
-/// both are read side by side. After a page with many unwanted names, the next page starts at the
-/// next wanted name. There are never more requests than pages or resources.
+/// A lookup of many resources in the listings of their parts. Both are sorted and read side by
+/// side. After a page with many unwanted names, the next page starts at the next wanted name. There
+/// are never more requests than pages or resources.
 package struct RemoteLookup: Sendable {
     private let store: RemoteStore
     private let width: Int
 
-    /// Returns the wanted names after `last` in ascending order, or none at the end.
+    /// Returns the next wanted names after `last`, ascending, or none at the end.
     package typealias Wanted = @Sendable (_ last: Digest?) throws -> [Digest]
     package typealias Found = (name: Digest, known: RemoteStore.Known)
 
@@ -40,7 +40,7 @@ package struct RemoteLookup: Sendable {
             guard let end = page.next else { break }
             last = end
             if passed < 2 {
-                // Looked up again, because the next page may have more references of this name.
+                // The next page may have more references of this name.
                 if let wanted, found.last?.name == wanted { found.removeLast() }
                 try report(found)
                 return try await lookForEach(part, from: wanted, names, report)
@@ -68,7 +68,7 @@ package struct RemoteLookup: Sendable {
     private func look(for name: ReferenceName) async throws -> [Found] {
         var found: [Found] = []
         var last: String?
-        // Larder writes only a few references of one resource.
+        // Larder writes few references of one resource.
         var pages = 0
         repeat {
             pages += 1

@@ -27,7 +27,7 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
     func reportProgress() { onProgress(report) }
 
     /// Calls `body`, which lists the objects or references of a byte, for several bytes at once.
-    /// The limit of names applies to all bytes together.
+    /// The limit of names applies to all.
     func forEachByte(
         where isWanted: (UInt8) -> Bool = { _ in true },
         _ body: @escaping @Sendable (UInt8) async throws -> Void
@@ -42,7 +42,7 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
         }
     }
 
-    /// Calls `body` for several objects of a state at once, in the order of their digests.
+    /// Calls `body` for several objects of a state at once, in digest order.
     func forEachObject(
         _ state: RemoteScratch.State,
         _ body: @escaping @Sendable (Digest, Int64) async throws -> Void
@@ -84,18 +84,18 @@ extension Remote {
     }
 }
 
-/// Removes objects while other machines write: first the object, and then the references to it that
-/// were written since. ``RemoteStore/keep(_:of:replacing:isThere:)`` does the opposite.
+/// The removal of objects while other machines write (see ``RemoteEvictor``): first the object, and
+/// then new references to it.
 extension RemoteRun {
-    /// Calls `body`, which removes objects, then removes new references to them and calls `undone`
+    /// Calls `body`, which removes objects. Then removes new references to them, and calls `undone`
     /// for each.
     func removeObjects(
         undone: @escaping @Sendable () -> Void = {}, _ body: () async throws -> Void
     ) async throws {
         var failure: (any Error)?
         do { try await body() } catch { failure = error }
-        // Even after an error, because references to removed objects may have been written. In a
-        // separate task, because this one may be cancelled.
+        // Even after an error, because references to removed objects may exist. In a separate task,
+        // because this one may be cancelled.
         try await Task { try await removeNewReferences(undone) }.value
         if let failure { throw failure }
     }
@@ -108,8 +108,7 @@ extension RemoteRun {
         try await Task { try await store.storage.delete(RemoteLayout.object(digest)) }.value
     }
 
-    /// Removes references written while their objects were removed, unless the writer has noticed
-    /// and stored the object again.
+    /// Removes new references to removed objects, unless the writer has stored the object again.
     private func removeNewReferences(_ undone: @escaping @Sendable () -> Void) async throws {
         guard try scratch.count(.removed) > 0 else { return }
         try await forEachByte { [self] part in
@@ -129,7 +128,7 @@ extension RemoteRun {
     }
 }
 
-/// Items that are read in pages. Each page follows the last item of the previous page.
+/// Items that are read in pages. Each page follows the last item of the previous one.
 struct Pages<Item> {
     private let read: (_ last: Item?) throws -> [Item]
     private var page: ArraySlice<Item> = []
@@ -146,7 +145,7 @@ struct Pages<Item> {
     }
 }
 
-/// Calls `body` for all items, at most `width` at once. The first error cancels the other calls.
+/// Calls `body` for all items, at most `width` at once. The first error cancels the others.
 func forEach<Item: Sendable>(
     atOnce width: Int, next: () async throws -> Item?,
     _ body: @escaping @Sendable (Item) async throws -> Void

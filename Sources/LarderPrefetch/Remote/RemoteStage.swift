@@ -21,7 +21,7 @@ final class RemoteStage: Sendable {
     var report: RemoteReport { context.tally.report }
 
     /// Copies missing objects, then starts to store committed ones. Returns the error that ended
-    /// the run, or nil.
+    /// the run.
     func pull() throws -> CacheError? {
         let use = context.remote.use
         do {
@@ -33,7 +33,7 @@ final class RemoteStage: Sendable {
             guard error.isTransient, ![.fill, .only, .store].contains(use) else { throw error }
             context.tally.note(error)
         }
-        // The copied objects must be committed before the queue looks for missing ones.
+        // Committed before the queue looks for missing objects.
         context.store.flush()
         if use == .only, !isStopping.load(ordering: .relaxed) { pullStage.failRest() }
         pushStage?.begin(isLookedUp: pullStage.hasLooked)
@@ -55,7 +55,7 @@ final class RemoteStage: Sendable {
     func close() { (context.remoteStore.storage as? S3Bucket)?.shutdown() }
 }
 
-/// Counters of a remote's use in a run, for any thread. Gives up the remote if it fails.
+/// Counters of a remote's use in a run, for any thread. Gives up a remote that fails.
 final class RemoteTally: Sendable {
     private let state: Mutex<State>
     private let onGivenUp: @Sendable () -> Void
@@ -77,7 +77,7 @@ final class RemoteTally: Sendable {
     var isGivenUp: Bool { failure != nil }
     func count(_ change: (inout RemoteReport) -> Void) { state.withLock { change(&$0.report) } }
 
-    /// Counts an error. If the store itself failed, after all attempts, gives up the remote.
+    /// Counts an error, or gives up the remote if the store failed after all attempts.
     func note(_ error: RemoteError) {
         logger?.info(
             "remote failed", metadata: ["code": "\(error.code.rawValue)", "error": "\(error)"])

@@ -10,8 +10,8 @@ package final class RemoteStore: Sendable {
     let storage: any ObjectStore
     private let maximumListed: Int
     private let listed = Atomic(0)
-    /// Minimum count of a page, except the last one. A server may send pages that are not full, but
-    /// a million pages of one name each would take hours.
+    /// The minimum count of a page, except the last one. Pages may be short, but a million pages of
+    /// one name each would take hours.
     private static let minimumPageCount = 250
 
     package struct Known: Sendable, Hashable {
@@ -36,7 +36,7 @@ package final class RemoteStore: Sendable {
         return reference
     }
 
-    /// Receives an object, without checking its digest, and the reference in its metadata.
+    /// Receives an object without a check of its digest, and the reference in its metadata.
     func receive(
         _ digest: Digest, limit: Int64, into store: Store
     ) async throws -> (body: StagedBody, reference: Reference?) {
@@ -52,14 +52,14 @@ package final class RemoteStore: Sendable {
         return (last, metadata.flatMap { Reference(metadata: $0) })
     }
 
-    /// Stores an object, if the remote lacks it, and then its reference. Returns the number of
-    /// bytes sent.
+    /// Stores an object that the remote lacks, and then its reference. Returns the number of bytes
+    /// sent.
     ///
-    /// The object's metadata is a copy of the reference, so that one request reads both. An object
-    /// of several URLs has the reference of the URL that stored it.
+    /// The object's metadata is a copy of the reference of the URL that stored it, so that one
+    /// request reads both.
     ///
-    /// The reference is written and then the object is checked. An eviction removes objects and
-    /// then checks for new references (``RemoteEvictor``), so the second of the two sees the first.
+    /// The object is checked after the reference is written, because of evictions (see
+    /// ``RemoteEvictor``).
     ///
     /// - Parameter isThere: Whether the remote is believed to have the object.
     func keep(
@@ -94,7 +94,7 @@ package final class RemoteStore: Sendable {
         return sent
     }
 
-    /// Writes an object of a cache. Throws `.corrupt` if its bytes do not match its digest.
+    /// Throws `.corrupt` if the object's bytes do not match its digest.
     func put(
         _ object: StoredObject, of cache: Cache, metadata: String? = nil
     ) async throws -> Int64 {
@@ -114,7 +114,8 @@ package final class RemoteStore: Sendable {
 }
 
 extension RemoteStore {
-    /// Maximum number of consecutive pages without a name of Larder's. A listing may be endless.
+    /// The maximum number of consecutive pages without a name of Larder's. A listing may be
+    /// endless.
     private static let maximumForeignPages = 100
 
     struct Page<Entry: Sendable>: Sendable {
@@ -131,7 +132,7 @@ extension RemoteStore {
         var key: String { RemoteLayout.reference(name, to: known.digest) }
     }
 
-    /// Returns a page of the objects whose names start with a prefix. Counts them for the limit.
+    /// Returns a page of objects whose names start with a prefix. Counts them for the limit.
     func list(_ prefix: String, after last: String?) async throws -> ListPage {
         let page = try await storage.list(prefix, after: last)
         let names = max(page.objects.count, page.next == nil ? 0 : Self.minimumPageCount)
@@ -144,7 +145,7 @@ extension RemoteStore {
         return page
     }
 
-    /// Begins a listing, whose names are counted from zero.
+    /// Resets the count of listed names.
     func beginListing() { listed.store(0, ordering: .relaxed) }
 
     func forEachObject(

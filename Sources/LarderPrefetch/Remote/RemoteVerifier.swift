@@ -4,11 +4,11 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// A verifier of a remote. Reads and digests every object, and finds references without objects.
+/// A verifier of a remote. It digests every object, and finds references without objects.
 public struct RemoteVerifier: Sendable {
     private let remote: Remote
     private let transfer: TransferConfiguration
-    /// The shard of this worker. Only objects of its parts are verified. Default: nil, all objects.
+    /// The worker whose objects to verify. Default: nil, all objects.
     public var shard: Shard?
 
     /// Creates a verifier of a remote.
@@ -17,10 +17,10 @@ public struct RemoteVerifier: Sendable {
         self.transfer = transfer
     }
 
-    /// Verifies the remote, and calls `onProgress` for each object. With a cache, restores objects
-    /// from it. Removes an object and its references if the cache does not have it undamaged.
+    /// Verifies the remote, and calls `onProgress` for each object. With a cache, restores damaged
+    /// objects from it, or removes them with their references if the cache has no sound copy.
     ///
-    /// - Throws: `RemoteError`, `CacheError`. A cancellation is recorded in the report instead.
+    /// - Throws: `RemoteError`, `CacheError`. The report records a cancellation.
     public func verify(
         repairingFrom cache: Cache? = nil,
         onProgress: @escaping @Sendable (RemoteVerifyReport) -> Void = { _ in }
@@ -50,7 +50,7 @@ private final class Verification: Sendable {
     private var scratch: RemoteScratch { run.scratch }
     private func owns(_ byte: UInt8) -> Bool { shard?.owns(Part(number: byte)) ?? true }
 
-    /// Lists all objects before it reads any, so that an endless listing is found first.
+    /// Lists all objects first, to find an endless listing before reading.
     func readObjects() async throws {
         try await run.forEachByte(where: owns) { [self] byte in
             try await store.forEachObject(beginningWith: byte) { page in
@@ -68,7 +68,7 @@ private final class Verification: Sendable {
         }
     }
 
-    /// Reads an object. Throws the store's error if too many objects in a row are unreadable.
+    /// Reads an object. Throws if too many in a row are unreadable.
     private func read(_ digest: Digest, _ size: Int64) async throws {
         do {
             if try await !isWhole(digest, size) { try scratch.set(.corrupt, of: digest) }
@@ -172,7 +172,7 @@ private final class Verification: Sendable {
         }
         // The object may be readable later.
         if kind == .unreadable { return nil }
-        // Another machine may have written the object since.
+        // Another machine may have written it since.
         let place = RemoteLayout.object(digest)
         let now = try await store.storage.head(place)
         if let now, try await isWhole(digest, now.size) { return .restored }
@@ -214,14 +214,14 @@ public struct RemoteVerifyReport: Sendable, RemoteRunReport {
         public internal(set) var repair: Repair?
     }
 
-    /// Maximum number of ``findings``. All problems are counted.
+    /// The maximum number of ``findings``. All problems are counted.
     public static let findingLimit = 1000
 
     /// The remote, as `s3://bucket/prefix`.
     public internal(set) var location: String
     /// The number of objects that were read.
     public internal(set) var objects = 0
-    /// The size of these objects, in bytes.
+    /// The total size of these objects, in bytes.
     public internal(set) var bytes: Int64 = 0
     /// The number of references.
     public internal(set) var references = 0
@@ -231,7 +231,7 @@ public struct RemoteVerifyReport: Sendable, RemoteRunReport {
     public internal(set) var repaired = 0
     /// The first problems.
     public internal(set) var findings: [Finding] = []
-    /// The number of names that are neither objects nor references. They are not touched.
+    /// The number of names that are neither objects nor references, which are not touched.
     public internal(set) var foreign = 0
     /// The number of objects without references.
     public internal(set) var unreferenced = 0

@@ -4,7 +4,7 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// Copies of downloaded manifests. The cache stores them like icons, but does not check for images.
+/// Copies of downloaded manifests, stored like icons but not checked to be images.
 struct ManifestCopies: Sendable {
     /// If nil, there are no copies.
     let cache: Cache?
@@ -14,7 +14,7 @@ struct ManifestCopies: Sendable {
     /// Whether reading a copy counts as use. If false, reading changes nothing.
     var notesUse = false
 
-    /// Returns the copy of a URL, checked against its digest, or nil without a copy.
+    /// Returns the copy of a URL, checked against its digest.
     func kept(_ url: HTTPURL) throws -> Cache.KeptManifest? { try cache?.manifest(url) }
 
     func take(_ url: HTTPURL) throws -> OpenedManifest {
@@ -23,7 +23,6 @@ struct ManifestCopies: Sendable {
         return OpenedManifest(descriptor: kept.file.descriptor, baseURL: kept.file.baseURL)
     }
 
-    /// Stores a received manifest durably.
     func put(_ file: Int32, of response: HTTPClient.Response) throws {
         guard let store else { return }
         let input = ByteInput(descriptor: file, isOwned: false, name: "\(response.target.first)")
@@ -41,12 +40,12 @@ struct ManifestCopies: Sendable {
         let result = Result()
         store.add(response.deposit(.staged(staged)), for: result)
         store.flush()
-        // An obstructed or evicted copy does not matter, because the bytes are in the file.
+        // An obstructed or evicted copy does not matter. The bytes are in the file.
         let failure = result.failure.withLock { $0 }
         if let failure, ![.obstructed, .missing].contains(failure.code) { throw failure }
     }
 
-    /// Records that the server confirmed a copy. A write failure is ignored.
+    /// Records that the server confirmed a copy. Ignores a write failure.
     func note(
         _ content: Deposit.Content, of kept: Cache.KeptManifest, by response: HTTPClient.Response
     ) {

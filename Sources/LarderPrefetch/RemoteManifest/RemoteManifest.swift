@@ -4,15 +4,15 @@ import LarderCore
 import LarderHTTP
 import LarderManifest
 
-/// A manifest at an http or https URL. It is downloaded to an unnamed file before it is read. A run
-/// keeps a copy in its cache, so that an unchanged manifest costs one conditional request.
+/// A manifest at an http or https URL, downloaded to an unnamed file before it is read. A run keeps
+/// a copy in its cache, so that an unchanged manifest costs one conditional request.
 package struct RemoteManifest: Sendable {
     package var url: HTTPURL
     package var transfer: TransferConfiguration
     package var retry = RetryPolicy()
     package var headers: [HeaderRule] = []
     package var allowsDowngrade = false
-    /// Maximum size, decoded and unpacked. Default: 256 MiB.
+    /// The maximum size, decoded and unpacked. Default: 256 MiB.
     package var maximumBytes: Int64 = 256 << 20
 
     package init(_ url: HTTPURL, transfer: TransferConfiguration = .init()) {
@@ -21,7 +21,7 @@ package struct RemoteManifest: Sendable {
     }
 
     var copies: ManifestCopies?
-    /// Called a few times a second. If it returns true, the download ends. Default: never.
+    /// Called a few times a second. The download ends if it returns true. Default: never.
     var isCancelled: @Sendable () -> Bool = { false }
 
     /// Downloads the manifest. The result has the URL after redirects, for relative URLs. A copy is
@@ -59,8 +59,8 @@ package struct RemoteManifest: Sendable {
         used = file.descriptor
         var opened = OpenedManifest(descriptor: file.descriptor, baseURL: response.target.url)
         if let copies, policy.mayStore(response.validators) {
-            // Stored only after it was read, so that another file does not replace a copy.
-            // Credentials are not stored.
+            // Only after it was read, so that another file does not replace a copy. Never with
+            // credentials.
             opened.whenRead = { hasCredentials in
                 if !hasCredentials { try copies.put(file.descriptor, of: response) }
             }

@@ -4,22 +4,22 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// An entry of a lock file: an icon, and the digest and size that its bytes must have.
+/// An entry of a lock file: an icon, and the required digest and size.
 public struct LockedEntry: Sendable, Equatable {
-    /// The app's name, or an empty string. Untrusted text.
+    /// The app's name, which may be empty. Untrusted text.
     public let name: String
     /// The icon's absolute URL as the manifest spells it, without credentials, or a `data:` URL.
     public let icon: String
-    /// The resource's identity, if that is not the URL.
+    /// The resource's identity, unless it is the URL.
     public let key: String?
-    /// The highest priority of all entries of the resource. A higher priority is fetched first.
+    /// The highest priority of the resource's entries. Higher ones are fetched first.
     public let priority: Int
     /// The digest of the icon.
     public let digest: Digest
     /// The size of the icon in bytes.
     public let size: Int64
 
-    /// The entry as a manifest's JSON object on one line. Terminal control characters are escaped.
+    /// The entry as a manifest's JSON object on one line, with escaped control characters.
     public var json: String {
         var object = JSONObject()
         if !name.isEmpty { object.set("name", exactly: name) }
@@ -48,7 +48,6 @@ extension Plan {
         }
     }
 
-    /// Calls `body` with the recorded entries in the order of the manifests.
     func forEachLocked(_ body: (LockedEntry) throws -> Void) throws {
         try database.unsafeRead { db in
             // CROSS JOIN keeps this order of tables. A sort would copy all inline icons.
@@ -70,7 +69,7 @@ extension Plan {
                 let inline = row.data().map {
                     "data:\(mediaType);base64,\($0.base64EncodedString())"
                 }
-                // The URL has the manifest's spelling, by which apps look icons up.
+                // Apps look icons up by the manifest's spelling.
                 let url = try row.requireText()
                 try body(
                     LockedEntry(

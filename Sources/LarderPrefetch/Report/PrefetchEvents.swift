@@ -40,7 +40,7 @@ public struct PrefetchEvents: AsyncSequence, Sendable {
                 let (channel, cancel) = (channel, cancel)
                 // An error ends the sequence.
                 isFinished = true
-                // If the task is cancelled, the run stops and still reports.
+                // A cancelled task stops the run, which still reports.
                 batch = try await withTaskCancellationHandler {
                     try await channel.next()
                 } onCancel: {
@@ -49,16 +49,16 @@ public struct PrefetchEvents: AsyncSequence, Sendable {
                 isFinished = batch.isEmpty
             }
             let event = batch.popFirst()
-            // The consumer may release the iterator after the last event.
+            // The consumer may release the iterator after this event.
             if case .finished? = event { isFinished = true }
             return event
         }
     }
 }
 
-/// An event of a run. The cases are in the order of the events.
+/// An event of a run, in the order of the cases.
 public enum PrefetchEvent: Sendable {
-    /// The cache's index was damaged or missing, and has been rebuilt. Sent only then.
+    /// The cache's index was damaged or missing, and was rebuilt. Sent only then.
     case recovered(RecoveryReport)
     /// Manifests are being read. Sent a few times a second.
     case planning(PlanProgress)
@@ -68,19 +68,19 @@ public enum PrefetchEvent: Sendable {
     case entry(EntryResult)
     /// Resources are being fetched. Sent a few times a second.
     case progress(Progress)
-    /// The run has ended. The last event.
+    /// The run has ended. This is the last event.
     case finished(Report)
 }
 
 typealias EventChannel = Channel<PrefetchEvent>
 
-/// The progress of fetching. All counts are of URLs unless stated otherwise.
+/// The progress of fetching. Counts are of URLs unless stated otherwise.
 public struct Progress: Sendable, Equatable {
     /// The number of URLs to fetch.
     public var total = 0
-    /// The number of URLs that were answered or failed, including URLs that are being stored.
+    /// The number of URLs that were answered or failed, including those being stored.
     public var arrived = 0
-    /// The number of URLs that are stored durably, confirmed as unchanged, or failed.
+    /// The number of URLs stored durably, confirmed as unchanged, or failed.
     public var done = 0
     /// The number of failed URLs, including recorded failures from earlier runs.
     public var failed = 0
@@ -88,7 +88,7 @@ public struct Progress: Sendable, Equatable {
     public var underWay = 0
     /// The number of URLs that wait for another attempt.
     public var waiting = 0
-    /// The seconds until the first of the ``waiting`` URLs is retried, or nil if none waits.
+    /// The seconds until the first of the ``waiting`` URLs is retried, or nil without one.
     public var secondsToAttempt: Double?
     /// The number of body bytes received, including transfers in flight.
     public var receivedBytes: Int64 = 0

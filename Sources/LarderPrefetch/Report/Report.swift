@@ -3,7 +3,7 @@ import LarderCore
 import LarderHTTP
 import LarderManifest
 
-/// The result of a run. All numbers are counted and agree with the results of the entries.
+/// The result of a run. All numbers agree with the results of the entries.
 public struct Report: Sendable {
     /// The number of entries in all manifests. A shard counts entries whose first icon it owns.
     public internal(set) var entries = 0
@@ -13,7 +13,8 @@ public struct Report: Sendable {
     public internal(set) var otherShards = 0
     /// The number of values that look like icons but were not read. See ``PlanSummary/unread``.
     public internal(set) var unread = 0
-    /// The names of manifests whose digests and sizes match no icon, and may describe other files.
+    /// The names of manifests whose digests and sizes match no icon, perhaps because they are for
+    /// other files.
     public internal(set) var foreignDemands: [String] = []
     /// The number of icons by outcome.
     public internal(set) var outcomes: [EntryResult.Outcome: Int] = [:]
@@ -25,9 +26,9 @@ public struct Report: Sendable {
     public internal(set) var seconds: Double = 0
     /// Whether ``Prefetcher/cancel()`` was called before the end.
     public internal(set) var isInterrupted = false
-    /// The error that ended the run: the disk is full or failing, or the cache is not usable.
+    /// The error that ended the run: the disk is full or failing, or the cache is unusable.
     public internal(set) var failure: CacheError?
-    /// The use of the remote, or nil without a remote.
+    /// The use of the remote, or nil without one.
     public internal(set) var remote: RemoteReport?
     /// Whether ``PrefetchConfiguration/onLocked`` was called for every icon.
     public internal(set) var isLocked = false
@@ -36,7 +37,7 @@ public struct Report: Sendable {
         count(.failed) + count(.unfinished) == 0 && failure == nil && !isInterrupted
     }
 
-    /// Whether a repeated run could fetch an icon that failed.
+    /// Whether another run could fetch a failed icon.
     package var hasRetriableFailures: Bool {
         let permanent = [EntryFailure.offline.code, TransferError.Code.addressRefused.rawValue]
         return failures.keys.contains { code in
@@ -44,7 +45,7 @@ public struct Report: Sendable {
         }
     }
 
-    /// The report of a run that was interrupted before all manifests were read.
+    /// The report of a run interrupted before all manifests were read.
     package static var interrupted: Report {
         var report = Report()
         report.isInterrupted = true
@@ -85,13 +86,13 @@ public struct Report: Sendable {
     }
 }
 
-/// The result for one icon of an entry, or for an entry without an icon.
+/// The result for one icon, or for an entry without an icon.
 public struct EntryResult: Sendable {
     /// The outcome of an icon. New cases may be added.
     public enum Outcome: String, Sendable, CaseIterable {
         /// Downloaded and stored.
         case fetched
-        /// Stale, and the origin confirmed that it has not changed.
+        /// Stale, and confirmed as unchanged by the origin.
         case revalidated
         /// In the cache and fresh.
         case cached
@@ -103,7 +104,7 @@ public struct EntryResult: Sendable {
         case failed
         /// Not fetched before the run ended.
         case unfinished
-        /// Downloaded and valid, but the origin does not allow storing it.
+        /// Downloaded and valid, but the origin forbids storing it.
         case unstored
         /// Copied from the remote and stored.
         case pulled
@@ -113,27 +114,27 @@ public struct EntryResult: Sendable {
 
     /// The name of the manifest, as given by the caller.
     public let manifest: String
-    /// The position in the manifest, starting at 1.
+    /// The position in the manifest, from 1.
     public let position: Int
-    /// The position of the icon in its entry, starting at 1. An entry without an icon has 1.
+    /// The icon's position in its entry, from 1. Also 1 without an icon.
     public let icon: Int
     /// The app's name. Untrusted text.
     public let name: String
-    /// The icon's URL with masked credentials, or nil if there is no URL.
+    /// The icon's URL with masked credentials, or nil without one.
     public let url: String?
     /// The outcome.
     public let outcome: Outcome
-    /// The digest of the icon. The object is in the cache unless ``outcome`` says otherwise.
+    /// The icon's digest. Its object is in the cache unless ``outcome`` says otherwise.
     public var digest: Digest?
     /// The size of the icon in bytes.
     public var bytes: Int64?
     /// The media type and dimensions of the icon.
     public var attributes = ObjectAttributes()
-    /// The number of attempts, or 0 if no request was sent.
+    /// The number of attempts, or 0 without a request.
     public var attempts = 0
     /// The seconds from the start of the first attempt to the end of the last.
     public var seconds: Double = 0
-    /// The reason if the icon failed or was skipped.
+    /// The reason for a failed or skipped icon.
     public var failure: EntryFailure?
 
     let id: Int64
@@ -168,17 +169,17 @@ public struct RemoteReport: Sendable {
     public internal(set) var pushed = 0
     /// The number of bytes sent to the remote.
     public internal(set) var pushedBytes: Int64 = 0
-    /// The number of cached URLs for which the remote has the same or a newer version.
+    /// The number of cached URLs of which the remote has the same or a newer version.
     public internal(set) var present = 0
-    /// The number of cached URLs that could not be stored, or were not reached before an interrupt.
+    /// The number of cached URLs that were not stored, because of errors or an interrupt.
     public internal(set) var unpushed = 0
-    /// The number of URLs that must not be shared: `private`, or requested with credentials.
+    /// The number of URLs that must not be shared: `private`, or with credentials.
     public internal(set) var personal = 0
-    /// The number of unusable objects and references by code. Icons are then fetched from origins.
+    /// The number of unusable objects and references by code. Their icons are fetched from origins.
     public internal(set) var faults: [String: Int] = [:]
-    /// A description of the first fault.
+    /// The first fault.
     public internal(set) var firstFault: String?
-    /// The reason if the run stopped using the remote.
+    /// The reason for giving up the remote.
     public internal(set) var failure: String?
 
     init(location: String) { self.location = location }
@@ -190,7 +191,7 @@ public struct RemoteReport: Sendable {
 struct ResourceResult: Sendable {
     struct Success: Sendable {
         let digest: Digest
-        /// Nil if it is not known.
+        /// Nil if unknown.
         let size: Int64?
         let attributes: ObjectAttributes
         /// `fetched`, `revalidated`, `unstored`, `pulled` or `shared`.

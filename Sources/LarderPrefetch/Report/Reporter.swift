@@ -2,7 +2,7 @@ import GRDB
 import LarderCache
 import Synchronization
 
-/// The last stage, which maps fetch results to entry results and counts them.
+/// The last stage, which maps fetch results to entry results.
 final class Reporter: Sendable {
     private let plan: Plan
     private let channel: EventChannel
@@ -14,7 +14,7 @@ final class Reporter: Sendable {
         var report = Report()
         var progress = Progress()
         var failure: (any Error)?
-        /// By manifest: the failed icons with a digest or size, and those refused because of it.
+        /// The failed icons with a digest or size, and those refused for it, by manifest.
         var demands: [String: (failed: Int, refused: Int)] = [:]
     }
 
@@ -89,7 +89,7 @@ final class Reporter: Sendable {
                 }
             }
         } catch let error as CacheError where error.code == .storage {
-            // The plan is on the failed disk, so unfinished entries can be counted but not named.
+            // The plan is on the failed disk, so these entries can be counted but not named.
             failure = failure ?? error
             state.withLock { $0.report.addUnfinished(of: plan.summary) }
         }

@@ -4,27 +4,27 @@ import LarderHTTP
 
 /// A client for tasks that wait for a resource: a manifest, or an icon for an app.
 ///
-/// The icons of a prefetch are operations of the ``FetchQueue`` instead, because they return to the
-/// schedule between requests. Both use ``RequestPolicy`` and ``RequestTarget``.
+/// A prefetch fetches icons with operations of the ``FetchQueue``, which return to the schedule
+/// between requests.
 struct HTTPClient: Sendable {
     let loop: TransferLoop
     let policy: RequestPolicy
     let allowsDowngrade: Bool
     var mayBeRepeated = false
 
-    /// The final response after redirects: a response with a body, or a 304.
+    /// The final response after redirects: one with a body, or a 304.
     struct Response: Sendable {
         let head: ResponseHead
         let target: RequestTarget
         let validators: Validators
         let variant: Digest?
-        /// The time from the start of the request to the end of the response.
+        /// From the start of the request to the end of the response.
         let delay: Duration
         let confirmation: Deposit.Content?
     }
 
-    /// Makes one attempt: a request, and requests for its redirects. Throws `ResourceFailure`, an
-    /// error of the sink, or `CancellationError`.
+    /// Makes one attempt, including redirects. Throws `ResourceFailure`, an error of the sink, or
+    /// `CancellationError`.
     func fetch(
         _ url: HTTPURL, about known: Resource? = nil,
         into makeSink: @escaping @Sendable () throws -> ByteSink

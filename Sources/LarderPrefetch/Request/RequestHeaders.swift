@@ -2,19 +2,17 @@ import Foundation
 import LarderCore
 import LarderHTTP
 
-/// The header fields of requests, without conditions and ranges. Plan and requests use the same
-/// fields, because they select the variant of a response (RFC 9111, section 4.1).
+/// The header fields of requests, without conditions and ranges. Plans need them too, because they
+/// select the variant of a response (RFC 9111, section 4.1).
 public struct RequestHeaders: Sendable {
     private let rules: [HeaderRule]
     private let defaults: [(name: String, value: String)]
     private let usesNetrc: Bool
 
     /// - Parameters:
-    ///   - rules: Fields chosen by the user. Default: none.
-    ///   - accept: The `Accept` field. Default: any type, with a preference for images.
-    ///   - userAgent: The `User-Agent` field. If empty, none is sent. Default: Larder's name and
-    ///     version.
-    ///   - usesNetrc: Whether a `.netrc` file may add credentials. Default: false.
+    ///   - rules: Fields chosen by the user.
+    ///   - userAgent: If empty, no `User-Agent` field is sent.
+    ///   - usesNetrc: Whether a `.netrc` file may add credentials.
     public init(
         rules: [HeaderRule] = [], accept: String = "image/*,*/*;q=0.8",
         userAgent: String = LarderVersion.userAgent, usesNetrc: Bool = false
@@ -26,8 +24,8 @@ public struct RequestHeaders: Sendable {
         self.defaults = defaults
     }
 
-    /// Returns the fields for a URL. A field of the host replaces a general one of the same name,
-    /// which replaces a default.
+    /// Returns the fields for a URL. A field of the host replaces a general one, which replaces a
+    /// default.
     func sent(to url: HTTPURL, isRedirected: Bool) -> [(name: String, value: String)] {
         guard !rules.isEmpty else { return defaults }
         let ofHost = rules.filter { $0.host?.matches(url) ?? false }
@@ -40,7 +38,7 @@ public struct RequestHeaders: Sendable {
         return fields
     }
 
-    /// Whether a request may be personal: with credentials, or with fields that may be secret.
+    /// Whether a request may be personal: with credentials or possibly secret fields.
     func arePersonal(for url: String, hasCredentials: Bool) -> Bool {
         if hasCredentials || usesNetrc { return true }
         guard !rules.isEmpty, let url = try? HTTPURL(url) else { return false }
@@ -54,8 +52,8 @@ public struct RequestHeaders: Sendable {
         "origin", "cache-control", "pragma", "dnt",
     ]
 
-    /// Returns the fields that select a variant of a response. A random value replaces a secret,
-    /// because its digest could reveal it. Such variants are always revalidated.
+    /// Returns the fields that select a variant. A random value replaces a secret, because its
+    /// digest could reveal it. Such variants are always revalidated.
     func selecting(
         for url: HTTPURL, isRedirected: Bool, hasCredentials: Bool
     ) -> [(name: String, value: String)] {
@@ -73,10 +71,10 @@ public struct RequestHeaders: Sendable {
 /// A header field chosen by the user, and the hosts that receive it.
 ///
 /// `Name: value` is sent to the origins in manifests, but not to other origins after a redirect,
-/// because it may be a credential. `example.com: Name: value` is sent to that host only. The host
-/// may have a port: `example.com:8080: Name: value`.
+/// because it may be a credential. `example.com: Name: value`, or with a port `example.com:8080:
+/// Name: value`, is sent to that host only.
 public struct HeaderRule: Sendable, Equatable {
-    /// The error of an invalid rule. It does not quote the text, which may contain a secret.
+    /// The error of an invalid rule. It omits the text, which may contain a secret.
     public enum ParseError: Error, Sendable, CaseIterable, CustomStringConvertible {
         /// The text has no colon, or no name before the colon.
         case noName
@@ -86,7 +84,7 @@ public struct HeaderRule: Sendable, Equatable {
         case notSendable
         /// The value starts like another field, so the name may be meant as a host.
         case ambiguous
-        /// Only Larder can set the field, which is for framing, the connection or conditions.
+        /// Only Larder can set the field, for framing, the connection or conditions.
         case reserved
 
         /// The reason.
@@ -107,7 +105,7 @@ public struct HeaderRule: Sendable, Equatable {
     public let name: String
     /// The value, without surrounding blanks.
     public let value: String
-    /// The only host that receives the field, or nil for all hosts in manifests.
+    /// The only host to receive the field, or nil for all hosts in manifests.
     public let host: HostPattern?
 
     /// Parses a rule. The text before the first colon is a host if it contains a dot, is in
@@ -158,7 +156,7 @@ public struct HeaderRule: Sendable, Equatable {
 
 /// The version, for `--version` and the User-Agent field.
 public enum LarderVersion {
-    /// The version, as in CHANGELOG.md.
+    /// The version in CHANGELOG.md.
     public static let current = "0.2.0"
     /// The page for server operators. The domain is reserved (RFC 2606) until there is a website.
     public static let address = "https://larder.example"

@@ -3,12 +3,12 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// The requests for a resource (an icon or a manifest), and the decisions about their responses.
+/// The requests for an icon or a manifest, and the decisions about their responses.
 struct RequestPolicy: Sendable {
     let headers: RequestHeaders
     let maximumBodyBytes: Int64
     let storesUnstorable: Bool
-    /// Whether intermediate caches must revalidate their responses.
+    /// Whether intermediate caches must revalidate.
     var asksOrigin = false
 
     func request(
@@ -17,8 +17,8 @@ struct RequestPolicy: Sendable {
         var fields = headers.sent(to: target.url, isRedirected: !target.isAtOwnOrigin)
         let conditions = partial.map(Resumption.headers) ?? conditions(on: known, at: target)
         if !conditions.isEmpty { fields += conditions }
-        // With max-age=0, unlike with no-cache, an intermediate cache may answer 304 after it has
-        // revalidated its response (RFC 9111, section 5.2.1.1).
+        // With max-age=0, unlike no-cache, an intermediate cache may answer 304 after a
+        // revalidation (RFC 9111, section 5.2.1.1).
         if asksOrigin { fields.append(("Cache-Control", "max-age=0")) }
         var request = TransferRequest(
             url: target.url, headers: fields, maximumBodyBytes: maximumBodyBytes,
@@ -37,7 +37,7 @@ struct RequestPolicy: Sendable {
             sameVariant: !isAny && variant(known.validators, at: target) == known.variant)
     }
 
-    /// Returns the variant that a request selects, given the fields of a response.
+    /// Returns the variant that a request selects, given a response's fields.
     func variant(_ validators: Validators, at target: RequestTarget) -> Digest? {
         validators.vary.flatMap {
             Vary($0).variant(
@@ -47,7 +47,8 @@ struct RequestPolicy: Sendable {
         }
     }
 
-    /// Decides about the response to ``request(to:about:continuing:)`` with the same arguments.
+    /// Returns the verdict on the response to ``request(to:about:continuing:)`` with the same
+    /// arguments.
     func verdict(
         on head: ResponseHead, to target: RequestTarget, about known: Resource?,
         continuing partial: PartialBody? = nil
@@ -71,7 +72,7 @@ struct RequestPolicy: Sendable {
                 return .failed(ResourceFailure(.bodyTooLong(limit: maximumBodyBytes)))
             }
             return .body
-        // The redirects of a GET (RFC 9110, section 15.4).
+        // RFC 9110, section 15.4.
         case 301, 302, 303, 307, 308:
             guard let location = head.headers.url("Location") else {
                 return .failed(ResourceFailure(.badRedirect, "redirected without a Location"))
@@ -98,7 +99,7 @@ struct RequestPolicy: Sendable {
         guard validators.vouch(for: known.validators) else {
             throw ResourceFailure(.validator, "the server confirmed a version that is not cached")
         }
-        // A `no-store` 304 confirms the bytes, but nothing of it is stored.
+        // A `no-store` 304 confirms the bytes, but is not stored.
         let digest = known.object.digest
         return mayStore(validators) ? .unchanged(digest) : .kept(digest)
     }
@@ -109,6 +110,6 @@ enum ResponseVerdict: Sendable {
     case notModified
     case redirect(String, freshUntil: Date, cookies: [String])
     case failed(ResourceFailure)
-    /// The response to a request for the rest of a body is wrong. Fetch the whole body.
+    /// The response does not continue the partial body. Fetch the whole body.
     case restart
 }

@@ -9,7 +9,7 @@ struct RequestTarget: Sendable {
     private static let maximumCookieBytes = 16 << 10
     private(set) var url: HTTPURL
     private(set) var redirects = 0
-    /// The time until which the redirects are fresh, or nil without redirects.
+    /// The time until which the redirects are fresh, or nil without any.
     private(set) var redirectsFreshUntil: Date?
     /// The cookies of this chain. Some servers set a cookie and redirect to the same URL.
     private(set) var cookies: [String] = []
@@ -66,8 +66,8 @@ struct RequestTarget: Sendable {
 }
 
 extension Freshness {
-    /// Returns the time until which a redirect is fresh. A temporary redirect (302, 303, 307) is
-    /// fresh only for an explicit lifetime (RFC 9110, section 15.1).
+    /// Returns the end of a redirect's freshness. Temporary redirects (302, 303, 307) need an
+    /// explicit lifetime (RFC 9110, section 15.1).
     static func expiry(ofRedirect head: ResponseHead, receivedAt: Date = Date()) -> Date {
         let validators = Validators(head.headers.all)
         let isPermanent = [301, 308].contains(head.status)

@@ -4,7 +4,7 @@ import LarderImages
 
 /// A failed fetch of a URL.
 package struct ResourceFailure: RetriableFailure, Equatable {
-    /// The name of the reason in reports: `http-404`, `body-truncated`, `not-an-image`, …
+    /// The reason in reports: `http-404`, `body-truncated`, `not-an-image`, …
     package let code: String
     package let message: String
     package let isTransient: Bool
@@ -74,7 +74,7 @@ extension ResourceFailure {
             isTransient: mayBeCut && fault.code == .truncated)
     }
 
-    /// Creates the failure of one deposit. Returns nil if the cache cannot be used any more.
+    /// Creates the failure of one deposit. Returns nil if the cache is unusable.
     init?(ofDeposit error: CacheError) {
         switch error.code {
         case .missing: self.init(.evicted, error.description)

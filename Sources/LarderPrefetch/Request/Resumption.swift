@@ -6,7 +6,7 @@ import LarderHTTP
 /// The continuation of an interrupted body (RFC 9110, sections 13.1.5 and 14). Requires an
 /// unencoded body, a server with ranges and a strong validator, and a 206 with exactly the rest.
 enum Resumption {
-    /// Returns the fields that request the rest, or the whole body if the resource has changed.
+    /// Returns the fields that request the rest, or a changed body from the start.
     static func headers(for partial: PartialBody) -> [(name: String, value: String)] {
         [
             ("Range", "bytes=\(partial.count)-"), ("If-Range", partial.validator),
@@ -15,8 +15,8 @@ enum Resumption {
         ]
     }
 
-    /// Whether a 200 contains only the rest of a body, against RFC 9110, section 15.3.1. Such a 200
-    /// states a range, or its length is that of the rest.
+    /// Whether a 200 contains only the rest of a body, against RFC 9110, section 15.3.1: it states
+    /// a range, or has the length of the rest.
     static func isSlice(_ head: ResponseHead, insteadOf partial: PartialBody) -> Bool {
         if head.headers[first: "Content-Range"] != nil {
             return !(ByteRange(head.headers)?.isWhole ?? false)
@@ -40,14 +40,14 @@ enum Resumption {
             : head.headers[first: "ETag"]?.isSame(as: partial.validator) ?? false
     }
 
-    /// Returns the validator for a request of the rest, or nil if the body cannot be continued.
+    /// Returns the validator for a request of the rest, or nil without one.
     static func validator(of head: ResponseHead, _ fields: Validators) -> String? {
         guard head.headers.contentCodings.isEmpty, head.status == 206 || offersRanges(head) else {
             return nil
         }
         if let tag = fields.etag { return isDate(tag) ? nil : tag }
         // A date is strong only if the resource cannot have changed twice within its resolution
-        // (RFC 9110, section 8.8.2.2). A minute allows for clocks that differ.
+        // (RFC 9110, section 8.8.2.2). A minute allows for different clocks.
         guard let modified = fields.lastModified, let instant = HTTPDate.parse(modified),
             let date = fields.date.flatMap({ HTTPDate.parse($0) }),
             date.timeIntervalSince(instant) >= 60
@@ -77,7 +77,7 @@ enum Resumption {
 struct ByteRange: Equatable {
     let first: Int64
     let last: Int64
-    /// The length of the whole body; nil if unknown.
+    /// The length of the whole body, or nil if unknown.
     let total: Int64?
     var isWhole: Bool { total.map { first == 0 && last == $0 - 1 } ?? false }
 

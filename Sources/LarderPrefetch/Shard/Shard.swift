@@ -3,28 +3,22 @@ import LarderHTTP
 
 /// One worker's share of the resources, if several workers read the same manifests.
 ///
-/// One worker owns all resources of a host, so that the limits for a host hold over all workers. A
-/// host with too many resources for one worker can be split. All workers must have the same
-/// ``count`` and ``splits``.
+/// One worker owns all resources of a host, so that the limits for a host hold over all workers.
+/// Hosts with too many resources can be split. All workers must have the same ``count`` and
+/// ``splits``.
 public struct Shard: Sendable, Equatable {
     /// The allowed numbers of workers.
     public static let allowedCounts = 1...Part.count
 
-    /// The number of this worker, starting at 0.
+    /// The number of this worker, from 0.
     public let index: Int
     /// The number of workers.
     public let count: Int
-    /// The hosts whose resources are divided among workers.
+    /// The hosts divided among workers.
     public let splits: [HostSplit]
     private let splitsByHost: [String: HostSplit]
 
-    /// Creates a worker's share. Returns nil if a number is out of range, or if `splits` contains a
-    /// host twice.
-    ///
-    /// - Parameters:
-    ///   - index: The number of the worker, starting at 0.
-    ///   - count: The number of workers, in ``allowedCounts``.
-    ///   - splits: The hosts whose resources are divided among workers. Default: none.
+    /// Creates a worker's share. Returns nil if a number is out of range, or a host is split twice.
     public init?(_ index: Int, of count: Int, splits: [HostSplit] = []) {
         guard Self.allowedCounts.contains(count), (0..<count).contains(index) else { return nil }
         self.index = index
@@ -34,7 +28,7 @@ public struct Shard: Sendable, Equatable {
         if splitsByHost.count < splits.count { return nil }
     }
 
-    /// Whether this worker reports entries without a usable icon. The first worker reports all.
+    /// Whether this worker is the first, which reports entries without a usable icon.
     public var ownsProblems: Bool { index == 0 }
 
     /// Whether this worker owns a part.
@@ -42,14 +36,14 @@ public struct Shard: Sendable, Equatable {
 
     /// Whether this worker owns a resource.
     ///
-    /// - Parameter host: The host of the URL as in `HTTPURL`, or nil for a resource without a host.
+    /// - Parameter host: The URL's host as in `HTTPURL`, or nil for a resource without one.
     public func owns(host: String?, key: String) -> Bool {
         guard let host else { return owns(Part(ofKey: key)) }
         guard let split = split(ofHost: host) else { return owns(Part(ofHost: host)) }
         return owns(split.part(ofPiece: split.piece(ofKey: key)))
     }
 
-    /// Returns this worker's share of the limits of a host, or nil if the host is not split.
+    /// Returns this worker's share of a host's limits, or nil if the host is not split.
     public func share(ofHost host: String) -> HostShare? {
         guard let split = split(ofHost: host) else { return nil }
         let pieces = (0..<split.pieces).count { owns(split.part(ofPiece: $0)) }
@@ -61,21 +55,21 @@ public struct Shard: Sendable, Equatable {
     }
 }
 
-/// A worker's share of the limits of a split host, in proportion to its pieces of the host.
+/// A worker's share of a split host's limits, in proportion to its pieces.
 public struct HostShare: Hashable, Sendable {
-    /// The number of the worker's pieces. At least 1, since redirects can lead to any host.
+    /// At least 1, because redirects can lead to any host.
     let pieces: Int
     let total: Int
 
     /// Returns the maximum number of requests in flight. Each piece allows at least one, so the sum
-    /// over all workers can exceed `limit` if the host has more pieces than `limit`.
+    /// over all workers can exceed `limit`.
     public func requests(of limit: Int) -> Int { max(pieces, limit * pieces / total) }
 
     /// Returns the maximum number of requests a second.
     public func rate(of limit: Double) -> Double { limit * Double(pieces) / Double(total) }
 }
 
-/// A host whose resources are divided among several workers.
+/// A host divided among several workers.
 public struct HostSplit: Hashable, Sendable {
     /// The allowed numbers of pieces.
     public static let allowedPieces = 2...Part.count
@@ -94,7 +88,7 @@ public struct HostSplit: Hashable, Sendable {
         self.pieces = pieces
     }
 
-    /// Returns the part of a piece. The pieces take consecutive parts, the first that of the host.
+    /// Returns the part of a piece. Pieces take consecutive parts, the first that of the host.
     func part(ofPiece piece: Int) -> Part {
         Part(number: Part(ofHost: host).number &+ UInt8(truncatingIfNeeded: piece))
     }
@@ -106,8 +100,8 @@ public struct HostSplit: Hashable, Sendable {
     }
 }
 
-/// One of 256 parts into which hosts are divided. The part of a host is the last byte of the
-/// SHA-256 digest of its name, and never changes.
+/// One of 256 parts of all hosts. The part of a host is the last byte of its name's SHA-256 digest,
+/// and never changes.
 public struct Part: Hashable, Sendable {
     /// The number of parts.
     public static let count = 256

@@ -11,15 +11,15 @@ import LarderManifest
 public struct CacheVerification: Sendable {
     private let configuration: PrefetchConfiguration
 
-    /// - Parameter configuration: The cache, and the options to fetch manifests and icons.
+    /// - Parameter configuration: The cache, and the options for downloads.
     public init(_ configuration: PrefetchConfiguration) { self.configuration = configuration }
 
     /// Verifies a cache without changing it. With manifests, verifies only their resources, and
-    /// reports entries that are not in the cache as missing.
+    /// reports uncached entries as missing.
     ///
     /// - Parameters:
     ///   - options: Cancellation is checked after the manifests are read.
-    ///   - onProgress: Called a few times per second, on any thread.
+    ///   - onProgress: Called a few times per second on any thread.
     /// - Throws: `ManifestError`, `CacheError`.
     public func verify(
         _ cache: Cache, manifests: [ManifestSource] = [], options: VerifyOptions = VerifyOptions(),
@@ -50,11 +50,11 @@ public struct CacheVerification: Sendable {
     /// objects to `quarantine/` and downloads them again.
     ///
     /// An object that cannot be downloaded, or no longer matches the manifests, is not served any
-    /// more. The index marks its URL as damaged, and the failure is not remembered, so that the
-    /// next repair or prefetch tries again. Entries that were never cached are left to a prefetch.
+    /// more. Its URL is marked as damaged, and the failure is not remembered, so that the next
+    /// repair or prefetch tries again. Entries that were never cached are left to a prefetch.
     ///
     /// - Parameters:
-    ///   - isCancelled: Called a few times per second. If it returns true, the repair ends like
+    ///   - isCancelled: Called a few times per second. If true, the repair ends like
     ///     ``Prefetcher/cancel()``.
     ///   - onProgress: Called a few times per second during downloads.
     /// - Throws: `CacheError` if the cache cannot be used. `report` has the results until then.
@@ -145,7 +145,7 @@ public struct CacheVerification: Sendable {
 }
 
 extension VerifyReport.Refetch {
-    /// Returns nil if the resource was not fetched.
+    /// Returns nil for a resource that was not fetched.
     fileprivate init?(_ result: EntryResult, of resource: DroppedResource) {
         switch result.outcome {
         case .fetched, .revalidated, .cached, .coalesced, .pulled, .shared:

@@ -9,7 +9,6 @@ final class ManifestCoverage: Sendable {
     private let plan: Plan
     private let hasDamaged: Bool
 
-    /// Reads all manifests. Those at URLs are read from the cache.
     init(of manifests: [ManifestSource], cache: Cache, configuration: PrefetchConfiguration) throws
     {
         plan = try Plan(
@@ -36,7 +35,7 @@ final class ManifestCoverage: Sendable {
     /// Closes the cache's index. Must be the last call.
     func close() { try? plan.releaseIndex() }
 
-    /// Returns the objects of entries whose digests start with `byte`.
+    /// Returns the objects of entries with digests that start with `byte`.
     func objects(_ byte: UInt8) throws(CacheError) -> Set<Digest> {
         guard plan.hasIndex else { return [] }
         do {
@@ -133,7 +132,7 @@ final class ManifestCoverage: Sendable {
             problem, urls: url.map { [$0] } ?? [])
     }
 
-    /// An SQL condition: whether the resource of a row of `entries f` is damaged.
+    /// The SQL condition that the resource of a row of `entries f` is damaged.
     private var isDamaged: String {
         hasDamaged ? "EXISTS (SELECT 1 FROM cache.damaged d WHERE d.key = f.key)" : "FALSE"
     }
@@ -170,7 +169,7 @@ final class ManifestCoverage: Sendable {
         return "expected \(Int(expected.size ?? 0).of("byte")), the cache has \(size)"
     }
 
-    /// Returns the demands of entries on objects, by the key of the resource.
+    /// Returns the demands on objects, by the resource's key.
     func demands(on digests: [Digest]) throws -> [String: Set<VerifyReport.Demand>] {
         guard plan.hasIndex, !digests.isEmpty else { return [:] }
         let ofDamaged =
