@@ -40,11 +40,10 @@ struct Larder: AsyncParsableCommand {
         leave(status.rawValue)
     }
 
-    /// Parses the command line, or exits with a message.
-    ///
-    /// If the name of a subcommand comes first, its own parser is used. The root's parser reflects
-    /// on all options twice more, and a debug build validates them each time, which took a quarter
-    /// of the time of a short run. Each call that builds a message or a status costs as much.
+    /// Parses the command line, or exits with a message. A subcommand that comes first parses its
+    /// own arguments. The root's parser reflects on all options twice more, and a debug build
+    /// validates them each time, which took a quarter of a short run. Each call that builds a
+    /// message or a status costs as much.
     private static func parsedCommand(_ arguments: [String]) -> any ParsableCommand {
         let (named, words) = NamedCommand.program.find(arguments)
         do {
@@ -52,7 +51,7 @@ struct Larder: AsyncParsableCommand {
             if !named.isGroup, !arguments.contains(where: isForProgram) {
                 switch Result(catching: { try named.type.parseAsRoot(words) }) {
                 case .success(let command) where type(of: command) == named.type: return command
-                // Without arguments, this parser would print the help instead of the error.
+                // Without arguments, this parser would print the help, not the error.
                 case .failure(let error) where !words.isEmpty:
                     let option = UnknownOption(in: words, of: named)
                     leave(saying: option?.message ?? named.message(for: error), .validationFailure)
@@ -76,8 +75,7 @@ struct Larder: AsyncParsableCommand {
             || argument == "---completion" || argument == "--experimental-dump-help"
     }
 
-    /// Exits without running the exit handlers of libraries: OpenSSL's alone would page in 3 MB of
-    /// code and data.
+    /// Exits without the exit handlers of libraries: OpenSSL's alone would page in 3 MB.
     private static func leave(_ status: Int32) -> Never {
         do { try Console.flush() } catch {
             Console.complain("\(error)")

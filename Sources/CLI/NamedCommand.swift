@@ -4,7 +4,7 @@ import Foundation
 /// A command and its full name: `verify`, or `remote verify`.
 struct NamedCommand {
     static let program = NamedCommand(name: "", type: Larder.self)
-    /// Former commands that are now separate programs.
+    /// Former commands that are now programs.
     private static let programs = ["rehearse": "larder-rehearse"]
 
     let name: String
@@ -22,7 +22,7 @@ struct NamedCommand {
 
     var descendants: [NamedCommand] { subcommands.flatMap { [$0] + $0.descendants } }
 
-    /// The option names, each with whether the option takes a value.
+    /// The option names, and whether each takes a value.
     var options: [String: Bool] {
         let help = Larder.helpMessage(for: type, includeHidden: true, columns: 1_000)
         var options: [String: Bool] = [:]
@@ -34,7 +34,7 @@ struct NamedCommand {
         return options
     }
 
-    /// Adds the names of the parent commands to a message of this command's parser.
+    /// Adds the parent commands to a parser's message.
     func message(for error: any Error) -> String {
         type.fullMessage(for: error)
             .replacing("\nUsage: \(word)", with: "\nUsage: \(line)")
@@ -48,7 +48,7 @@ struct NamedCommand {
         return next.find(Array(words.dropFirst()))
     }
 
-    /// Throws if the first words of a command line, after `help`, do not name a command.
+    /// Throws if the first words after `help` name no command.
     func check(_ words: [String]) throws {
         let (group, rest) = find(Array(words.drop { $0 == "help" }))
         guard group.isGroup, let word = rest.first, !word.hasPrefix("-") else { return }
@@ -63,12 +63,10 @@ struct NamedCommand {
     }
 }
 
-/// An option that a command does not have.
-///
-/// The argument parser would report other errors first, and would take the option's value for a
-/// manifest.
+/// An option that a command does not have. The argument parser would report other errors first, and
+/// take the option's value for a manifest.
 struct UnknownOption {
-    /// The message omits the option's value, which may be a password.
+    /// Without the option's value, which may be a password.
     let message: String
 
     init?(in words: [String], of command: NamedCommand) {
@@ -119,13 +117,13 @@ struct UnknownOption {
 enum NearestName {
     /// Returns a suggestion, such as `. Did you mean 'evict'?`, or "" if no name is similar.
     ///
-    /// - Parameter lead: A prefix for the suggested name, such as `--`.
+    /// - Parameter lead: The prefix of the suggested name, such as `--`.
     static func hint(for name: String, among known: [String], lead: String = "") -> String {
         suggestion(for: name, among: known).map { ". Did you mean '\(lead)\($0)'?" } ?? ""
     }
 
     /// Returns the most similar name with at most one mistake for every three letters, or else the
-    /// only name that contains the word, as `prefetch` contains `fetch`.
+    /// only name that contains the word.
     private static func suggestion(for name: String, among known: [String]) -> String? {
         let word = Array(name.lowercased().utf8)
         // No name is this long, and the comparison takes quadratic time.
@@ -157,8 +155,8 @@ enum NearestName {
     }
 }
 
-/// A command line that asks for help: `help`, a command with `--help` or `--help-all`, or only the
-/// name of a command group.
+/// A command line that asks for help: `help`, a command with `--help` or `--help-all`, or only a
+/// command group.
 struct HelpRequest {
     private let command: NamedCommand
 
@@ -181,7 +179,7 @@ struct HelpRequest {
         // The argument parser reserves 26 columns for option names.
         let columns = max(width, 40)
         let long = Larder.helpMessage(for: type, includeHidden: true, columns: columns)
-        // The usage of the short help lists options one by one. That of the long help is shorter.
+        // The usage of the long help does not list options one by one.
         let usage = /(?s)USAGE: .*?\n\n/
         var text = Larder.helpMessage(for: type, columns: columns)
             .replacing(usage, with: long.firstMatch(of: usage)?.output ?? "", maxReplacements: 1)

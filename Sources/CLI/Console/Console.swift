@@ -27,8 +27,7 @@ enum Console {
         writeMessage("larder: \(message.sanitizedForTerminal)")
     }
 
-    /// Writes a message and a line end to standard error. On a terminal, long lines are broken
-    /// between words.
+    /// Writes a line to standard error. A terminal gets lines broken between words.
     static func writeMessage(_ message: String) {
         let width = Terminal.textWidth(of: STDERR_FILENO)
         write((Terminal.isThere ? message.wrapped(to: width, hanging: 2) : message) + "\n")
@@ -36,7 +35,7 @@ enum Console {
 
     static func write(_ text: String) { statusLine.around { StandardStreams.write(text) } }
 
-    /// Appends text to the result on standard output. ``flush()`` reports errors.
+    /// Appends text to standard output. ``flush()`` reports errors.
     static func add(_ text: String) {
         output.withLock { output in
             if output.failure != nil { return }
@@ -53,7 +52,7 @@ enum Console {
         if let failure { throw OutputError.ofStandardOutput(failure) }
     }
 
-    /// Writes the buffer. Throws ``OutputError``, once, if part of the result was not written.
+    /// Writes the buffer. Throws ``OutputError``, once, if part of the result was lost.
     static func flush() throws {
         let failure = output.withLock { output in
             output.flush()
@@ -66,11 +65,10 @@ enum Console {
     }
 }
 
-/// Shadows Swift's function, which ignores errors: C's buffer can drop unwritten text and report
-/// success at the end.
+/// Shadows Swift's function, which ignores errors: C's buffer can drop text and report success.
 func print(_ text: String, terminator: String = "\n") { Console.add(text + terminator) }
 
-/// An error for a user's file or standard output that cannot be written.
+/// The error of a user's file or standard output that cannot be written.
 struct OutputError: Error, CustomStringConvertible {
     let cause: CacheError
 
@@ -80,7 +78,7 @@ struct OutputError: Error, CustomStringConvertible {
 
     init(_ cause: CacheError) { self.cause = cause }
 
-    /// The code is `.storage` for every error number, because a result is lost.
+    /// `.storage` for every error number, because a result is lost.
     static func ofStandardOutput(_ errno: Int32) -> OutputError {
         OutputError(
             CacheError(
@@ -100,7 +98,7 @@ struct OutputError: Error, CustomStringConvertible {
     var description: String { cause.description }
 }
 
-/// An error for an input that is missing or unreadable: exit status 66.
+/// The error of a missing or unreadable input: exit status 66.
 struct MissingInput: Error, CustomStringConvertible {
     let description: String
 

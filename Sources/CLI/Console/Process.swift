@@ -12,8 +12,8 @@ import Synchronization
 
 enum Allocator {
     /// Limits glibc's heaps, which saves 10 MB of a run's 58 MB. By default, glibc uses up to eight
-    /// heaps for each core, whose free memory other threads cannot use, and allocates larger and
-    /// larger blocks from heaps, which then cannot shrink. Must be called before threads start.
+    /// heaps for each core, whose free memory other threads cannot use, and allocates ever larger
+    /// blocks from heaps, which then cannot shrink. Must be called before threads start.
     static func keepSmall() {
         #if canImport(Glibc)
             mallopt(M_ARENA_MAX, 2)
@@ -23,9 +23,9 @@ enum Allocator {
     }
 }
 
-/// Handlers that replace the default action of signals. They run on one thread, which the first
-/// call starts. A dispatch source would start a thread when the signal arrives, and would hang if
-/// the system has no threads left.
+/// Handlers that replace the default action of signals, on one thread that the first call starts. A
+/// dispatch source would start a thread when a signal arrives, and would hang if the system has
+/// none left.
 enum SignalWatch {
     private static let handlers = Mutex<[Int32: @Sendable () -> Void]>([:])
     private static let hasThread = Mutex(false)
@@ -56,16 +56,16 @@ enum SignalWatch {
     }
 }
 
-/// The files, threads and memory that a command needs. They are checked first, because a run that
-/// reaches a limit later may be unable to report it.
+/// The files, threads and memory that a command needs. Checked first, because a run at its limit
+/// may be unable to report it.
 enum ProcessLimits {
     /// The number of file descriptors that every command needs: for the cache, its index, and
-    /// libdispatch, which traps (SIGILL) if it cannot open one.
+    /// libdispatch, which traps (SIGILL) without one.
     private static let files = 24
     /// The number of threads that every command needs: for the command, signals and libdispatch.
     private static let threads = 4
     private static let transferThreads = 24
-    /// The address space that a command needs besides the stacks of its threads, in bytes.
+    /// The address space that a command needs besides stacks, in bytes.
     private static let room = 96 << 20
 
     /// Exits with a message if no command could run.
@@ -105,8 +105,8 @@ enum ProgramVersion {
 }
 
 enum ProgramText {
-    /// Frees the pages of code and constants, at the cost of a page fault for each that is used
-    /// again. Those for loading the program are 8 MB of a run's 39 MB, and are not.
+    /// Frees the pages of code and constants. Each costs a page fault if it is used again, but
+    /// those for loading the program, 8 MB of a run's 39 MB, are not.
     ///
     /// Does nothing in a debug build, because a debugger writes breakpoints into these pages.
     static func release() {

@@ -3,13 +3,13 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// A line of progress. On a narrow terminal, the least important figures are shortened or omitted.
+/// A line of progress. A narrow terminal omits or shortens the least important figures.
 package struct ProgressText: Sendable {
     private var parts: [(forms: [String], rank: Int)] = []
 
     /// - Parameters:
-    ///   - forms: The texts of the figure, from the longest to the shortest.
-    ///   - rank: The figure with the highest rank is omitted first. Rank 0 is never omitted.
+    ///   - forms: The figure's texts, the longest first.
+    ///   - rank: The highest rank is omitted first, rank 0 never.
     mutating func add(_ forms: String..., rank: Int) { parts.append((forms, rank)) }
 
     package var whole: String { parts.map { $0.forms[0] }.joined(separator: "  ") }
@@ -48,7 +48,7 @@ package struct Paint: Sendable {
     func stale(_ text: String) -> String { colour(33, text) }
     func clean(_ text: String) -> String { colour(32, text) }
 
-    /// Colours a text: red, yellow or green (ECMA-48, 8.3.117).
+    /// Colours a text (ECMA-48, 8.3.117).
     private func colour(_ number: Int, _ text: String) -> String {
         isOn ? "\u{1B}[\(number)m\(text)\u{1B}[0m" : text
     }
@@ -56,9 +56,9 @@ package struct Paint: Sendable {
 
 extension StringProtocol {
     /// The number of columns on a terminal: two for a wide character, none for a combining mark.
-    /// The text must not contain control characters (`sanitizedForTerminal`).
+    /// The text must have no control characters (`sanitizedForTerminal`).
     ///
-    /// In a sequence of emoji, each part counts, as many terminals draw it.
+    /// Each part of an emoji sequence counts, as many terminals draw it.
     package var columns: Int {
         if utf8.allSatisfy({ $0 < 0x80 }) { return utf8.count }
         return CharacterWidths.withLocale { unicodeScalars.reduce(0) { $0 + $1.columns } }
@@ -66,7 +66,7 @@ extension StringProtocol {
 }
 
 extension String {
-    /// Returns the text, shortened with `…` if it has more columns than `limit`.
+    /// Returns the text, shortened with `…` to at most `limit` columns.
     package func cut(to limit: Int) -> String {
         guard columns > limit else { return self }
         var left = limit - 1
@@ -84,7 +84,7 @@ extension String {
 
 /// The C library's table of character widths, which depends on the thread's locale.
 private enum CharacterWidths {
-    // Unsafe because it is a pointer. It is safe because the locale is never changed.
+    // Unsafe because it is a pointer. Safe because the locale never changes.
     nonisolated(unsafe) private static let locale =
         newlocale(1 << LC_CTYPE, "C.UTF-8", nil) ?? newlocale(1 << LC_CTYPE, "UTF-8", nil)
 
@@ -99,7 +99,7 @@ private enum CharacterWidths {
 extension Unicode.Scalar {
     /// Must be used within ``CharacterWidths/withLocale(_:)``.
     fileprivate var columns: Int {
-        // If the character is not in the table, too few columns would wrap the line.
+        // Too few columns for a character that is not in the table would wrap the line.
         let width = wcwidth(wchar_t(bitPattern: value))
         return width < 0 ? 2 : Int(width)
     }

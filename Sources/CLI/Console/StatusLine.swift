@@ -2,19 +2,19 @@ import Foundation
 import Synchronization
 
 /// The progress line at the bottom of a terminal, below all messages. It takes one row, so it never
-/// scrolls. It is not drawn while the process is in the background.
+/// scrolls. It is not drawn in the background.
 ///
-/// The cursor stays at the start of the line. If the terminal becomes narrower and breaks the line,
-/// all of it is still after the cursor.
+/// The cursor stays at the start, so that all of the line is after it even if a narrower terminal
+/// breaks the line.
 final class StatusLine: Sendable {
     private struct State {
         var text: ProgressText?
-        /// The number of columns that are drawn on the terminal.
+        /// The number of columns drawn on the terminal.
         var columns = 0
     }
 
     private let state = Mutex(State())
-    /// Whether to erase with spaces instead of control sequences.
+    /// Whether to erase with spaces, not control sequences.
     private let isPlain = Terminal.isDumb
 
     func draw(_ text: ProgressText) {
@@ -33,7 +33,7 @@ final class StatusLine: Sendable {
         }
     }
 
-    /// Calls `body`, which writes whole lines to standard error, while the line is erased.
+    /// Erases the line while `body` writes whole lines to standard error.
     func around(_ body: () -> Void) {
         state.withLock { state in
             guard state.text != nil else { return body() }
@@ -71,7 +71,7 @@ final class StatusLine: Sendable {
     // would keep the erased text in its history.
     private static let eraseRest = "\u{1B}[K"
 
-    /// Returns the sequence that erases the further rows of a line that a narrower terminal broke.
+    /// Returns the sequence that erases the other rows of a line that a narrower terminal broke.
     private func eraseBroken(_ state: State, _ width: Int) -> String {
         guard !isPlain, state.columns > width else { return "" }
         let row = "\u{1B}[B\r\(Self.eraseRest)"
@@ -84,9 +84,8 @@ final class StatusLine: Sendable {
     }
 }
 
-/// Progress on standard error: in the status line on a terminal, otherwise as a line every five
-/// seconds. SIGUSR1, and SIGINFO (`^T`) on systems that have it, print a line at once, even if the
-/// run is quiet.
+/// Progress on standard error: the status line on a terminal, or else a line every five seconds.
+/// SIGUSR1, and SIGINFO (`^T`) on systems that have it, print a line at once, even in a quiet run.
 final class ProgressLine: Sendable {
     private static let interval: Duration = .seconds(5)
     private static let drawInterval: Duration = .milliseconds(50)
@@ -101,7 +100,7 @@ final class ProgressLine: Sendable {
 
     init(isQuiet: Bool) {
         self.isQuiet = isQuiet
-        // A run of less than five seconds prints no line.
+        // A run of less than five seconds prints none.
         if !Terminal.isThere { state.withLock { $0.lastShown = .now } }
         var signals = [SIGUSR1]
         #if canImport(Darwin)
@@ -135,7 +134,7 @@ final class ProgressLine: Sendable {
         }
     }
 
-    /// Erases the line. The next call of ``show(_:)`` draws it at once.
+    /// Erases the line, which the next ``show(_:)`` draws at once.
     func clear() {
         state.withLock { state in
             (state.latest, state.lastMade) = (nil, nil)

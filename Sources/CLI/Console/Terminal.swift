@@ -7,7 +7,7 @@ enum Terminal {
     /// Whether the terminal has no control sequences, or `$TERM` is not set.
     static let isDumb = ["", "dumb"].contains(environment("TERM") ?? "")
 
-    /// Whether the process may draw on the terminal. In the background, a shell's prompt is there.
+    /// Whether the process may draw. In the background, the terminal has a shell's prompt.
     static var isInForeground: Bool {
         let foreground = tcgetpgrp(STDERR_FILENO)
         // The foreground group of another session's terminal is unknown.
@@ -31,8 +31,7 @@ enum Terminal {
         min(saidColumns ?? columns(of: descriptor) ?? 80, 100)
     }
 
-    /// Whether `--color auto` colours text: see https://no-color.org and
-    /// https://bixense.com/clicolors.
+    /// Whether `--color auto` colours text (https://no-color.org, https://bixense.com/clicolors).
     static func wantsColor(_ isTerminal: Bool) -> Bool {
         func isSet(_ name: String) -> Bool { !(environment(name) ?? "").isEmpty }
         if isSet("NO_COLOR") { return false }
@@ -45,17 +44,16 @@ enum Terminal {
 
 enum StandardStreams {
     /// Opens /dev/null for closed standard streams (`larder … 2>&-`). Otherwise, the next opened
-    /// file would get the number of the stream, and messages would be written into the file.
+    /// file would get the stream's number and its messages.
     static func ensureOpen() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-            // open(2) returns the lowest free number, which is this one. The access mode is the
-            // opposite one, so that reads and writes fail as on a closed stream.
+            // open(2) returns the lowest free number, which is this one. With the opposite access
+            // mode, reads and writes fail as on a closed stream.
             _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
 
-    /// Runs `body` with SIGPIPE blocked, so that a write to a closed pipe is an error. Otherwise,
-    /// the signal ends the program (`larder list | head`).
+    /// Runs `body` with SIGPIPE blocked, so that a write to a closed pipe only fails.
     static func withoutBrokenPipes(_ body: () -> Void) {
         var pipe = sigset_t()
         var former = sigset_t()
@@ -73,18 +71,17 @@ enum StandardStreams {
         if !wasPending, sigismember(&pending, SIGPIPE) == 1 { sigwait(&pipe, &taken) }
     }
 
-    /// Writes text to standard error. The text is lost if the pipe is closed, the disk is full, or
-    /// the reader reads nothing for a second.
+    /// Writes text to standard error. It is lost if the pipe is closed, the disk is full, or the
+    /// reader reads nothing for a second.
     static func write(_ text: String) {
         withoutBrokenPipes {
             _ = Array(text.utf8).withUnsafeBytes { send($0, to: STDERR_FILENO, patience: 1_000) }
         }
     }
 
-    /// Writes all of `bytes`, or returns the number of bytes written and an error number.
+    /// Writes `bytes`. Returns the number of bytes written, and an error number if not all were.
     ///
-    /// - Parameter patience: The time to wait for the reader before each write, in milliseconds. -1
-    ///   is unlimited.
+    /// - Parameter patience: The milliseconds to wait before each write, or -1 for no limit.
     static func send(
         _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, patience: Int32
     ) -> (sent: Int, failure: Int32?) {
@@ -125,10 +122,10 @@ enum StandardStreams {
 }
 
 extension String {
-    /// Returns the text with long lines broken between words. Each part of a line keeps the
-    /// indentation of the line, unless the longest word needs the space.
+    /// Returns the text with long lines broken between words. Continued lines keep the indentation,
+    /// unless the longest word needs the space.
     ///
-    /// - Parameter hanging: The number of spaces by which to indent continued lines further.
+    /// - Parameter hanging: The additional indentation of continued lines.
     func wrapped(to width: Int, hanging: Int) -> String {
         split(separator: "\n", omittingEmptySubsequences: false).map { line -> String in
             guard line.columns > width else { return String(line) }

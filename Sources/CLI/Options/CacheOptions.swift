@@ -33,9 +33,9 @@ struct CacheOptions: ParsableArguments {
 
     var absolutePath: String { URL(fileURLWithPath: path).standardizedFileURL.path }
 
-    /// Opens the cache for reading. If there is no cache, prints a message and returns nil.
+    /// Opens the cache for reading. Without a cache, prints a message and returns nil.
     ///
-    /// - Parameter makingRoom: Whether to open the cache for an eviction, even if the disk is full.
+    /// - Parameter makingRoom: Whether to open the cache even on a full disk, for an eviction.
     func open(wait: LockWait = .none, makingRoom: Bool = false) throws -> Cache? {
         let cache = try present(wait, makingRoom ? Cache.openMakingRoom : Cache.open)
         if cache == nil {

@@ -85,7 +85,7 @@ struct ConnectionOptions: ParsableArguments {
                 proxy: proxy, noProxy: noProxy,
                 environment: ProcessInfo.processInfo.environment)
         } catch {
-            // The value is not quoted, because it may contain a password.
+            // Not quoted, because it may contain a password.
             let name = error.variable.map { "$\($0)" } ?? "--proxy"
             let reason =
                 switch error.reason {
@@ -109,7 +109,7 @@ struct ConnectionOptions: ParsableArguments {
         _ texts: [String], _ option: String, _ form: String, _ value: (String) -> Value?
     ) throws -> [Value] {
         try texts.map { text in
-            // The text is not quoted, because it may be a URL with a password.
+            // Not quoted, because it may be a URL with a password.
             guard let value = value(text) else { throw ValidationError("\(option) needs \(form).") }
             return value
         }

@@ -3,13 +3,13 @@ import Foundation
 
 struct Quantity {
     let number: Decimal
-    /// The letters after the number, as typed.
+    /// The letters after the number.
     let unit: Substring
     /// Whether the number has a decimal point, as in `5.0`.
     let hasFraction: Bool
 
-    /// Removes a quantity from the start of a text. Returns nil if the text does not start with a
-    /// number, or if the number has more than 38 digits, the precision of `Decimal`.
+    /// Removes a quantity from the start of a text. Returns nil without a number, or if it has more
+    /// than 38 digits, the precision of `Decimal`.
     init?(takenFrom text: inout Substring) {
         guard let match = text.prefixMatch(of: /([0-9]*)(\.[0-9]+)?([^0-9.]*)/) else { return nil }
         let digits = match.output.1 + (match.output.2 ?? "")
@@ -24,8 +24,8 @@ struct Quantity {
         text = text[match.range.upperBound...]
     }
 
-    /// Returns the quantity in units of `size`, rounded down. Returns nil if the result overflows,
-    /// or if a positive number is rounded to 0.
+    /// Returns the quantity in units of `size`, rounded down. Returns nil if it overflows, or a
+    /// positive number is rounded to 0.
     func counted(in size: Int64) -> Int64? {
         var (product, count) = (number * Decimal(size), Decimal())
         NSDecimalRound(&count, &product, 0, .down)
@@ -71,15 +71,14 @@ struct ByteCount {
         var rest = argument
         guard let quantity = Quantity(takenFrom: &rest), rest.isEmpty,
             let size = Self.size(of: quantity.unit),
-            // In a fraction of bytes, the unit was forgotten.
+            // The unit of a fraction of bytes was forgotten.
             size > 1 || !quantity.hasFraction,
             let bytes = quantity.counted(in: size)
         else { return nil }
         self.bytes = bytes
     }
 
-    /// Returns the number of bytes in a unit, in upper or lower case. Returns nil for `Mb`, which
-    /// may mean a megabit.
+    /// Returns the bytes in a unit of any case. Returns nil for `Mb`, which may mean a megabit.
     private static func size(of unit: Substring) -> Int64? {
         guard unit.wholeMatch(of: /[A-Z]b/) == nil else { return nil }
         let unit = unit.lowercased()
@@ -121,7 +120,7 @@ struct TimeSpan {
 
     init(seconds: Int64) { duration = .seconds(seconds) }
 
-    /// Parses one number, or a sum of quantities from the longest unit to the shortest.
+    /// Parses one number, or a sum from the longest unit to the shortest.
     private init?(_ argument: String) {
         var rest = argument[...]
         var shortest = Int64.max
@@ -139,8 +138,7 @@ struct TimeSpan {
         duration = .microseconds(sum)
     }
 
-    /// Returns the length of a unit, in upper or lower case. Returns nil for `M`, which may mean a
-    /// month.
+    /// Returns the length of a unit of any case. Returns nil for `M`, which may mean a month.
     private static func microseconds(in unit: Substring) -> Int64? {
         guard !unit.contains("M") else { return nil }
         return switch unit.lowercased() {

@@ -3,8 +3,7 @@ import LarderCore
 import LarderManifest
 import LarderPrefetch
 
-/// Options for reading manifests. All commands have the same, so that every command finds the icons
-/// that a prefetch stored.
+/// Options for reading manifests. All commands have them, to find the icons that a prefetch stored.
 struct ReadingOptions: ParsableArguments {
     @Option(help: .common("Resolve relative icon URLs against this URL.", "url"))
     var baseURL: String?

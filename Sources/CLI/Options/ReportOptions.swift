@@ -63,7 +63,7 @@ struct LogOptions: ParsableArguments {
 }
 
 enum Log {
-    /// The lowest level to write, set by ``LogOptions``. If nil, nothing is logged.
+    /// The lowest level to write, set by ``LogOptions``, or nil to log nothing.
     static let level = Mutex<Logger.Level?>(nil)
 
     static func logger(_ label: String = "larder") -> Logger? {

@@ -32,7 +32,7 @@ struct ShardOptions: ParsableArguments {
         _ = try shard
     }
 
-    /// Checks that each part of a host can have at least one request in flight.
+    /// Checks that each part of a host can have a request in flight.
     func validate(perHost: Int) throws {
         guard let pieces = try splits().map(\.pieces).max(), pieces > perHost else { return }
         throw ValidationError(
@@ -52,7 +52,7 @@ struct ShardOptions: ParsableArguments {
             {
                 return split
             }
-            // The text is not quoted, because it may be a URL with a password.
+            // Not quoted, because it may be a URL with a password.
             let pieces = HostSplit.allowedPieces
             throw ValidationError(
                 """
@@ -99,7 +99,7 @@ enum ShardName: Equatable {
                     as in auto/8.
                     """)
             }
-            // The tasks of an array that is partly submitted again have indices from 0 again.
+            // An array that is partly submitted again has indices from 0 again.
             if let said = task.count, said != count {
                 throw ValidationError(
                     """
@@ -161,7 +161,7 @@ struct SchedulerTask {
     }
 
     /// Returns the place of a task in an array, which may start at any number and have steps.
-    /// Throws if the array has gaps.
+    /// Throws for gaps.
     private static func place(
         ofArrayTask id: Int, _ environment: [String: String]
     ) throws -> (index: Int, count: Int) {

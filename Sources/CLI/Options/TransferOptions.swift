@@ -77,8 +77,8 @@ struct TransferOptions: ParsableArguments {
 /// A command with network options. `plan` has them because request headers select the variant of an
 /// icon.
 ///
-/// The options are not one nested group, because in a debug build the parser validates a group four
-/// times for each level above it, which took most of the time of a short run.
+/// Not one nested option group, because in a debug build the parser validates a group four times
+/// for each level above it, which took most of a short run.
 protocol NetworkCommand: ParsableCommand {
     var transfer: TransferOptions { get }
     var connections: ConnectionOptions { get }

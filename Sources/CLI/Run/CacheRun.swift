@@ -23,12 +23,12 @@ final class CacheRun: Sendable {
         self.wait = wait
     }
 
-    /// Takes the lock of `--exclusive`, then runs a command's body as ``ExitStatus/of(_:_:)`` does.
+    /// Takes the lock of `--exclusive`, then runs a command's body like ``ExitStatus/of(_:_:)``.
     ///
     /// - Parameters:
-    ///   - hasOneCache: Whether the command uses no other cache. If so, relative names in errors
-    ///     get the path of this cache.
-    ///   - record: The name of the run record. If nil, the run leaves no record.
+    ///   - hasOneCache: Whether relative names in errors get this cache's path, because the command
+    ///     uses no other cache.
+    ///   - record: The name of the run record, or nil for none.
     static func of<Command: ParsableCommand>(
         _ command: Command, on cache: CacheOptions, _ locks: LockOptions,
         isQuiet: Bool = false, hasOneCache: Bool = true, makesCache: Bool = false,

@@ -81,9 +81,9 @@ enum ExitStatus: Int32, CaseIterable {
 
     func exit() throws { if self != .done { throw ExitCode(rawValue) } }
 
-    /// Runs a command's body. An error is reported as a message and thrown as an exit status.
+    /// Runs a command's body. Reports an error as a message and throws an exit status.
     ///
-    /// - Parameter cache: The cache that relative names in errors belong to. Nil if there are two.
+    /// - Parameter cache: The cache of relative names in errors, or nil if there are two.
     static func of(_ cache: CacheOptions?, _ body: () async throws -> Void) async throws {
         do {
             let status: ExitCode?
@@ -99,7 +99,7 @@ enum ExitStatus: Int32, CaseIterable {
         } catch let exit as ExitCode {
             throw exit
         } catch let error as ValidationError {
-            // If thrown, the parser would add the command's usage, which does not help here.
+            // If thrown, the parser would add the usage.
             Console.complain(error.message)
             throw ExitCode.validationFailure
         } catch {

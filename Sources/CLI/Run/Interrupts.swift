@@ -65,7 +65,7 @@ final class Interrupts: Sendable {
             state.signal = state.signal ?? number
             return (isFirst, isFirst ? state.ask : nil)
         }
-        // If the system has no threads left, the run could not stop by itself.
+        // Without threads, the run could not stop by itself.
         if let ask, HelperThread.start({}) { return ask() }
         Console.statusLine.erase()
         // A quiet run has not reported the first signal.

@@ -12,8 +12,8 @@ enum OutputFile {
         try replacement.commit()
     }
 
-    /// Opens or creates a file for writing in place. Throws if the path contains a symbolic link of
-    /// another user.
+    /// Opens or creates a file to write in place. Throws if the path contains another user's
+    /// symbolic link.
     ///
     /// - Parameter flags: Flags of open(2), without O_CREAT.
     static func open(
@@ -55,8 +55,8 @@ enum OutputFile {
         throw ValidationError("\(option) and \(otherOption) name the same file: '\(path)'")
     }
 
-    /// Returns the real path of a file that may not exist yet. Follows up to 40 dangling links, as
-    /// Linux does. Returns nil if the directory does not exist.
+    /// Returns the real path of a file that may not exist yet, or nil without its directory.
+    /// Follows up to 40 dangling links, as Linux does.
     private static func place(_ path: String, links: Int = 40) -> String? {
         if let place = realPath(path) { return place }
         if let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) {
@@ -68,8 +68,7 @@ enum OutputFile {
         }
     }
 
-    /// Returns the device and inode of a regular file, or of standard input for `-`. Returns nil
-    /// for any other file.
+    /// Returns the device and inode of a regular file, or of standard input for `-`, else nil.
     private static func identity(_ path: String) -> [UInt64]? {
         var status = stat()
         guard path == "-" ? fstat(STDIN_FILENO, &status) == 0 : stat(path, &status) == 0,
@@ -85,18 +84,17 @@ enum OutputFile {
     }
 }
 
-/// A file that replaces another atomically: readers see the old or the new one, also after a
-/// crash. The old file is unchanged until ``commit()``.
+/// A file that replaces another atomically: readers see the old or the new one, also after a crash.
 final class OutputReplacement: Sendable {
     private let state: Mutex<State>
 
-    /// - Parameter mode: The mode of the file, before the umask. Permissions that the replaced file
-    ///   lacks are removed.
+    /// - Parameter mode: The mode before the umask. Permissions that the replaced file lacks are
+    ///   removed.
     init(_ path: String, mode: mode_t = 0o644) { state = Mutex(State(path: path, mode: mode)) }
 
     deinit { state.withLock { $0.discard() } }
 
-    /// Throws early if the file cannot be written, for example because its directory is missing.
+    /// Throws early if the file cannot be written, for example without its directory.
     func check() throws(OutputError) {
         let failure = state.withLock { state in
             OutputError.of { () throws(CacheError) in try state.check() }
@@ -114,7 +112,7 @@ final class OutputReplacement: Sendable {
         }
     }
 
-    /// Replaces the old file durably. If this or an earlier step failed, keeps the old file and
+    /// Replaces the old file durably. After a failure of this or an earlier step, keeps it and
     /// throws.
     func commit() throws(OutputError) {
         let failure = state.withLock { state in
@@ -145,7 +143,7 @@ final class OutputReplacement: Sendable {
             return folder
         }
 
-        /// Reports a failed system call with the path that the user gave.
+        /// Reports a failed system call with the user's path.
         private func naming<Value>(
             _ call: String, _ body: () throws(CacheError) -> Value
         ) throws(CacheError) -> Value {
@@ -195,7 +193,7 @@ final class OutputReplacement: Sendable {
                 renameat(folder.raw, name, folder.raw, path.lastName) == 0
             else { throw CacheError("write", subject: path, errno: errno) }
             file = nil
-            // Best effort: a crash could only bring back the old file, which is also complete.
+            // Best effort: a crash could only bring back the old file, which is complete.
             if let readable = try? folder.directory(".") { fsync(readable.raw) }
         }
 

@@ -27,7 +27,7 @@ struct EvictCommand: AsyncParsableCommand {
     @OptionGroup(title: "Reading manifests", visibility: .rare) var reading: ReadingOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
-    // Parsed unconditionally, so that -1 is an invalid value instead of an unknown option.
+    // -1 must be an invalid value, not an unknown option.
     @Option(
         parsing: .unconditional,
         help: .common("The maximum total size of objects: 500MB, 2GiB, or 0.", "size"),

@@ -102,7 +102,7 @@ struct ExportCommand: AsyncParsableCommand {
             {
                 try OutputFile.write(source, to: installer)
             }
-            // The layout that the user named: `kingfisher`, also with --kingfisher-version 7.
+            // As the user named it: `kingfisher`, also with --kingfisher-version 7.
             report.layout = layout
             output.write(
                 json: report.json, text: report.text(colors.output), complaint: report.complaint)

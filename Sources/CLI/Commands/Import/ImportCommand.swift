@@ -77,7 +77,7 @@ struct ImportCommand: AsyncParsableCommand {
             configuration.maximumBytes = maxObjectSize.bytes
             configuration.acceptsAnyContent = anyContent
             configuration.manifestRules = try reading.rules()
-            // These checks come before a cache is created.
+            // Checked before a cache is created.
             try MissingInput.checkDirectory(directory)
             for name in selection.manifest where name != "-" && !LocalManifests.isURL(name) {
                 try MissingInput.check(name, for: "--manifest")
@@ -92,7 +92,6 @@ struct ImportCommand: AsyncParsableCommand {
                 cache, configuration, isCancelled: { run.interrupts.isAsked },
                 onProgress: { run.line.show($0.text("looked up")) })
             var report = try Self.asMissingInput { try importer.run(sources) }
-            // The layout that the user named: `kingfisher`, also with --kingfisher-version 7.
             report.layout = layout
             run.line.clear()
             output.write(
@@ -102,7 +101,7 @@ struct ImportCommand: AsyncParsableCommand {
         }
     }
 
-    /// Reports a missing directory as a missing input, not as a missing cache.
+    /// Reports a missing directory as a missing input, not a missing cache.
     private static func asMissingInput<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()

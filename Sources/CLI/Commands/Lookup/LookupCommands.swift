@@ -49,7 +49,7 @@ struct PathCommand: AsyncParsableCommand {
                     message: "the file does not match the index; \(Lookup.remedy)")
             }
             let line = cache.absolutePath(of: object.digest) + "\n"
-            // Printed first, so that the reader of the path does not wait for the index.
+            // Printed first, so that its reader does not wait for the index.
             try Console.print(
                 line.withPath { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) })
             cache.noteUse(of: object)
@@ -112,7 +112,7 @@ struct Lookup: ParsableArguments {
 
 extension String {
     /// Returns the ``ResourceKey`` for a user's text: the key of an http or https URL in any
-    /// spelling, `key:NAME` or `ni:…` as in `list --json`, or otherwise a key of a manifest.
+    /// spelling, `key:NAME` or `ni:…` as in `list --json`, or else a key of a manifest.
     static func spelled(_ text: String) -> String {
         if let url = try? HTTPURL(text) { return url.key }
         if let name = ResourceKey.name(in: text) { return ResourceKey.named(name.removingUserinfo) }

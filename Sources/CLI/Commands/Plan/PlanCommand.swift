@@ -53,7 +53,7 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
             revalidation.apply(to: &configuration.policy)
             try applyNetwork(to: &configuration)
             let planner = Planner(
-                // Without a message if there is no cache: in the plan, all icons are missing.
+                // No message without a cache: all icons are missing.
                 cache: try cache.openIfThere(), rules: configuration.manifestRules,
                 acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
                 headers: configuration.requestHeaders, shard: try workers.shard)

@@ -1,11 +1,11 @@
 import LarderCore
 import LarderManifest
 
-/// The failures of a run. The first failures with each code are shown, the rest is counted by host.
+/// The failures of a run. The first of each code are shown, others are counted by host.
 struct FailureGroups {
     private static let shownPerCode = 5
     private static let maximumHosts = 8
-    /// Limits memory, because each icon of a manifest may have another host.
+    /// Limits memory, because each icon may have another host.
     private static let maximumGroups = 4096
 
     private struct Group: Hashable {
@@ -15,7 +15,7 @@ struct FailureGroups {
 
     private var shown: [String: Int] = [:]
     private var rest: [Group: Int] = [:]
-    /// The failures at hosts beyond ``maximumGroups``, by code.
+    /// Failures at hosts beyond ``maximumGroups``, by code.
     private var others: [String: Int] = [:]
 
     /// Counts a failure. Returns whether to show it.
@@ -33,14 +33,14 @@ struct FailureGroups {
         return false
     }
 
-    /// The counts of failures that were not shown, by code and then by frequency of the host.
+    /// The counts of other failures, by code, the most frequent host first.
     var lines: [String] { Set(rest.keys.map(\.code)).union(others.keys).sorted().flatMap(lines) }
 
     private func lines(of code: String) -> [String] {
         let sorted = rest.filter { $0.key.code == code }
             .map { (host: $0.key.host, count: $0.value) }
             .sorted { ($1.count, $0.host) < ($0.count, $1.host) }
-        // A line for "1 other host" would be as long as the line for that host.
+        // A line for "1 other host" would be as long as the host's line.
         let limit = Self.maximumHosts
         let named = sorted.prefix(sorted.count == limit + 1 ? limit + 1 : limit)
         var lines = named.map { host, count in
@@ -58,13 +58,13 @@ struct FailureGroups {
     }
 }
 
-/// The unsupported URL schemes that were reported. Each is reported only once.
+/// The unsupported URL schemes that were reported.
 struct UnsupportedSchemes {
     private var schemes: Set<String> = []
 
     mutating func isNew(_ code: String?, _ message: String?) -> Bool {
         guard let message, code == EntryError.Code.unsupportedScheme.rawValue else { return true }
-        // Skips the part that differs: "line 7: icon has the scheme …".
+        // The part before the scheme differs: "line 7: icon has the scheme …".
         let scheme = message.drop { $0 != "'" }
         // Limits memory, because each entry may have another scheme.
         return schemes.count < 32 && schemes.insert(String(scheme)).inserted

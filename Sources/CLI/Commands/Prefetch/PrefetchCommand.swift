@@ -204,8 +204,8 @@ extension CacheRun {
             switch event {
             case .planned:
                 ProgramText.release()
-                // Not earlier: while manifests are read, nothing is in flight, and a read from a
-                // pipe may never return.
+                // Not earlier: while manifests are read, nothing is in flight, and reading a pipe
+                // may never return.
                 interrupts.ask("transfers in flight have 2 s to finish") { prefetcher.cancel() }
             case .finished(let report): last = report
             case .recovered, .planning, .entry, .progress: break

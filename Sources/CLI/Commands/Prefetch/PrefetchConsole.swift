@@ -1,7 +1,7 @@
 import LarderManifest
 import LarderPrefetch
 
-/// The messages of a prefetch, printed one by one, or with `--quiet`, in one line at the end.
+/// The messages of a prefetch, printed one by one, or with `--quiet` in one line at the end.
 struct PrefetchConsole {
     enum Purpose { case prefetch, push, pull }
 
@@ -60,7 +60,7 @@ struct PrefetchConsole {
         }
     }
 
-    /// - Parameter lock: The path of the lock file, if it was not written.
+    /// - Parameter lock: The path of a lock file that was not written.
     func conclude(_ report: Report, unwritten lock: String?) {
         let demands = remedies.filter { report.foreignDemands.contains($0.manifest) }.map(\.text)
         let last = [
@@ -119,8 +119,8 @@ struct PrefetchConsole {
             + "larder remote verify --remote \(location) --repair"
     }
 
-    /// Whether a name can be printed unchanged, and names the same manifest in another command.
-    /// `/dev/stdin` and `/dev/fd/63` do not.
+    /// Whether a name can be printed unchanged and names the same manifest in another command,
+    /// unlike `/dev/fd/63`.
     private static func canBeTyped(_ name: String) -> Bool {
         !["-", "/dev/std", "/dev/fd/"].contains { name.utf8.starts(with: $0.utf8) }
             && name.shownAsURL.isSame(as: name)
@@ -134,7 +134,7 @@ struct PrefetchConsole {
         return "--write-lock '\(lock)': not written, because \(reason)"
     }
 
-    /// Returns a message about problems that were not printed before.
+    /// Returns a message about unprinted problems.
     private func complaint(_ report: Report) -> String? {
         let all = "\(report.icons) \(report.icons > report.entries ? "icons" : "entries")"
         if output.quiet, report.isInterrupted {
@@ -151,7 +151,6 @@ struct PrefetchConsole {
         return text
     }
 
-    /// Returns the summary's line about the remote, for `--quiet`.
     private func remoteComplaint(_ report: Report) -> String? {
         guard output.quiet, let remote = report.remote, !remote.isComplete else { return nil }
         let subject = remote.unpushed > 0 ? "\(remote.unpushed) not stored in the remote" : "remote"

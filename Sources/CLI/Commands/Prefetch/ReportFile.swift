@@ -4,10 +4,9 @@ import LarderCache
 import LarderPrefetch
 import Synchronization
 
-/// The file of `--report`, with one JSON line for each icon.
-///
-/// The file is opened before the run starts. It keeps the previous report until all manifests are
-/// read. If a write fails, the run continues and fails at the end.
+/// The file of `--report`, with one JSON line for each icon. It is opened before the run starts,
+/// but keeps the previous report until all manifests are read. If a write fails, the run continues
+/// and fails at the end.
 final class ReportFile {
     private let path: String
     private let mode: mode_t
@@ -18,7 +17,7 @@ final class ReportFile {
     private var isBegun = false
     private(set) var failure: OutputError?
 
-    /// - Throws: `ValidationError` if the file is one of the manifests or is in the cache.
+    /// - Throws: `ValidationError` if the file is a manifest or in the cache.
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         self.path = path
         mode = 0o644 & ~Self.umask()
@@ -53,15 +52,15 @@ final class ReportFile {
         guard fstat(handle.fileDescriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             return
         }
-        // An existing file loses permissions that a new one would not have.
+        // An existing file loses permissions that a new one would lack.
         if status.st_uid == geteuid() { fchmod(handle.fileDescriptor, status.st_mode & mode) }
         if ftruncate(handle.fileDescriptor, 0) != 0 {
             failure = OutputError("truncate", path, errno)
         }
     }
 
-    /// Returns the umask of the process. Must be called before other threads create files, because
-    /// umask(2) cannot read the umask without changing it.
+    /// Returns the umask. Must be called before other threads create files, because umask(2) cannot
+    /// read it without changing it.
     private static func umask() -> mode_t {
         let mask = Foundation.umask(0o077)
         _ = Foundation.umask(mask)
@@ -94,8 +93,7 @@ final class LockedManifest: Sendable {
     private let file: OutputReplacement?
     private let isEmpty = Mutex(true)
 
-    /// - Throws: `ValidationError` if the file is one of the manifests or is in the cache.
-    ///   ``OutputError`` if the file cannot be written.
+    /// - Throws: `ValidationError` or ``OutputError``.
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         guard path != "-" else {
             file = nil

@@ -120,8 +120,7 @@ struct RemotePartOptions: ParsableArguments {
 }
 
 extension CacheRun {
-    /// Runs an operation on a whole remote. A signal cancels the operation, which still returns a
-    /// report.
+    /// Runs an operation on a whole remote. A cancellation by a signal still returns a report.
     func upkeep<Report: Sendable>(
         _ body: @escaping @Sendable () async throws -> Report
     ) async throws -> Report {

@@ -2,9 +2,7 @@ import LarderCore
 import LarderPrefetch
 
 extension RemoteVerifyReport {
-    /// - Parameters:
-    ///   - isPart: Whether the run verified only a shard of the remote.
-    ///   - isRepair: Whether the run repaired the remote.
+    /// - Parameter isPart: Whether the run verified only a shard.
     package func text(_ paint: Paint = .none, isPart: Bool, isRepair: Bool) -> String {
         if objects == 0, references == 0, foreign == 0, !isInterrupted {
             return location.textOfEmptyRemote(isPart: isPart)

@@ -91,7 +91,7 @@ struct RemotePushCommand: AsyncParsableCommand, NetworkCommand, CarryingCommand 
             var configuration = PrefetchConfiguration(cache: cache.path)
             configuration.logger = Log.logger("larder.prefetch")
             if selection.manifest.isEmpty {
-                // The number of cached icons is not limited.
+                // Cached icons are not limited.
                 configuration.manifestRules.limits.maximumEntries = .max
             } else {
                 configuration.manifestRules = try reading.rules()

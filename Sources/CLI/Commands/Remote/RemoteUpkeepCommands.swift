@@ -74,7 +74,7 @@ struct RemoteEvictCommand: AsyncParsableCommand {
     @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
-    // Parsed unconditionally, so that -1 is an invalid value instead of an unknown option.
+    // -1 must be an invalid value, not an unknown option.
     @Option(
         parsing: .unconditional,
         help: .common("Remove references that were not renewed for this time: 12h, 30d.", "time"),

@@ -183,7 +183,7 @@ struct ListenAddress {
     let host: String
     let port: Int
 
-    /// Whether the spelling of the host is a loopback address.
+    /// Whether the host is spelled as a loopback address.
     var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
 
     static func parse(_ argument: String) throws -> ListenAddress {

@@ -7,29 +7,29 @@ import Synchronization
 
 /// The file of `--access-log`. Adding a line does not wait for a write.
 final class AccessLog: Sendable {
-    /// The maximum number of bytes in the buffer. Further lines are dropped and counted.
+    /// The maximum size of the buffer in bytes. Further lines are dropped and counted.
     private static let bufferLimit = 4 << 20
-    /// The time that a reader may block a write, in milliseconds. Waiting lines are then dropped.
+    /// The time for which a reader may block a write, in milliseconds. Then lines are dropped.
     private static let patience: Int32 = 1_000
-    /// The time limit for writing the last lines, in seconds.
+    /// The time limit for the last lines, in seconds.
     private static let lastPatience = 5.0
-    /// The minimum time between two messages about lost lines.
+    /// The minimum time between two messages.
     private static let pause = Duration.seconds(60)
 
     private struct State {
         var waiting: [UInt8] = []
         var isScheduled = false
         var lost = 0
-        /// The error of the last failed write. Nil if lines were lost because the buffer was full.
+        /// The error that lost lines. Nil if the buffer was full.
         var reason: Int32?
         var saidAt: ContinuousClock.Instant?
-        /// Whether the last line was written only in part.
+        /// Whether the last line was partly written.
         var isInLine = false
     }
 
     private let file: FileDescriptor?
     private let state = Mutex(State())
-    /// A separate queue, because a write may block its thread forever.
+    /// Separate, because a write may block its thread forever.
     private let queue = DispatchQueue(label: "larder.access-log")
 
     init(_ path: String) throws(OutputError) {
@@ -38,7 +38,7 @@ final class AccessLog: Sendable {
             return
         }
         do throws(OutputError) {
-            // Non-blocking, so that opening and writing do not wait for the reader of a pipe.
+            // Opening and writing must not wait for a pipe's reader.
             file = try OutputFile.open(
                 path, flags: O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK, mode: 0o640)
         } catch  where error.cause.errno == ENXIO {
@@ -78,7 +78,7 @@ final class AccessLog: Sendable {
             defer { (state.waiting, state.isScheduled) = ([], false) }
             return (state.waiting, state.isInLine)
         }
-        // Ends a partly written line, so that the next line is whole.
+        // Ends a partly written line.
         if !lines.isEmpty { send(lines, behind: isInLine ? [UInt8(ascii: "\n")] : []) }
         sayLosses()
     }
@@ -99,7 +99,7 @@ final class AccessLog: Sendable {
         }
     }
 
-    /// Reports lost lines: the first time at once, then after ``pause``, and at the end.
+    /// Reports lost lines: first at once, then after ``pause``, and at the end.
     private func sayLosses(isLast: Bool = false) {
         let (lost, reason) = state.withLock { state in
             let isDue = state.saidAt.map { ContinuousClock.now - $0 >= Self.pause } ?? true
@@ -126,8 +126,7 @@ final class MissingListFile: Sendable {
     private let lastFailure = Mutex<OutputError?>(nil)
     var failure: OutputError? { lastFailure.withLock { $0 } }
 
-    /// - Throws: `ValidationError` if the file is one of the manifests or is in the cache.
-    ///   ``OutputError`` if the file cannot be written.
+    /// - Throws: `ValidationError` or ``OutputError``.
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         try OutputFile.confirm(path, isNoneOf: manifests, orIn: cache.path, for: "--missing-list")
         try OutputReplacement(path, mode: Self.mode).check()
@@ -152,7 +151,7 @@ final class MissingListFile: Sendable {
             let folder = try UsersPath(path.parentDirectory).folder()
             guard try folder.status(of: path.lastName) != nil else { return [] }
             let file = try folder.file(path.lastName)
-            // Earlier versions created the file with other permissions.
+            // Earlier versions used other permissions.
             let status = try file.status()
             if status.st_uid == geteuid(), status.st_mode & 0o077 != 0 {
                 try file.setMode(Self.mode)

@@ -86,7 +86,7 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
             } else if !output.quiet {
                 try report.writeText(colors.output) { print($0, terminator: "") }
             }
-            // A damaged index is already reported as a finding.
+            // A finding already reports a damaged index.
             if let failure, !report.isInterrupted, (failure as? CacheError)?.code != .damaged {
                 throw failure
             }
@@ -151,7 +151,7 @@ struct VerifyPartOptions: ParsableArguments {
     }
 }
 
-/// A part of a cache: a random part (`5%`), or one of several that together cover it (`3/10`).
+/// A part of a cache: random (`5%`), or one of several that together cover it (`3/10`).
 enum Sample {
     case percent(Double)
     case part(Int, of: Int)

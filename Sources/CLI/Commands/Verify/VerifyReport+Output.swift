@@ -2,8 +2,7 @@ import LarderCache
 import LarderCore
 
 extension VerifyReport {
-    /// Writes the report in pieces of whole lines, because a million entries may each have a
-    /// finding.
+    /// Writes the report in pieces, because a million entries may each have a finding.
     package func writeText(_ paint: Paint = .none, _ write: (String) throws -> Void) throws {
         for finding in findings { try write(finding.text(paint) + "\n") }
         try entryFindings.forEach { try write($0.text(paint) + "\n") }
@@ -78,7 +77,7 @@ extension VerifyReport {
         return "to download the missing icons: \(command), with the same options"
     }
 
-    /// A line about all problems, including repaired ones. Nil if there are none.
+    /// A line about all problems, including repaired ones, or nil.
     package var complaint: String? {
         let bad = findings.filter(\.kind.isCorruption)
         let interruption = isInterrupted ? "interrupted after \(objects.of("object"))" : nil
@@ -111,8 +110,7 @@ extension VerifyReport {
         return parts.joined(separator: "; ")
     }
 
-    /// Writes one JSON object and a line end in pieces, because a million entries may each have a
-    /// finding.
+    /// Writes a JSON line in pieces, as ``writeText(_:_:)`` does.
     package func writeJSON(_ write: (String) throws -> Void) throws {
         var object = JSONObject()
         object.set("clean", isClean)
