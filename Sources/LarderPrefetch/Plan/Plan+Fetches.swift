@@ -178,7 +178,7 @@ struct PendingFetches: Sendable {
         return rows.isEmpty || rows[Int(fetch)] == 0 ? .missing : .stale
     }
 
-    /// Returns the row of a stale resource when the plan was made, or nil if unknown.
+    /// Returns the planned row of a stale resource, or nil if unknown.
     func row(of fetch: Int64) -> Int64? {
         guard !rows.isEmpty, rows[Int(fetch)] != Self.unknownRow else { return nil }
         return Int64(rows[Int(fetch)])

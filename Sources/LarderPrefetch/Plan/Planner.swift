@@ -144,7 +144,6 @@ public struct PlanSummary: Sendable, Equatable {
     /// The split hosts without an icon in any shard.
     public internal(set) var unusedSplits: Set<String> = []
     var cachedIcons = 0
-    /// The number of entries whose first icon is cached and fresh.
     var cachedEntries = 0
     /// The summary of each manifest, in order.
     public var manifests: [ManifestSummary] = []

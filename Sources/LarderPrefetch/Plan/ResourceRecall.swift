@@ -26,7 +26,7 @@ struct ResourceRecall {
             """)
     }
 
-    /// Returns the row of a key, or nil if it is missing or damaged. Keys must ascend.
+    /// Returns nil if the row is missing or damaged. Keys must ascend.
     mutating func known(
         for key: [UInt8], _ column: RowReader.Column
     ) throws -> NamedResource.Known? {

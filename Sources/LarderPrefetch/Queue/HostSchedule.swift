@@ -233,14 +233,14 @@ struct HostSchedule {
         return fetch
     }
 
-    /// Notes the end of a fetch with a slot, whether or not its request was sent.
+    /// Ends a fetch with a slot, whether or not its request was sent.
     mutating func ended(_ number: Int) throws {
         inFlight -= 1
         cursors[number]?.inFlight -= 1
         try announce(number)
     }
 
-    /// Notes the end of a fetch that only connects. Puts it back if the connection is open.
+    /// Ends a fetch that only connects. Puts it back if the connection is open.
     mutating func endedConnecting(_ fetch: Attempt, of number: Int, isOpen: Bool) throws {
         let (priority, cursor) = (fetch.planned.priority, cursors[number])
         cursor?.inFlight -= 1

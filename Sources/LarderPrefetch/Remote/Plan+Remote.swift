@@ -156,7 +156,6 @@ extension Plan {
         }
     }
 
-    /// Returns the next page of resources that were cached in the plan.
     func cachedShareables(after last: Int64) throws -> [Shareable] {
         try database.unsafeRead { db in
             try PreparedStatement(

@@ -2,7 +2,7 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// A remote's record of a resource, as JSON. It is foreign, so all of it is checked.
+/// A remote's record of a resource, as JSON. It is foreign, so it is checked.
 struct Reference: Codable, Sendable {
     static let sizeLimit: Int64 = 64 << 10
     /// The maximum length of a record in an object's metadata, in bytes. Amazon permits 2 KB for

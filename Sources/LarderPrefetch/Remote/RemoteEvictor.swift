@@ -151,7 +151,7 @@ private struct Eviction: Sendable {
         return kept
     }
 
-    /// Records the objects of remaining references, and removes references without an object.
+    /// Records the objects of references. Removes references without one.
     private func note(_ kept: [RemoteStore.ListedReference]) async throws {
         for (reference, state) in zip(kept, try scratch.refer(to: kept.map(\.known.digest)))
         where state == nil && owns(reference.known.digest.firstByte) {

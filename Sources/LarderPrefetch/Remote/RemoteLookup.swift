@@ -7,7 +7,7 @@ package struct RemoteLookup: Sendable {
     private let store: RemoteStore
     private let width: Int
 
-    /// Returns the next wanted names after `last`, ascending, or none at the end.
+    /// Returns ascending names after `last`, or none at the end.
     package typealias Wanted = @Sendable (_ last: Digest?) throws -> [Digest]
     package typealias Found = (name: Digest, known: RemoteStore.Known)
 

@@ -4,7 +4,7 @@ import LarderHTTP
 import Logging
 import Synchronization
 
-/// The use of a remote in a run: before origins are asked, and after each commit.
+/// The use of a remote before origins are asked, and after each commit.
 final class RemoteStage: Sendable {
     private let context: RemoteContext
     private let pullStage: PullStage
@@ -55,7 +55,7 @@ final class RemoteStage: Sendable {
     func close() { (context.remoteStore.storage as? S3Bucket)?.shutdown() }
 }
 
-/// Counters of a remote's use in a run, for any thread. Gives up a remote that fails.
+/// Counters of a remote's use, for any thread. Gives up a remote that fails.
 final class RemoteTally: Sendable {
     private let state: Mutex<State>
     private let onGivenUp: @Sendable () -> Void

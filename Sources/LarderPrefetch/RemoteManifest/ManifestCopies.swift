@@ -14,7 +14,6 @@ struct ManifestCopies: Sendable {
     /// Whether reading a copy counts as use. If false, reading changes nothing.
     var notesUse = false
 
-    /// Returns the copy of a URL, checked against its digest.
     func kept(_ url: HTTPURL) throws -> Cache.KeptManifest? { try cache?.manifest(url) }
 
     func take(_ url: HTTPURL) throws -> OpenedManifest {

@@ -38,7 +38,6 @@ public struct PrefetchEvents: AsyncSequence, Sendable {
         public func next() async throws -> PrefetchEvent? {
             if batch.isEmpty, !isFinished {
                 let (channel, cancel) = (channel, cancel)
-                // An error ends the sequence.
                 isFinished = true
                 // A cancelled task stops the run, which still reports.
                 batch = try await withTaskCancellationHandler {

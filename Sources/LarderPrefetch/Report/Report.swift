@@ -211,7 +211,7 @@ struct ResourceResult: Sendable {
     let id: Int64
     let result: Result<Success, ResourceFailure>
     var isFailure: Bool { if case .failure = result { true } else { false } }
-    /// The number of waiting entries and icons, or nil if an entry requires a digest or size.
+    /// Nil if an entry requires a digest or size.
     var waiting: Waiting?
     var attempts = 0
     var seconds = 0.0

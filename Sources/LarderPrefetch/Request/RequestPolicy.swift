@@ -37,7 +37,6 @@ struct RequestPolicy: Sendable {
             sameVariant: !isAny && variant(known.validators, at: target) == known.variant)
     }
 
-    /// Returns the variant that a request selects, given a response's fields.
     func variant(_ validators: Validators, at target: RequestTarget) -> Digest? {
         validators.vary.flatMap {
             Vary($0).variant(
