@@ -62,7 +62,7 @@ enum ProcessLimits {
     /// The number of file descriptors that every command needs: for the cache, its index, and
     /// libdispatch, which traps (SIGILL) without one.
     private static let files = 24
-    /// The number of threads that every command needs: for the command, signals and libdispatch.
+    /// The number of threads that every command needs, with signals and libdispatch.
     private static let threads = 4
     private static let transferThreads = 24
     /// The address space that a command needs besides stacks, in bytes.

@@ -82,7 +82,7 @@ extension String {
     }
 }
 
-/// The C library's table of character widths, which depends on the thread's locale.
+/// The C library's character widths, which depend on the thread's locale.
 private enum CharacterWidths {
     // Unsafe because it is a pointer. Safe because the locale never changes.
     nonisolated(unsafe) private static let locale =

@@ -9,7 +9,6 @@ import Synchronization
 final class StatusLine: Sendable {
     private struct State {
         var text: ProgressText?
-        /// The number of columns drawn on the terminal.
         var columns = 0
     }
 

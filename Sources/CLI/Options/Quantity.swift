@@ -3,7 +3,6 @@ import Foundation
 
 struct Quantity {
     let number: Decimal
-    /// The letters after the number.
     let unit: Substring
     /// Whether the number has a decimal point, as in `5.0`.
     let hasFraction: Bool

@@ -63,7 +63,7 @@ struct ShardOptions: ParsableArguments {
     }
 }
 
-/// The index of a worker and the number of workers: `0/8`, or from a scheduler (`auto`, `auto/8`).
+/// A worker and the number of workers: `0/8`, or from a scheduler (`auto`, `auto/8`).
 enum ShardName: Equatable {
     case number(Int, of: Int)
     case auto(of: Int?)

@@ -134,7 +134,6 @@ struct PrefetchConsole {
         return "--write-lock '\(lock)': not written, because \(reason)"
     }
 
-    /// Returns a message about unprinted problems.
     private func complaint(_ report: Report) -> String? {
         let all = "\(report.icons) \(report.icons > report.entries ? "icons" : "entries")"
         if output.quiet, report.isInterrupted {

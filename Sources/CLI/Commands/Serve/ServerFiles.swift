@@ -13,7 +13,6 @@ final class AccessLog: Sendable {
     private static let patience: Int32 = 1_000
     /// The time limit for the last lines, in seconds.
     private static let lastPatience = 5.0
-    /// The minimum time between two messages.
     private static let pause = Duration.seconds(60)
 
     private struct State {
