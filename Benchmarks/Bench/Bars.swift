@@ -1,7 +1,6 @@
 import BenchmarkSupport
 
-/// A chart of races with a bar for each contender's median and a line from its best to its worst
-/// round.
+/// A chart of races: a bar for each median, and a line from the best to the worst round.
 struct Bars {
     let title: String
     let results: [Result]
@@ -16,7 +15,7 @@ struct Bars {
         var y = 44.0
         for race in races {
             // Each race has its own scale, because only the ratio of the times matters. Very long
-            // bars are cut, because they would make the others invisible.
+            // bars are cut, so that the others are visible.
             let usual = race.standings.map(\.wall.median).sorted()[(race.standings.count - 1) / 2]
             let longest = min(race.standings.map(\.wall.maximum).max() ?? 1, 3 * usual)
             func place(_ seconds: Double) -> Double {

@@ -4,12 +4,11 @@
     import Glibc
 #endif
 
-/// Runs child processes and measures them with the kernel's accounting.
+/// Child processes, measured with the kernel's accounting.
 enum Child {
-    /// The error of a process that could not be started or awaited.
     struct Failure: Error, CustomStringConvertible { let description: String }
 
-    /// Runs a shell command and waits for its end. Its output goes to standard error.
+    /// Runs a shell command. Its output goes to standard error.
     static func run(_ command: String) throws -> (status: Int32, usage: Usage) {
         #if canImport(Darwin)
             var actions: posix_spawn_file_actions_t?

@@ -20,10 +20,9 @@ struct Race {
     let entries: Int
     let contenders: [Contender]
 
-    /// The error of a race whose result is not valid.
     struct Failure: Error, CustomStringConvertible { let description: String }
 
-    /// Calls `record` for each contender and round. Each round starts with another contender.
+    /// Calls `record` for each contender and round. Each round begins with another contender.
     func run(rounds: Int, _ record: (Sample) -> Void) throws {
         guard !contenders.isEmpty else { throw Failure(description: "no contenders") }
         for round in 0..<rounds {

@@ -4,7 +4,7 @@ struct Result {
     let scenario: String
     let entries: Int
     let rounds: Int
-    /// The contenders' results. `larder` comes first.
+    /// `larder` comes first.
     let standings: [Standing]
 
     static func all(of samples: [Sample]) -> [Result] {
@@ -16,7 +16,7 @@ struct Result {
         return found.map { race in Result(samples.filter { ($0.scenario, $0.entries) == race }) }
     }
 
-    /// - Parameter samples: At least one sample, all of the same race.
+    /// - Parameter samples: At least one, all of the same race.
     private init(_ samples: [Sample]) {
         scenario = samples[0].scenario
         entries = samples[0].entries
@@ -70,27 +70,25 @@ struct Result {
     }
 }
 
-/// The result of one contender over all rounds.
+/// The result of a contender over all rounds.
 struct Standing {
     let contender: String
     let wall: Spread
     let user: Spread
     let system: Spread
     let peak: Spread
-    /// The contender's time divided by the fastest peer's in the same round; nil without a peer.
+    /// The time divided by the fastest peer's in the same round; nil without a peer.
     let ratio: Spread?
 
-    /// The program that the peers are compared with.
     static let subject = "larder"
 }
 
-/// The median, minimum and maximum of several numbers.
 struct Spread {
     let median: Double
     let minimum: Double
     let maximum: Double
 
-    /// - Parameter numbers: At least one number.
+    /// - Parameter numbers: At least one.
     init(_ numbers: [Double]) {
         let sorted = numbers.sorted()
         let middle = sorted.count / 2

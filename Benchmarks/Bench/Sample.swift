@@ -8,11 +8,11 @@ struct Usage {
     var user: Double
     /// System CPU time in seconds.
     var system: Double
-    /// Peak resident memory in bytes. At least that of this program, which starts the process.
+    /// Peak resident memory in bytes, at least that of this program, which starts the process.
     var peak: Double
 }
 
-/// One run of a contender, a line of the results.
+/// A run of a contender, a line of the results.
 struct Sample {
     let scenario: String
     let contender: String

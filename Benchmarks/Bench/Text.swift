@@ -1,6 +1,6 @@
 import BenchmarkSupport
 
-// This program does not use Foundation, because its own memory is the minimum that it can measure.
+// This program does not use Foundation, because its own memory is the minimum that it measures.
 
 extension SVGCanvas {
     func svg(title: String) -> String {
@@ -21,7 +21,6 @@ extension SVGCanvas {
 }
 
 extension Int {
-    /// The number with commas between thousands.
     var grouped: String {
         var text = String(self)
         var place = text.count - 3

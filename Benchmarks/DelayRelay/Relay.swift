@@ -23,7 +23,7 @@ struct Relay {
             let now = ContinuousClock.now
             var waiting = [pollfd(fd: listener, events: Int16(POLLIN), revents: 0)]
             for line in lines { waiting += line.descriptors(at: now) }
-            // Bytes that are already due wait for the receiver, not for a time.
+            // Bytes that are already due wait for the receiver.
             let due = lines.compactMap(\.due).filter { $0 > now }.min()
             poll(&waiting, nfds_t(waiting.count), due.map { Self.milliseconds($0 - now) } ?? -1)
             if waiting[0].revents != 0 { accept() }
@@ -42,7 +42,7 @@ struct Relay {
         }
     }
 
-    /// Rounds up, because a poll that ends too early would be repeated.
+    /// Rounds up, because a poll that ends too early is repeated.
     private static func milliseconds(_ duration: Duration) -> Int32 {
         Int32((duration / .milliseconds(1)).rounded(.up))
     }
@@ -77,7 +77,7 @@ final class Line {
         response.write(to: client)
     }
 
-    /// Closes both connections if one direction is over. Returns whether it is.
+    /// Closes both connections if a direction is over. Returns whether it is.
     func closeIfOver() -> Bool {
         guard request.isOver || response.isOver else { return false }
         close(client)
@@ -86,7 +86,7 @@ final class Line {
     }
 }
 
-/// TCP sockets on 127.0.0.1 without Nagle's algorithm, whose delay would add to the relay's own.
+/// TCP sockets on 127.0.0.1 without Nagle's algorithm, which would add to the delay.
 enum LoopbackSocket {
     /// Returns -1 on failure.
     static func listening(on port: UInt16) -> Int32 {
@@ -99,7 +99,7 @@ enum LoopbackSocket {
         return listener
     }
 
-    /// Returns the next waiting connection, or nil if there is none.
+    /// Returns the next waiting connection, or nil.
     static func accepted(by listener: Int32) -> Int32? {
         let connection = accept(listener, nil, nil)
         guard connection >= 0 else { return nil }
@@ -145,7 +145,7 @@ enum LoopbackSocket {
     #endif
 }
 
-/// The bytes in one direction of a connection, with the times at which they are passed on.
+/// The bytes in one direction of a connection, with the times to pass them on.
 struct DelayedBytes {
     private var chunks: [(due: ContinuousClock.Instant, bytes: [UInt8])] = []
     private var sentOfFirst = 0
@@ -154,15 +154,15 @@ struct DelayedBytes {
     private var hasFailed = false
     private let usableFrom: ContinuousClock.Instant
 
-    /// The maximum number of buffered bytes, more than loopback transfers during the delay. Above
-    /// it, nothing is read until the receiver reads.
+    /// The maximum number of buffered bytes, more than loopback transfers during the delay. A full
+    /// buffer is not read into.
     private static let capacity = 64 << 20
 
     private static let dontWait = Int32(MSG_DONTWAIT)
 
     init(usableFrom: ContinuousClock.Instant) { self.usableFrom = usableFrom }
 
-    /// Whether all bytes were passed on, or the connection failed.
+    /// Whether all bytes were passed on or the connection failed.
     var isOver: Bool { hasFailed || hasEnded && chunks.isEmpty }
 
     var due: ContinuousClock.Instant? { chunks.first?.due }

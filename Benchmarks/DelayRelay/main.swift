@@ -1,4 +1,4 @@
-// Relays connections and delays the bytes in each direction, like a network with high latency:
+// Relays connections and delays the bytes in each direction, like a slow network:
 //
 //     delay-relay LISTEN-PORT TARGET-PORT MILLISECONDS
 //

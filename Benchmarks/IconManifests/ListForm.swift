@@ -1,7 +1,6 @@
 import Foundation
 
-/// A format of icon lists. Lists are written entry by entry, so a million entries need no more
-/// memory than one.
+/// A format of icon lists, written entry by entry to limit memory.
 struct ListForm: Sendable {
     let name: String
     var head = ""

@@ -1,13 +1,12 @@
 import Foundation
 
-/// An entry of a list.
 struct ListedIcon {
     let name: String
     let url: String
-    /// The unique path to which peers write the icon.
+    /// The unique path for the icon of a peer.
     let file: String
 
-    /// - Parameter base: The origin's URL, in which `{host}` is replaced by `host`.
+    /// - Parameter base: The origin's URL. `{host}` is replaced by `host`.
     init(path: String, base: String, host: String) {
         let escaped = path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? path
         name = String(path.split(separator: "/").last ?? "")
@@ -23,8 +22,8 @@ struct ListedIcon {
     }
 }
 
-/// Host names with a Zipf distribution, as in real manifests: the second name is half as frequent as
-/// the first, the third a third as frequent, and so on. The same in every run.
+/// Host names with a Zipf distribution, as in real manifests: the second name is half as frequent
+/// as the first, the third a third, and so on. It is the same in every run.
 struct ZipfHosts {
     let count: Int
     private let sums: [Double]
@@ -39,7 +38,7 @@ struct ZipfHosts {
     }
 
     func name(of number: Int) -> String {
-        // Multiples of the golden ratio fill the unit interval evenly, in a mixed order.
+        // Multiples of the golden ratio fill the unit interval evenly, in mixed order.
         let share = (Double(number) * 0.618_033_988_749_895).truncatingRemainder(dividingBy: 1)
         let wanted = share * (sums.last ?? 0)
         return "h\(1 + (sums.firstIndex { $0 > wanted } ?? count - 1))"

@@ -1,13 +1,12 @@
 import Foundation
 
-// Lists the PNG files of a directory tree, as a manifest in each format and in the format of each
-// peer:
+// Lists the PNG files of a directory tree, in each manifest format and in that of each peer:
 //
 //     icon-manifests DIRECTORY BASE-URL OUTPUT-DIRECTORY ENTRIES [NAME…]
 //
-// If there are more entries than icons, icons are repeated with different queries. {host} in BASE-URL
-// becomes one of 300 names, h1 to h300, of which h1 is the most frequent. NAME is a file to write, for
-// example icons.json. The default is all files.
+// If there are more entries than icons, icons are repeated with different queries. {host} in
+// BASE-URL becomes one of 300 names, h1 to h300, of which h1 is the most frequent. NAME is a file
+// to write, for example icons.json. The default is all files.
 
 let arguments = CommandLine.arguments
 guard arguments.count >= 5, let count = Int(arguments[4]) else {
@@ -16,7 +15,7 @@ guard arguments.count >= 5, let count = Int(arguments[4]) else {
     exit(64)
 }
 let directory = arguments[1]
-// Sorted, so that the lists are the same on every machine. `fileExists` is false for broken links.
+// Sorted, to be the same on every machine. `fileExists` is false for broken links.
 let icons = (FileManager.default.enumerator(atPath: directory)?.compactMap { $0 as? String } ?? [])
     .filter { $0.hasSuffix(".png") && FileManager.default.fileExists(atPath: "\(directory)/\($0)") }
     .sorted()
@@ -32,7 +31,7 @@ let entries = (0..<count).lazy.map { number in
 for form in ListForm.all where forms.isEmpty || forms.contains(form.name) {
     try form.write(entries, to: output.appendingPathComponent(form.name))
 }
-// A binary plist cannot be written entry by entry, so only small ones are written.
+// A binary plist cannot be written entry by entry.
 if count <= 100_000, forms.isEmpty {
     let list = try Data(contentsOf: output.appendingPathComponent("icons.plist"))
     try PropertyListSerialization.data(

@@ -1,7 +1,7 @@
 import Foundation
 import LarderIcons
 
-/// A benchmark of the latency of disk reads, alone and while other processes store and evict.
+/// The latency of disk reads, alone and while other processes store and evict.
 enum BusyReads {
     private static let count = 2_000
     private static let reads = 20_000

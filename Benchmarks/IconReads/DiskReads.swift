@@ -1,7 +1,7 @@
 import Foundation
 import LarderIcons
 
-/// A benchmark of reads from files in the kernel's page cache, compared with `read(2)`.
+/// Reads from files in the kernel's page cache, compared with `read(2)`.
 enum DiskReads {
     private static let count = 5_000
 
@@ -44,7 +44,7 @@ enum DiskReads {
         return data.withUnsafeMutableBytes { read(file, $0.baseAddress, $0.count) }
     }
 
-    /// Returns the number of items per second. Each of the `readers` tasks reads every item.
+    /// Returns the number of items per second. Each of the `readers` tasks reads all items.
     private static func rate<Item: Sendable>(
         _ items: [Item], _ readers: Int, _ body: @escaping @Sendable (Item) async throws -> Int
     ) async -> Double {
@@ -52,7 +52,7 @@ enum DiskReads {
         await withTaskGroup(of: Void.self) { group in
             for reader in 0..<readers {
                 group.addTask {
-                    // Tasks start at different items, because concurrent reads of one are shared.
+                    // At different items, because concurrent reads of one are shared.
                     let first = items.count * reader / readers
                     for place in items.indices {
                         let item = items[(first + place) % items.count]

@@ -1,7 +1,7 @@
 import Foundation
 import LarderCache
 
-/// The work of other processes during a benchmark. It ends with the parent process.
+/// The other processes of a benchmark. They end with the parent process.
 enum Disturbance {
     /// Stores batches of 500 icons, like a prefetch.
     static func store(in path: String) throws {
@@ -12,7 +12,6 @@ enum Disturbance {
         }
     }
 
-    /// Evicts objects above a limit in a loop.
     static func evict(from path: String) throws {
         var policy = EvictionPolicy()
         policy.maximumObjects = 6_000

@@ -1,9 +1,8 @@
 import Foundation
 import LarderCache
 
-/// Creates caches for benchmarks.
+/// Caches for benchmarks.
 enum IconDirectory {
-    /// Calls `body` with a temporary directory, and removes it.
     static func temporary(_ body: (URL) async throws -> Void) async throws {
         let root = FileManager.default.temporaryDirectory
             .appendingPathComponent("icon-reads.\(getpid())")
@@ -14,9 +13,7 @@ enum IconDirectory {
 
     /// Stores icons in batches, like a prefetch. With `listsFiles`, returns the file of each URL.
     ///
-    /// - Parameters:
-    ///   - numbers: The numbers of the URLs, see ``Lookups/key(_:)``.
-    ///   - contents: The number of distinct objects, which URLs share.
+    /// - Parameter contents: The number of distinct objects, which URLs share.
     @discardableResult
     static func fill(
         _ path: String, _ numbers: Range<Int>, contents: Int, size: Int = 3_500,

@@ -16,12 +16,11 @@ struct Lookups: Sendable {
         self.order = order
     }
 
-    /// Returns a URL of realistic length. Each call creates a new string, as in apps.
+    /// Returns a URL of realistic length, in a new string, as in apps.
     static func key(_ number: Int) -> String {
         "https://icons.example.com/apps/\(number)/artwork/512x512bb.png"
     }
 
-    /// Returns the number of look-ups per second of all threads together.
     func rate(threads: Int, _ look: @escaping @Sendable (String) -> Int) -> Double {
         let done = DispatchGroup()
         let start = ContinuousClock.now

@@ -1,11 +1,11 @@
 import Foundation
 import LarderIcons
 
-/// Measures memory hits per second, compared with a dictionary with a lock, and the resident memory
-/// of a cache with tiny entries, compared with its limit.
+/// Measures memory hits, compared with a dictionary with a lock, and the resident memory of a cache
+/// with tiny entries, compared with its limit.
 func memoryHits(rounds: Int) {
     let size = 3_500
-    // This comes first, because reused memory would not be visible in the resident size.
+    // First, because reused memory is not visible in the resident size.
     if let before = residentMemory() {
         let cache = MemoryCache(pressure: nil)
         for number in 0..<1_000_000 {
@@ -60,9 +60,9 @@ func memoryHits(rounds: Int) {
 
 func millions(_ rate: Double) -> String { String(format: "%6.2f", rate / 1e6) }
 
-/// A minimal thread-safe cache, without a limit or an order.
+/// A minimal thread-safe cache without a limit.
 final class LockedDictionary: @unchecked Sendable {
-    // Unchecked because `values` is a variable; every access holds `lock`.
+    // Unchecked because it has variables: every access holds `lock`.
     private let lock = NSLock()
     private var values: [String: Data] = [:]
 
@@ -70,7 +70,7 @@ final class LockedDictionary: @unchecked Sendable {
     func insert(_ value: Data, for key: String) { lock.withLock { values[key] = value } }
 }
 
-/// Returns the resident memory of the process in bytes, or nil without /proc.
+/// Returns the resident memory in bytes, or nil without /proc.
 func residentMemory() -> Int? {
     guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
         let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") }),

@@ -9,8 +9,8 @@ import Foundation
 //   busy     latency of disk reads while two other processes store and evict
 //   scroll   memory during a scroll through a million rows
 //
-// The default is all parts. Each round measures everything once, so that other load on the machine
-// affects all measurements equally.
+// The default is all parts. Each round measures everything once, so that other load affects all
+// measurements equally.
 
 var words = Array(CommandLine.arguments.dropFirst())
 let rounds = words.last.flatMap { Int($0) } ?? 7

@@ -5,7 +5,7 @@ import LarderTestSupport
 //
 //     large-images DIRECTORY BASE-URL MANIFEST COUNT
 //
-// The images are 24-bit bitmaps of one to four megabytes, and the same on every machine.
+// The images are 24-bit bitmaps of one to four megabytes, the same on every machine.
 
 let arguments = CommandLine.arguments
 guard arguments.count == 5, let count = Int(arguments[4]), (1...10_000).contains(count) else {
@@ -17,7 +17,7 @@ let directory = URL(fileURLWithPath: arguments[1], isDirectory: true)
 try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
 var entries = ""
 for number in 0..<count {
-    // 1.0 to 4.0 MB, in a mixed order.
+    // 1.0 to 4.0 MB, in mixed order.
     let side = 580 + number * 347 % 573
     try Data(IconPainter.bmp(seed: number, size: side))
         .write(to: directory.appendingPathComponent("\(number).bmp"))

@@ -2,27 +2,26 @@ import Foundation
 import LarderIcons
 import Synchronization
 
-/// A way to load the images of rows. All functions are called on the main thread.
+/// A way to load the images of rows, called on the main thread.
 protocol LoadingStrategy: AnyObject {
-    /// Waits until pending icons are stored. Returns the reason if they could not be.
+    /// Waits until pending icons are stored. Returns the error if they could not be.
     typealias Epilogue = @Sendable () async -> StrategyReport.StoreFailure?
 
-    /// The size of the images in the strategy's memory cache, in bytes.
+    /// The size of images in the memory cache, in bytes.
     var cachedBytes: Int { get }
 
     func caches(_ image: LoadedImage) -> Bool
 
-    /// Loads the image of a row that has become visible.
     func load(_ request: RowRequest)
 
     func leave(_ request: RowRequest)
 
-    /// Prepares for rows that may become visible next.
+    /// Prepares for rows that may become visible.
     func prefetch(_ rows: Range<Int>)
 
     func receive(_ arrival: Arrival)
 
-    /// Cancels all loads. Returns the remaining work, which runs on another thread.
+    /// Cancels all loads. Returns the remaining work, for another thread.
     func end() -> Epilogue
 }
 
@@ -55,8 +54,8 @@ final class SynchronousStrategy: LoadingStrategy {
         if image != nil || !inbox.hasEnded { screen.finish(request, image, from: .network) }
     }
 
-    /// Downloads an image and blocks the thread, as `Data(contentsOf:)` does. Returns nil if that
-    /// fails or the rehearsal ends.
+    /// Downloads an image and blocks, like `Data(contentsOf:)`. Returns nil if that fails or the
+    /// rehearsal ends.
     private func image(of url: URL) -> LoadedImage? {
         let download = Download()
         let task = Task.detached { [fetcher] in
@@ -74,20 +73,17 @@ final class SynchronousStrategy: LoadingStrategy {
     func end() -> Epilogue { { nil } }
 }
 
-/// A strategy that downloads images with a queue and never cancels a download. Optionally, it keeps
-/// images in memory and shares downloads in progress.
+/// A strategy that downloads images with a queue and never cancels. Optionally, it keeps images in
+/// memory and shares downloads in progress.
 final class QueueStrategy: LoadingStrategy {
     private let screen: TableScreen
     private let inbox: Inbox
     private let queue: DownloadQueue
     private let images: ImageDictionary?
     private let sharesDownloads: Bool
-    /// The requests that wait for each shared download.
+    /// The requests that wait for a shared download.
     private var waiting: [URL: [RowRequest]] = [:]
 
-    /// - Parameters:
-    ///   - images: The memory cache. Default: nil, none.
-    ///   - sharesDownloads: Whether requests for a URL share a download in progress.
     init(
         _ screen: TableScreen, _ fetcher: any IconFetcher, _ inbox: Inbox,
         maximumConcurrent: Int, images: ImageDictionary? = nil, sharesDownloads: Bool = false
@@ -127,8 +123,8 @@ final class QueueStrategy: LoadingStrategy {
 
 /// A first-in, first-out queue with a limit on concurrent downloads.
 ///
-/// Blocking operations in an `OperationQueue` would not work here. On Linux, they would block the
-/// threads that the downloads need.
+/// On Linux, blocking operations of an `OperationQueue` would block the threads that downloads
+/// need.
 final class DownloadQueue: Sendable {
     typealias Completion = @Sendable (LoadedImage?) -> Void
 
@@ -148,8 +144,7 @@ final class DownloadQueue: Sendable {
         self.maximumConcurrent = maximumConcurrent
     }
 
-    /// Downloads an image. Calls `then` with the image, or with nil after a failure. Does not call
-    /// it after ``end()``.
+    /// Downloads an image. Calls `then` with it, or with nil after a failure, unless ended.
     func add(_ url: URL, then: @escaping Completion) {
         state.withLock { state in
             state.waiting.append((url, then))
@@ -185,7 +180,7 @@ final class DownloadQueue: Sendable {
     }
 }
 
-/// A memory cache of all downloaded images, without a limit. A memory warning empties it.
+/// A memory cache without a limit. A memory warning empties it.
 final class ImageDictionary: Sendable {
     private struct State {
         var images: [URL: LoadedImage] = [:]

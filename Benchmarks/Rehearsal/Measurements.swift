@@ -1,16 +1,16 @@
 import Foundation
 import Histogram
 
-/// The time that the main thread worked for each frame.
+/// The main thread's work for each frame.
 struct FrameTimes: Sendable, Equatable {
     static let interval = Duration.nanoseconds(16_666_667)
-    /// The limit above which a frame is late, in seconds.
+    /// The work above which a frame is late, in seconds.
     private static let limit = 0.0167
 
     var count = 0
-    /// The number of frames whose work took longer than 16.7 ms.
+    /// The number of frames with more than 16.7 ms of work.
     var frozen = 0
-    /// The longest work for one frame, in seconds.
+    /// In seconds.
     var longest = 0.0
 
     mutating func add(_ work: Duration) {
@@ -21,7 +21,7 @@ struct FrameTimes: Sendable, Equatable {
     }
 }
 
-/// The times between the appearance of rows and their images.
+/// The times from the appearance of a row to its image.
 struct WaitTimes {
     /// Microseconds up to an hour, with three significant digits.
     private var histogram = Histogram<UInt32>(highestTrackableValue: 3_600_000_000)
@@ -33,24 +33,24 @@ struct WaitTimes {
 
     var count: Int { Int(histogram.totalCount) }
 
-    /// Returns a percentile in seconds, or nil if there were no waits.
+    /// Returns a percentile in seconds, or nil without waits.
     func percentile(_ percent: Double) -> Double? {
         guard histogram.totalCount > 0 else { return nil }
         return Double(histogram.valueAtPercentile(percent)) / 1e6
     }
 }
 
-/// Memory over time in a limited number of points. Over time, each point covers a longer span.
+/// Memory over time in a limited number of points, each of which covers a growing span.
 struct MemoryCurve: Sendable {
     static let maximumPoints = 512
 
-    /// The beginning of a time span and the maximum values in it.
+    /// The beginning of a span and its maximum values.
     struct Point: Sendable, Equatable {
         /// Seconds on the scroll's clock.
         let time: Double
         /// The size of images in caches and cells, in bytes.
         var held: Int
-        /// The resident memory of the process, in bytes.
+        /// In bytes.
         var resident: Int64
     }
 
@@ -90,13 +90,13 @@ struct MemoryWarning: Sendable, Equatable {
     let time: Double
     /// The size of images before the warning, in bytes.
     let before: Int
-    /// The size of images after all observers handled the warning, in bytes.
+    /// The size of images after it was handled, in bytes.
     let after: Int
 }
 
-/// The resident memory of this process, including its code and libraries.
+/// The resident memory of this process, including its code.
 enum ResidentMemory {
-    /// The memory in bytes, or 0 if it is unknown.
+    /// In bytes, or 0 if unknown.
     static var now: Int64 {
         #if canImport(Darwin)
             var info = mach_task_basic_info()
@@ -128,7 +128,7 @@ enum ResidentMemory {
 /// At the end, `shown` is `memoryHits + diskHits + networkImages + failed + unseen`.
 struct RowCounts: Sendable, Equatable {
     var shown = 0
-    /// Images that were in memory and shown immediately.
+    /// Images that were shown immediately.
     var memoryHits = 0
     var diskHits = 0
     var networkImages = 0

@@ -1,14 +1,14 @@
 import BenchmarkSupport
 import LarderCore
 
-/// A chart of memory over time with a row for each strategy. The left panel shows the images in
-/// memory, the limit and the warnings. The right panel shows the resident memory.
+/// A chart of memory over time with a row for each strategy: on the left the images in memory, the
+/// limit and the warnings, on the right the resident memory.
 struct MemoryChart {
     private static let panel = (width: 380.0, height: 84.0)
     private static let top = 84.0
     private static let step = 118.0
     private static let left = (held: 70.0, resident: 520.0)
-    /// The maximum number of warning marks. More would merge into a bar.
+    /// The maximum number of marks. More would merge into a bar.
     private static let maximumMarks = 400
 
     private let report: RehearsalReport

@@ -6,7 +6,7 @@ import LarderIcons
 ///
 ///     let report = await Rehearsal(rows, trace, options, fetcher: fetcher).run()
 ///
-/// Images are really loaded and kept in memory. The table is simulated, and nothing is drawn.
+/// Images are really loaded and kept in memory. Nothing is drawn.
 final class Rehearsal: Sendable {
     private let rows: TableRows
     private let trace: ScrollTrace
@@ -18,10 +18,10 @@ final class Rehearsal: Sendable {
     private let inbox = Inbox()
 
     /// - Parameters:
-    ///   - latency: The additional latency of each request. Default: none.
-    ///   - bytesPerSecond: The simulated bandwidth of all downloads together. Default: nil, no limit.
-    ///   - cancelledBytes: Returns the number of bytes that the fetcher received for cancelled
-    ///     requests. It is used only without a simulated bandwidth. Default: unknown, 0.
+    ///   - latency: Added to each request. Default: none.
+    ///   - bytesPerSecond: The bandwidth of all downloads together. Default: nil, no limit.
+    ///   - cancelledBytes: Returns the number of bytes received for cancelled requests, if there is
+    ///     no simulated bandwidth. Default: 0.
     init(
         _ rows: TableRows, _ trace: ScrollTrace, _ options: RehearsalOptions,
         fetcher: any IconFetcher, latency: Duration = .zero, bytesPerSecond: Int64? = nil,
@@ -32,7 +32,7 @@ final class Rehearsal: Sendable {
         self.cancelledBytes = cancelledBytes
     }
 
-    /// Ends the rehearsal early. The report covers the time until then. Can be called on any thread.
+    /// Ends the rehearsal early, from any thread. The report covers the time until then.
     func cancel() { inbox.end() }
 
     /// Runs the rehearsal on a new thread, the table's main thread.
@@ -69,31 +69,28 @@ final class Rehearsal: Sendable {
 }
 
 struct RehearsalOptions: Sendable {
-    /// The clock of the scroll.
     enum Pace: Sendable {
-        /// Sixty frames per second. `speed` is a multiple of real time.
+        /// Sixty frames per second, at `speed` times real time.
         case frames(speed: Double)
-        /// Each event waits until all visible rows have their images or have failed. Counts then do
-        /// not depend on time.
+        /// Each event waits until all visible rows are complete. Counts then do not depend on time.
         case images
     }
 
     var strategy: StrategyName
-    /// The number of rows that the sandbox strategy prefetches.
+    /// The number of rows that are prefetched.
     var prefetchAhead = 24
-    /// The size of images in memory at which a memory warning is raised, in bytes.
+    /// The size of images that causes a memory warning, in bytes.
     var memoryLimit = 32 << 20
     var maximumConcurrent = 16
     var pace = Pace.frames(speed: 1)
-    /// The cache directory of the sandbox strategy. Default: nil, a temporary directory.
+    /// The cache directory. Default: nil, a temporary one.
     var directory: URL?
-    /// The maximum time that the last visible rows wait for their images, in seconds.
+    /// The time to wait for the last images, in seconds.
     var patience = 30.0
 
     init(_ strategy: StrategyName) { self.strategy = strategy }
 
-    /// The limit of the sandbox strategy's memory cache, in bytes. It is below the memory limit, so
-    /// that the images in cells fit, too.
+    /// The limit of the memory cache, in bytes. The images in cells take the rest.
     var cacheCostLimit: Int { memoryLimit / 4 * 3 }
 
     func makeStrategy(

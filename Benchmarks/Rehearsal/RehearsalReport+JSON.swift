@@ -16,7 +16,7 @@ extension RehearsalReport {
         return object.text
     }
 
-    /// Reads the strategy from a file with the ``json`` of a report. Throws `UnreadableReport`.
+    /// Reads the strategy from a file with the ``json`` of a report.
     static func strategy(inFile path: String) throws -> StrategyReport {
         guard let data = FileManager.default.contents(atPath: path),
             let report = try? JSONSerialization.jsonObject(with: data) as? [String: Any],
@@ -82,7 +82,7 @@ extension StrategyReport {
         return object
     }
 
-    /// Decodes ``json`` without the errors. Nil if the object has no strategy.
+    /// Decodes ``json`` without errors. Nil if the object has no strategy.
     fileprivate init?(_ object: [String: Any]) {
         func number(_ key: String) -> Double? { object[key] as? Double }
         guard let strategy = (object["strategy"] as? String).flatMap(StrategyName.init) else {

@@ -1,11 +1,9 @@
 struct RehearsalReport: Sendable {
     var rows: Int
     var urls: Int
-    /// The number of rows without an icon URL.
     var rowsWithoutIcon: Int
-    /// The number of these rows whose entries are invalid.
+    /// Invalid entries. ``rowsWithoutIcon`` includes them.
     var badEntries: Int
-    /// The maximum number of visible rows.
     var visible: Int
     var prefetchAhead: Int
     /// The limit of images in memory, in bytes.
@@ -29,27 +27,27 @@ struct StrategyReport: Sendable {
     var rows = RowCounts()
     var link = LinkCounts()
     var frames = FrameTimes()
-    /// The times from visible row to image, in seconds; nil if no row got an image.
+    /// In seconds; nil if no row got an image.
     var waits: Waits?
-    /// The first warnings. ``warningCount`` is the number of all.
+    /// The first warnings. ``warningCount`` counts all.
     var warnings: [MemoryWarning] = []
     var warningCount = 0
     var curve: [MemoryCurve.Point] = []
-    /// The peak size of images in memory, in bytes.
+    /// In bytes.
     var peakHeld = 0
-    /// The peak resident memory of the process, in bytes.
+    /// In bytes.
     var peakResident: Int64 = 0
     var seconds = 0.0
-    /// The duration of the scroll, on its own clock.
+    /// By the scroll's clock.
     var scrollSeconds = 0.0
     var isInterrupted = false
-    /// The reason why icons could not be stored in the cache directory.
+    /// The error if icons could not be stored.
     var storeFailure: StoreFailure?
 
     init(_ strategy: StrategyName) { self.strategy = strategy }
 
-    /// Whether all downloads succeeded and no row had another row's image. Includes downloads for
-    /// rows that had left or were only prefetched.
+    /// Whether all downloads succeeded, also for rows that had left, and no row had another's
+    /// image.
     var isSound: Bool { rows.wrong == 0 && rows.failed == 0 && link.failures == 0 }
 
     struct StoreFailure: Sendable, Equatable {
@@ -70,9 +68,9 @@ enum StrategyName: String, Sendable, CaseIterable {
     case synchronous
     /// Downloads with a queue each time a row appears.
     case asynchronous
-    /// Like `asynchronous`, with all images in a dictionary, which a memory warning empties.
+    /// Like `asynchronous`, with all images in a dictionary until a memory warning.
     case memory
-    /// Like `memory`, with shared downloads of the same image.
+    /// Like `memory`, with shared downloads of an image.
     case coalescing
     /// Larder's `IconLoader`: limited memory, a cache directory and prefetching.
     case sandbox

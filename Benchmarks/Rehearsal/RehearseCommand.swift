@@ -80,8 +80,8 @@ struct RehearseCommand: AsyncParsableCommand {
             of: reports.first, interruption)
     }
 
-    /// Creates the cache directory if it does not exist, because a rehearsal that stores no icon
-    /// would not report an unusable path. An existing directory may be read-only.
+    /// Creates a missing cache directory, because a rehearsal that stores no icon would not report
+    /// an unusable path. An existing directory may be read-only.
     private func makeCache() throws {
         guard let path = strategy.cache else { return }
         var status = stat()
@@ -105,9 +105,8 @@ struct RehearseCommand: AsyncParsableCommand {
         return await rehearsal.run()
     }
 
-    /// Prints the report, draws the chart, and throws the exit status.
-    ///
-    /// - Parameter own: The results of this process. The others were read from files.
+    /// Prints the report, draws the chart, and throws the exit status. `own` has the results of
+    /// this process.
     private func conclude(
         _ report: RehearsalReport, of own: StrategyReport?, _ interruption: Interruption
     ) throws {
@@ -151,8 +150,8 @@ struct RehearseCommand: AsyncParsableCommand {
     }
 }
 
-/// A handler of SIGINT and SIGTERM. The first signal ends the rehearsal early, the second one ends
-/// the process.
+/// A handler of SIGINT and SIGTERM. The first signal ends the rehearsal early, the second the
+/// process.
 final class Interruption: Sendable {
     private let first = Mutex<Int32?>(nil)
 

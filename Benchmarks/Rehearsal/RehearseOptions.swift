@@ -254,7 +254,7 @@ struct OutputOptions: ParsableArguments {
     }
 }
 
-/// A parser of numbers with units, in the syntax of `larder`.
+/// Numbers with units, in the syntax of `larder`.
 enum Quantity {
     static func bytes(_ text: String) throws -> Double {
         var units: [String: Double] = ["": 1, "b": 1]
@@ -278,7 +278,7 @@ enum Quantity {
     ) throws -> Double {
         let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         let unit = units[text.dropFirst(number.count).lowercased()]
-        // Below 2^53, a `Double` represents every integer.
+        // Below 2^53, `Double` represents every integer.
         guard let value = Double(number), let unit, value * unit < 0x1p53 else {
             throw ValidationError("the value must be \(form)")
         }

@@ -2,8 +2,8 @@ import Foundation
 import LarderCache
 import LarderIcons
 
-/// A strategy that uses an ``IconLoader``. Visible rows have the highest priority, upcoming rows are
-/// prefetched, and loads of rows that leave are cancelled.
+/// A strategy that uses an ``IconLoader``. Visible rows have the highest priority, upcoming rows
+/// are prefetched, and rows that leave are cancelled.
 final class SandboxStrategy: LoadingStrategy {
     private let screen: TableScreen
     private let inbox: Inbox
@@ -11,7 +11,7 @@ final class SandboxStrategy: LoadingStrategy {
     private let cache: IconCache
     private let loader: IconLoader
     private let temporary: ScratchDirectory?
-    /// The loads in progress, by the appearance of the row.
+    /// The loads in progress, by appearance.
     private var tasks: [Int: IconTask] = [:]
     private var ahead = 0..<0
 
@@ -24,7 +24,7 @@ final class SandboxStrategy: LoadingStrategy {
         memory = MemoryCache(costLimit: options.cacheCostLimit, pressure: pressure)
         let prefix = "larder-rehearsal"
         temporary = options.directory == nil ? try? ScratchDirectory(named: prefix) : nil
-        // Without a temporary directory, creating the cache fails with an error message.
+        // Without a temporary directory, creating the cache reports the error.
         let directory =
             options.directory ?? temporary.map { URL(fileURLWithPath: $0.path) }
             ?? FileManager.default.temporaryDirectory.appendingPathComponent(prefix)
@@ -53,7 +53,7 @@ final class SandboxStrategy: LoadingStrategy {
     func prefetch(_ rows: Range<Int>) {
         let before = ahead
         ahead = rows
-        // Compared by URL, because several rows may have the same.
+        // By URL, because rows may share one.
         let wanted = Set(rows.compactMap(url))
         loader.prefetch(rows.filter { !before.contains($0) }.compactMap(url))
         loader.stopPrefetching(before.compactMap(url).filter { !wanted.contains($0) })
@@ -68,7 +68,7 @@ final class SandboxStrategy: LoadingStrategy {
         tasks.values.forEach { $0.cancel() }
         prefetch(0..<0)
         return { [cache, loader, temporary] in
-            // Icons that are still being stored would create the directory again.
+            // Icons that are being stored would create the directory again.
             while loader.workCount > 0 { try? await Task.sleep(for: .milliseconds(1)) }
             await cache.flush()
             temporary?.remove()

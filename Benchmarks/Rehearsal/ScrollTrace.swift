@@ -1,7 +1,7 @@
 import Foundation
 
 struct ScrollTrace: Sendable, Equatable {
-    /// The events in the order of their times.
+    /// In the order of their times.
     let events: [ScrollEvent]
 
     init(_ events: [ScrollEvent]) { self.events = events }
@@ -9,16 +9,15 @@ struct ScrollTrace: Sendable, Equatable {
     var maximumVisible: Int { events.map(\.visible).max() ?? 0 }
 }
 
-/// A change of the visible rows.
 struct ScrollEvent: Sendable, Equatable {
-    /// Seconds since the beginning of the scroll.
+    /// Seconds since the start of the scroll.
     var time: Double
     /// The index of the first visible row.
     var first: Int
     /// The number of visible rows.
     var visible: Int
 
-    /// Returns the visible rows in a table with `count` rows.
+    /// Returns the visible rows of `count` rows.
     func rows(of count: Int) -> Range<Int> {
         let first = min(first, count)
         return first..<first + min(visible, count - first)
@@ -26,13 +25,13 @@ struct ScrollEvent: Sendable, Equatable {
 }
 
 enum ScrollPattern: String, Sendable, CaseIterable {
-    /// From the first row to the last at half a screen per second.
+    /// To the last row at half a screen per second.
     case slow
-    /// To the last row with flings that start at ten screens per second and decelerate.
+    /// To the last row with flings that begin at ten screens per second and decelerate.
     case fling
     /// To the last row and back at two screens per second.
     case thereAndBack = "there-and-back"
-    /// To twenty positions across the table, one per second, and then to the same ones again.
+    /// To twenty positions across the table, one per second, twice.
     case jump
 
     func trace(rows: Int, visible: Int) -> ScrollTrace {
@@ -62,11 +61,10 @@ enum ScrollPattern: String, Sendable, CaseIterable {
         }
     }
 
-    /// Returns the time and the first row of each change.
     private static func flings(to last: Int, screen: Double) -> [(Double, Int)] {
         let frame = 1 / 60.0
-        // The normal deceleration of a table view multiplies the speed by 0.998 per millisecond, so
-        // by 0.967 per frame.
+        // A table view's normal deceleration is a factor of 0.998 per millisecond, so 0.967 per
+        // frame.
         let friction = 0.9672
         var events: [(Double, Int)] = [(0, 0)]
         var (time, place, speed, first) = (0.0, 0.0, 10 * screen, 0)
@@ -89,7 +87,7 @@ enum ScrollPattern: String, Sendable, CaseIterable {
     }
 }
 
-/// A reader of traces, which are JSON Lines of `{"time": seconds, "first": row, "visible": rows}`.
+/// A reader of traces: JSON Lines of `{"time": seconds, "first": row, "visible": rows}`.
 ///
 /// Rows are numbered from 0. Other members and blank lines are ignored.
 struct ScrollTraceReader {
@@ -207,10 +205,10 @@ struct ScrollTraceReader {
 }
 
 struct ScrollTraceError: Error, Equatable, CustomStringConvertible {
-    /// Whether the file cannot be opened or read.
+    /// Whether the file cannot be read.
     let isMissing: Bool
     let source: String
-    /// The line number, starting at 1; nil for errors of the whole file.
+    /// From 1; nil for errors of the whole file.
     let line: Int?
     let reason: String
 
@@ -218,7 +216,7 @@ struct ScrollTraceError: Error, Equatable, CustomStringConvertible {
         (self.isMissing, self.source, self.line, self.reason) = (isMissing, source, line, reason)
     }
 
-    /// The file, line and reason, safe to print: `fling.jsonl: line 17: is not JSON, expected …`.
+    /// Safe to print: `fling.jsonl: line 17: is not JSON, expected …`.
     var description: String {
         [source.sanitizedForTerminal, line.map { "line \($0)" }, reason].compactMap(\.self)
             .joined(separator: ": ")

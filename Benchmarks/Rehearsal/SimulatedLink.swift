@@ -5,8 +5,7 @@ import Synchronization
 
 /// A fetcher that simulates the latency and bandwidth of a network link, and counts the traffic.
 ///
-/// Each request waits for the latency, fetches the icon, and then waits until its bytes would have
-/// arrived. Without latency and bandwidth, the fetcher only counts.
+/// A request waits for the latency, fetches the icon, and waits until its bytes would have arrived.
 final class SimulatedLink<LinkClock: Clock>: IconFetcher
 where LinkClock.Duration == Duration {
     private let fetcher: any IconFetcher
@@ -18,9 +17,9 @@ where LinkClock.Duration == Duration {
     private let identities: ImageIdentities
 
     /// - Parameters:
-    ///   - fetcher: The fetcher that downloads the icons.
-    ///   - latency: The additional latency of each request. Default: none.
-    ///   - bytesPerSecond: The bandwidth of all transfers together. Default: nil, no limit.
+    ///   - fetcher: Downloads the icons.
+    ///   - latency: Added to each request. Default: none.
+    ///   - bytesPerSecond: The bandwidth of all transfers. Default: nil, no limit.
     init(
         _ fetcher: any IconFetcher, latency: Duration = .zero, bytesPerSecond: Int64? = nil,
         clock: LinkClock = ContinuousClock(), ledger: LinkLedger, identities: ImageIdentities
@@ -76,13 +75,13 @@ extension LinkCounts.Failure {
     }
 }
 
-/// A link that transfers share. It sends one piece after another.
+/// A shared link, which sends one piece after another.
 struct Bandwidth {
-    /// The number of bytes that a transfer sends before other transfers can send.
+    /// The number of bytes before other transfers can send.
     static let piece = 16 << 10
 
     private let bytesPerSecond: Double
-    /// The time at which the link becomes free, since the start.
+    /// The time at which the link becomes free.
     private var free = Duration.zero
 
     init(bytesPerSecond: Int64) { self.bytesPerSecond = Double(max(1, bytesPerSecond)) }
@@ -97,12 +96,12 @@ struct Bandwidth {
 struct LinkCounts: Sendable, Equatable {
     var requests = 0
     var downloads = 0
-    /// Completed fetches of a URL that had been downloaded before.
+    /// Further downloads of a URL.
     var repeatedDownloads = 0
     var failures = 0
-    /// Fetches that were cancelled before their last byte.
+    /// Fetches cancelled before their last byte.
     var cancelled = 0
-    /// The received bytes of bodies, including cancelled fetches, but not failed ones.
+    /// The received bytes, including cancelled fetches but not failed ones.
     var bytes: Int64 = 0
     /// The received bytes of cancelled fetches.
     var wastedBytes: Int64 = 0
@@ -121,7 +120,7 @@ struct LinkCounts: Sendable, Equatable {
 
 /// The counters of a link, and the set of downloaded URLs.
 final class LinkLedger: @unchecked Sendable {
-    // Unchecked because the state is variables; every access holds `condition`.
+    // Unchecked because it has variables: every access holds `condition`.
     private let condition = NSCondition()
     private var current = LinkCounts()
     /// By ``TableRows/number(of:)``.
@@ -135,7 +134,7 @@ final class LinkLedger: @unchecked Sendable {
 
     var counts: LinkCounts { condition.withLock { current } }
 
-    /// Waits until no fetch is in progress, at most five seconds, and returns the counts.
+    /// Returns the counts when no fetch is in progress, or after five seconds.
     func finalCounts() -> LinkCounts {
         let deadline = Date(timeIntervalSinceNow: 5)
         return condition.withLock {
@@ -180,7 +179,7 @@ final class LinkLedger: @unchecked Sendable {
     }
 }
 
-/// Fingerprints of the image of each URL, to detect images of other rows.
+/// Fingerprints of images by URL, to detect images of other rows.
 final class ImageIdentities: Sendable {
     private static let unknown: UInt64 = 0
     /// The server sent different images for the URL.
@@ -204,8 +203,7 @@ final class ImageIdentities: Sendable {
         }
     }
 
-    /// Whether this may be the image of the URL. The first image of a URL that was not downloaded
-    /// is accepted.
+    /// Whether this may be the URL's image. The first image is accepted if none was downloaded.
     func accept(_ data: Data, of url: String) -> Bool {
         guard let number = rows.number(of: url) else { return false }
         let print = Self.print(of: data)
@@ -216,7 +214,7 @@ final class ImageIdentities: Sendable {
     }
 
     /// Returns a fingerprint of the length and both ends. Hashing all bytes would block the main
-    /// thread for too long.
+    /// thread.
     private static func print(of data: Data) -> UInt64 {
         var print = UInt64(data.count)
         func add(_ part: Data) {

@@ -3,13 +3,13 @@ import LarderManifest
 
 /// The icon URLs of a table's rows, in the order of the manifest.
 ///
-/// All URLs are in one buffer, and URLs are numbered before the scroll. So the memory for a million
-/// rows does not grow during a rehearsal.
+/// All URLs are in one buffer and numbered before the scroll, so that memory does not grow during a
+/// rehearsal.
 struct TableRows: Sendable {
     private var text: [UInt8] = []
-    /// The end of each row's URL in ``text``. The URL begins at the previous end.
+    /// The end of each row's URL in ``text``, which begins at the previous end.
     private var ends: [Int] = []
-    /// The distinct digests of all URLs, in ascending order.
+    /// The distinct digests of the URLs, in ascending order.
     private var digests: [UInt64] = []
 
     init() {}
@@ -37,7 +37,6 @@ struct TableRows: Sendable {
 
     var urlCount: Int { digests.count }
 
-    /// The number of rows without an icon URL.
     var withoutIcon: Int { ends.indices.count { bytes(of: $0).isEmpty } }
 
     subscript(row: Int) -> String? {
@@ -71,11 +70,9 @@ struct TableRows: Sendable {
 }
 
 extension TableRows {
-    /// Reads a manifest. Each entry is a row with the first of its icons. Throws the errors of
-    /// `ManifestReader.read`.
+    /// Reads a manifest. Each entry is a row with its first icon.
     ///
-    /// - Parameter complain: Called with a message for each invalid entry, which becomes a row
-    ///   without an icon.
+    /// - Parameter complain: Called for each invalid entry, which becomes a row without an icon.
     static func read(
         _ source: ManifestSource, _ rules: ManifestRules, complain: (String) -> Void
     ) throws -> TableRows {
@@ -83,7 +80,7 @@ extension TableRows {
         let summary = try ManifestReader(source: source, rules: rules).read { item in
             guard item.icon == 1 else { return }
             switch item.result {
-            // An app uses the spelling of `URL`, which percent-encodes more than libcurl does.
+            // Apps use the spelling of `URL`, which percent-encodes more than libcurl.
             case .entry(let entry): rows.add(URL(string: entry.icon.string)?.absoluteString)
             case .inline, .skipped: rows.add(nil)
             case .failed(let error):

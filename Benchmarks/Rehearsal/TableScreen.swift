@@ -32,7 +32,7 @@ final class TableScreen {
     /// Whether every visible row has its image or has failed.
     var isSettled: Bool { waiting == 0 }
 
-    /// The distinct images in cells. Cells that waited for the same load share its bytes.
+    /// The distinct images in cells, which can share bytes.
     var images: [LoadedImage] {
         var seen: Set<UnsafeRawPointer?> = []
         return cells.compactMap(\.image)
@@ -53,13 +53,13 @@ final class TableScreen {
         cells[request.cell].request?.appearance == request.appearance
     }
 
-    /// Shows the result of a load, unless the cell shows another row now.
+    /// Shows the result of a load, unless the cell has been reused.
     func finish(_ request: RowRequest, _ image: LoadedImage?, from origin: LoadedImage.Origin) {
         guard isShowing(request) else { return }
         if let image { put(image, from: origin, in: request.cell) } else { fail(request) }
     }
 
-    /// Sets the image of a cell, whichever row the cell shows now.
+    /// Sets the image of a cell, for any row.
     func put(_ image: LoadedImage, from origin: LoadedImage.Origin, in cell: Int) {
         guard let request = cells[cell].request else { return }
         cells[cell].image = image
@@ -124,9 +124,9 @@ final class TableScreen {
     }
 }
 
-/// The request for the image of a row that became visible.
+/// A request for the image of a row that became visible.
 struct RowRequest: Sendable {
-    /// A number that is unique for each appearance of a row.
+    /// Unique for each appearance of a row.
     let appearance: Int
     /// The cell, which may show another row later.
     let cell: Int
@@ -155,7 +155,7 @@ struct Arrival: Sendable {
 
 /// The queue of results for the main thread.
 final class Inbox: @unchecked Sendable {
-    // Unchecked because the state is variables; every access holds `condition`.
+    // Unchecked because it has variables: every access holds `condition`.
     private let condition = NSCondition()
     private var arrivals: [Arrival] = []
     private var isEnded = false
@@ -183,8 +183,7 @@ final class Inbox: @unchecked Sendable {
         }
     }
 
-    /// Waits until a time or the end of the rehearsal and, with `orArrival`, at most until a result
-    /// arrives.
+    /// Waits until a time, the end of the rehearsal or, with `orArrival`, a result.
     func wait(until date: Date, orArrival: Bool) {
         condition.withLock {
             while !isEnded, !orArrival || arrivals.isEmpty {

@@ -1,11 +1,11 @@
 import Foundation
 import LarderIcons
 
-/// The main thread of a simulated app with a table. In each frame, it handles results, scrolls, and
-/// raises memory warnings.
+/// The main thread of a simulated app, which handles results, scrolls and raises memory warnings in
+/// each frame.
 ///
-/// The scroll's clock counts frames. If a frame takes too long, the scroll waits, so that every
-/// strategy shows the same rows.
+/// The scroll's clock counts frames, and late frames delay it, so that every strategy shows the
+/// same rows.
 final class TableThread {
     /// The maximum number of warnings in the report's list.
     private static let maximumWarnings = 10_000
@@ -61,15 +61,14 @@ final class TableThread {
         return report
     }
 
-    /// Whether all events were shown, and the visible rows have their images or waited too long.
+    /// Whether all events were shown, and the last rows have their images or waited too long.
     private var isOver: Bool {
         guard nextEvent == trace.events.count else { return false }
         if screen.isSettled { return true }
         return scrollEnd.map { .now - $0 > .seconds(options.patience) } ?? false
     }
 
-    /// Returns the event for this frame. If several are due, this is the last, because a table is
-    /// laid out once per frame.
+    /// Returns the last due event, because a table is laid out once per frame.
     private func dueEvent() -> ScrollEvent? {
         var due: ScrollEvent?
         switch options.pace {
@@ -98,7 +97,7 @@ final class TableThread {
             isScrollingUp = range.lowerBound < screen.visible.lowerBound
         }
         let (left, appeared) = screen.show(range)
-        // New rows come first, because they may share loads with rows that leave.
+        // New rows first, because they may share loads with rows that leave.
         appeared.forEach(strategy.load)
         left.forEach(strategy.leave)
         let ahead = options.prefetchAhead
@@ -108,15 +107,14 @@ final class TableThread {
                 : range.upperBound..<min(screen.rows.count, range.upperBound + ahead))
     }
 
-    /// The size of the distinct images in caches and cells, in bytes.
+    /// The size of images in caches and cells, in bytes.
     private var held: Int {
         screen.images.reduce(strategy.cachedBytes) {
             $0 + (strategy.caches($1) ? 0 : $1.data.count)
         }
     }
 
-    /// Raises a memory warning when images reach the limit. The next one requires that they were
-    /// below the limit since.
+    /// Raises a memory warning each time that images reach the limit.
     private func watchMemory() {
         let before = held
         report.peakHeld = max(report.peakHeld, before)
