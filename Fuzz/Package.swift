@@ -1,15 +1,14 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-/// Returns the program of a target of Scripts/fuzz.
 func program(_ name: String, path: String) -> Target {
     .executableTarget(
         name: "fuzz-\(name)",
         dependencies: ["Pace", .product(name: "LarderPrefetch", package: "larder")], path: path)
 }
 
-// A separate package, because these programs have no `main` without the fuzzer's runtime. Scripts/fuzz
-// builds it with -enable-testing, because most of the fuzzed functions are internal.
+// A separate package, because these programs have no `main` without the fuzzer's runtime.
+// Scripts/fuzz builds it with -enable-testing, because most fuzzed functions are internal.
 let package = Package(
     name: "larder-fuzz",
     platforms: [.macOS(.v15)],

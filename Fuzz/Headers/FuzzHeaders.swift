@@ -6,7 +6,7 @@ import Pace
 @testable import LarderHTTP
 @testable import LarderPrefetch
 
-/// Parses an input as the heads of a response, line by line, as libcurl passes them on.
+/// Parses an input as the heads of a response, line by line like libcurl.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzHeaders(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: data, count: count))
@@ -18,7 +18,6 @@ public func fuzzHeaders(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// The maximum size of a head, in bytes.
 private let longest = TransferConfiguration().maximumHeaderBytes
 
 private func head(_ bytes: [UInt8]) -> ResponseHead? {
@@ -36,7 +35,6 @@ private func head(_ bytes: [UInt8]) -> ResponseHead? {
     return found
 }
 
-/// Calls everything that reads a head.
 private func read(_ head: ResponseHead) {
     let now = Date(timeIntervalSince1970: 1_700_000_000)
     let fields = Validators(head.headers.all)

@@ -3,8 +3,8 @@ import Pace
 
 @testable import LarderCache
 
-/// Opens, reads and rebuilds a cache with valid objects and a foreign index. The first byte of the
-/// input selects how the rest becomes an index.
+/// Opens, reads and rebuilds a cache with a foreign index. The first byte of the input selects how
+/// the rest becomes an index.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzIndex(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: data, count: count))
@@ -17,7 +17,7 @@ public func fuzzIndex(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         case 1: try scene.put(flipped(Scene.index, rest), "index.sqlite")
         case 2: try Grammar(rest).apply(to: scene.path + "/index.sqlite")
         default:
-            // Changed pages in a write-ahead log with valid checksums, and a valid database.
+            // Changed pages in a write-ahead log of a valid database.
             try scene.put(Log.bytes(of: flipped(Scene.index, rest)), "index.sqlite-wal")
         }
         read(scene)
@@ -27,8 +27,8 @@ public func fuzzIndex(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// Returns changed bytes. Of each four bytes in `changes`, three are an index, and the fourth is
-/// combined with the byte there by XOR.
+/// Returns changed bytes. Of each four bytes in `changes`, three are an index, and the fourth is a
+/// mask for XOR.
 private func flipped(_ bytes: [UInt8], _ changes: ArraySlice<UInt8>) -> [UInt8] {
     var bytes = bytes
     var rest = changes
@@ -40,10 +40,9 @@ private func flipped(_ bytes: [UInt8], _ changes: ArraySlice<UInt8>) -> [UInt8] 
     return bytes
 }
 
-/// Calls everything that uses a cache.
 private func read(_ scene: Scene) {
     let bytes = scene.indexBytes
-    /// Accepts only errors of a damaged index. No other process uses the cache, and the disk works.
+    /// Accepts only errors of a damaged index.
     func attempt<Value>(_ step: String, _ body: () throws -> Value) -> Value? {
         do {
             // Opening takes locks and runs a few statements with a limited number of steps each.
@@ -96,8 +95,8 @@ private func read(_ scene: Scene) {
         _ = attempt("use") { try cache.recordUse(of: used) }
         if !isOpened { _ = attempt("status") { try cache.status() } }
     }
-    // A rebuilt index must be complete. On a busy machine, a queue can hold the last connection and
-    // the directory's lock for a moment after closing.
+    // On a busy machine, a queue can hold the last connection and the directory's lock for a moment
+    // after closing.
     let wait = LockWait(limit: .seconds(5))
     guard let report = attempt("reindex", { try Cache.reindex(at: scene.path, wait: wait) }) else {
         return

@@ -72,7 +72,7 @@ struct Grammar {
 
     init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
 
-    /// Executes the statements on tables without constraints. Ignores errors of SQLite.
+    /// Executes the statements on tables without constraints. Ignores errors.
     func apply(to path: String) throws {
         let queue = try DatabaseQueue(path: path)
         queue.inDatabase { db in

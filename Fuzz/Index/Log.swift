@@ -11,7 +11,7 @@ enum Log {
                 rest = rest.dropFirst(8)
             }
         }
-        // This magic number selects big-endian checksums. The salts, 1 and 2, are arbitrary.
+        // The magic number selects big-endian checksums. The salts 1 and 2 are arbitrary.
         var log = [0x377F_0683, 3_007_000, UInt32(size), 0, 1, 2].flatMap(bytes)
         add(log[...])
         log += bytes(sum.0) + bytes(sum.1)

@@ -14,12 +14,11 @@ struct Scene {
         return (digest: Digest(bytes: Array(SHA256.hash(data: bytes)))!, bytes: bytes)
     }
 
-    /// Returns a key that is long enough for sixty keys to fill several leaf pages.
+    /// Returns a long key, so that sixty keys fill several leaf pages.
     static func key(_ number: Int) -> String {
         "http://a/\(number)/" + String(repeating: "x", count: 200)
     }
 
-    /// The bytes of a valid index.
     static let index: [UInt8] = {
         do {
             let scene = try Scene(without: ())

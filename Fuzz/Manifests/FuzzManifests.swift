@@ -3,8 +3,8 @@ import Pace
 
 /// Reads an input as a manifest. A first line `?ENTRIES NAME ICON` sets the paths.
 ///
-/// Reading from memory, through a pipe, and after blanks that move the end of the reader's buffer into
-/// the manifest must give the same result. The input is also read with narrow limits.
+/// Reading from memory, through a pipe, and across the end of the reader's buffer must give the
+/// same result.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzManifests(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     guard count <= PipedBytes.limit else { return -1 }
@@ -17,7 +17,7 @@ public func fuzzManifests(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     }
     let whole = Pace.keep(bytes.count) { Reading(of: .bytes(bytes, name: "input"), rules: rules) }
     if let long = Pace.stretched(bytes) {
-        // Each entry takes some time, and there may be 131,072 lines.
+        // There may be 131,072 entries.
         Pace.keep(long.count, least: 2_000_000_000) {
             _ = Reading(of: .bytes(long, name: "input"), rules: rules)
         }
@@ -26,7 +26,7 @@ public func fuzzManifests(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         let piped = Reading(of: .descriptor(descriptor, name: "input"), rules: rules)
         guard piped == whole else { fatalError("from a pipe: \(piped), from memory: \(whole)") }
     }
-    // One in eight inputs, because skipping the blanks takes longer than all other work.
+    // One in eight inputs, because skipping the blanks takes longest.
     if count % 8 == 0, let first = bytes.first, "[{<".utf8.contains(first) {
         let blanks = [UInt8](repeating: 0x20, count: buffer - bytes.count / 2)
         let split = Reading(of: .bytes(blanks + bytes, name: "input"), rules: rules)

@@ -4,12 +4,12 @@
     import Glibc
 #endif
 
-/// A source of bytes in a pipe, which does not support seeking.
+/// Bytes in a pipe, which does not support seeking.
 enum PipedBytes {
     /// The capacity of a pipe with the default size.
     static let limit = 1 << 16
 
-    /// Calls `body` with a descriptor of a pipe that contains `bytes`, at most ``limit``.
+    /// Calls `body` with a pipe that contains `bytes`, at most ``limit``.
     static func hand(_ bytes: [UInt8], to body: (Int32) -> Void) {
         var ends: [Int32] = [-1, -1]
         precondition(pipe(&ends) == 0, "pipe: \(errno)")

@@ -37,7 +37,7 @@ struct Reading: Equatable {
     }
 
     /// Whether both results are equal or both have failed. If a manifest has several errors, the
-    /// readers may report different ones, after different numbers of entries.
+    /// readers may report different ones.
     func agrees(with other: Reading) -> Bool {
         error == nil
             ? (items, summary) == (other.items, other.summary) && other.error == nil
@@ -63,7 +63,7 @@ extension Reading.Item {
             words = reason
         case .failed(let error):
             entry = nil
-            // The message may contain a column number, which differs.
+            // The message may contain a column, which differs.
             words = error.code.rawValue
         }
     }

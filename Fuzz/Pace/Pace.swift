@@ -6,13 +6,13 @@
 
 /// A limit on CPU time of one second per megabyte of input, without the cost of the sanitizers.
 public enum Pace {
-    /// The limit in nanoseconds per byte. The sanitizers' instrumentation takes four fifths of it.
+    /// In nanoseconds per byte. The sanitizers' instrumentation takes four fifths.
     private static let limit: UInt64 = 5000
 
     /// Runs `body`, which reads `count` bytes, and fails if it takes too long.
     ///
-    /// - Parameter least: The time in nanoseconds that is allowed for any size. The default lets the
-    ///   first input load tables.
+    /// - Parameter least: The time in nanoseconds for any size. The default lets the first input
+    ///   load tables.
     public static func keep<Value>(
         _ count: Int, least: UInt64 = 200_000_000, _ body: () throws -> Value
     ) rethrows -> Value {
@@ -30,16 +30,16 @@ public enum Pace {
     /// thread.
     nonisolated(unsafe) private static var slowest: UInt64 = 0
 
-    /// Records the slowest input, which is printed at the end. Small inputs are ignored, because
-    /// their fixed cost dominates.
+    /// Records the slowest input, printed at the end. Small inputs are ignored because their fixed
+    /// cost dominates.
     private static func note(_ spent: UInt64, _ count: Int) {
         guard count >= 60_000, spent / UInt64(count) > slowest else { return }
         if slowest == 0 { atexit { print("Slowest: \(Pace.slowest) ms per megabyte") } }
         slowest = spent / UInt64(count)
     }
 
-    /// Repeats a part of the input, which its last two bytes select, until it has `size` bytes. This
-    /// reveals quadratic time. Returns nil for seven of eight inputs.
+    /// Repeats a part of the input, which its last two bytes select, up to `size` bytes, to reveal
+    /// quadratic time. Returns nil for seven of eight inputs.
     public static func stretched(_ bytes: [UInt8], to size: Int = 256 << 10) -> [UInt8]? {
         guard bytes.count >= 4, bytes.reduce(0, &+) % 8 == 0 else { return nil }
         let start = Int(bytes[bytes.count - 1]) % bytes.count
