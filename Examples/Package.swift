@@ -4,8 +4,8 @@ import PackageDescription
 let package = Package(
     name: "larder-examples",
     platforms: [.macOS(.v15), .iOS(.v16)],
-    // In your own package, use a URL and a version. Without traits, only the packages that an app
-    // needs are resolved.
+    // In your own package, use a URL and a version. Without traits, only packages for apps are
+    // resolved.
     dependencies: [.package(name: "larder", path: "..", traits: [])],
     targets: [
         .executableTarget(

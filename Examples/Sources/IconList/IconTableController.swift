@@ -2,7 +2,7 @@
     import LarderIcons
     import UIKit
 
-    /// A UIKit list of apps with their icons.
+    /// A UIKit list of apps.
     final class IconTableController: UITableViewController, UITableViewDataSourcePrefetching {
         private let apps: [App]
 
@@ -52,7 +52,7 @@
                 let image = try? await Icons.loader.image(
                     for: app.icon, fitting: CGSize(width: 44, height: 44),
                     scale: UIScreen.main.scale, priority: .veryHigh)
-                // The task is cancelled if the cell was reused for another row.
+                // A reused cell cancels the task.
                 guard let image, !Task.isCancelled else { return }
                 self?.imageView?.image = UIImage(cgImage: image)
                 self?.setNeedsLayout()

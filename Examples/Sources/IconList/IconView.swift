@@ -2,7 +2,7 @@
     import LarderIcons
     import SwiftUI
 
-    /// An icon or a placeholder. When the row disappears, its request is cancelled.
+    /// An icon or a placeholder. The request is cancelled when the row disappears.
     struct IconView: View {
         let url: URL
         @State private var image: CGImage?

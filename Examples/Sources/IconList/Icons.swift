@@ -1,8 +1,7 @@
 import Foundation
 import LarderIcons
 
-/// The app's loader. It reads a writable cache, and the cache in the app's bundle, which `larder
-/// snapshot` created.
+/// The app's loader, with a writable cache and a bundled one, which `larder snapshot` created.
 enum Icons {
     static let loader: IconLoader = {
         let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)[0]

@@ -40,6 +40,6 @@ for text in arguments.dropFirst() {
         }
     }
 }
-// Records which icons are in use, for `larder evict`.
+// Records the used icons for `larder evict`.
 await icons.flush()
 exit(isComplete ? 0 : 1)
