@@ -38,9 +38,9 @@ private func head(_ bytes: [UInt8]) -> ResponseHead? {
 private func read(_ head: ResponseHead) {
     let now = Date(timeIntervalSince1970: 1_700_000_000)
     let fields = Validators(head.headers.all)
-    guard fields.vouch(for: fields) else { fatalError("vouches for another: \(head.headers)") }
+    guard fields.vouch(for: fields) else { fatalError("do not match: \(head.headers)") }
     let expiry = Freshness.expiry(of: fields, receivedAt: now)
-    guard expiry.timeIntervalSince1970.isFinite else { fatalError("no instant: \(head.headers)") }
+    guard expiry.timeIntervalSince1970.isFinite else { fatalError("no date: \(head.headers)") }
     _ = Freshness.expiry(ofRedirect: head, receivedAt: now)
     for (name, value) in fields.conditions() {
         guard HeaderFields.isSendable(name: name, value: value) else {
@@ -54,13 +54,13 @@ private func read(_ head: ResponseHead) {
     _ = Resumption.totalBytes(head)
     _ = Resumption.validator(of: head, fields)
     _ = head.headers.contentCodings
-    guard head.headers.transferCodings.isEmpty else { fatalError("a transfer coding") }
+    guard head.headers.transferCodings.isEmpty else { fatalError("has a transfer coding") }
     if let location = head.headers[first: "Location"], let url = try? HTTPURL("http://a/b") {
         var target = RequestTarget(url)
         try? target.follow(location, freshUntil: now, allowsDowngrade: true)
         _ = target.url.description
         guard (try? HTTPURL(target.url.string)) == target.url else {
-            fatalError("another: \(target.url.string)")
+            fatalError("parses differently: \(target.url.string)")
         }
     }
 }

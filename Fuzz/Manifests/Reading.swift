@@ -32,7 +32,7 @@ struct Reading: Equatable {
                 fatalError("a message with control characters: \(error)")
             }
         } catch {
-            fatalError("an error of another kind: \(error)")
+            fatalError("an unexpected error: \(error)")
         }
     }
 

@@ -2,7 +2,7 @@ import Pace
 
 @testable import LarderCache
 
-/// Reads the first line of an input as a `Vary` field, and further lines as the fields of a request.
+/// Reads the first line of an input as a `Vary` field, and further lines as a request's fields.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzVary(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: data, count: count))
@@ -26,16 +26,16 @@ private func compare(_ bytes: [UInt8]) {
         )
     }
     let variant = Pace.keep(bytes.count) { vary.variant(for: fields) }
-    guard (variant == nil) == vary.names.isEmpty else { fatalError("a variant of nothing") }
+    guard (variant == nil) == vary.names.isEmpty else { fatalError("wrong variant") }
     guard Set(fields.map { Array($0.name.utf8).lowercasedASCII }).count == fields.count else {
         return
     }
     let twisted = fields.reversed().map { ($0.name.uppercasedASCII, " \($0.value)\t") }
     guard vary.variant(for: twisted) == variant else {
-        fatalError("another variant: \(vary.names)")
+        fatalError("different variants: \(vary.names)")
     }
     guard Vary(vary.names.joined(separator: " , ")).names == vary.names else {
-        fatalError("other names: \(vary.names)")
+        fatalError("different names: \(vary.names)")
     }
 }
 
