@@ -1,4 +1,4 @@
-// Relays connections and delays the bytes in each direction, like a slow network:
+// Relays connections and delays the bytes in each direction:
 //
 //     delay-relay LISTEN-PORT TARGET-PORT MILLISECONDS
 //

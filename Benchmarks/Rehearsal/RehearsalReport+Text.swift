@@ -54,7 +54,7 @@ extension RehearsalReport {
             count("  from memory", \.rows.memoryHits),
             count("  from the cache directory", \.rows.diskHits),
             count("  from the network", \.rows.networkImages),
-            count("  gone before the image came", \.rows.unseen),
+            count("  left before the image arrived", \.rows.unseen),
             count("  failed", \.rows.failed),
             count("  with another row's image", \.rows.wrong),
             count("requests", \.link.requests),

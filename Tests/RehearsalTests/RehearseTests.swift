@@ -249,7 +249,7 @@ import Testing
             let finished = try process.wait()
             gate.open()
             #expect(finished.status == (signal == SIGINT ? 130 : 143), "\(finished)")
-            #expect(finished.standardOutput.contains("gone before the image came"))
+            #expect(finished.standardOutput.contains("left before the image arrived"))
             #expect(finished.standardError.contains("interrupted; incomplete: \(strategy)\n"))
             #expect(FileManager.default.fileExists(atPath: chart))
             #expect(try fixture.leftovers() == [])
