@@ -1,6 +1,6 @@
 import LarderManifest
 
-/// The reason code of a skipped or failed icon in reports.
+/// The reason code of a skipped or failed icon.
 package protocol FailureCode: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
     static var noIcon: Self { get }
     static var badEntry: Self { get }
@@ -23,10 +23,9 @@ package struct IconFailure<Code: FailureCode>: Sendable, Equatable {
     }
 }
 
-/// The number of skipped and failed icons by reason, and the first failures.
+/// The number of skipped and failed icons by reason, and the first 100 failures.
 package struct IconFailures<Code: FailureCode>: Sendable {
     package private(set) var counts: [Code: Int] = [:]
-    /// The first 100 failures.
     package private(set) var failures: [IconFailure<Code>] = []
 
     package var skipped: Int { counts.reduce(0) { $1.key.isSkip ? $0 + $1.value : $0 } }
@@ -52,7 +51,7 @@ package typealias ExportFailure = IconFailure<ExportCode>
 package enum ExportCode: String, FailureCode {
     // Skipped.
     case noIcon = "no-icon"
-    /// The manifest contains the icon inline, so it has no URL that an app could request.
+    /// The icon is inline, so it has no URL that an app could request.
     case noURL = "no-url"
     case notAnImage = "not-an-image"
     case unsupportedType = "unsupported-type"
@@ -80,7 +79,7 @@ package typealias ImportFailure = IconFailure<ImportCode>
 package enum ImportCode: String, FailureCode {
     // Skipped.
     case noIcon = "no-icon"
-    /// The manifest contains the icon inline. `larder prefetch` stores it.
+    /// The icon is inline. `larder prefetch` stores it.
     case noURL = "no-url"
 
     // Failed.

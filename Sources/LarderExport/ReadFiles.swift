@@ -2,8 +2,7 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// The contents of files in an untrusted directory. Each file is read only once, even if it has
-/// many hard links or is listed many times.
+/// The contents of untrusted files. Each is read once, even with many hard links or list entries.
 struct ReadFiles {
     struct Content {
         let digest: Digest
@@ -39,7 +38,7 @@ struct ReadFiles {
         }
     }
 
-    /// Returns the content of a file that was read before and has not changed since.
+    /// Returns the content of a file that has not changed since it was read.
     func content(of file: FileIdentity) throws -> Content? {
         try database.read { db in
             try PreparedStatement(
@@ -56,7 +55,7 @@ struct ReadFiles {
         }
     }
 
-    /// Returns the digest of a regular file, which must be open at its start; nil if cancelled.
+    /// Returns the digest of a regular file, open at its start; nil if cancelled.
     func digest(of file: FileDescriptor, isCancelled: () -> Bool) throws -> Digest? {
         let identity = FileIdentity(try file.status())
         if let known = try content(of: identity) { return known.digest }

@@ -16,7 +16,7 @@ struct ExportCollection {
 
     private typealias Wanted = (name: String, url: String?, key: String, expectation: Expectation)
 
-    /// Adds the icons of manifests, with URLs as spelled in the manifest.
+    /// Adds the icons of manifests, with their URLs as spelled there.
     mutating func add(_ manifests: [ManifestSource], rules: ManifestRules) throws {
         var page: [Wanted] = []
         for source in manifests {
@@ -82,8 +82,7 @@ struct ExportCollection {
             ? "Xcode does not accept \(object.mediaType ?? "an unknown media type")" : nil
     }
 
-    /// Adds all images of the cache. For a library, also adds them under each URL spelling that a
-    /// manifest used.
+    /// Adds all images of the cache. For a library, also adds each spelling of their URLs.
     mutating func addAll() throws {
         try cache.forEachResource { resource in
             if isCancelled() { throw CancellationError() }

@@ -10,7 +10,7 @@ struct ExportedIcon {
     let key: String
     /// The common prefix of the icon's file names; nil until ``ExportList/nameAll()``.
     let stem: String?
-    /// The readable name from which the stem is made; nil if a library defines the file names.
+    /// The readable name that the stem is made from; nil for a library.
     var base: String?
     let object: StoredObject?
 
@@ -30,7 +30,7 @@ extension ExportedIcon {
     }
 }
 
-/// All icons of an export, in a temporary database that is written once, then sorted, then read.
+/// All icons of an export, in a temporary database: written, then sorted, then read.
 final class ExportList {
     private let database: DatabaseQueue
 
@@ -66,8 +66,7 @@ final class ExportList {
         }
     }
 
-    /// Names each icon. The first icon with a name keeps it. Others get a digest of their URL
-    /// appended.
+    /// Names each icon. A name that is already taken gets a digest of the URL appended.
     func nameAll() throws {
         try database.writeWithoutTransaction {
             try $0.execute(sql: "CREATE INDEX main.by_base ON o (folded_base, id)")
@@ -119,7 +118,7 @@ final class ExportList {
         }
     }
 
-    /// Calls `body` with pages of the icons that have a stem, sorted by stem and insertion order.
+    /// Calls `body` with pages of named icons, by stem and insertion order.
     func forEachPage(_ body: ([ExportedIcon]) throws -> Void) throws {
         try database.forEachPage(
             { db, last in
@@ -137,12 +136,12 @@ final class ExportList {
         try forEachPage { try $0.forEach(body) }
     }
 
-    /// Failed icons count.
+    /// Whether an icon, possibly a failed one, has the stem.
     func has(_ stem: String) throws -> Bool {
         try database.hasRow("SELECT 1 FROM o WHERE stem = ? LIMIT 1", stem)
     }
 
-    /// Whether an icon has a readable stem that differs at most in case or normalisation.
+    /// Whether a readable stem is equal except for case and normalisation.
     func hasEquivalent(_ stem: String) throws -> Bool {
         try database.hasRow("SELECT 1 FROM o WHERE folded_stem = ? LIMIT 1", SafeName.folded(stem))
     }

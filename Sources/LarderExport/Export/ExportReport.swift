@@ -8,7 +8,7 @@ package struct ExportReport: Sendable {
     package internal(set) var cloned = 0
     package internal(set) var copied = 0
     package internal(set) var unchanged = 0
-    /// The number of icons with the same file name and bytes as another icon.
+    /// Icons with the same file name and bytes as another icon.
     package internal(set) var duplicates = 0
     package internal(set) var bytes: Int64 = 0
     package internal(set) var pruned = 0
@@ -34,17 +34,13 @@ package struct ExportReport: Sendable {
 }
 
 enum Placement {
-    case linked
-    case cloned
-    case copied
-    case unchanged
+    case linked, cloned, copied, unchanged
 }
 
 protocol ExportedFiles {
     func begin(_ list: ExportList) throws
     func place(_ object: StoredObject, _ stem: String) throws -> Placement
 
-    /// Writes the layout's index file. With `prune`, also removes the files of icons that are not
-    /// in the list.
+    /// Writes the layout's index file. With `prune`, removes the files of unlisted icons.
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws
 }

@@ -1,8 +1,8 @@
 import Foundation
 import LarderCache
 
-/// The directory of an export, locked against other exports. Links in it are not followed, and
-/// nothing outside of it is written, even if another user owns it.
+/// The directory of an export, locked against other exports. Links in it are not followed, so
+/// nothing outside it is written.
 final class ExportTree: Sendable {
     /// The layout's directory: DIR, or a subdirectory of DIR.
     let folder: FileDescriptor
@@ -13,7 +13,7 @@ final class ExportTree: Sendable {
 
     /// Creates missing directories and removes partial files of killed exports. Links in `path` are
     /// followed unless another user owns them. Throws `.unusable` if the directory is inside the
-    /// cache or contains the cache, `.locked` if another export is writing to it.
+    /// cache or contains it, `.locked` during another export.
     init(_ path: String, folders: [String], outside cache: Cache) throws(CacheError) {
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
         var folder = try UsersPath(path).directory(create: true) { (nearest) throws(CacheError) in
@@ -31,7 +31,7 @@ final class ExportTree: Sendable {
             throw CacheError(
                 .locked, subject: self.path, message: "another export is writing to it")
         }
-        // No other export is running, because this one holds the lock.
+        // The lock excludes other exports.
         try folder.forEachName { (name) throws(CacheError) in
             if Self.isTemporary(name) { unlinkat(folder.raw, name, 0) }
         }
@@ -89,7 +89,7 @@ extension FileDescriptor {
         }
     }
 
-    /// Returns the size of a regular file, or nil for anything else.
+    /// Returns the size of a regular file, else nil.
     func sizeOfFile(_ name: String) throws(CacheError) -> Int64? {
         var status = stat()
         if fstatat(raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
@@ -101,8 +101,7 @@ extension FileDescriptor {
         return nil
     }
 
-    /// Whether the file system finds an existing file by its name with the case of ASCII letters
-    /// swapped.
+    /// Whether the file system finds an existing file if the case of its ASCII letters is swapped.
     func ignoresCase(of name: String) throws(CacheError) -> Bool {
         let swapped = name.utf8.map { (byte: UInt8) -> UInt8 in
             0x41...0x5A ~= byte & 0xDF ? byte ^ 0x20 : byte

@@ -2,10 +2,9 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// Writes files atomically into an export's directory. A file with the correct bytes is not written
-/// again.
+/// An atomic writer of files in an export's directory. It skips files with the correct bytes.
 final class ExportWriter {
-    /// The age in seconds at which access dates are renewed, for layouts with dates.
+    /// The age in seconds at which access dates are renewed.
     private static let accessDateAge = 86_400
 
     let tree: ExportTree
@@ -19,7 +18,7 @@ final class ExportWriter {
     private var mayClone: Bool
     private var isDirty = false
 
-    /// - Parameter modified: The modification date of all files; nil for any date.
+    /// - Parameter modified: The modification date of all files; nil for any.
     init(
         _ tree: ExportTree, cache: Cache, mayLink: Bool, mayClone: Bool, modified: Date?,
         isCancelled: @escaping () -> Bool
@@ -36,9 +35,8 @@ final class ExportWriter {
 
     func checkCancellation() throws { if isCancelled() { throw CancellationError() } }
 
-    /// Creates a file with an object's bytes, which are compared with their digest before the file
-    /// gets its name. Calls `body` before it replaces a file. Throws `.corrupt` if the object is
-    /// damaged, `.obstructed` if a directory has the file's name.
+    /// Creates a file with an object's verified bytes. Calls `body` before the file gets its name.
+    /// Throws `.corrupt` if the object is damaged, `.obstructed` if a directory has the name.
     func place(
         _ object: StoredObject, as name: String, in directory: FileDescriptor? = nil,
         before body: () throws -> Void = {}
@@ -46,8 +44,7 @@ final class ExportWriter {
         let directory = directory ?? tree.folder
         if try isInPlace(object, name, directory) { return .unchanged }
         let (file, identity) = try cache.open(object)
-        // Cloning is cheapest, then linking. A method that the file system refuses is not tried
-        // again.
+        // Cloning is cheapest, then linking. A method that the file system refuses is not retried.
         if mayClone, let temporary = try clone(file) {
             let copy = try tree.folder.file(temporary)
             try publish(temporary, copy, as: name, in: directory, before: body) {
@@ -74,8 +71,7 @@ final class ExportWriter {
         return .copied
     }
 
-    /// Compares an object's file in the cache with its digest, unless the exported file is the same
-    /// file.
+    /// Verifies an object's file in the cache, unless the exported file is the same file.
     func confirm(
         _ object: StoredObject, unlessIn directory: FileDescriptor, _ name: String
     ) throws {
@@ -85,7 +81,7 @@ final class ExportWriter {
         try confirm(file, is: object)
     }
 
-    /// Whether the file has the correct bytes, and is not a hard link if links are not allowed.
+    /// Whether the file has the correct bytes, and no hard links unless they are allowed.
     private func isInPlace(
         _ object: StoredObject, _ name: String, _ directory: FileDescriptor
     ) throws -> Bool {
@@ -95,7 +91,7 @@ final class ExportWriter {
             let file = try? directory.file(name), try file.status().isRegularFile,
             try digest(of: file) == object.digest
         else { return false }
-        // Libraries can expire files by their access date, so an export renews it.
+        // Libraries can expire files by their access date.
         if let modified,
             status.modified.tv_sec != Int(modified.timeIntervalSince1970)
                 || status.accessed.tv_sec < time(nil) - Self.accessDateAge
@@ -173,8 +169,8 @@ final class ExportWriter {
         } catch  where [EISDIR, EPERM, EACCES].contains(error.errno) {}
     }
 
-    /// Makes all written files durable. Call this once, at the end: the next export writes files
-    /// again that were lost in a power cut.
+    /// Makes all written files durable. Once is enough, because the next export replaces lost
+    /// files.
     func flush() throws(CacheError) {
         guard isDirty else { return }
         try Durability.add(tree.folder)
@@ -196,9 +192,9 @@ final class ExportWriter {
         }
     }
 
-    /// Fills a temporary file and renames it to `name`. Removes it instead if `fill` returns false
-    /// or throws. `file` is nil for a hard link, which shares the dates of the cache's file and is
-    /// durable.
+    /// Fills a temporary file and renames it to `name`. Removes it if `fill` returns false or
+    /// throws. `file` is nil for a hard link, which is durable and shares the dates of the cache's
+    /// file.
     private func publish(
         _ temporary: String, _ file: FileDescriptor?, as name: String, in directory: FileDescriptor,
         before body: () throws -> Void = {}, filling fill: () throws -> Bool
@@ -218,7 +214,7 @@ final class ExportWriter {
     }
 }
 
-/// A buffered writer of a file that also computes the file's digest.
+/// A buffered writer that computes the digest of its file.
 final class GeneratedFile {
     private let file: FileDescriptor
     private var hasher = RunningDigest()
@@ -252,8 +248,7 @@ final class GeneratedFile {
 #endif
 
 extension ExportWriter {
-    /// Returns the name of a new copy-on-write clone, or nil if the file system does not support
-    /// it.
+    /// Returns the name of a new clone, or nil if unsupported.
     private func clone(_ file: FileDescriptor) throws -> String? {
         #if canImport(Darwin)
             var temporary: String
@@ -263,7 +258,7 @@ extension ExportWriter {
                 result = fclonefileat(file.raw, tree.folder.raw, temporary, 0)
             } while result != 0 && errno == EEXIST
             if result == 0 {
-                // A clone has the permissions of the cache's file, which is read-only.
+                // A clone is read-only, like the cache's file.
                 try tree.folder.file(temporary).setMode(0o644)
                 return temporary
             }
@@ -277,7 +272,7 @@ extension ExportWriter {
         return nil
     }
 
-    /// Returns the name of a new hard link to the file that was read, or nil if that fails.
+    /// Returns the name of a new hard link, or nil if that fails.
     private func link(_ object: StoredObject, _ read: FileIdentity) throws -> String? {
         var temporary: String
         var number: Int32?
@@ -286,8 +281,7 @@ extension ExportWriter {
             number = try cache.link(object.digest, to: tree.folder, as: temporary)
         } while number == EEXIST
         if let number {
-            // Other errors may affect only this file: it has the maximum number of links or a
-            // different owner (proc(5), protected_hardlinks).
+            // Other errors may be due to the file's links or owner (proc(5), protected_hardlinks).
             if [EXDEV, ENOTSUP, ENOSYS].contains(number) { mayLink = false }
             return nil
         }

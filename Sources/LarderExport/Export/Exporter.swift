@@ -4,18 +4,17 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// Writes a cache, or the icons of manifests, in the layout of another program.
+/// An export of a cache, or of the icons of manifests, in the layout of another program.
 ///
-/// Each object is compared with its digest before its file gets its name. A repeated export writes
-/// only files that have changed. Files whose names do not belong to the layout are not touched.
+/// Objects are verified before their files get a name. Unchanged files are not written again. Files
+/// whose names do not belong to the layout are not touched.
 package struct Exporter {
     private let cache: Cache
     private let configuration: ExportConfiguration
     private let isCancelled: () -> Bool
     private let onProgress: (ObjectProgress) -> Void
 
-    /// - Parameter isCancelled: Polled regularly. If it returns true, the export ends and keeps the
-    ///   finished files.
+    /// - Parameter isCancelled: Polled regularly. A cancelled export keeps the finished files.
     package init(
         _ cache: Cache, _ configuration: ExportConfiguration,
         isCancelled: @escaping () -> Bool = { false },
@@ -89,7 +88,7 @@ package struct Exporter {
         }
     }
 
-    /// Whether pruning is safe. An unreadable entry may refer to any file.
+    /// Whether to prune. An unreadable entry may refer to any file.
     private func mayPrune(_ report: ExportReport) -> Bool {
         configuration.isPruning && report.problems.counts[.badEntry] == nil
     }
@@ -150,7 +149,7 @@ package struct Exporter {
         }
     }
 
-    /// Returns the reason that one icon failed. Rethrows an error that affects all icons.
+    /// Returns the reason that one icon failed, or rethrows an error that affects all icons.
     private func code(of error: CacheError, _ object: StoredObject) throws -> ExportCode {
         switch error.code {
         case .corrupt: try cache.object(object.digest) == nil ? .missing : .corrupt
@@ -158,7 +157,7 @@ package struct Exporter {
         case .obstructed: .obstructed
         // A directory or a file of another user has the file's name.
         case _ where [EISDIR, ENOTEMPTY, ENOTDIR, EPERM].contains(error.errno): .obstructed
-        // The cache's file is unreadable. An exported file that cannot be written ends the export.
+        // The cache's file is unreadable.
         case _ where error.isOfObject: .unreadable
         default: throw error
         }
@@ -168,9 +167,9 @@ package struct Exporter {
 package struct ExportConfiguration: Sendable {
     package var layout: ExportLayout
     package var directory: String
-    /// The name of the library's directory; nil for the library's default.
+    /// The name of the library's directory; nil for its default.
     package var folder: String?
-    /// Whether to remove files of icons that are no longer exported.
+    /// Whether to remove the files of other icons.
     package var isPruning = false
     /// Whether to copy every file instead of cloning or linking.
     package var copiesAll = false

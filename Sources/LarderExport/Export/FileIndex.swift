@@ -2,15 +2,15 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// The `index.json` of the layout `files`: a JSON array with one file per line, sorted by name.
+/// The `index.json` of the layout `files`: a JSON array with a file per line, by name.
 struct FileIndex {
     static let file = "index.json"
-    /// A second list, with lines that are missing from the first during an export.
+    /// A second list, with the lines that the first lacks during an export.
     static let pendingFile = ".larder-pending.json"
     /// In bytes. Names and URLs of entries are shorter, even escaped.
     private static let longestLine = 128 << 10
     private static let mostLines = 4_000_000
-    /// The maximum number of bytes to read. ``stat/plausibleBytes`` is a further limit.
+    /// In bytes. ``stat/plausibleBytes`` is a further limit.
     private static let mostBytes: Int64 = 2 << 30
 
     struct Line {
@@ -65,7 +65,7 @@ struct FileIndex {
             self.digest = digest
         }
 
-        /// Whether a name can only refer to a visible file in the directory, other than the list.
+        /// Whether the name is that of a visible file in the directory, not the list.
         private static func isPlain(_ file: String) -> Bool {
             !file.utf8.isEmpty && file.utf8.count <= 255 && file.utf8.first != UInt8(ascii: ".")
                 && !file.utf8.contains { $0 == UInt8(ascii: "/") || $0 == 0 }
@@ -81,7 +81,7 @@ struct FileIndex {
         self.name = name
     }
 
-    /// Calls `body` with pages of the valid lines. Returns whether the list exists.
+    /// Calls `body` with pages of valid lines. Returns whether the list exists.
     @discardableResult
     func forEachPage(
         _ checkCancellation: () throws -> Void,
@@ -125,8 +125,8 @@ struct FileIndex {
     }
 }
 
-/// A reader of the members of a JSON object in a fixed order. It builds no dictionary, because
-/// comparing hostile keys can take minutes.
+/// A reader of JSON members in a fixed order. It builds no dictionary, because comparing hostile
+/// keys can take minutes.
 private struct MemberReader {
     private var rest: ArraySlice<UInt8>
 

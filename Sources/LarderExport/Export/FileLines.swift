@@ -2,7 +2,7 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// The index lines of the last export and of the current export, in a temporary database.
+/// The index lines of the last and the current export, in a temporary database.
 struct FileLines {
     private let database: DatabaseQueue
 
@@ -25,7 +25,7 @@ struct FileLines {
             """)
     }
 
-    /// Adds lines of the last export. The first line for a file and a digest takes precedence.
+    /// Adds lines of the last export. The first line for a file and digest wins.
     func addEarlier(_ lines: [(line: FileIndex.Line, text: String)], arePending: Bool) throws {
         try database.run(
             "INSERT OR IGNORE INTO earlier VALUES (?, ?, ?, ?, ?, ?, ?, ?)", for: lines
@@ -52,8 +52,7 @@ struct FileLines {
     }
 
     func keep(_ earlier: Earlier) throws {
-        // The stem is empty: no file of this export has the same stem, as that would replace the
-        // earlier file.
+        // The stem is empty: a current file with the same stem would have replaced this file.
         try update(
             """
             INSERT OR IGNORE INTO current
@@ -61,7 +60,6 @@ struct FileLines {
             """, earlier)
     }
 
-    /// Marks a line as missing from this export's list.
     func makePending(_ earlier: Earlier) throws {
         try update("UPDATE earlier SET is_pending = 1 WHERE file = ? AND digest = ?", earlier)
     }
@@ -81,9 +79,8 @@ struct FileLines {
         let size: Int64
         /// Whether the current export has a file with the same stem.
         let isReplaced: Bool
-        /// Whether the current export has a file whose name differs only in case or normalisation.
+        /// Whether the name of a current file differs only in case or normalisation.
         let isRespelled: Bool
-        /// Whether only one digest is known for the file.
         let hasOneDigest: Bool
     }
 
@@ -118,7 +115,6 @@ struct FileLines {
         try database.hasRow("SELECT 1 FROM earlier WHERE is_pending AND ? LIMIT 1", true)
     }
 
-    /// Calls `body` with the pending lines, sorted by file.
     func forEachPending(_ body: (String) throws -> Void) throws {
         try database.forEachRow { db, last in
             try PreparedStatement(

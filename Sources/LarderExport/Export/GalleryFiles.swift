@@ -1,7 +1,7 @@
 import LarderCache
 import LarderCore
 
-/// A gallery as static files: the page, the descriptions, and `objects/` with the icons by digest.
+/// A gallery as static files.
 final class GalleryFiles: GalleryPlace {
     let objects = "objects/"
     var report: ExportReport
@@ -15,8 +15,7 @@ final class GalleryFiles: GalleryPlace {
     private var failed: Set<Digest> = []
     private var written: Set<String> = []  // text: ASCII
 
-    /// - Parameter reason: Returns the code of an error, or throws if the error affects all
-    ///   objects.
+    /// - Parameter reason: Returns an error's code, or throws if the error affects all objects.
     init(
         _ writer: ExportWriter, report: ExportReport,
         reason: @escaping (CacheError, StoredObject) throws -> ExportCode
@@ -82,7 +81,7 @@ final class GalleryFiles: GalleryPlace {
         let object = writer.cache.sized(object)
         do {
             let placement = try writer.place(object, as: name, in: images)
-            // The page shows the state of the bytes in the cache.
+            // The page shows the state of the cache.
             if placement == .unchanged { try writer.confirm(object, unlessIn: images, name) }
             report.note(placement, bytes: object.size)
         } catch let error as CacheError {

@@ -17,13 +17,13 @@ struct ImageSets: ExportedFiles {
                 .obstructed, subject: name, message: "is an image set not created by larder")
         }
         let file = "\(stem).\(ImageFile.suffix(of: object.mediaType))"
-        // In a new set, the description is written first because it identifies the set as Larder's.
-        // In an old set, the image must exist before the description refers to it.
+        // The description identifies the set as Larder's, so a new set begins with it. In an old
+        // set, the image must exist before the description refers to it.
         if !isOld { try describe(file, object, in: set) }
         let placement = try writer.place(object, as: file, in: set)
         if isOld { try describe(file, object, in: set) }
         for other in try set.names() where ImageSet.isImage(other, of: stem) {
-            // On a file system that ignores case, another spelling can be the same file.
+            // If case is ignored, another spelling can be the same file.
             let isSame = SafeName.folded(other).isSame(as: SafeName.folded(file))
             if isSame, try other.isSame(as: file) || set.ignoresCase(of: other) { continue }
             try writer.removeIfPermitted(other, in: set)
@@ -57,20 +57,20 @@ struct ImageSets: ExportedFiles {
         }
     }
 
-    /// Removes an image set that was created by an export and has no icon in the list.
+    /// Removes an exported image set without an icon in the list.
     private func remove(_ name: String, unlessIn list: ExportList) throws -> Bool {
         let stem = String(decoding: name.utf8.dropLast(ImageSet.suffix.utf8.count), as: UTF8.self)
         guard name.isSame(as: stem + ImageSet.suffix), try !list.has(stem),
             try folder.status(of: name)?.isDirectory == true
         else { return false }
         if try list.hasEquivalent(stem), try folder.ignoresCase(of: name) { return false }
-        // Unreadable sets of other users are kept.
+        // Other users' unreadable sets are kept.
         guard let set = try? folder.directory(name), try holdsImage(set) || isUnfinished(set, stem)
         else { return false }
         // Sets with foreign files are kept.
         let names = try set.names().filter { !$0.isSame(as: ImageSet.contentsFile) }
         guard try names.allSatisfy({ try isFile($0, of: stem, in: set) }) else { return false }
-        // The description is removed last because it identifies the set as Larder's.
+        // The description identifies the set as Larder's, so it is last.
         for file in names { try writer.removeIfPermitted(file, in: set) }
         try writer.removeIfPermitted(ImageSet.contentsFile, in: set)
         return unlinkat(folder.raw, name, AT_REMOVEDIR) == 0
@@ -84,8 +84,7 @@ struct ImageSets: ExportedFiles {
         return ImageSet.isOwn(try contents.read(atMost: ImageSet.longestContents))
     }
 
-    /// Whether a set contains only exported images, or nothing. A killed export can leave such a
-    /// set.
+    /// Whether a set is empty or contains only exported images, as after a killed export.
     private func isUnfinished(_ set: FileDescriptor, _ stem: String) throws -> Bool {
         try set.names().allSatisfy { try isFile($0, of: stem, in: set) }
     }

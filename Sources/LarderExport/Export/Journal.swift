@@ -2,8 +2,7 @@ import Foundation
 import GRDB
 import LarderCache
 
-/// The journal of a DiskLruCache: entries from least to most recently used. It is parsed by the
-/// library's rules.
+/// The journal of a DiskLruCache: entries from least to most recently used.
 final class Journal {
     /// In bytes. A key has at most 120 bytes.
     private static let longestLine = 1024
@@ -28,7 +27,7 @@ final class Journal {
             """)
     }
 
-    /// Reads the journal. A journal that the library would reject counts as empty.
+    /// Reads the journal. One that the library would reject counts as empty.
     func read(in directory: FileDescriptor, _ checkCancellation: () throws -> Void) throws {
         var name = JournalForm.file
         if try directory.status(of: name) == nil { name = JournalForm.backup }
@@ -82,7 +81,7 @@ final class Journal {
             isState("CLEAN", sizes: form.valueCount) && words[2...].allSatisfy(Self.isSize)
         let isDirty = isState("DIRTY")
         guard isClean || isDirty || isState("READ") else { return false }
-        // READ changes only the place. DIRTY keeps the sizes, because the old files still exist.
+        // READ changes only the place. DIRTY keeps the sizes because the old files still exist.
         try PreparedStatement(
             db,
             """
@@ -109,7 +108,7 @@ final class Journal {
         (1...18).contains(word.count) && word.allSatisfy(\.isDigit)
     }
 
-    /// Removes entries that were being written when the app ended. `body` must remove their files.
+    /// Removes entries that were being written. `body` must remove their files.
     func dropDirty(_ body: (_ stem: String) throws -> Void) throws {
         try database.forEachRow(
             { db, last in
@@ -122,8 +121,8 @@ final class Journal {
         }
     }
 
-    /// Adds entries with complete files. New entries are added at the end, and existing entries
-    /// keep their place. The size is that of the entry's last file. Its other files are empty.
+    /// Adds complete entries: new ones at the end, existing ones in their place. The size is that
+    /// of the last file. Other files are empty.
     func add(_ entries: [(stem: String, size: Int64)]) throws {
         let empty = String(repeating: " 0", count: form.valueCount - 1)
         try database.run(
@@ -139,7 +138,7 @@ final class Journal {
         }
     }
 
-    /// Calls `body` with the readable entries, the least recently used first.
+    /// Calls `body` with the readable entries, least recently used first.
     func forEach(_ body: (_ stem: String, _ sizes: String) throws -> Void) throws {
         try database.forEachRow { db, last in
             try PreparedStatement(

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import LarderCache
 
-/// The files of a library's cache: one directory with file names derived from URLs.
+/// The files of a library's cache, with names derived from URLs.
 final class KeyedFiles: ExportedFiles {
     private let layout: any KeyedLayout
     private let writer: ExportWriter
@@ -16,8 +16,8 @@ final class KeyedFiles: ExportedFiles {
         journal = try layout.journal.map(Journal.init)
     }
 
-    /// Removes entries that the app was writing when it ended, with their files. The library would
-    /// do the same when it opens the directory, and could then remove entries of this export.
+    /// Removes entries that the app was writing when it ended, with their files. Otherwise the
+    /// library would do so later, and could remove entries of this export.
     func begin(_ list: ExportList) throws {
         guard let journal, let form = layout.journal else { return }
         try journal.read(in: tree.folder, writer.checkCancellation)
@@ -34,7 +34,7 @@ final class KeyedFiles: ExportedFiles {
         func writeEmptyFiles() throws {
             for name in layout.journal?.emptyFiles(stem) ?? [] { try writer.write([], as: name) }
         }
-        // Metadata of the old bytes must not apply to the new bytes, so it is emptied first.
+        // Metadata of the old bytes must not apply to the new bytes.
         let placement = try writer.place(object, as: layout.file(stem), before: writeEmptyFiles)
         if placement == .unchanged { try writeEmptyFiles() }
         placed.append((stem, object.size))
@@ -69,8 +69,7 @@ final class KeyedFiles: ExportedFiles {
         return removed
     }
 
-    /// Writes the entries of the old journal and of this export, if their files exist. The library
-    /// ignores files that are not in its journal.
+    /// Writes the old and new entries whose files exist. The library ignores unlisted files.
     private func write(
         _ journal: Journal, _ form: JournalForm, of list: ExportList, leavingOutOthers: Bool
     ) throws {

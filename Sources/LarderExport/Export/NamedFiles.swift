@@ -1,10 +1,9 @@
 import LarderCache
 
 /// Files with readable names, and the `index.json` that lists them. During an export, a second list
-/// contains the files that are not yet in `index.json`, so that the next export knows the files of
-/// a killed export.
+/// contains the files that the first lacks, in case the export is killed.
 struct NamedFiles: ExportedFiles {
-    /// The largest file that is compared with its digest, in bytes. Icons are smaller.
+    /// The maximum size of a file to verify, in bytes. Icons are smaller.
     private static let largestFile: Int64 = 1 << 30
 
     private let writer: ExportWriter
@@ -41,7 +40,9 @@ struct NamedFiles: ExportedFiles {
         try lines.forEachEarlier { earlier in
             try writer.checkCancellation()
             // The files of failed icons are kept.
-            if try !prune || isWanted(earlier, list), try isKept(earlier) {
+            if try !prune || isWanted(earlier, list), try isDistinct(earlier),
+                try earlier.hasOneDigest || hasBytes(earlier)
+            {
                 try lines.keep(earlier)
             }
         }
@@ -51,7 +52,6 @@ struct NamedFiles: ExportedFiles {
         }
         try write(FileIndex.file, lines.forEachLine)
         if prune {
-            // The new list no longer contains these files.
             try lines.forEachEarlier { earlier in
                 try writer.checkCancellation()
                 if try remove(earlier) { report.pruned += 1 }
@@ -105,18 +105,12 @@ struct NamedFiles: ExportedFiles {
         try folder.sizeOfFile(file) == size
     }
 
-    /// Whether a file of the last export stays in the list.
-    private func isKept(_ earlier: FileLines.Earlier) throws -> Bool {
-        try isDistinct(earlier) && (earlier.hasOneDigest || hasBytes(earlier))
-    }
-
     /// Whether the file exists and is not a file of this export under another spelling.
     private func isDistinct(_ earlier: FileLines.Earlier) throws -> Bool {
         try exists(earlier.file, earlier.size)
             && !(earlier.isRespelled && folder.ignoresCase(of: earlier.file))
     }
 
-    /// Removes a file if it still has the exported bytes.
     private func remove(_ earlier: FileLines.Earlier) throws -> Bool {
         try isDistinct(earlier) && hasBytes(earlier) && writer.remove(earlier.file)
     }

@@ -6,17 +6,16 @@ import LarderCore
 
 /// A Swift source file that installs an exported directory for an app's image library at launch.
 ///
-/// The app rewrites the files instead of copying them. Their dates and permissions may be lost when
-/// the bundle is made, and the library cannot replace a read-only file.
+/// The app rewrites the files because the bundle may lose dates and permissions, and the library
+/// cannot replace a read-only file.
 package struct SeedInstaller: Sendable {
     private let seed: AppSeed
     private let folders: [String]
     private let directory: String
     private let fingerprint: Digest
 
-    /// Reads all files of an export. Returns nil if the layout has no installer
-    /// (``ExportLayout/hasInstaller``) or if cancelled. `directory` is the export's DIR. The app's
-    /// bundle must contain it under the same name.
+    /// Reads all files of an export. Returns nil if the layout has no installer or if cancelled.
+    /// The app's bundle must contain `directory`, the export's DIR, under the same name.
     package init?(
         _ report: ExportReport, directory: String, folder: String? = nil,
         isCancelled: () -> Bool = { false }
@@ -30,8 +29,8 @@ package struct SeedInstaller: Sendable {
         self.fingerprint = fingerprint
     }
 
-    /// Returns a digest of the names and bytes of the visible files in a directory, independent of
-    /// their order; nil if cancelled. Throws for sparse files, which can take too long to read.
+    /// Returns an order-independent digest of the names and bytes of visible files; nil if
+    /// cancelled. Throws for sparse files, which can take too long to read.
     private static func fingerprint(
         of directory: String, isCancelled: () -> Bool
     ) throws -> Digest? {
@@ -57,7 +56,7 @@ package struct SeedInstaller: Sendable {
         return isEnded ? nil : Digest(of: sum)
     }
 
-    /// The code that sets the dates of the file at `temporary` before it is renamed.
+    /// The generated code that sets the dates of the file at `temporary`.
     private var stamp: String {
         let dates: String
         switch seed.dates {
@@ -110,7 +109,7 @@ package struct SeedInstaller: Sendable {
 
     package var source: String {
         let library = seed.library
-        // The condition that the library would still use the file at `file`.
+        // The generated condition that the library would still use `file`.
         let isUsable = seed.dates == .expiry ? " try modified(file) > Date()," : ""
         let folder = folders.joined(separator: "/").swiftLiteral
         return """

@@ -3,8 +3,8 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// A web page with the icons of manifests and of a cache, and its files. The data files are scripts
-/// because a page that is opened from a disk cannot load JSON.
+/// A web page with the icons of manifests and of a cache. Its data files are scripts because a page
+/// from a disk cannot load JSON.
 package struct Gallery {
     private static let iconsPerFile = 1000
     private static let format = 1
@@ -14,8 +14,8 @@ package struct Gallery {
     let rules: ManifestRules
     let hasOthers: Bool
 
-    /// Manifests provide names, and show which icons are missing. Manifests at URLs are read from
-    /// the cache. `hasOthers` is whether to also show cached icons that are in no manifest.
+    /// Manifests add names and missing icons. Manifests at URLs are read from the cache.
+    /// `hasOthers` adds cached icons that are in no manifest.
     package init(
         of cache: Cache, manifests: [ManifestSource] = [], rules: ManifestRules = .init(),
         hasOthers: Bool = true
@@ -26,9 +26,9 @@ package struct Gallery {
         self.hasOthers = hasOthers
     }
 
-    /// Writes files of 1,000 icons each, and then the description that lists them. The output is
-    /// deterministic. With `isNamedByContent`, the name of each file of icons contains a digest of
-    /// its bytes, so that the file never changes.
+    /// Writes files of 1,000 icons, then the description that lists them. The output is
+    /// deterministic. With `isNamedByContent`, file names contain a digest, so that a file never
+    /// changes.
     @discardableResult
     package func write(
         to place: some GalleryPlace, isNamedByContent: Bool = false,
@@ -110,7 +110,7 @@ package struct GalleryFile: Sendable {
     package let mediaType: String
     package let bytes: [UInt8]
 
-    /// The page, its style sheet and its script. They are the same for every cache.
+    /// The page, its style sheet and its script, the same for every cache.
     package static let page: [GalleryFile] = [
         GalleryFile(
             path: "index.html", mediaType: "text/html; charset=utf-8",
@@ -139,7 +139,7 @@ package struct GalleryFile: Sendable {
             bytes: Array("larder.begin(\(description.text))\n".utf8))
     }
 
-    /// Whether a file name is that of a file of icons without a digest.
+    /// Whether the name is that of a file of icons without a digest.
     static func isPart(_ name: String) -> Bool {
         let (start, end) = ("icons-".utf8, ".js".utf8)
         let text = name.utf8
@@ -159,7 +159,7 @@ package struct GalleryReport: Sendable {
 
 /// The destination of a gallery's files: a directory or a server.
 package protocol GalleryPlace {
-    /// The common prefix of the addresses of all objects, relative to the page.
+    /// The common prefix of objects' addresses, relative to the page.
     var objects: String { get }
 
     /// Returns an object's address without the prefix, or nil if the object is damaged.

@@ -4,11 +4,11 @@ import LarderManifest
 
 extension Gallery {
     private static let batch = 500
-    /// The maximum size of the keys and inline icons of a batch.
+    /// The maximum size of a batch's keys and inline icons.
     private static let batchBytes = 1 << 20
 
-    /// Calls `body` with the icons of manifests in order, then with the other icons of the cache.
-    /// Returns the number of icons. `isIntact` is whether an object's bytes match its digest.
+    /// Calls `body` with the icons of manifests in order, then with other cached icons. Returns
+    /// their number. `isIntact` is whether an object's bytes match its digest.
     func forEachItem(
         isIntact: (StoredObject) throws -> Bool, _ body: (GalleryItem) throws -> Void
     ) throws -> Int {
@@ -123,18 +123,18 @@ extension Gallery {
 }
 
 package struct GalleryIcon: Sendable {
-    /// The app's name in its manifest, else the last part of the URL's path. Untrusted text of at
-    /// most ``GalleryLimits/nameBytes``.
+    /// The app's name, else the last part of the URL's path. Untrusted text of at most
+    /// ``GalleryLimits/nameBytes``.
     let name: String
-    /// The URL with masked secrets, of at most ``GalleryLimits/urlBytes``; nil for inline icons
-    /// and bad entries.
+    /// The URL with masked secrets, of at most ``GalleryLimits/urlBytes``; nil for inline icons and
+    /// bad entries.
     let url: String?
     let host: String?
     let manifest: Int?
     let resource: Resource?
     let state: GalleryState
     let note: String?
-    /// The error code of a prefetch if the cached bytes do not match the manifest.
+    /// The error code if the cached bytes do not match the manifest.
     let mismatch: String?
 
     init(
@@ -161,7 +161,7 @@ package struct GalleryIcon: Sendable {
     }
 }
 
-/// The limits of a gallery, which a browser keeps in memory as a whole.
+/// The limits of a gallery, which browsers keep in memory.
 package enum GalleryLimits {
     package static let icons = 100_000
     package static let nameBytes = 256

@@ -4,19 +4,18 @@ import LarderCore
 import LarderImages
 import LarderManifest
 
-/// A reader that stages untrusted files of another program's cache.
+/// A reader of the untrusted files of another program's cache.
 struct ImportFile {
     let directory: FileDescriptor
     let store: Store
     let maximumBytes: Int64
     let acceptsAnyContent: Bool
     let readFiles: ReadFiles
-    /// The budget of all files together, because the cache stores the holes of sparse files as
-    /// bytes.
+    /// The budget of all files, because the cache stores the holes of sparse files as bytes.
     let sparse = SparseBudget()
 
-    /// Stages a file's bytes if they match the expectation. Returns nil if the file does not exist.
-    /// Throws ``ImportError``, or ``CacheError`` if the cache fails.
+    /// Stages a file's bytes, or returns nil if the file does not exist. Throws ``ImportError`` for
+    /// unexpected bytes, ``CacheError`` if the cache fails.
     func stage(_ place: ImportPlace, _ expectation: Expectation) throws -> StagedObject? {
         guard let file = try open(place.name) else { return nil }
         if let metadata = place.metadata, try !hasMetadata(metadata, hasStatus: place.hasStatus) {
@@ -41,7 +40,6 @@ struct ImportFile {
             let stored = try store.stored(
                 content.digest, size: content.size, attributes: content.attributes)
             if let stored { return stored }
-            // The first read did not stage the body.
             read = try self.read(file)
             guard read?.content.digest == content.digest else {
                 throw ImportError(.unreadable, "\(place.name) changed during the import")
@@ -89,21 +87,19 @@ struct ImportFile {
         }
     }
 
-    /// Opens a file without changing its access date if permitted, because libraries remove the
+    /// Opens a file without changing its access date, if permitted, because libraries evict the
     /// least recently used files.
     private func file(_ name: String) throws(CacheError) -> FileDescriptor {
         #if os(Linux)
             do throws(CacheError) {
-                // O_NOATIME, which only the owner can use (open(2)). The Glibc module does not
-                // import it.
+                // O_NOATIME, only for the owner (open(2)). The Glibc module does not import it.
                 return try directory.open(name, flags: O_RDONLY | O_NONBLOCK | 0o1000000)
             } catch  where error.errno == EPERM {}
         #endif
         return try directory.file(name)
     }
 
-    /// Whether the metadata file exists. Throws if its status is an error, because Coil 3 also
-    /// stores the bodies of errors.
+    /// Whether the metadata file exists. Throws if its status is an error.
     ///
     /// The first line is the status, or the file is empty (Coil 3.5.0, CacheNetworkResponse.kt). A
     /// status of 304 is stored with the body that it confirms (DefaultCacheStrategy.kt).

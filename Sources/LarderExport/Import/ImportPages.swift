@@ -5,7 +5,7 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// The import of entries in pages. Each page is committed before the next page is looked up.
+/// The import of entries in pages, each committed before the next is looked up.
 struct ImportPages {
     private let cache: Cache
     private let store: Store
@@ -15,7 +15,7 @@ struct ImportPages {
     var report: ImportReport
     private var page: [Entry] = []
     private var spellings: [Spelling] = []
-    /// Uncommitted objects with their entries, by number. The first entry staged the object.
+    /// Uncommitted objects with their entries, by number. The first entry staged its object.
     private var staged: [Int: (size: Int64, entries: [Entry])] = [:]
     private var lastNumber = 0
 
@@ -37,7 +37,7 @@ struct ImportPages {
             if page.count >= DatabaseQueue.pageLimit { try finish() }
         case .inline(let entry):
             report.problems.note(
-                ImportFailure(.noURL, name: entry.name, "the manifest has the icon itself"))
+                ImportFailure(.noURL, name: entry.name, "the icon is inline in the manifest"))
         case .skipped(let reason): report.problems.noteSkipped(item, reason)
         case .failed(let error): report.problems.noteBad(item, error)
         }
@@ -50,7 +50,7 @@ struct ImportPages {
         let arePresent = try cache.presence.arePresent(
             resources.compactMap { $0.map { ($0.object.digest, $0.object.size) } })
         var isPresent = arePresent.makeIterator()
-        // Objects of this page. The cache cannot find them before they are committed.
+        // Objects of this page, which the cache cannot find before the commit.
         var known: [[UInt8]: (digest: Digest, size: Int64, number: Int)] = [:]
         for (entry, resource) in zip(entries, resources) {
             let object = resource != nil && isPresent.next() == true ? resource?.object : nil
@@ -68,8 +68,8 @@ struct ImportPages {
         try settle()
     }
 
-    /// Stages the first usable file of an entry. Looks it up by the URL as spelled in the manifest,
-    /// then by the canonical URL.
+    /// Stages the first usable file of an entry, by the URL in the manifest, then by the canonical
+    /// URL.
     private mutating func stage(_ entry: Entry) throws -> StagedObject? {
         let url = entry.writtenURL
         let canonical = entry.icon.string
@@ -97,8 +97,8 @@ struct ImportPages {
         return nil
     }
 
-    /// Adds a resource to the store's batch. It is stale because its validators are unknown, so the
-    /// next prefetch revalidates it.
+    /// Adds a resource to the store's batch. Its validators are unknown, so it is stale and the
+    /// next prefetch requests it.
     private func add(_ object: StagedObject, key: String, url: String) {
         let now = Date()
         let accepted = DispatchSemaphore(value: 0)
@@ -137,7 +137,7 @@ struct ImportPages {
             case .failure(let error): throw error
             }
         }
-        // Apps look up icons by the URL as they spell it.
+        // Apps look up icons by their own spelling of the URL.
         if !spellings.isEmpty { try cache.record(spellings) }
         spellings.removeAll(keepingCapacity: true)
     }

@@ -4,11 +4,11 @@ import LarderCore
 
 struct ImportPlace {
     let name: String
-    /// The digests in the directory's list; empty if the directory has no list.
+    /// The listed digests; empty without a list.
     var digests: [Digest] = []
     /// The file with response metadata, for libraries that require one.
     var metadata: String?
-    /// Whether the metadata begins with a status, because the library also stores bodies of errors.
+    /// Whether the metadata begins with a status, which can be that of an error.
     var hasStatus = false
 }
 
@@ -18,7 +18,7 @@ enum ImportSource {
     case library(any KeyedLayout)
     case list(ListedFiles)
 
-    /// Returns the files that may contain the bytes of a URL, the most likely first.
+    /// Returns the files that may contain a URL's bytes, the most likely first.
     func places(of url: String) throws -> [ImportPlace] {
         switch self {
         case .list(let files): return try files.places(of: url)
@@ -47,7 +47,7 @@ struct ListedFiles {
                 .missing, subject: directory.subject,
                 message: "has no \(FileIndex.file) that lists the URLs of its files")
         }
-        // An interrupted export leaves files that are only in the pending list.
+        // After a killed export, only the pending list contains some files.
         _ = try add(FileIndex(in: directory, FileIndex.pendingFile), checkCancellation)
     }
 

@@ -3,18 +3,17 @@ import GRDB
 import LarderCache
 import LarderManifest
 
-/// Imports the icons of manifests from another program's cache.
+/// An import of the icons of manifests from another program's cache.
 ///
-/// The other cache is not changed, and links in it are not followed. A file is imported only if it
-/// is a complete image and matches its entry.
+/// The other cache is not changed. Links in it are not followed. Files must be complete images that
+/// match their entries.
 package struct Importer {
     private let cache: Cache
     private let configuration: ImportConfiguration
     private let isCancelled: () -> Bool
     private let onProgress: (ObjectProgress) -> Void
 
-    /// - Parameter isCancelled: Polled for each icon. If it returns true, the import ends and keeps
-    ///   the stored icons.
+    /// - Parameter isCancelled: Polled for each icon. A cancelled import keeps the stored icons.
     package init(
         _ cache: Cache, _ configuration: ImportConfiguration,
         isCancelled: @escaping () -> Bool = { false },
@@ -26,7 +25,7 @@ package struct Importer {
         self.onProgress = onProgress
     }
 
-    /// - Precondition: The layout is importable (``ExportLayout/isImportable``).
+    /// - Precondition: ``ExportLayout/isImportable``.
     /// - Throws: `ManifestError`, and ``CacheError``: `.missing` if the directory has no
     ///   `index.json`, and the errors of ``ImportConfiguration/check(besideCacheAt:)``.
     package func run(_ manifests: [ManifestSource]) throws -> ImportReport {
@@ -93,7 +92,7 @@ package struct Importer {
 package struct ImportConfiguration: Sendable {
     package var layout: ExportLayout
     package var directory: String
-    /// The name of the library's directory; nil for the library's default.
+    /// The name of the library's directory; nil for its default.
     package var folder: String?
     package var maximumBytes: Int64 = 16 << 20
     package var acceptsAnyContent = false
@@ -106,8 +105,8 @@ package struct ImportConfiguration: Sendable {
         self.directory = directory
     }
 
-    /// Checks the directory, before a cache is created for its icons. Throws `.missing` if it does
-    /// not exist, `.unusable` if it is the cache or contains the cache among the library's files.
+    /// Checks the directory, before a cache is created. Throws `.missing` if it does not exist,
+    /// `.unusable` if it is the cache or contains the cache among the library's files.
     package func check(besideCacheAt path: String) throws(CacheError) {
         _ = try folder(besideCacheAt: path)
     }
@@ -132,7 +131,7 @@ package struct ImportConfiguration: Sendable {
         let place = try Cache.nearestDirectory(to: path)
         let isCache =
             try FileIdentity(path: path)?.isSameFile(as: FileIdentity(root.status())) ?? false
-        // On macOS, the default cache is in Library/Caches, like the caches of the libraries.
+        // On macOS, the default cache is beside the libraries' caches.
         guard !isCache, try !place.lies(in: folder) else {
             throw CacheError(.unusable, subject: directory, message: "contains the cache")
         }

@@ -1,8 +1,8 @@
 import Foundation
 import LarderCore
 
-/// An expiration date that is never reached: the end of 2037, the last year that fits into 32-bit
-/// seconds, as in some archives. It is constant so that exports are deterministic.
+/// The expiration date: the end of 2037, the last year in 32-bit seconds, as in some archives. It
+/// is constant so that exports are deterministic.
 private let lastDate = Date(timeIntervalSince1970: 2_145_830_400)
 
 /// Nuke's `DataCache` with the name that `.withDataCache` gives it.
@@ -50,7 +50,7 @@ struct KingfisherLayout: KeyedLayout {
 /// SDImageCache.m (`defaultDiskCacheDirectory`); SDWebImage 5.19.7, SDDiskCache.m
 /// (`removeExpiredData`).
 struct SDWebImageLayout: KeyedLayout {
-    /// Darwin's `NAME_MAX` less the digest and the dot, in UTF-16 as `NSString` counts.
+    /// Darwin's `NAME_MAX` less the digest and the dot, in UTF-16 like `NSString`.
     private static let longestExtension = 255 - 32 - 1
 
     var folders = ["com.hackemist.SDImageCache", "default"]
@@ -73,7 +73,7 @@ struct SDWebImageLayout: KeyedLayout {
         return "\(url.md5Hex).\(suffix)"
     }
 
-    /// SDWebImage also looks up a name without an extension, as in its version 3 (`dataForKey:`).
+    /// SDWebImage also looks up a name without an extension, as in version 3 (`dataForKey:`).
     func names(of url: String) -> [String] {
         let (name, old) = (stem(of: url), url.md5Hex)
         return name.isSame(as: old) ? [name] : [name, old]

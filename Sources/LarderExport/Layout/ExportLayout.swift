@@ -22,7 +22,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         }
     }
 
-    /// Returns the rules with an app's name for the library's directory. Nil is the default name.
+    /// Returns the rules with an app's name for the library's directory; nil is the default.
     func library(in folder: String?) -> (any KeyedLayout)? {
         var library = library
         if let folder {
@@ -41,7 +41,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
     /// Whether the layout maps URLs to files.
     package var isImportable: Bool { library != nil || self == .files }
 
-    /// Whether text is a valid directory name, which cannot lead to another directory.
+    /// Whether the name is valid and cannot lead to another directory.
     package static func isFolder(_ name: String) -> Bool {
         (1...255).contains(name.utf8.count) && !name.isSame(as: ".") && !name.isSame(as: "..")
             && name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") }
@@ -62,16 +62,16 @@ protocol KeyedLayout: Sendable {
     /// Returns the stem of a file name, or nil if the library never creates such a name.
     func stem(ofFile name: String) -> String?
 
-    /// Returns the names under which the library looks up a URL's bytes, in order. The default is
-    /// the file of the stem.
+    /// Returns the names under which the library looks up a URL, in order. The default is the file
+    /// of the stem.
     func names(of url: String) -> [String]
-    /// The required modification date of files. With a date, files cannot be hard links to the
-    /// cache's files. The default is nil: any date.
+    /// The required modification date of files, which then cannot be hard links to the cache's
+    /// files. The default is nil: any date.
     var modified: Date? { get }
     /// The format of the directory's list of files. The default is nil: no list.
     var journal: JournalForm? { get }
-    /// Whether the library stores the bodies of error responses, with the status in the first of
-    /// the metadata files. The default is false.
+    /// Whether the library stores bodies of error responses, with the status in the first metadata
+    /// file. The default is false.
     var storesErrors: Bool { get }
     /// The parameters of ``SeedInstaller``. The default is nil: not supported.
     var seed: AppSeed? { get }
@@ -89,7 +89,6 @@ extension KeyedLayout {
     func file(_ stem: String) -> String { journal?.dataFile(stem) ?? stem }
 }
 
-/// The parameters of ``SeedInstaller`` for an image library.
 struct AppSeed {
     /// The library's use of file dates.
     enum Dates {

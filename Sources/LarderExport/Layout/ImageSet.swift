@@ -9,9 +9,9 @@ enum ImageSet {
     static let suffix = ".imageset"
     static let contentsFile = "Contents.json"
 
-    /// Marks image sets that an export created and may remove.
+    /// The mark of image sets that an export created and may remove.
     private static let author = "larder"
-    /// The maximum size of a description to read, in bytes. Exported descriptions are smaller.
+    /// In bytes. Exported descriptions are smaller.
     static let longestContents = 4096
 
     static var catalogContents: String {
@@ -67,7 +67,7 @@ enum ImageSet {
         return true
     }
 
-    /// Returns an image's name without its extension, or nil if exports never create such a name.
+    /// Returns an image's name without its extension, or nil for a name that exports never create.
     static func stem(ofImage file: String) -> String? {
         guard ImageFile.isSuffix(PathExtension.ofText(file)),
             file.utf8.first != UInt8(ascii: "."), !file.utf8.contains(UInt8(ascii: "/"))
@@ -75,7 +75,7 @@ enum ImageSet {
         return PathExtension.without(file)
     }
 
-    /// Whether a file name in a set can be from an export with the set's stem.
+    /// Whether an export with the set's stem can create the file name.
     static func isImage(_ file: String, of stem: String) -> Bool {
         self.stem(ofImage: file).map(SafeName.folded)?.isSame(as: SafeName.folded(stem)) == true
     }

@@ -1,7 +1,7 @@
 import LarderCore
 
 /// Coil's default `DiskCache`: an empty metadata file and a file with the bytes for each URL. Coil
-/// treats empty metadata as a manually written entry and always uses it.
+/// always uses an entry with empty metadata.
 ///
 /// Source: Coil 3.5.0, coil-core/src/commonMain/kotlin/coil3/disk/RealDiskCache.kt and
 /// DiskLruCache.kt, coil-network-core/src/commonMain/kotlin/coil3/network/NetworkFetcher.kt
@@ -11,7 +11,7 @@ struct CoilLayout: KeyedLayout {
     let version: Int
     var folders: [String]
     var journal: JournalForm? { JournalForm(appVersion: version == 2 ? 1 : 3, valueCount: 2) }
-    /// Coil 2 stores only the bodies of successful responses, and no status.
+    /// Coil 2 stores only successful responses, and no status.
     var storesErrors: Bool { version > 2 }
 
     init(version: Int) {
@@ -40,13 +40,13 @@ struct GlideLayout: KeyedLayout {
 /// The journal format of Jake Wharton's DiskLruCache, version 1, which Coil and Glide copied.
 struct JournalForm: Sendable {
     static let file = "journal"
-    /// The journal's name while the library replaces it. It is read if the journal is missing.
+    /// The journal's name while it is replaced. It is read if the journal is missing.
     static let backup = "journal.bkp"
 
-    /// The app version in the library's constructor. For another version, the library deletes
-    /// everything.
+    /// The app version in the library's constructor. The library deletes everything for another
+    /// version.
     let appVersion: Int
-    /// The number of files for each key. The last file contains the bytes. The others are empty.
+    /// The number of files per key. The last contains the bytes. The others are empty.
     let valueCount: Int
 
     var header: String { "libcore.io.DiskLruCache\n1\n\(appVersion)\n\(valueCount)\n\n" }

@@ -1,14 +1,14 @@
 import Foundation
 import LarderCore
 
-/// Readable file names made from untrusted text. Common file systems accept them. Shells require
-/// quotes if they contain parentheses.
+/// Readable file names made from untrusted text, for common file systems. Shells require quotes
+/// around parentheses.
 enum SafeName {
     /// In bytes. A disambiguating suffix and an extension are added.
     private static let longest = 100
 
-    /// Returns a name without an extension, made from the entry's name, else from the last path
-    /// component of the URL, else from its host, else `icon`.
+    /// Returns a name without an extension, from the entry's name, else from the last path
+    /// component or the host of the URL, else `icon`.
     static func of(_ name: String, url: String?) -> String {
         let safe = clean(name)
         guard safe.isEmpty, let url else { return safe.isEmpty ? "icon" : safe }
@@ -18,7 +18,7 @@ enum SafeName {
     }
 
     private static func clean(_ text: String) -> String {
-        // Truncated first because normalisation takes quadratic time for a run of combining marks.
+        // Truncated first because normalisation takes quadratic time for combining marks.
         let head = String(decoding: text.utf8.prefix(4 * longest), as: UTF8.self)
         var name = ""
         var isBlank = false
@@ -41,8 +41,8 @@ enum SafeName {
         return withoutEdges(name)
     }
 
-    /// Removes dots and hyphens at both ends. Windows drops trailing dots, and other systems hide
-    /// names with a leading dot.
+    /// Removes dots and hyphens at both ends. Windows drops trailing dots. Other systems hide names
+    /// with a leading dot.
     private static func withoutEdges(_ name: String) -> String {
         let bytes = name.utf8.drop { isEdge($0) }
         let last = bytes.lastIndex { !isEdge($0) }
@@ -62,7 +62,7 @@ enum SafeName {
         }
     }
 
-    /// Whether the name, without its extension, is a device name on Windows.
+    /// Whether the name without its extension is a device name on Windows.
     private static func isReserved(_ name: String) -> Bool {
         let stem = Array(name.utf8.prefix { $0 != UInt8(ascii: ".") }).lowercasedASCII
         return ["con", "prn", "aux", "nul"].contains { stem.elementsEqual($0.utf8) }
@@ -70,7 +70,7 @@ enum SafeName {
                 && ["com", "lpt"].contains { stem.starts(with: $0.utf8) }
     }
 
-    /// Returns a text that is equal for names that differ only in case or normalisation.
+    /// Returns equal text for names that differ only in case or normalisation.
     static func folded(_ name: String) -> String {
         name.uppercased().lowercased().decomposedStringWithCanonicalMapping
     }
@@ -82,16 +82,16 @@ enum SafeName {
             && String(decoding: tail.dropFirst(), as: UTF8.self).lowercased().isHex(16)
     }
 
-    /// Returns a name for an icon whose plain name is taken. It is the same in every export.
+    /// Returns a name for an icon whose plain name is taken, the same in every export.
     static func disambiguated(_ name: String, by identity: String) -> String {
         "\(name)-\(identity.sha256Hex.prefix(16))"
     }
 }
 
-/// The extensions of URL paths and file names, with the same results as Foundation.
+/// The extensions of paths and file names, as Foundation computes them.
 enum PathExtension {
-    /// Returns `NSURL.pathExtension`: the extension of the percent-decoded path, or "". Returns nil
-    /// if the decoded path is not UTF-8, like `NSURL`.
+    /// Returns `NSURL.pathExtension`: the extension of the percent-decoded path, or "". Like
+    /// `NSURL`, returns nil if the path is not UTF-8.
     static func ofURL(_ text: String) -> String? {
         ofPath(decodedPath(of: text)).flatMap { String(validating: $0, as: UTF8.self) }
     }
@@ -107,8 +107,8 @@ enum PathExtension {
         return String(decoding: file.utf8.dropLast(suffix.utf8.count + 1), as: UTF8.self)
     }
 
-    /// Returns the decoded last component of a URL's path. It is empty if the path has no
-    /// components or is not UTF-8.
+    /// Returns the decoded last component of a URL's path, or "" if there is none or it is not
+    /// UTF-8.
     static func lastComponent(ofURL text: String) -> String {
         decodedPath(of: text).flatMap { path in
             let end = path.lastIndex { $0 != UInt8(ascii: "/") } ?? path.startIndex
