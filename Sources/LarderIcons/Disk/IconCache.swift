@@ -9,14 +9,12 @@ import LarderCore
 ///     let data = try await icons.data(for: url)
 ///
 /// A URL matches the manifest's URL if both are equal by the WHATWG URL standard, or by RFC 3986
-/// with normalized escapes. So the spellings of browsers, HTTP clients and `URL(string:)` are
-/// equal.
+/// with normalized escapes.
 ///
-/// Files are read on background threads. No function blocks the calling thread on the disk, a file
-/// lock or another process.
+/// No function blocks the calling thread on the disk, a file lock or another process.
 ///
-/// Bytes are compared with their digest at the first read, and again only if the file has changed.
-/// Uses are recorded in batches, for `larder evict`.
+/// Bytes are verified at the first read, and again only if the file has changed. Uses are recorded
+/// in batches, for `larder evict`.
 public final class IconCache: Sendable {
     /// The record of a cached icon.
     public struct Match: Sendable {
@@ -43,7 +41,6 @@ public final class IconCache: Sendable {
     /// is an empty cache.
     ///
     /// - Parameters:
-    ///   - directory: The cache directory.
     ///   - bundle: A read-only cache directory, for example in the app's bundle. If both contain an
     ///     icon, the one received later is used. Default: nil, none.
     ///   - memory: The memory cache. Default: one with the default limit.
@@ -88,8 +85,8 @@ public final class IconCache: Sendable {
     /// Returns the icon's bytes, or nil if it is not cached. Throws as ``entry(for:)``.
     public func data(for url: URL) async throws -> Data? { try await entry(for: url)?.data }
 
-    /// Returns the icon from memory or the disk, or nil if it is not cached. Concurrent calls for
-    /// one icon share a read.
+    /// Returns the icon from memory or the disk, or nil if it is not cached. Concurrent calls share
+    /// a read.
     ///
     /// - Throws: `CacheError` if the cached icon cannot be read (`.corrupt` if its bytes are
     ///   damaged), `CancellationError` if the task is cancelled.
@@ -106,7 +103,7 @@ public final class IconCache: Sendable {
         }
     }
 
-    /// Returns the icon's record without reading its bytes, or nil if the icon is not cached.
+    /// Returns the icon's record without its bytes, or nil if it is not cached.
     ///
     /// - Throws: `CacheError` if the index cannot be read, `CancellationError`.
     public func lookup(_ url: URL) async throws -> Match? {
@@ -123,14 +120,14 @@ public final class IconCache: Sendable {
         return try await lookup(url) != nil
     }
 
-    /// Adds a fetched icon to memory, and stores it on disk unless its URL has credentials or is
-    /// not http or https. Also returns whether it is being stored, see ``waitUntilStorable()``.
+    /// Adds a fetched icon to memory, and to the disk unless its URL has credentials or is not http
+    /// or https. `isStored` is whether it is being stored.
     func keep(
         _ icon: FetchedIcon, for url: URL, isReplacing: Bool
     ) -> (entry: MemoryCache.Entry, isStored: Bool) {
         let key = url.absoluteString
         let entry = MemoryCache.Entry(data: icon.data, mediaType: icon.mediaType, source: .network)
-        // The writer comes first, so that the icon is available even if memory has no space for it.
+        // The writer comes first, in case memory has no space for the icon.
         let stored = Self.storedURL(key)
         let isStored =
             stored.flatMap { writer?.take(icon, entry, for: $0, isReplacing: isReplacing) } ?? false
@@ -155,11 +152,11 @@ public final class IconCache: Sendable {
 
     func waitUntilStorable() async { await writer?.waitUntilStorable() }
 
-    /// The reason why fetched icons could not be stored; nil if there was no failure.
+    /// The failure to store the latest fetched icons; nil if there was none.
     public var storeFailure: CacheError? { writer?.lastFailure }
 
-    /// Stores pending icons and uses, and closes the directories. Call it before the app is
-    /// suspended. The next read opens the directories again. Ignores cancellation of its task.
+    /// Stores pending icons and uses, and closes the directories until the next read. Call it
+    /// before the app is suspended. It ignores task cancellation.
     public func flush() async {
         await withCheckedContinuation { waiter in
             perform { [self] in
@@ -220,14 +217,14 @@ public final class IconCache: Sendable {
     }
 }
 
-/// A recorder of the objects that an app uses. It writes them to the index in batches.
+/// A recorder of the objects that an app uses, in batches.
 ///
-/// If another process is writing the index, a batch is dropped, and its objects are noted again at
+/// If another process is writing the index, a batch is dropped. Its objects are noted again at
 /// their next read.
 final class UseRecorder: @unchecked Sendable {
-    // Unchecked because the state is variables; every access holds `lock`.
+    // Unchecked because it has variables: every access holds `lock`.
 
-    /// The time for which a batch collects further uses.
+    /// The time in which a batch collects uses.
     private static let delay = DispatchTimeInterval.seconds(2)
 
     private let cache: LiveCache
@@ -258,10 +255,9 @@ final class UseRecorder: @unchecked Sendable {
     }
 }
 
-/// A cache directory that an app reads. A missing cache is empty.
+/// A cache directory. A missing cache is empty.
 struct CacheLayer {
-    /// The maximum size of an object, in bytes, so that one object of a foreign cache cannot fill
-    /// the app's memory.
+    /// In bytes, so that one object of a foreign cache cannot fill the app's memory.
     private static let maximumSize: Int64 = 256 << 20
 
     let source: MemoryCache.Entry.Source
@@ -280,10 +276,10 @@ struct CacheLayer {
         try unlessMissing { try cache.data(of: object, atMost: Self.maximumSize).data }
     }
 
-    /// Returns nil if there is no cache. A prefetch may create one later.
+    /// Returns nil if there is no cache, which a prefetch may create later.
     private func unlessMissing<Value>(_ body: () throws -> Value) throws -> Value? {
         do {
-            // Another process may have created the index since the cache was opened.
+            // Another process may have created the index since.
             if let cache = cache.opened, cache.indexURI == nil { self.cache.close() }
             return try body()
         } catch let error as CacheError where error.code == .missing {

@@ -2,15 +2,15 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// A writer that stores fetched icons in a cache directory, in batches, on its own queue.
+/// A writer of fetched icons, in batches on its own queue.
 ///
-/// The first icon opens the directory. It is closed when it is idle, because `larder reindex` waits
-/// for all processes that have it open. An icon that could not be stored is fetched again later.
+/// It closes an idle directory, because `larder reindex` waits for all processes that have it open.
+/// An icon that could not be stored is fetched again later.
 final class IconWriter: Depositor, @unchecked Sendable {
-    // Unchecked because there are variables: `lock` protects the ones after it, up to the blank
+    // Unchecked because there are variables: `lock` protects those that follow it, up to the blank
     // line. The others are only used on `queue`.
 
-    /// An icon that is not committed yet. It can be read from memory.
+    /// An uncommitted icon, which can be read from memory.
     private struct Unstored: Sendable {
         let number: Int
         let url: HTTPURL
@@ -20,15 +20,15 @@ final class IconWriter: Depositor, @unchecked Sendable {
         let isReplacing: Bool
     }
 
-    /// The context of a deposit. It does not retain the icon's bytes.
+    /// The context of a deposit, without the icon's bytes.
     private struct Deposited: Sendable {
         let key: String
         let number: Int
     }
 
-    /// The number of waiting bytes above which they are committed before the next icon is staged.
+    /// The number of waiting bytes above which they are committed.
     private static let maximumWaitingBytes = 16 << 20
-    /// The time after which an idle directory is closed, and the delay after a failure.
+    /// The time until an idle directory is closed, and the delay after a failure.
     private static let idleSeconds: TimeInterval = 30
 
     private let path: String
@@ -36,7 +36,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
     private let queue = DispatchQueue(label: "larder.icons.write", qos: .utility)
 
     private let lock = NSLock()
-    /// The latest icon of each URL, by the URL's key.
+    /// The latest icon of each URL, by key.
     private var waiting: [String: Unstored] = [:]
     private var waitingBytes = 0
     private var taken = 0
@@ -50,8 +50,8 @@ final class IconWriter: Depositor, @unchecked Sendable {
     init(path: String, log: CacheLog) { (self.path, self.log) = (path, log) }
 
     deinit {
-        // Closing is slow, and this may be the app's main thread. No work is pending, because it
-        // would retain this object.
+        // Closing is slow, and this may be the app's main thread. Pending work would retain this
+        // object.
         guard let opened else { return }
         DispatchQueue.global(qos: .utility).async {
             opened.store.close()

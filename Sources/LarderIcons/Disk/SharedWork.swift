@@ -1,11 +1,11 @@
 import Foundation
 
-/// Asynchronous work by key. Concurrent callers of a key share one run, which is cancelled when all
-/// of them are cancelled.
+/// Asynchronous work by key. Concurrent callers of a key share one run, which is cancelled with its
+/// last caller.
 final class SharedWork<Value: Sendable>: @unchecked Sendable {
-    // Unchecked because the state is variables; every access holds `lock`.
+    // Unchecked because it has variables: every access holds `lock`.
 
-    /// Starts the work, which must call `finish`. Returns a function that cancels the work.
+    /// Starts the work, which must call `finish`. Returns a function that cancels it.
     typealias Start = (_ finish: @escaping Finish) -> @Sendable () -> Void
     typealias Finish = @Sendable (Result<Value, any Error>) -> Void
 
@@ -19,7 +19,7 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
     }
 
     private final class Caller: @unchecked Sendable {
-        // Unchecked because there are variables; every access holds the `lock` of `SharedWork`.
+        // Unchecked because it has variables: every access holds the `lock` of `SharedWork`.
         var hasJoined = false
         var isCancelled = false
     }
@@ -31,7 +31,7 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
     var count: Int { lock.withLock { jobs.count } }
     var callers: Int { lock.withLock { jobs.values.reduce(0) { $0 + $1.waiters.count } } }
 
-    /// Returns the result of the work for `key`. Starts the work unless it is in progress. Throws
+    /// Returns the result for `key`. Starts the work unless it is in progress. Throws
     /// `CancellationError` immediately if the task is cancelled.
     func value(for key: String, start: Start) async throws -> Value {
         let caller = Caller()

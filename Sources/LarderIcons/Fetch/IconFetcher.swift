@@ -1,24 +1,23 @@
 import Foundation
 
-/// A network client that fetches icons for an ``IconLoader``. The loader limits the number of
-/// concurrent fetches and chooses their order.
+/// A network client that fetches icons for an ``IconLoader``, which limits concurrent fetches and
+/// chooses their order.
 ///
-/// `TransferFetcher` in LarderPrefetch uses libcurl. `URLSessionFetcher` is available on Apple's
-/// platforms.
+/// `TransferFetcher` in LarderPrefetch uses libcurl. `URLSessionFetcher` is for Apple's platforms.
 public protocol IconFetcher: Sendable {
     /// Fetches one icon.
     ///
     /// The task is cancelled if no caller waits for the icon. The result is shown and stored, so
-    /// check that it is an icon, and not an error page.
+    /// check that it is an icon and not an error page.
     ///
     /// - Throws: Any error. The loader converts it into an ``IconFailure`` and remembers it for
-    ///   some time. Throw an `IconFailure` to set the minimum of that time.
+    ///   some time, which an `IconFailure` can extend.
     func fetch(_ request: IconRequest) async throws -> FetchedIcon
 }
 
 /// A request to an ``IconFetcher``. Its priority can change during the fetch.
 public final class IconRequest: @unchecked Sendable {
-    // Unchecked because there are variables: every access holds `lock`.
+    // Unchecked because it has variables: every access holds `lock`.
     private let lock = NSLock()
     private var current: IconPriority
     private var onChange: (@Sendable (IconPriority) -> Void)?
@@ -35,10 +34,10 @@ public final class IconRequest: @unchecked Sendable {
     /// The highest priority of the waiting callers.
     public var priority: IconPriority { lock.withLock { current } }
 
-    /// Sets the function that is called with each new priority. It replaces the previous one.
+    /// Replaces the function that receives each new priority.
     ///
-    /// `body` is called on any thread, possibly concurrently, so read ``priority`` for the latest
-    /// value. The request retains `body`.
+    /// The request retains `body`, and calls it on any thread, possibly concurrently. Read
+    /// ``priority`` for the latest value.
     public func onPriorityChange(_ body: @escaping @Sendable (IconPriority) -> Void) {
         lock.withLock { onChange = body }
     }
@@ -97,7 +96,7 @@ public enum IconPriority: Int, Sendable, Comparable, CaseIterable {
     }
 }
 
-/// The failure to load an icon.
+/// A failure to load an icon.
 public struct IconFailure: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
     public enum Code: String, Sendable {
@@ -119,7 +118,7 @@ public struct IconFailure: Error, Sendable, CustomStringConvertible {
     public let message: String
     /// The error of the cache or the fetcher.
     public let underlying: (any Error)?
-    /// The minimum time until the URL is fetched again, in seconds. Nil for
+    /// The minimum time until the URL is fetched again, in seconds; nil for
     /// ``IconLoader/Options/failureLifetime``.
     public let retryAfter: TimeInterval?
 

@@ -65,12 +65,12 @@ import LarderCore
             guard
                 response.expectedContentLength < 0
                     || !data.isEmpty && data.count >= response.expectedContentLength
-            else { throw IconFailure(.fetch, url: request.url, "the body is cut off") }
+            else { throw IconFailure(.fetch, url: request.url, "the body is incomplete") }
             // Some servers send error pages with status 200.
             guard let image = CGImageSourceCreateWithData(data as CFData, nil),
                 CGImageSourceGetStatus(image) == .statusComplete,
                 let type = CGImageSourceGetType(image)
-            else { throw IconFailure(.fetch, url: request.url, "the body is not a whole image") }
+            else { throw IconFailure(.fetch, url: request.url, "the body is not a complete image") }
             let headers = response.allHeaderFields.compactMap { name, value in
                 (name as? String).flatMap { name in
                     (value as? String).map { (name: name, value: $0) }
@@ -86,7 +86,6 @@ import LarderCore
             IconFailure(.fetch, url: url, "the body is longer than \(maximumBytes) bytes")
         }
 
-        /// A delegate that copies the priority of a request to its task.
         private final class PriorityKeeper: NSObject, URLSessionTaskDelegate {
             private let request: IconRequest
 

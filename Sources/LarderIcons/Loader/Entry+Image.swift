@@ -3,9 +3,9 @@
     import ImageIO
 
     extension MemoryCache.Entry {
-        /// Returns the icon, decoded at the size at which it is shown, or nil if the system cannot
-        /// decode it (for example SVG). At full size, a photo of 4,000 × 4,000 pixels would take
-        /// 64 MB. Decoding is slow, so do not call this on the main thread.
+        /// Returns the icon decoded at the size at which it is shown, or nil if the system cannot
+        /// decode it (for example SVG). At full size, 4,000 × 4,000 pixels take 64 MB. Decoding is
+        /// slow, so do not call this on the main thread.
         ///
         /// - Parameters:
         ///   - size: The maximum size, in points. Smaller icons are not enlarged.
@@ -37,7 +37,7 @@
             priority: IconPriority = .normal
         ) async throws -> CGImage {
             let entry = try await icon(for: url, priority: priority)
-            // The task is detached because the caller may be on the main thread.
+            // Detached because the caller may be on the main thread.
             let image = await Task.detached(priority: .userInitiated) {
                 entry.image(fitting: size, scale: scale)
             }.value

@@ -1,14 +1,14 @@
 import Foundation
 
-/// A loader of icons for views. It looks in memory, on disk and on the network, in this order.
-/// Concurrent callers of a URL share one load.
+/// A loader of icons for views, from memory, the disk or the network, in this order. Concurrent
+/// callers of a URL share one load.
 ///
 ///     let loader = IconLoader(cache: icons, fetcher: URLSessionFetcher())
 ///     for await state in loader.states(for: app.icon, priority: .veryHigh) { show(state) }
 ///
 /// If a view is reused for another row, cancel its task or compare the URL. All functions can be
-/// called on any thread, including the main thread, and do not block. Releasing the loader cancels
-/// all loads, and their callers receive a failure.
+/// called on any thread and do not block. Releasing the loader cancels all loads, and their callers
+/// receive a failure.
 public final class IconLoader: Sendable {
     /// The settings of a loader.
     public struct Options: Sendable {
@@ -27,8 +27,7 @@ public final class IconLoader: Sendable {
 
     private let loads: Loads
 
-    /// Creates a loader that adds fetched icons to the cache. Without a fetcher, only cached icons
-    /// are loaded.
+    /// Creates a loader. Without a fetcher, it loads only cached icons.
     public convenience init(
         cache: IconCache, fetcher: (any IconFetcher)? = nil, options: Options = Options()
     ) {
@@ -50,8 +49,8 @@ public final class IconLoader: Sendable {
 
     /// Loads the icon. Returns a task that can cancel the load or change its priority.
     ///
-    /// `then` is called once, with `image` or `failed`, on any thread. It is called before this
-    /// function returns if the result is in memory. It is not called after the task is cancelled.
+    /// `then` is called once, with `image` or `failed`, on any thread, and before this function
+    /// returns if the result is in memory. It is not called after the task is cancelled.
     @discardableResult
     public func load(
         _ url: URL, priority: IconPriority = .normal,
@@ -61,8 +60,8 @@ public final class IconLoader: Sendable {
         return IconTask(waiter == nil ? nil : loads, key: url.absoluteString, waiter: waiter ?? 0)
     }
 
-    /// Loads the icon and returns its states for a view. Cancelling the task that reads the stream
-    /// cancels the load.
+    /// Loads the icon and returns its states for a view. Cancelling the reading task cancels the
+    /// load.
     public func states(for url: URL, priority: IconPriority = .normal) -> AsyncStream<IconState> {
         AsyncStream { states in
             if loads.mustWait(for: url.absoluteString) { states.yield(.placeholder(.disk)) }
@@ -141,8 +140,7 @@ public enum IconState: Sendable {
     }
 }
 
-/// One caller's load of an icon, see ``IconLoader/load(_:priority:then:)``. Releasing the task does
-/// not cancel the load.
+/// One caller's load of an icon. Releasing the task does not cancel the load.
 public final class IconTask: Sendable {
     private let loads: Loads?
     private let key: String
@@ -155,6 +153,6 @@ public final class IconTask: Sendable {
     /// Cancels the load, unless other callers wait for the icon.
     public func cancel() { loads?.leave(key, waiter) }
 
-    /// Changes the priority of this caller. The load has the highest priority of its callers.
+    /// Changes this caller's priority. A load has the highest priority of its callers.
     public func setPriority(_ priority: IconPriority) { loads?.setPriority(priority, key, waiter) }
 }

@@ -4,11 +4,11 @@ import LarderCore
 
 /// The loads in progress, by URL.
 ///
-/// Reads and fetches have a limited number of slots, which are assigned by priority. A fetch keeps
-/// its slot while too many icons wait to be stored, so that a slow disk slows down the network.
+/// Reads and fetches need slots, which are assigned by priority. A fetch keeps its slot while too
+/// many icons wait to be stored, so that a slow disk slows down the network.
 final class Loads: @unchecked Sendable {
-    // Unchecked because the state is variables; every access holds `lock`. Callers' functions and
-    // cancellations of tasks run without the lock.
+    // Unchecked because it has variables: every access holds `lock`. Callers' functions and
+    // cancellations of tasks run without it.
 
     private typealias Effect = () -> Void
 
@@ -25,7 +25,6 @@ final class Loads: @unchecked Sendable {
 
     private let lock = NSLock()
     private var loads: [String: Load] = [:]
-    /// The number of the waiter of each prefetched icon.
     private var prefetched: [String: Int] = [:]
     private var failures = FailureMemory()
     private var readers: Lane
@@ -58,7 +57,7 @@ final class Loads: @unchecked Sendable {
 
     var count: Int { lock.withLock { loads.count } }
 
-    /// The number of icons being read, fetched or stored, including cancelled loads.
+    /// The number of reads, fetches and stores, including cancelled ones.
     var workCount: Int { lock.withLock { readers.taken + fetches.taken } }
 
     func state(of key: String) -> IconState {
@@ -75,13 +74,13 @@ final class Loads: @unchecked Sendable {
         }
     }
 
-    /// Whether neither an icon nor a failure is in memory. Not counted as a look-up.
+    /// Whether neither an icon nor a failure is in memory. Counts no look-up.
     func mustWait(for key: String) -> Bool {
         !cache.memory.contains(key) && lock.withLock { failures.failure(of: key, at: now()) == nil }
     }
 
-    /// Implements ``IconLoader/load(_:priority:then:)``. Returns the number of the waiter, or nil
-    /// if the result was in memory.
+    /// Implements ``IconLoader/load(_:priority:then:)``. Returns the waiter's number, or nil if the
+    /// result was in memory.
     func join(
         _ url: URL, _ priority: IconPriority, then: @escaping @Sendable (IconState) -> Void
     ) -> Int? {
@@ -139,8 +138,8 @@ final class Loads: @unchecked Sendable {
         lock.withLock { if let key { failures.forget(key) } else { failures.forgetAll() } }
     }
 
-    /// Changes the state with the lock, then runs the effects without it. Functions with an
-    /// `effects` parameter require the lock.
+    /// Changes the state with the lock, then runs the effects without it. Functions with `effects`
+    /// require the lock.
     @discardableResult
     private func withEffects<Value>(_ body: (inout [Effect]) -> Value) -> Value {
         var effects: [Effect] = []
@@ -177,7 +176,7 @@ final class Loads: @unchecked Sendable {
         if let task = loads.removeValue(forKey: key)?.task { effects.append { task.cancel() } }
     }
 
-    /// Updates the priority and the queue position of a load after a change of its waiters or stage.
+    /// Updates a load's priority and queue position.
     private func reorder(_ key: String, _ effects: inout [Effect]) {
         guard let load = loads[key] else { return }
         let priority = load.priority
@@ -212,7 +211,7 @@ final class Loads: @unchecked Sendable {
             loads[key]?.request = request
             begin(key) { [cache, weak self] in
                 do {
-                    // A cancelled load may have fetched the icon since this load read the disk.
+                    // A cancelled load may have fetched the icon since the read.
                     if let entry = cache.entry(keptFor: load.url) {
                         self?.settle(key, load.serial, .image(entry, from: .memory))
                     } else {
@@ -276,8 +275,7 @@ final class Loads: @unchecked Sendable {
             let failure =
                 error as? IconFailure
                 ?? IconFailure(.fetch, url: load.url, "\(error)", underlying: error)
-            // This load was not cancelled, so the fetcher's cancellation is not a failure of the
-            // icon.
+            // This load was not cancelled, so the fetcher's cancellation is not the icon's failure.
             if !(error is CancellationError) {
                 failures.remember(failure, of: key, for: failureLifetime, at: now())
             }
@@ -303,7 +301,6 @@ final class Loads: @unchecked Sendable {
 }
 
 extension URL {
-    /// The URL for the log, without possible secrets.
     fileprivate var masked: String { absoluteString.maskingSecrets.sanitizedForTerminal }
 }
 
@@ -317,7 +314,7 @@ struct Load {
     }
 
     let url: URL
-    /// A number that no other load has, not even a load of the same URL.
+    /// Unique, even among loads of the same URL.
     let serial: Int
     var stage = Stage.reading
     var waiters: [Int: Waiter] = [:]

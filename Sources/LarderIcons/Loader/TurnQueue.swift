@@ -1,7 +1,7 @@
 import Foundation
 
-/// A priority queue of unique keys. Keys with the same priority are in the order of insertion. Each
-/// operation takes constant time on average.
+/// A priority queue of unique keys, first in, first out within a priority. Operations take constant
+/// time on average.
 struct TurnQueue {
     private struct Place {
         let key: String
@@ -14,7 +14,7 @@ struct TurnQueue {
     }
 
     private var levels = Array(repeating: Level(), count: IconPriority.allCases.count)
-    /// The current ticket of each key. Places with another ticket are outdated.
+    /// The current ticket of each key. Other tickets are outdated.
     private var tickets: [String: (priority: IconPriority, ticket: Int)] = [:]
     private var lastTicket = 0
     private var outdatedPlaces = 0
@@ -80,9 +80,9 @@ struct TurnQueue {
     }
 }
 
-/// A memory of recent failures, so that an icon is not requested again whenever its row appears.
+/// The recent failures, so that icons are not requested whenever their rows appear.
 struct FailureMemory {
-    /// The maximum number of failures. Above it, the failures that expire first are removed.
+    /// Above this number, the failures that expire first are removed.
     static let limit = 4096
     /// The maximum lifetime in seconds, also for a longer `Retry-After`.
     static let longest: TimeInterval = 86_400
@@ -110,7 +110,7 @@ struct FailureMemory {
     mutating func forget(_ key: String) { failures[key] = nil }
     mutating func forgetAll() { failures = [:] }
 
-    /// Removes expired failures. If too many remain, also removes the half that expires first.
+    /// Removes expired failures and, if too many remain, the half that expires first.
     private mutating func makeRoom(at now: Date) {
         failures = failures.filter { now < $0.value.until }
         guard failures.count >= Self.limit else { return }

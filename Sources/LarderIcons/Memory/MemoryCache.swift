@@ -5,11 +5,11 @@ import LarderCore
 /// An LRU cache of icons in memory, by URL, with a limit in bytes.
 ///
 /// The cache can be used on any thread. Look-ups, insertions and removals take constant time and
-/// block only each other. Memory is freed outside the lock, so that look-ups do not wait for many
-/// evictions. Memory pressure evicts half of the cost (warning) or all entries (critical).
+/// block only each other. Memory pressure evicts half of the cost (warning) or all entries
+/// (critical).
 public final class MemoryCache: @unchecked Sendable {
-    // Unchecked because there are variables: every access to `store` holds `lock`, and only `init`
-    // sets `observation`. `Mutex` would require iOS 18.
+    // Unchecked because there are variables: `lock` protects `store`, and only `init` sets
+    // `observation`. `Mutex` would require iOS 18.
     private let lock = NSLock()
     private var store: MemoryStore
     private var observation: MemoryPressure.Observation?
@@ -18,23 +18,23 @@ public final class MemoryCache: @unchecked Sendable {
     /// 32 MiB, enough for several thousand encoded icons.
     public static let defaultCostLimit = 32 << 20
 
-    /// The memory of an entry besides its data, key and media type, in bytes: table entries and
-    /// allocation headers. Measured with tiny entries and rounded up.
+    /// The memory of an entry besides its data, key and media type, in bytes. Measured with tiny
+    /// entries and rounded up.
     package static let entryOverhead = 384
 
-    /// The maximum number of evictions before the lock is released for other threads.
+    /// The maximum number of evictions while other threads wait for the lock.
     private static let evictionsAtOnce = 256
 
     /// Creates an empty cache.
     ///
     /// - Parameters:
-    ///   - costLimit: The maximum total cost, in bytes. A limit of 0 or less keeps no entries.
-    ///     Default: ``defaultCostLimit``.
+    ///   - costLimit: The maximum total cost, in bytes. With 0, no entries are kept. Default:
+    ///     ``defaultCostLimit``.
     ///   - countLimit: The maximum number of entries. Default: no limit.
-    ///   - entryShare: The maximum cost of one entry as a fraction of `costLimit`, from 0 to 1, so
-    ///     that an entry does not evict too many others. Default: 0.25.
-    ///   - pressure: The source of memory pressure, or nil for none. Default: the system's source.
-    ///     On Linux, it reports only the app's own calls.
+    ///   - entryShare: The maximum cost of one entry as a fraction of `costLimit`, so that it does
+    ///     not evict too many others. Default: 0.25.
+    ///   - pressure: The source of memory pressure, or nil for none. Default: the system's, which
+    ///     on Linux reports only the app's own calls.
     ///   - log: Receives a message when memory pressure evicts entries. Default: none.
     public init(
         costLimit: Int = MemoryCache.defaultCostLimit, countLimit: Int = .max,
@@ -47,23 +47,23 @@ public final class MemoryCache: @unchecked Sendable {
         observation = pressure?.observe { [weak self] level in self?.respond(to: level) }
     }
 
-    /// Returns the entry of a key and marks it as the most recently used. Counts a hit or a miss.
+    /// Returns a key's entry and makes it the most recently used. Counts a hit or a miss.
     public func entry(for key: String) -> Entry? {
         let key = CacheKey(key)
         return lock.withLock { store.entry(for: key) }
     }
 
-    /// Whether the key has an entry. Counts neither a hit nor a miss nor a use.
+    /// Whether the key has an entry. Counts no hit, miss or use.
     public func contains(_ key: String) -> Bool {
         let key = CacheKey(key)
         return lock.withLock { store.contains(key) }
     }
 
     /// Adds or replaces an entry as the most recently used one. Evicts the least recently used
-    /// entries that exceed the limits.
+    /// entries above the limits.
     ///
     /// - Returns: False if the entry costs more than ``entryCostLimit``. It is not added, and the
-    ///   previous entry of the key is removed because it is outdated.
+    ///   key's previous entry is removed because it is outdated.
     @discardableResult
     public func insert(_ entry: Entry, for key: String) -> Bool {
         let item = RecencyTable.Item(
@@ -84,8 +84,8 @@ public final class MemoryCache: @unchecked Sendable {
     /// Evicts the least recently used entries until the total cost is at most `cost` bytes.
     public func trim(toCost cost: Int) { shrink { _ in MemoryStore.Limits(cost: cost) } }
 
-    /// Evicts half of the cost for a warning, and all entries for critical memory pressure. Called
-    /// by the source of memory pressure. Apps can call it, too.
+    /// Evicts half of the cost for a warning, and all entries for critical memory pressure. Apps
+    /// can call it, too.
     public func respond(to level: MemoryPressure.Level) {
         let before = log.isEnabled ? counts : Counts()
         switch level {
@@ -125,14 +125,13 @@ public final class MemoryCache: @unchecked Sendable {
     /// The maximum cost of one entry, in bytes, a fraction of ``costLimit``.
     public var entryCostLimit: Int { lock.withLock { store.entryCostLimit } }
 
-    /// Returns the cost of an entry, in bytes: its data, media type and key, and about 400 bytes of
-    /// overhead.
+    /// Returns an entry's cost in bytes: data, media type, key, and about 400 bytes of overhead.
     public static func cost(of entry: Entry, for key: String) -> Int {
         entry.data.count + (entry.mediaType?.utf8.count ?? 0) + key.utf8.count + entryOverhead
     }
 
-    /// Evicts entries in steps, so that other threads do not wait long. The initial number of
-    /// entries bounds the loop, because other threads may insert more.
+    /// Evicts entries in steps, so that other threads do not wait long. The initial count bounds
+    /// the loop, because other threads may insert more.
     private func shrink(to target: (MemoryStore) -> MemoryStore.Limits) {
         var (left, limits) = lock.withLock { (store.counts.entries, target(store)) }
         while left > 0 {
@@ -151,7 +150,7 @@ public final class MemoryCache: @unchecked Sendable {
     }
 
     /// Runs `body` with the lock, and frees removed entries without it. Freeing takes longer than
-    /// all other work, and the deallocator of a `Data` may use this cache.
+    /// all other work, and may call this cache.
     private func whileLocked<Result>(
         _ body: (_ store: inout MemoryStore, _ removed: inout [MemoryStore.Item]) -> Result
     ) -> Result {
@@ -210,8 +209,8 @@ extension MemoryCache {
         /// The origin of the bytes.
         public let source: Source
 
-        /// Creates an entry. A slice of a larger `Data` keeps the whole buffer in memory, so pass
-        /// complete data. Only a slice with a start index other than 0 is copied.
+        /// Creates an entry. Pass complete data, because a slice keeps its whole buffer in memory.
+        /// Only a slice with a start index other than 0 is copied.
         public init(data: Data, mediaType: String? = nil, source: Source) {
             self.data = data.startIndex == 0 ? data : data.withUnsafeBytes { Data($0) }
             self.mediaType = mediaType

@@ -1,12 +1,12 @@
 import Foundation
 
-/// A source of memory pressure events, which caches observe.
+/// A source of memory pressure events.
 ///
 /// On Apple's platforms, ``system()`` reports the system's events. On Linux, the app must call its
 /// ``report(_:)``.
 public final class MemoryPressure: @unchecked Sendable {
-    // Unchecked because the state is variables: every access to the handlers holds `lock`, and
-    // `watch` is set before the source is shared.
+    // Unchecked because there are variables: `lock` protects the handlers, and `watch` is set
+    // before the source is shared.
     private let lock = NSLock()
     private var handlers: [(number: Int, handler: @Sendable (Level) -> Void)] = []
     private var observations = 0
@@ -44,8 +44,7 @@ public final class MemoryPressure: @unchecked Sendable {
     /// Calls `handler` for each event until the observation is released.
     ///
     /// The handler runs on the thread of the source or of ``report(_:)``, and should be short. It
-    /// may be called once more while the observation is being released. The handler must not retain
-    /// the owner of the observation, because that would be a retain cycle.
+    /// may be called once more during the release. It must not retain the owner of the observation.
     public func observe(_ handler: @escaping @Sendable (Level) -> Void) -> Observation {
         let number = lock.withLock {
             observations += 1
@@ -57,7 +56,7 @@ public final class MemoryPressure: @unchecked Sendable {
 
     /// Calls all handlers on the current thread. Use it, for example, in `didReceiveMemoryWarning`.
     public func report(_ level: Level) {
-        // Handlers run without the lock, because they may add or end observations.
+        // Handlers run without the lock because they may add or end observations.
         for handler in lock.withLock({ handlers.map(\.handler) }) { handler(level) }
     }
 
@@ -65,7 +64,7 @@ public final class MemoryPressure: @unchecked Sendable {
         let ended = lock.withLock {
             handlers.firstIndex { $0.number == number }.map { handlers.remove(at: $0) }
         }
-        // Released without the lock, because releasing a handler may end other observations.
+        // Released without the lock because that may end other observations.
         withExtendedLifetime(ended) {}
     }
 
@@ -92,8 +91,7 @@ public final class MemoryPressure: @unchecked Sendable {
         init(of pressure: MemoryPressure) {
             let queue = DispatchQueue(label: "larder.pressure")
             source = DispatchSource.makeMemoryPressureSource(eventMask: .all, queue: queue)
-            // Both references are weak, because the source retains its handler and `pressure`
-            // retains the source.
+            // Weak, because the source retains its handler and `pressure` retains the source.
             source.setEventHandler { [weak source, weak pressure] in
                 guard let event = source?.data else { return }
                 pressure?.report(

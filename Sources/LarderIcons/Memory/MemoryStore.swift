@@ -1,7 +1,6 @@
 import LarderCore
 
-/// The contents of a ``MemoryCache``. Removed items are returned to the caller, so that it can free
-/// them without the lock.
+/// The contents of a ``MemoryCache``. Callers free the removed items without the lock.
 struct MemoryStore {
     typealias Item = RecencyTable.Item
 
@@ -12,7 +11,6 @@ struct MemoryStore {
 
     private var table = RecencyTable()
     private var tally = MemoryCache.Counts()
-    /// The total size of the entries' data, without overhead.
     private(set) var dataBytes = 0
     private let entryShare: Double
     var limits: Limits
@@ -98,21 +96,21 @@ struct MemoryStore {
     }
 }
 
-/// A table of entries by key that also keeps the order of their last use. All operations take
-/// constant time. The order is a doubly linked ring in an array, which needs no object per entry.
+/// A table of entries by key and by last use, with constant time for all operations. The order is a
+/// doubly linked ring in an array, which needs no object per entry.
 struct RecencyTable {
     struct Item {
         let key: CacheKey
         let entry: MemoryCache.Entry
         let cost: Int
 
-        /// The item of a free place. With an optional, each look-up would copy the key.
+        /// The item of a free place. An optional would copy the key at each look-up.
         fileprivate static let none = Item(
             key: CacheKey(""), entry: MemoryCache.Entry(data: .init(), source: .disk), cost: 0)
     }
 
-    /// The neighbours of a place. Indices have four bytes, so that the links of many entries fit
-    /// into a core's cache. With the overhead of an entry, that suffices for 800 GB.
+    /// The neighbours of a place. Indices have four bytes so that many links fit into a core's
+    /// cache. They suffice for 800 GB.
     private struct Link {
         /// For the ring's end, the least recently used place.
         var newer: Int32 = 0
@@ -120,7 +118,7 @@ struct RecencyTable {
         var older: Int32 = 0
     }
 
-    /// The sentinel of the ring, which has no entry. It also terminates the list of free places.
+    /// The sentinel of the ring, without an entry. It also ends the list of free places.
     private static let end: Int32 = 0
 
     private var places: [CacheKey: Int32] = [:]
