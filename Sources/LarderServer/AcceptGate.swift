@@ -1,14 +1,14 @@
 import Foundation
 import NIOCore
 
-/// A limit on open connections. Further connections stay in the kernel's queue and their clients
-/// wait. Clients of connections that are accepted and closed would retry at once.
+/// A limit on open connections. Further connections wait in the kernel's queue, because clients
+/// whose connections are closed would retry at once.
 final class AcceptGate: ChannelDuplexHandler {
     typealias InboundIn = Channel
     typealias InboundOut = Channel
     typealias OutboundIn = Never
 
-    /// The delay after an error such as EMFILE, which the kernel would report again at once.
+    /// The delay after an error such as EMFILE, which the kernel would repeat at once.
     private static let pause = TimeAmount.milliseconds(100)
 
     private let limit: Int
@@ -68,7 +68,7 @@ final class AcceptGate: ChannelDuplexHandler {
     }
 }
 
-/// The connections of one event loop and their shared state. Used only on that loop.
+/// The connections of an event loop, used only on that loop.
 final class LoopConnections {
     private var handlers: [ObjectIdentifier: ConnectionHandler] = [:]
     private var second: time_t = 0
@@ -82,8 +82,8 @@ final class LoopConnections {
     func add(_ handler: ConnectionHandler) { handlers[ObjectIdentifier(handler)] = handler }
     func remove(_ handler: ConnectionHandler) { handlers[ObjectIdentifier(handler)] = nil }
 
-    /// Closes connections that exceed a timeout. Called every second, which costs less than a
-    /// scheduled task for each connection.
+    /// Closes connections after a timeout. Called every second, which costs less than a scheduled
+    /// task for each connection.
     func sweep(isFull: Bool) {
         renewDate()
         let now = NIODeadline.now()

@@ -5,12 +5,11 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// An HTTP server for a cache. It never opens a connection to another server.
+/// An HTTP server for a cache. It never connects to another server.
 package final class CacheServer: Sendable {
-    /// The send buffer of each connection, in bytes. The kernel's own limit is megabytes.
+    /// The send buffer of a connection, in bytes. The kernel's own limit is megabytes.
     private static let sendBuffer = 128 << 10
-    /// The maximum number of bytes in one read. All requests in a read are parsed before the first
-    /// is answered.
+    /// In bytes. All requests in a read are parsed before the first is answered.
     private static let receiveBuffer = 4 << 10
 
     private let configuration: ServerConfiguration
@@ -18,14 +17,13 @@ package final class CacheServer: Sendable {
 
     package init(_ configuration: ServerConfiguration) { self.configuration = configuration }
 
-    /// Opens the cache, reads the manifests and starts to listen. Returns the server's URL, for
-    /// example `http://127.0.0.1:8080/`.
+    /// Starts to listen. Returns the server's URL, for example `http://127.0.0.1:8080/`.
     ///
     /// - Throws: `CacheError` (`.missing` if there is no cache), `ManifestError`, ``ServerError``.
     package func start() async throws -> String {
         let configuration = configuration
-        // Each event loop needs up to three descriptors (epoll, eventfd, timerfd). The rest is for
-        // the cache, its index, and one connection with the file sent over it.
+        // Each event loop needs up to three descriptors (epoll, eventfd, timerfd). The others are
+        // for the cache, its index, and one connection with its file.
         try OpenFileLimit.require(3 * System.coreCount + 32, for: configuration.cache)
         let log = ServerLog(configuration.logger, onProblem: configuration.onProblem)
         let metrics = ServerMetrics()
@@ -89,7 +87,7 @@ package final class CacheServer: Sendable {
     }
 
     /// Stops listening, waits for responses in progress, and closes all connections. Returns false
-    /// if a response took longer than ``ServerConfiguration/grace`` and was cut off.
+    /// if ``ServerConfiguration/grace`` cut off a response.
     @discardableResult
     package func stop() async -> Bool {
         let server = running.withLock { running in

@@ -2,16 +2,15 @@ import NIOCore
 import NIOPosix
 
 extension ConnectionHandler {
-    /// The maximum size of a body that is copied into the buffer of its head, in bytes. Sending two
-    /// buffers takes longer.
+    /// The maximum size of a body that is copied to its head, in bytes. Sending two buffers takes
+    /// longer.
     private static let smallBody = 16 << 10
 
     private static let lengthName = Array("Content-Length: ".utf8)
     private static let close = Array("Connection: close\r\n".utf8)
     private static let keepAlive = Array("Connection: keep-alive\r\n".utf8)
 
-    /// Writes a response. Until a file or chunks are written, the activity is
-    /// ``Activity/sending``.
+    /// Writes a response. The activity is ``Activity/sending`` until a file or chunks are written.
     func write(_ response: Response, to request: ServerRequest) {
         guard let context else { return }
         var response = response
@@ -98,7 +97,7 @@ extension ConnectionHandler {
         }
     }
 
-    /// Creates the next chunk on the pool and writes it. Called when the previous one is written.
+    /// Creates the next chunk on the pool and writes it.
     private func sendNext(of source: any ChunkSource, left: Int64, isLast: Bool) {
         guard let loop = context?.eventLoop else { return }
         let handler = NIOLoopBound(self, eventLoop: loop)

@@ -3,11 +3,11 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-/// The connection of one client. Requests are answered one after another, in order.
+/// The connection of one client, used only on its event loop. Requests are answered in order.
 ///
-/// The memory for a client is limited. The handler does not read while requests are waiting or the
-/// client does not read responses. It buffers at most the channel's high watermark and one small
-/// icon. Large bodies are sent from their files. Used only on its event loop.
+/// To limit memory, the handler does not read while requests are waiting or the client does not
+/// read responses. It buffers at most the channel's high watermark and one small icon. Large bodies
+/// are sent from their files.
 final class ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = IOData
@@ -19,31 +19,30 @@ final class ConnectionHandler: ChannelDuplexHandler {
         case sending
     }
 
-    /// The idle timeout if other clients wait for a connection.
+    /// The idle timeout if other clients wait.
     private static let crowdedIdleTimeout = TimeAmount.seconds(2)
-    /// The time for the client to close the connection after the last response.
+    /// The time for the client to close the connection at the end.
     private static let closeTimeout = TimeAmount.seconds(2)
 
     let answerer: RequestAnswerer
     let connections: LoopConnections
-    /// Requests that wait for earlier responses. Nothing is read while there are any. A read can
-    /// contain a few dozen.
+    /// Requests that wait for earlier responses. A read can contain dozens.
     private var queue: [ServerRequest] = []
     private(set) var context: ChannelHandlerContext?
     private let client = Client()
     var activity = Activity.idle
     private var isEnding = false
-    /// The time when the client closed its direction of the connection.
+    /// The time when the client stopped sending.
     private var inputEnd: NIODeadline?
     private var isReadPending = false
     var hasUnflushed = false
     private var isAdvancing = false
-    /// Whether the parser returned a part of a request since the last complete read.
+    /// Whether the parser returned a part of a request in the current read.
     private var hasRead = false
     private var isInHead = false
     private var deadline: NIODeadline?
     private var idleSince = NIODeadline.now()
-    /// The number of buffered bytes, and the time since which it has not changed.
+    /// The number of buffered bytes, and the time since it changed.
     private var backlog: (bytes: Int, since: NIODeadline)?
     var lent: LentFile?
     var entry: AccessEntry?
@@ -63,7 +62,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        // The server may have started to shut down since the connection was accepted.
+        // The server may be shutting down.
         if connections.isDraining { drain() }
         context.fireChannelActive()
     }
@@ -194,7 +193,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         if response.isLast, activity == .idle { end() }
     }
 
-    /// Completes a response. `isWhole` is whether the whole body was written.
+    /// Completes a response. `isWhole` is whether its body was written.
     func sent(isWhole: Bool, isLast: Bool) {
         guard context != nil else { return }
         activity = .idle
@@ -206,8 +205,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     // MARK: - Closing
 
-    /// Closes the connection after all responses are written and the client has closed its side. If
-    /// the server closed first, a client that is still sending would lose the response.
+    /// Closes the connection after all responses and after the client has closed its side.
+    /// Otherwise, a client that is still sending would lose the response.
     func end() {
         guard !isEnding, let context else { return }
         isEnding = true
@@ -238,8 +237,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     func abort() { context?.close(promise: nil) }
 
-    /// Closes the connection after a timeout. If the server is full, idle connections have a
-    /// shorter one.
+    /// Closes the connection after a timeout, which is shorter for idle connections of a full
+    /// server.
     func checkTime(_ now: NIODeadline, isCrowded: Bool) {
         guard let context else { return }
         let bytes =
@@ -257,8 +256,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
             return
         }
         backlog = nil
-        // A client that has closed only its direction looks like a disconnected one. Such clients
-        // get only responses that are ready within this time.
+        // A client that has stopped sending looks like a disconnected one. It gets only responses
+        // that are ready within this time.
         if activity == .answering, let inputEnd, now - inputEnd >= Self.closeTimeout {
             return abort()
         }

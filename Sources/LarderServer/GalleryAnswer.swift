@@ -3,13 +3,13 @@ import LarderExport
 import NIOCore
 
 struct GalleryAnswer: Sendable {
-    /// Allows only the page's own script and this server's icons, and no embedding in other pages.
+    /// Allows only the page's script and this server's icons, and no embedding in other pages.
     private static let policy = """
         default-src 'none'; img-src 'self' data:; script-src 'self'; style-src 'self'; \
         base-uri 'none'; form-action 'none'; frame-ancestors 'none'
         """
 
-    /// Keeps other sites from including the scripts, which contain descriptions of the icons.
+    /// Keeps other sites from including the scripts, which describe the icons.
     private static let isolation = ("Cross-Origin-Resource-Policy", "same-origin")
 
     let gallery: ServedGallery
@@ -48,7 +48,7 @@ struct GalleryAnswer: Sendable {
         _ mediaType: String, _ text: GalleryText, _ request: RoutedRequest
     ) -> Response {
         let tag = text.digest.map { "\"\($0.hex)\"" }
-        // Private, because a shared cache would not check which site includes the scripts.
+        // A shared cache would not check which site includes the scripts.
         let lifetime =
             text.isUnchanging
             ? "private, max-age=31536000, immutable" : tag == nil ? "no-store" : "no-cache"

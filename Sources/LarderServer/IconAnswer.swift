@@ -37,7 +37,6 @@ struct IconAnswer: Sendable {
         unchanging = lines("public, max-age=31536000, immutable")
     }
 
-    /// Returns the response with an icon, a range of it, or status 304 or 412.
     func found(_ found: FoundIcon, _ request: ServerRequest) -> Response {
         let icon = found.icon
         if let tags = request.ifMatch, !EntityTagList(tags).matchesStrongly(icon.entityTag) {
@@ -75,12 +74,12 @@ struct IconAnswer: Sendable {
         case .memory(let bytes):
             if range.count == bytes.readableBytes { return .bytes(bytes) }
             let start = bytes.readerIndex + Int(range.lowerBound)
-            // The range is always within the bytes.
+            // The range is within the bytes.
             return .bytes(bytes.getSlice(at: start, length: range.count) ?? ByteBuffer())
         }
     }
 
-    /// Returns the response for a missing icon, and adds its URL to the list of missing icons.
+    /// Returns the response for a missing icon, and lists its URL.
     func missing(_ url: String?) -> Response {
         if let url { missing?.note(url) }
         let absent = absent()

@@ -13,9 +13,7 @@ struct OwnNames: Sendable {
     /// Whether unknown names belong to mirrored servers.
     private let isMirror: Bool
 
-    /// - Parameters:
-    ///   - host: The configured host name or address.
-    ///   - address: The IP address that the server listens on.
+    /// - Parameter address: The IP address that the server listens on.
     init(
         host: String, address: String, port: Int, publicURL: String? = nil, isLoopback: Bool,
         isMirror: Bool = false
@@ -54,7 +52,7 @@ struct OwnNames: Sendable {
         authorities.contains { $0.elementsEqual(authority.lowercasedASCII) }
     }
 
-    /// Whether text has the form of an authority: a host name or IP address, with an optional port.
+    /// Whether text looks like a host name or IP address with an optional port.
     static func isAuthority(_ text: some BidirectionalCollection<UInt8>) -> Bool {
         !text.isEmpty && text.count <= 300
             && text.allSatisfy { $0.isASCIILetterOrDigit || "-._:[]".utf8.contains($0) }

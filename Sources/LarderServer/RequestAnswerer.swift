@@ -19,8 +19,8 @@ struct RequestAnswerer: Sendable {
     let pool: NIOThreadPool
     let log: ServerLog
 
-    /// Returns the response if it is available without blocking. Otherwise, calls `done` with it on
-    /// a thread of the pool, unless the client has disconnected.
+    /// Returns the response if that cannot wait for a disk, a lock or another process. Otherwise, a
+    /// thread of the pool calls `done` with it, unless the client has disconnected.
     func answer(
         _ request: ServerRequest, _ done: @escaping @Sendable (Response) -> Void
     ) -> Response? {
@@ -41,7 +41,7 @@ struct RequestAnswerer: Sendable {
         }
     }
 
-    /// Returns the response, or nil if that must wait for a disk, a lock or another process.
+    /// Returns the response, or nil if it could block.
     private func atOnce(_ request: RoutedRequest) -> Response? {
         switch request.route {
         case .icon, .object, .mirror:
@@ -98,7 +98,7 @@ struct RequestAnswerer: Sendable {
         guard let url = PercentDecoding.url(value.dropFirst(4)), !url.utf8.isEmpty,
             url.utf8.count <= ManifestLimits.maximumURLSize
         else { return Response(400, text: "The value of url= is not a percent-encoded URL.") }
-        // Pages of other sites can request any URL, so their URLs are not added to the list.
+        // Pages of other sites can request any URL, so their URLs are not listed.
         return try found(request) { try $0.resource(url)?.object }
             ?? icon.missing(request.request.isCrossSite ? nil : url)
     }
@@ -112,7 +112,7 @@ struct RequestAnswerer: Sendable {
 
     private func ofObject(_ request: RoutedRequest) throws -> Response {
         let name = request.path.dropFirst(Route.objects.count)
-        // Only the lower-case spelling is valid, so that each object has one URL.
+        // Only lower case is valid, so that each object has one URL.
         guard let digest = Digest(hex: name), digest.hex.isSame(as: name) else {
             return Response(404, text: "The digest must be 64 hexadecimal digits in lower case.")
         }
@@ -180,7 +180,7 @@ struct AccessEntry {
         target = request.target
     }
 
-    /// Returns one JSON object and a line end. Line breaks and terminal controls are escaped.
+    /// Returns a JSON object and a line end. Line breaks and terminal controls are escaped.
     func line(status: Int, bytes: Int64) -> String {
         var object = JSONObject()
         object.set("time", UTCTime.timestamp(Date()))

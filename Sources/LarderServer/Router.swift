@@ -3,16 +3,16 @@ import LarderCore
 import NIOHTTP1
 
 enum Route: Sendable {
-    /// `/icon?url=…`: the icon of a URL in any spelling, or of another key, for example `key:app-1`.
+    /// `/icon?url=…`: the icon of a URL in any spelling, or of a key like `key:app-1`.
     case icon
     /// `/objects/sha256/<digest>`: the bytes of an object.
     case object
-    /// The exact URL in a request to a forward proxy. It is looked up and never fetched.
+    /// The exact URL in a request to a proxy. It is never fetched.
     case mirror
-    /// `/manifest/<name>`: a manifest in its plain form, with icon URLs of this server.
+    /// `/manifest/<name>`: a manifest in its plain form, with this server's icon URLs.
     case manifest
     case health
-    /// `/metrics`: counters of the server and the cache, in Prometheus' format.
+    /// `/metrics`: counters of the server and the cache, for Prometheus.
     case metrics
     /// `/` and `/gallery/…`: a page with all icons.
     case gallery
@@ -44,19 +44,17 @@ enum Route: Sendable {
 struct RoutedRequest: Sendable {
     let route: Route
     let request: ServerRequest
-    /// The target's path as it was sent. For a mirror, the URL.
+    /// The path as it was sent. For a mirror, the URL.
     let path: Substring
-    /// The target's query without the question mark; nil if there is none.
     let query: Substring?
-    /// The server's URL as the client knows it, without a slash at the end.
+    /// The server's URL as the client knows it, without a final slash.
     let base: String
-    /// The key of the icon in memory: the target, or for a mirror, the URL.
+    /// The icon's key in memory: the target, or a mirror's URL.
     let key: CacheKey
 }
 
 struct Router: Sendable {
-    /// The maximum size of a target in bytes. A percent-encoded URL of 8 KiB fits if it is mostly
-    /// ASCII letters and digits.
+    /// In bytes. A percent-encoded URL of 8 KiB fits if it is mostly ASCII letters and digits.
     static let longestTarget = TargetMask.longest
 
     enum Choice {
@@ -83,7 +81,7 @@ struct Router: Sendable {
         return mirrored("http://\(host)\(target)", request)
     }
 
-    /// Routes a target in absolute form, as proxies receive it (RFC 9112, section 3.2.2).
+    /// Routes a target in absolute form (RFC 9112, section 3.2.2).
     private func absolute(_ request: ServerRequest) -> Choice {
         let target = request.target
         let bytes = target.utf8

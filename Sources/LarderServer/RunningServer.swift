@@ -5,7 +5,7 @@ import Synchronization
 final class RunningServer: Sendable {
     typealias Loop = (any EventLoop, NIOLoopBoundBox<LoopConnections>)
 
-    /// The number of seconds between two calls of ``recordAll()``.
+    /// In seconds.
     private static let recordInterval = 5
 
     private let answerer: RequestAnswerer
@@ -14,7 +14,7 @@ final class RunningServer: Sendable {
     private let loops: [Loop]
     private let missing: MissingList?
     private let limit: Int
-    /// Whether a thread of the pool runs ``maintain()``, and the number of runs.
+    /// Whether ``maintain()`` runs, and the number of runs.
     private let maintenance = Mutex((isRunning: false, count: 0))
 
     init(

@@ -2,23 +2,22 @@ import LarderCache
 import LarderCore
 import NIOCore
 
-/// The icon for a request target, with the prepared parts of the response.
+/// The icon for a request target, with parts of the response.
 final class KnownIcon: Sendable {
-    /// The estimated memory for the table entry and the header fields, in bytes.
+    /// The estimate for the table entry and the header fields, in bytes.
     private static let overhead = 1_024
 
     let digest: Digest
     let size: Int64
     /// A strong entity tag with its quotation marks.
     let entityTag: String
-    /// The encoded header fields of every response.
     let fields: [UInt8]
     let typeField: [UInt8]
     let body: ByteBuffer?
     let file: FileIdentity
     let generation: Int
     let foundAt: NIODeadline
-    /// The memory in bytes. It includes the key, because clients choose the key's length.
+    /// In bytes. It includes the key, because clients choose its length.
     let cost: Int
 
     init(
@@ -34,7 +33,7 @@ final class KnownIcon: Sendable {
         ])
         (self.body, self.file, self.generation) = (body, file, generation)
         foundAt = .now()
-        // An object with several keys is counted once for each key.
+        // An object with several keys counts once for each.
         cost = (body?.readableBytes ?? 0) + key.byteCount + Self.overhead
     }
 }
@@ -51,8 +50,8 @@ struct FoundIcon: Sendable {
 
 /// Recently used icons by request target, within a limit of bytes.
 ///
-/// When the young table reaches half of the limit, it replaces the old one. So a look-up of a young
-/// icon needs no write.
+/// When the young table reaches half of the limit, it replaces the old one, so that a look-up of a
+/// young icon needs no write.
 struct HotIcons {
     private let limit: Int
     private var young: [CacheKey: KnownIcon] = [:]
@@ -75,8 +74,8 @@ struct HotIcons {
         }
     }
 
-    /// Adds an icon to the young table. Returns the evicted icons. Freeing these takes
-    /// milliseconds, so release them without a lock.
+    /// Adds an icon to the young table. Returns the evicted icons. Freeing them takes milliseconds,
+    /// so release them without a lock.
     @discardableResult
     mutating func insert(_ icon: KnownIcon, for key: CacheKey) -> [CacheKey: KnownIcon] {
         if let replaced = old.removeValue(forKey: key) { oldCost -= replaced.cost }

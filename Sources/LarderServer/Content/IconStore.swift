@@ -4,26 +4,25 @@ import LarderCore
 import NIOCore
 import Synchronization
 
-/// The icons of the cache, from memory or the disk. Methods may wait for the disk, except those
-/// whose names end with `AtOnce`.
+/// The icons of the cache. Methods may wait for the disk, except those named `…AtOnce`.
 final class IconStore: Sendable {
-    /// The maximum size of an object in memory, in bytes. Larger objects are sent from their files.
+    /// In bytes. Larger objects are sent from their files.
     static let largestInMemory: Int64 = 64 << 10
-    /// After this time, an icon is looked up again, so that its use is recorded.
+    /// The age at which an icon is looked up again, so that its use is recorded.
     private static let maximumAge = TimeAmount.minutes(10)
-    /// The minimum limit of the icon table, in bytes. It applies if no bytes are kept in memory.
+    /// In bytes. It applies if no bodies are kept in memory.
     private static let minimumTableLimit = 8 << 20
     private static let maximumIdentities = 1 << 18
-    /// The maximum number of files to keep open, at most a quarter of the process's limit. Opening
-    /// a file takes as long as all other work for an icon.
+    /// The maximum number of open files, at most a quarter of the process's limit. Opening a file
+    /// takes as long as all other work for an icon.
     private static let maximumOpenFiles = min(16_384, OpenFileLimit.current / 4)
 
     private struct State {
         var hot: HotIcons
-        /// Files that do not match their digests. They are not read again for further requests.
+        /// Files that do not match their digests. They are not read again.
         var damaged: [Digest: FileIdentity] = [:]
-        /// Recently sent files. They are closed within a second after the cache has changed, so
-        /// that the space of evicted files is freed.
+        /// Recently sent files. They are closed within a second after the cache has changed, to
+        /// free the space of evicted files.
         var open: [Digest: LentFile] = [:]
         var generation = 0
         var reported: Set<Digest> = []
@@ -37,7 +36,7 @@ final class IconStore: Sendable {
     private let metrics: ServerMetrics
     private let log: ServerLog
 
-    /// - Throws: `CacheError` if the cache cannot be opened, `.missing` if there is none.
+    /// - Throws: `CacheError`, `.missing` if there is no cache.
     init(path: String, memoryLimit: Int, metrics: ServerMetrics, log: ServerLog) throws(CacheError)
     {
         cache = LiveCache(path: path, knownLimit: Self.maximumIdentities)
@@ -50,11 +49,11 @@ final class IconStore: Sendable {
 
     var memory: (bytes: Int, count: Int) { state.withLock { ($0.hot.cost, $0.hot.count) } }
 
-    /// Invalidates the remembered icons if the cache has changed. Called every second.
+    /// Invalidates the icons if the cache has changed. Called every second.
     func refresh() {
         let last = cache.opened
         let generation = cache.refresh()
-        // Closing many files takes milliseconds, so they are closed without the lock.
+        // Closing many files takes milliseconds, so it is done without the lock.
         let (hasChanged, open) = state.withLock { state in
             let hasChanged = state.generation != generation
             state.generation = generation
@@ -72,8 +71,8 @@ final class IconStore: Sendable {
         }
     }
 
-    /// Returns a remembered icon without blocking. Nil if the target must be looked up again, or if
-    /// reading the bytes would wait for the disk.
+    /// Returns a remembered icon without blocking. Nil if it must be looked up or read from the
+    /// disk.
     func iconAtOnce(_ key: CacheKey) -> FoundIcon? {
         guard let icon = state.withLock({ $0.hot[key] }), icon.generation == cache.generation,
             NIODeadline.now() - icon.foundAt < Self.maximumAge
@@ -89,7 +88,7 @@ final class IconStore: Sendable {
         return FoundIcon(icon: icon, bytes: bytes)
     }
 
-    /// Looks up an icon, and remembers it by `key`. Returns nil if it is not cached.
+    /// Looks up an icon and remembers it by `key`. Returns nil if it is not cached.
     ///
     /// - Throws: ``ObjectReadings/Busy``, `CacheError` (`.corrupt` if the bytes are damaged).
     func icon(
@@ -120,7 +119,7 @@ final class IconStore: Sendable {
             return found
         } catch let error as CacheError where error.isOfDamagedObject {
             state.withLock { $0.hot.remove(key) }
-            // The object may have been evicted or replaced since the look-up.
+            // The object may have been evicted or replaced since.
             guard let now = try lookUp(cache) else { return nil }
             guard now.digest == object.digest else {
                 return try icon(key, fields: fields, for: client, lookUp)
@@ -153,7 +152,7 @@ final class IconStore: Sendable {
         return FoundIcon(icon: known(identity), bytes: .file(file))
     }
 
-    /// Returns the bytes of a small file if they can be read without blocking, or a large file.
+    /// Returns a small file's bytes if that does not block, or a large file.
     private static func bytesAtOnce(of file: LentFile) -> FoundIcon.Bytes? {
         guard file.size <= largestInMemory else { return .file(file) }
         var buffer = ByteBufferAllocator().buffer(capacity: Int(file.size))
@@ -174,7 +173,7 @@ final class IconStore: Sendable {
         if isNew { log.problem("\(error); run larder verify --repair to download it again") }
     }
 
-    /// Opens the file of an object, and compares it with its digest unless its identity is known.
+    /// Opens an object's file, and verifies it unless its identity is known.
     ///
     /// - Throws: `CacheError`; ``ObjectReadings/Busy`` if there is a client and no thread can read
     ///   the object now; `CancellationError` if all waiting clients have disconnected.
@@ -216,15 +215,15 @@ final class IconStore: Sendable {
         }
     }
 
-    /// Returns the file of a verified object if that does not read the disk.
+    /// Returns a verified object's file if that does not read the disk.
     private func fileAtOnce(_ digest: Digest, size: Int64, known: FileIdentity) -> LentFile? {
         let open = state.withLock { $0.open[digest] }
         if let open, open.isStill(known) { return open }
         guard let file = cache.opened?.lendAtOnce(digest, size: size, known: known) else {
             return nil
         }
-        // A full table is kept. With replacement, a cyclic sequence of requests would never find
-        // its file open.
+        // A full table is kept. With replacement, a cyclic sequence of requests would never find an
+        // open file.
         state.withLock { if $0.open.count < Self.maximumOpenFiles { $0.open[digest] = file } }
         return file
     }
@@ -236,8 +235,8 @@ final class IconStore: Sendable {
         }
     }
 
-    /// Records which objects were used, for eviction. If another process is writing the index, the
-    /// batch is dropped, and the objects are noted at their next look-up. Called every few seconds.
+    /// Records the use of objects for eviction. If another process is writing the index, the batch
+    /// is dropped. Its objects are noted at their next look-up. Called every few seconds.
     func recordUse() {
         let objects = state.withLock { state in
             defer { state.used = [] }

@@ -5,8 +5,8 @@ import LarderManifest
 import NIOCore
 import Synchronization
 
-/// A manifest in its plain form, in a temporary file, which is written once and sent many times.
-/// Each icon URL begins with a mark, which ``ManifestText`` replaces with the server's own URL.
+/// A manifest in its plain form, in a temporary file. Each icon URL begins with a mark, which
+/// ``ManifestText`` replaces with the server's own URL.
 final class ManifestSpool: Sendable {
     /// A byte that never occurs in JSON.
     fileprivate static let mark: UInt8 = 0
@@ -94,9 +94,8 @@ private struct SpoolWriter {
     }
 }
 
-/// The text of a spool with the server's own URL.
 final class ManifestText: ChunkSource {
-    /// The size of a chunk in bytes. One is in memory for each client.
+    /// In bytes. Each client has one chunk in memory.
     private static let pieceSize = 8 << 10
 
     private let spool: ManifestSpool
@@ -125,7 +124,7 @@ final class ManifestText: ChunkSource {
         let piece = try spool.read(at: start, atMost: Self.pieceSize)
         var text = ByteBufferAllocator().buffer(capacity: Self.pieceSize + base.count)
         var rest = piece[...]
-        // The base can be much longer than a mark, so the output size is limited, too.
+        // The base can be much longer than a mark, so the output is also limited.
         while !rest.isEmpty, text.readableBytes < Self.pieceSize {
             let part = rest.prefix(Self.pieceSize - text.readableBytes)
             let mark = part.firstIndex(of: ManifestSpool.mark)

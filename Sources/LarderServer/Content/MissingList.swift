@@ -9,7 +9,7 @@ final class MissingList: Sendable {
     private struct Item {
         let url: String
         let number: Int
-        /// Whether a client has requested the URL since the server started.
+        /// Whether a client has requested the URL since the start.
         var isRequested: Bool
     }
 
@@ -17,13 +17,12 @@ final class MissingList: Sendable {
         var items: [[UInt8]: Item] = [:]
         var count = 0
         var bytes = 0
-        /// The URLs of the previous list, oldest first. They can make room for new ones.
+        /// The URLs of the previous list, oldest first, which can be replaced.
         var old: ArraySlice<[UInt8]> = []
         var isChanged = false
-        /// Whether a URL was not added because the list is full.
         var isFull = false
         var isFullReported = false
-        /// The generation of the cache at the last look-up of all URLs; nil if that failed.
+        /// The cache's generation at the last look-up of all URLs; nil if that failed.
         var generation: Int?
 
         mutating func makeRoom(for count: Int) -> Bool {
@@ -45,7 +44,7 @@ final class MissingList: Sendable {
 
     private let output: MissingListOutput
     private let state = Mutex(State())
-    /// Two calls of ``save(_:_:)`` can overlap when the server stops.
+    /// Calls of ``save(_:_:)`` can overlap when the server stops.
     private let saving = Mutex<Void>(())
 
     init(_ output: MissingListOutput) throws {
@@ -54,14 +53,13 @@ final class MissingList: Sendable {
         for url in last { note(url, isRequested: false) }
         state.withLock { state in
             state.old = state.items.sorted { $0.value.number < $1.value.number }.map(\.key)[...]
-            // URLs with secrets, which earlier versions stored, were left out.
+            // URLs with secrets, which earlier versions stored, are dropped.
             state.isChanged = state.items.count < last.count
         }
     }
 
-    /// Adds a URL as it was requested, unless it cannot be fetched or contains a client's secret.
-    /// If the list is full, URLs that were not requested since the server started are dropped,
-    /// oldest first.
+    /// Adds a URL as it was requested, unless it cannot be fetched or contains a client's secret. A
+    /// full list drops the oldest URLs that were not requested since the start.
     func note(_ url: String, isRequested: Bool = true) {
         guard MissingListOutput.isKept(url), !TargetMask.hasSecret(url) else { return }
         state.withLock { state in
@@ -81,8 +79,7 @@ final class MissingList: Sendable {
         }
     }
 
-    /// Removes URLs that have been cached since, and writes the list if it has changed. Called every
-    /// few seconds, and when the server stops.
+    /// Removes cached URLs, and writes a changed list. Called every few seconds and at the end.
     func save(_ cache: LiveCache, _ log: ServerLog) {
         let isFull = state.withLock { state in
             defer { state.isFullReported = state.isFull }
@@ -135,8 +132,7 @@ final class MissingList: Sendable {
 package struct MissingListOutput: Sendable {
     static let maximumURLs = 10_000
     static let maximumBytes = 2 << 20
-    /// The maximum size of the text, in bytes. A byte of a URL takes up to six, and each URL takes
-    /// a line.
+    /// The maximum size of the text, with up to six bytes for a byte of a URL.
     package static let maximumSize = maximumBytes * 6 + maximumURLs * 16
 
     let load: @Sendable () throws -> [String]
@@ -162,8 +158,8 @@ package struct MissingListOutput: Sendable {
         return lines.isEmpty ? "[]\n" : "[\n\(lines.joined(separator: ",\n"))\n]\n"
     }
 
-    /// Returns the URLs of a list's text, which may be empty or `[]`. Nil for any other text than a
-    /// server writes, because it may be the user's manifest, which must not be replaced.
+    /// Returns the URLs of a list's text, which may be empty or `[]`. Nil for any text that a
+    /// server does not write, because the user's manifest must not be replaced.
     package static func urls(of text: Data) -> [String]? {
         if text.isEmpty || text.elementsEqual("[]".utf8) { return [] }
         guard text.count <= maximumSize,
@@ -180,7 +176,7 @@ package struct MissingListOutput: Sendable {
 
     private struct Line: Decodable { let icon: String }
 
-    /// Whether a URL may be on the list: it can be fetched, and has no user name or password.
+    /// Whether a URL can be fetched and has no user name or password.
     static func isKept(_ url: String) -> Bool {
         guard url.utf8.count <= ManifestLimits.maximumURLSize, let parsed = try? HTTPURL(url)
         else { return false }

@@ -1,12 +1,11 @@
 import LarderCore
 import Synchronization
 
-/// The objects that threads of the pool are comparing with their digests.
+/// The objects that threads of the pool are verifying.
 ///
-/// A request for one of these objects does not block a thread. It fails with ``Busy`` and is
-/// retried later. Large objects take seconds, so one thread always remains for other requests.
+/// A request for one of these fails with ``Busy`` and is retried later. Verifying large objects
+/// takes seconds, so one thread always remains for other requests.
 final class ObjectReadings: Sendable {
-    /// The error of a request whose object cannot be read now.
     struct Busy: Error { let digest: Digest }
 
     private struct Waiter {
@@ -32,7 +31,7 @@ final class ObjectReadings: Sendable {
         }
     }
 
-    /// Ends the reading of an object. Retries the requests that wait for it, and one other.
+    /// Retries the requests that wait for the object, and one other.
     func end(_ digest: Digest) {
         let ready = state.withLock { state in
             state.reading.remove(digest)

@@ -8,7 +8,7 @@ package enum OpenFileLimit {
     #else
         private static let resource = RLIMIT_NOFILE
     #endif
-    /// An upper limit for open files that belong to no connection.
+    /// An upper limit for files that belong to no connection.
     private static let reserve = 48
 
     static var current: Int {
@@ -17,12 +17,12 @@ package enum OpenFileLimit {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// The number of connections that the limit allows. Each needs one descriptor, and another
-    /// while a file is sent. A quarter of the limit is for files that are kept open.
+    /// The maximum number of connections. Each needs one descriptor, and another while a file is
+    /// sent. A quarter of the limit is for files that are kept open.
     static var connections: Int { max(1, (current - current / 4 - reserve) / 2) }
 
-    /// Throws `.unusable` if fewer than `count` descriptors are free. NIO would trap without a
-    /// descriptor for an event loop.
+    /// Throws `.unusable` if fewer than `count` descriptors are free. NIO would trap without one
+    /// for an event loop.
     static func require(_ count: Int, for cache: String) throws(CacheError) {
         var taken: [Int32] = []
         defer { for descriptor in taken { close(descriptor) } }

@@ -1,17 +1,16 @@
 import NIOCore
 import Synchronization
 
-/// A value that is rebuilt when its source has changed or it is too old. One thread at a time
-/// builds it, while others use the last value.
+/// A value that is rebuilt when its source has changed or it is too old. One thread builds it,
+/// while others use the last value.
 final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
     struct Pace {
-        /// The minimum lifetime of a value.
         var least = TimeAmount.zero
-        /// The minimum lifetime as a multiple of the build's duration.
+        /// The minimum lifetime as a multiple of the build time.
         var factor = 0
-        /// The maximum lifetime, even if the source is unchanged. Nil for no limit.
+        /// The maximum lifetime, even with an unchanged source; nil for no limit.
         var most: TimeAmount?
-        /// Whether a failed build is retried although its source has not changed.
+        /// Whether a failed build is retried with an unchanged source.
         var retriesFailures = true
     }
 
@@ -54,8 +53,8 @@ final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// Ends a build. `source` is its state before the build. A nil `value` means that the build
-    /// failed, so the last value is kept.
+    /// Ends a build. `source` is its state before. If `value` is nil, the build failed and the last
+    /// value is kept.
     func end(_ value: Value?, of source: Source, since start: NIODeadline) {
         state.withLock { state in
             state.isBuilding = false

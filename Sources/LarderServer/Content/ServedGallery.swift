@@ -5,12 +5,11 @@ import LarderExport
 import NIOCore
 import Synchronization
 
-/// The gallery's descriptions of all icons. A thread rebuilds them when a client requests the
-/// gallery and they are too old.
+/// The gallery's descriptions of all icons, which a request rebuilds if they are too old.
 final class ServedGallery: Sendable {
-    /// The maximum age of a build. Icons become stale even if nothing changes.
+    /// The maximum age of a build. Icons become stale without other changes.
     private static let longestLifetime = TimeAmount.minutes(5)
-    /// The time to keep an earlier build after its last use. Open pages still request its files.
+    /// The time to keep an unused build, whose files open pages may still request.
     private static let unusedLifetime = TimeAmount.minutes(5)
     private static let maximumBuilds = 4
 
@@ -34,8 +33,8 @@ final class ServedGallery: Sendable {
             .init(least: leastLifetime, factor: lifetimeFactor, most: Self.longestLifetime))
     }
 
-    /// Returns the first file of the latest build, or a text that says that it is in progress.
-    /// Starts a build if the latest is too old.
+    /// Returns the first file of the latest build, or a message during a build. Starts a build if
+    /// the latest is too old.
     func description() -> GalleryText {
         let sources = GallerySources(icons.cache, configuration.manifests)
         switch newest.step(sources) {
@@ -67,7 +66,7 @@ final class ServedGallery: Sendable {
         return build.text(of: path)
     }
 
-    /// Starts a build on its own thread. Long manifests would block one of the pool's few threads.
+    /// Starts a build on its own thread, because long manifests would block the pool.
     private func start(_ sources: GallerySources) {
         let start = NIODeadline.now()
         let hasThread = HelperThread.start { [self] in
@@ -105,7 +104,7 @@ final class ServedGallery: Sendable {
     }
 }
 
-/// The state of a gallery's inputs. While it is unchanged, icons only become stale or damaged.
+/// The state of a gallery's inputs.
 struct GallerySources: Sendable, Equatable {
     private let generation: Int
     private let manifests: [FileIdentity?]
@@ -119,7 +118,7 @@ struct GallerySources: Sendable, Equatable {
     }
 }
 
-/// The gallery's files at one moment, in one temporary file, so that slow clients need no memory.
+/// The gallery's files in one temporary file, so that slow clients need no memory.
 final class GalleryBuild: Sendable {
     private typealias Part = (range: Range<Int64>, digest: Digest)
 
@@ -182,7 +181,7 @@ final class GalleryBuild: Sendable {
 
 struct GalleryText: Sendable {
     let body: Response.Body
-    /// The digest of the bytes; nil if they are a temporary message.
+    /// Nil for a temporary message.
     let digest: Digest?
     let isUnchanging: Bool
 

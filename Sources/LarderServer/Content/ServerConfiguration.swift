@@ -4,12 +4,11 @@ import Logging
 package struct ServerConfiguration: Sendable {
     package var cache: String
     package var host = "127.0.0.1"
-    /// The port to listen on. 0 lets the system choose.
+    /// 0 lets the system choose.
     package var port = 8080
-    /// The manifests to serve, with icon URLs of this server.
     package var manifests: [ServedManifest] = []
     package var manifestRules = ManifestRules()
-    /// The URL that clients use, without a slash at the end, for example `https://icons.example`.
+    /// The URL that clients use, without a final slash, for example `https://icons.example`.
     /// Default: nil, the `Host` of each request.
     package var publicURL: String?
     /// Whether the server is a proxy for all `http` URLs.
@@ -19,15 +18,15 @@ package struct ServerConfiguration: Sendable {
     /// The value of `Access-Control-Allow-Origin` for icons, objects and manifests. Default: nil,
     /// so pages of other origins can show icons but not read them.
     package var allowedOrigin: String?
-    /// The maximum size of all icons in memory, in bytes. With 0, icons are read from the disk.
+    /// The maximum size of icons in memory, in bytes. With 0, icons are read from the disk.
     package var memoryLimit = 64 << 20
-    /// The maximum number of open connections. Further connections wait.
+    /// Further connections wait.
     package var maximumConnections = 4_096
-    /// The maximum time from the first byte of a request's head to its last.
+    /// The maximum time for receiving a request's head.
     package var headTimeout = Duration.seconds(10)
     /// The maximum time without a request on a connection.
     package var idleTimeout = Duration.seconds(60)
-    /// The maximum time for which a client reads nothing of a response.
+    /// The maximum time in which a client reads nothing of a response.
     package var stallTimeout = Duration.seconds(120)
     /// The maximum time for responses in progress when the server stops.
     package var grace = Duration.seconds(30)
@@ -35,11 +34,11 @@ package struct ServerConfiguration: Sendable {
     package var missing: MissingListOutput?
     /// Receives messages, for example about damaged objects, on any thread.
     package var onProblem: @Sendable (String) -> Void = { _ in }
-    /// Receives lines of the access log with their line ends. Event loops call it concurrently and
-    /// wait for it.
+    /// Receives lines of the access log with line ends. Event loops call it concurrently and wait
+    /// for it.
     package var accessLog: (@Sendable (String) -> Void)?
-    /// Receives events for the server's operator: connections, refused and slow clients, limits,
-    /// reopened caches and galleries. Secrets in URLs are masked. Default: nil, no log.
+    /// Receives events for the operator: connections, refused and slow clients, limits, reopened
+    /// caches and galleries. Secrets in URLs are masked. Default: nil.
     package var logger: Logger?
 
     package init(cache: String) { self.cache = cache }
@@ -47,7 +46,7 @@ package struct ServerConfiguration: Sendable {
 
 package enum MissingIcon: String, Sendable, CaseIterable {
     case notFound = "404"
-    /// Status 200 and a grey square, with a header field that marks it as a placeholder.
+    /// Status 200 and a grey square, marked by a header field.
     case placeholder
 }
 

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The server's messages: problems for its user, and events for the operator's log.
 final class ServerLog: Sendable {
-    /// A limit, because clients can cause any number of problems.
+    /// Limited because clients can cause any number of problems.
     private static let maximumProblemsPerMinute = 20
 
     let logger: Logger?
@@ -15,7 +15,7 @@ final class ServerLog: Sendable {
         self.onProblem = onProblem
     }
 
-    /// Reports a problem to the user and the log, within the limit per minute.
+    /// Reports a problem to the user and the log, within the limit.
     func problem(_ message: String) {
         guard isBelowLimit() else { return }
         onProblem(message)

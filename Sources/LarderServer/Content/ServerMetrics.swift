@@ -3,7 +3,7 @@ import LarderCache
 import NIOCore
 import Synchronization
 
-// Metric names are part of the public contract (docs/output.md). None is renamed or removed.
+// Metric names are part of the public contract (docs/output.md), so they do not change.
 
 final class ServerMetrics: Sendable {
     let requests = Atomic<Int>(0)
@@ -51,7 +51,7 @@ final class CachedStatus: Sendable {
 
     init(_ cache: LiveCache) { self.cache = cache }
 
-    /// Returns the metrics in Prometheus' text format, counted again if the last ones are too old.
+    /// Returns the metrics in Prometheus' text format, counted again if they are too old.
     func prometheus() throws -> String {
         guard case .build = status.step(true) else { return status.last ?? "" }
         let start = NIODeadline.now()
@@ -65,7 +65,7 @@ final class CachedStatus: Sendable {
 struct PrometheusText {
     private(set) var text = ""
 
-    /// Adds a metric. Samples without a value are left out. For example, 0 would be a wrong time.
+    /// Adds a metric. Samples without a value are omitted, because 0 would be a wrong time.
     mutating func add(
         _ name: String, _ help: String, _ type: String,
         _ samples: [(labels: String?, value: String?)]
@@ -85,8 +85,8 @@ struct PrometheusText {
 }
 
 extension CacheStatus {
-    /// The status in Prometheus' text format, also for the node exporter's textfile collector.
-    /// Every sample has the label `cache`, because a machine can have several caches.
+    /// The status in Prometheus' text format. Samples have the label `cache`, because a machine can
+    /// have several caches.
     package var prometheus: String {
         var text = PrometheusText()
         let label = path.utf8.flatMap { byte -> [UInt8] in

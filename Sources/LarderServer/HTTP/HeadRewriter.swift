@@ -2,16 +2,15 @@ import Foundation
 import LarderCore
 import NIOCore
 
-/// A filter that rewrites request heads which NIO's parser rejects, although the standards allow
-/// them.
+/// A filter that rewrites valid request heads for NIO's parser.
 ///
 /// - `Upgrade` is ignored (RFC 9110, section 7.8). After it, the parser reads no further request,
 ///   so the last letter of the name is replaced.
 /// - A minor version above 1 is handled as 1.1 (RFC 9110, section 2.5).
 /// - Bytes beyond ASCII in a target are percent-encoded. curl sends them unencoded.
 ///
-/// No bytes are buffered. Rewriting bytes of a body is harmless because a request with a body is
-/// refused and ends the connection.
+/// No bytes are buffered. Rewriting a body is harmless because a request with a body is refused and
+/// ends the connection.
 final class HeadRewriter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -21,9 +20,9 @@ final class HeadRewriter: ChannelInboundHandler {
 
     private var isBetweenHeads = true
     private var isRequestLine = true
-    /// The number of bytes in the current line, without carriage returns.
+    /// The bytes in the current line, without carriage returns.
     private var length = 0
-    /// The length of the prefix of `version` or `name` that the latest bytes match.
+    /// The length of the matching prefix of `version` or `name`.
     private var matched = 0
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -37,7 +36,7 @@ final class HeadRewriter: ChannelInboundHandler {
         if let encoded { buffer = ByteBuffer(bytes: encoded) }
     }
 
-    /// Replaces bytes in place. Returns a copy instead if bytes were percent-encoded, else nil.
+    /// Replaces bytes in place. Returns a copy if bytes were percent-encoded, else nil.
     private func rewrite(_ bytes: UnsafeMutableRawBufferPointer) -> [UInt8]? {
         var encoded: [UInt8]?
         var done = 0
@@ -85,7 +84,7 @@ final class HeadRewriter: ChannelInboundHandler {
         (length, matched) = (0, 0)
     }
 
-    /// Whether the next byte of the request line is a minor version above 1.
+    /// Whether the next byte is a minor version above 1.
     private func isVersion(_ byte: UInt8) -> Bool {
         if matched == Self.version.count {
             matched = 0

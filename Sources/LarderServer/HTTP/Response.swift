@@ -12,12 +12,12 @@ struct Response: Sendable {
     }
 
     var status: Int
-    /// The header fields as they are sent, except `Date`, `Content-Length` and `Connection`.
+    /// The encoded header fields, except `Date`, `Content-Length` and `Connection`.
     var fields: [UInt8]
-    /// The body of the response to GET. For HEAD, it is not sent.
+    /// Not sent for HEAD.
     var body: Body
     var isLast = false
-    /// Whether the head has `Content-Length`. False for status 304.
+    /// Whether the head has `Content-Length`.
     var hasLength = true
 
     init(_ status: Int, fields: [UInt8], body: Body) {
@@ -57,8 +57,8 @@ struct Response: Sendable {
     }
 }
 
-/// A body that is created in chunks, each after the previous one was written. Called by one thread
-/// at a time, on which it may wait for the disk.
+/// A body in chunks, each created after the previous one was written. One thread at a time calls
+/// it, and may block.
 protocol ChunkSource: Sendable {
     func next() throws -> ByteBuffer?
 }
@@ -80,7 +80,7 @@ enum HeadLine {
         var (seconds, parts) = (seconds, tm())
         gmtime_r(&seconds, &parts)
         var text = [CChar](repeating: 0, count: 64)
-        // The locale is C because no program here sets another.
+        // The locale is C because it is never set.
         let count = strftime(&text, text.count, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &parts)
         return text.prefix(count).map(UInt8.init)
     }

@@ -15,8 +15,8 @@ struct ServerRequest: Sendable {
     let isOld: Bool
     /// The response status for a request that cannot be parsed.
     let refusal: Int?
-    /// Whether a page of another site made the request. Only browsers send this (Fetch Metadata
-    /// Request Headers, section 2.1).
+    /// Whether a page of another site made the request (Fetch Metadata Request Headers, section
+    /// 2.1). Only browsers send this.
     private(set) var isCrossSite = false
     let client: Client
 
@@ -30,7 +30,7 @@ struct ServerRequest: Sendable {
         isOld = head.version.minor == 0
         refusal = nil
         for (name, value) in head.headers {
-            // The length is compared first because most fields have other names.
+            // The length first, because most fields have other names.
             switch name.utf8.count {
             case 4 where name.utf8.isWord("host"):
                 host = value
@@ -51,7 +51,7 @@ struct ServerRequest: Sendable {
         }
     }
 
-    /// A request that cannot be parsed. The response ends the connection.
+    /// A request that cannot be parsed, which ends the connection.
     init(refusedWith status: Int) {
         client = Client()
         method = .GET
@@ -78,7 +78,7 @@ struct EntityTagList {
 
     /// Whether the list contains a tag in strong or weak form, or is `*`. For `If-None-Match`.
     ///
-    /// - Parameter tag: A strong tag with its quotation marks.
+    /// - Parameter tag: A strong tag with quotation marks.
     func matchesWeakly(_ tag: String) -> Bool { matches(tag, asWeak: true) }
 
     /// Whether the list contains a tag in strong form, or is `*`. For `If-Match`.
@@ -101,17 +101,16 @@ struct EntityTagList {
         }
     }
 
-    /// Whether the field is exactly this tag. For `If-Range`. A date never matches.
+    /// Whether the field is exactly this tag, and no date. For `If-Range`.
     func isStrongly(_ tag: String) -> Bool { field.utf8.trimmingBlanks.elementsEqual(tag.utf8) }
 }
 
 /// A range of a body (RFC 9110, section 14.2).
 enum RequestedRange: Equatable {
-    /// The whole body. Also for other units, invalid ranges and multiple ranges, which a server may
-    /// ignore.
+    /// The whole body. Also for other units, invalid ranges and multiple ranges, which may be
+    /// ignored.
     case whole
     case part(Range<Int64>)
-    /// The range starts after the end of the body.
     case none
 
     init(_ field: String?, size: Int64) { self = field.map { Self.parse($0.utf8, size) } ?? .whole }
@@ -132,7 +131,7 @@ enum RequestedRange: Equatable {
         return start < size ? .part(start..<min(end, size - 1) + 1) : .none
     }
 
-    /// Parses digits. A number that is too large becomes larger than any size.
+    /// Parses digits. Very large numbers become larger than any size.
     private static func number(_ digits: Substring.UTF8View) -> Int64? {
         guard !digits.isEmpty, digits.allSatisfy(\.isDigit) else { return nil }
         var number: Int64 = 0

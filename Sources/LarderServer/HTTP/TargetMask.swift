@@ -1,17 +1,15 @@
 import LarderCore
 
-/// A request's target or a URL with its secrets masked: user names and passwords, and parameters
-/// whose names or values indicate a secret.
+/// A request's target or a URL with its secrets masked: user names, passwords, and parameters that
+/// seem secret.
 ///
 /// A URL may contain other URLs, so secrets are searched everywhere, also after decoding the text
-/// several times. This runs on an event loop, in time proportional to the target's length, which is
-/// limited.
+/// several times. This runs on an event loop, in time proportional to the target's limited length.
 struct TargetMask {
-    /// The maximum size of a target, in bytes. Of longer ones, only the part before the query is
-    /// shown.
+    /// In bytes. The query of a longer target is masked.
     static let longest = 16 << 10
     private static let mostParameters = 100
-    /// A parameter with a longer name, in bytes, is masked.
+    /// In bytes. A parameter with a longer name is masked.
     private static let longestName = 256
     private static let mostDecodings = 3
     private static let mask = "***"
@@ -21,8 +19,8 @@ struct TargetMask {
 
     private init(_ text: String) { self.text = text }
 
-    /// Returns a target for the log. Without secrets it is unchanged, otherwise it is decoded and
-    /// masked. If it is too long or has too many parameters, the query is masked.
+    /// Returns a target for the log: unchanged without secrets, otherwise decoded and masked. If it
+    /// is too long or has too many parameters, the query is masked.
     static func shown(_ target: String) -> String {
         if let shown = masked(target) { return shown.sanitizedForTerminal }
         guard let mark = target.utf8.firstIndex(where: { "?#".utf8.contains($0) }),
@@ -58,8 +56,7 @@ struct TargetMask {
         return maskParameters()
     }
 
-    /// Masks the part of an authority before its last `@`, and other text of the form
-    /// `user:password@`.
+    /// Masks an authority up to its last `@`, and other text like `user:password@`.
     private mutating func maskUserinfo() {
         guard text.utf8.contains(UInt8(ascii: "@")) else { return }
         text = Self.mapSegments(of: text) { segment, isAuthority in
@@ -107,7 +104,7 @@ struct TargetMask {
         name.count > longestName || name.holds("%25") || SecretParameter.isOne(name, value)
     }
 
-    /// Decodes each segment. If `decoded` returns nil, masks the segment except the name before the
+    /// Decodes each segment. If `decoded` returns nil, masks the segment except the name before its
     /// first equals sign.
     private mutating func decode(_ decoded: (Substring.UTF8View) -> String?) {
         text = Self.mapSegments(of: text) { segment, isAuthority in
@@ -115,15 +112,15 @@ struct TargetMask {
             isMasked = true
             let equals = segment.firstIndex(of: UInt8(ascii: "="))
             let name = equals.map { segment[...$0] } ?? segment.prefix(0)
-            // The name may be part of a user name and a password.
+            // The name may be part of a user name and password.
             let isPlain = !isAuthority && !name.contains { "%:".utf8.contains($0) }
             return (isPlain ? String(Substring(name)) : "") + Self.mask
         }
     }
 
     /// Replaces the segments between the characters that can end an authority. `isAuthority` is
-    /// whether a segment may be an authority: at the beginning of a text that is not a path, after
-    /// `//`, or after `http:/`, which many programs read as `http://`.
+    /// whether a segment may be one: at the beginning of a text that is not a path, after `//`, or
+    /// after `http:/`, which many programs read as `http://`.
     private static func mapSegments(
         of text: String, _ body: (Substring.UTF8View, _ isAuthority: Bool) -> String
     ) -> String {
@@ -133,7 +130,6 @@ struct TargetMask {
         var result = ""
         result.reserveCapacity(text.utf8.count)
         var rest = text.utf8[...]
-        // The last two bytes before the segment.
         var before: (UInt8?, UInt8?) = (nil, nil)
         while true {
             let segment = rest.prefix { !isSlash($0) && !"?#".utf8.contains($0) }
@@ -154,8 +150,7 @@ struct TargetMask {
 
 /// Percent-decoding of text from clients (RFC 3986, section 2.1).
 enum PercentDecoding {
-    /// Returns the decoded text, or nil if it is not percent-encoded UTF-8 or contains control
-    /// characters.
+    /// Returns the decoded text, or nil if it is not percent-encoded UTF-8 or contains controls.
     static func text(_ text: Substring.UTF8View) -> String? {
         decoded(text).flatMap { $0.utf8.contains(where: isControl) ? nil : $0 }
     }
