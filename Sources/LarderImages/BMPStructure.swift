@@ -10,8 +10,7 @@ extension ImageFormat {
 
 /// Windows and OS/2 bitmaps (Microsoft, "Bitmap Storage").
 enum BMPStructure {
-    /// Whether the bytes begin with "BM" and a header of a known length. Text can also begin with
-    /// "BM".
+    /// Whether the bytes begin with "BM", as text can, and a header of a known length.
     static func recognises(_ bytes: UnsafeRawBufferPointer) -> Bool {
         bytes.starts(with: "BM".utf8) && bytes.count >= 18
             && headerLengths.contains(
@@ -19,8 +18,8 @@ enum BMPStructure {
     }
 
     /// Checks the headers, and that the pixels are inside the file. The file length in the header
-    /// is ignored because many writers get it wrong and no decoder uses it. Bytes after the pixels,
-    /// for example colour profiles, are also ignored.
+    /// is ignored because many writers get it wrong and no decoder uses it. Bytes after the pixels
+    /// are also ignored.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .bmp)
         try reader.skip(10)
@@ -42,7 +41,7 @@ enum BMPStructure {
 
     private static let headerLengths = [12, 16, 40, 52, 56, 64, 108, 124]
 
-    /// Larger than any real bitmap, and small enough that the pixel length cannot overflow.
+    /// Larger than any real bitmap, but the pixel length cannot overflow.
     private static let sizes = 1...0xFFF_FFFF
 
     /// A bitmap's information header. ICO files contain the same header.
@@ -51,11 +50,11 @@ enum BMPStructure {
         let height: Int
         let bitsPerPixel: Int
         let isRunLengthEncoded: Bool
-        /// The length including the colour masks. The colour table follows.
+        /// Includes the colour masks. The colour table follows.
         let headerLength: Int
         let colours: Int
 
-        /// The length of uncompressed pixels. Rows are padded to four bytes.
+        /// In bytes, uncompressed. Rows are padded to four bytes.
         var pixelLength: Int { (width * bitsPerPixel + 31) / 32 * 4 * height }
 
         init(_ reader: inout ByteReader) throws(ImageError) {
@@ -66,7 +65,7 @@ enum BMPStructure {
             var header = try reader.part(length - 4, "the bitmap header")
             let isCore = length == 12
             width = try header.little(isCore ? 2 : 4)
-            // A negative height means that rows run from the top.
+            // With a negative height, rows run from the top.
             let signedHeight = Int(Int32(truncatingIfNeeded: try header.little(isCore ? 2 : 4)))
             height = abs(signedHeight)
             let planes = try header.little(2)
@@ -92,7 +91,7 @@ enum BMPStructure {
             }
             let most = bitsPerPixel <= 8 ? 1 << bitsPerPixel : 0
             colours = declaredColours == 0 ? most : min(declaredColours, max(most, 256))
-            // Colour masks follow a 40-byte header and are part of the longer headers.
+            // Colour masks follow a 40-byte header, and are part of longer headers.
             headerLength = length + (length > 40 ? 0 : method == 3 ? 12 : method == 6 ? 16 : 0)
         }
     }

@@ -2,15 +2,15 @@ import CZlib
 import Foundation
 import LarderCore
 
-/// A forward reader of untrusted bytes. Every access is checked here because a release build does
-/// not check the subscript of the buffer pointer. `0 <= offset <= bytes.count` always holds.
+/// A forward reader of untrusted bytes. It checks every access because a release build does not
+/// check subscripts of buffer pointers. `0 <= offset <= bytes.count` always holds.
 struct ByteReader {
     let bytes: UnsafeRawBufferPointer
     private(set) var offset = 0
     let type: MediaType
     /// The current part of the file, for messages.
     var place: StaticString = "the header"
-    /// Whether the bytes are a part of the file, so that running out of them means damage and not
+    /// Whether the bytes are a part of the file. Running out of them then means damage, not
     /// truncation.
     private var isPart = false
 
@@ -26,7 +26,7 @@ struct ByteReader {
     var next: UInt8? { remaining > 0 ? bytes[offset] : nil }
     mutating func rewind() { offset = 0 }
 
-    /// Reads a big-endian number of up to 8 bytes. For a width of 0, returns 0.
+    /// Reads a big-endian number of up to 8 bytes. Returns 0 for a width of 0.
     @inline(__always)
     mutating func big(_ width: Int) throws(ImageError) -> Int {
         var value: UInt64 = 0
@@ -44,7 +44,7 @@ struct ByteReader {
     mutating func fourCC() throws(ImageError) -> FourCC { FourCC(value: UInt32(try big(4))) }
     mutating func skip(_ count: Int) throws(ImageError) { _ = try take(count) }
 
-    /// Returns a reader of the next `count` bytes. If it runs out of bytes, the file is damaged.
+    /// Returns a reader of the next `count` bytes. If they are too few, the file is damaged.
     mutating func part(_ count: Int, _ place: StaticString) throws(ImageError) -> ByteReader {
         var part = ByteReader(try take(count), of: type)
         part.isPart = true
@@ -69,7 +69,7 @@ struct ByteReader {
         while offset < bytes.count, matches(bytes[offset]) { offset += 1 }
     }
 
-    /// Whether both ranges contain the same bytes. False for a range outside of `bytes`.
+    /// Whether both ranges contain the same bytes. False outside of `bytes`.
     func isSame(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
         guard let base = bytes.baseAddress, left.count == right.count,
             left.lowerBound >= 0, left.upperBound <= bytes.count,
@@ -100,7 +100,7 @@ struct FourCC: Equatable, CustomStringConvertible {
 
     var isFourLetters: Bool { bytes.allSatisfy { (0x41...0x5A).contains($0 & 0xDF) } }
 
-    /// The characters in quotes if all are printable, else the hexadecimal number.
+    /// The quoted characters if all are printable, else the hexadecimal number.
     var description: String {
         bytes.allSatisfy { (0x20...0x7E).contains($0) }
             ? "'\(String(decoding: bytes, as: UTF8.self))'"

@@ -1,6 +1,6 @@
 import LarderCore
 
-/// A guess at the type of content that is not an image, for messages.
+/// A guess at the type of other content, for messages.
 package enum ContentGuess {
     /// Returns a noun phrase, for example "an HTML page". It never quotes the content.
     package static func describe(_ bytes: UnsafeRawBufferPointer) -> String {
@@ -10,7 +10,6 @@ package enum ContentGuess {
         return text(start).map(describe(text:)) ?? "unknown binary data"
     }
 
-    /// Returns the name of a format that begins with a known signature.
     package static func signature(of bytes: UnsafeRawBufferPointer) -> String? {
         signatures.first { bytes.dropFirst($0.offset).starts(with: $0.signature) }?.name
     }
@@ -52,7 +51,7 @@ package enum ContentGuess {
     /// Returns the content in lower case; nil if it is not text.
     private static func text(_ start: Slice<UnsafeRawBufferPointer>) -> [UInt8]? {
         let isUTF16 = start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF])
-        // In UTF-16, the ASCII characters are sufficient for a guess.
+        // For a guess, the ASCII characters of UTF-16 suffice.
         let bytes = isUTF16 ? start.dropFirst(2).filter { $0 != 0 } : Array(start)
         guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || (0x09...0x0D).contains($0) }) else {
             return nil

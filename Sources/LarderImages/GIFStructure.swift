@@ -15,7 +15,7 @@ enum GIFStructure {
     /// Bytes after the trailer and zero bytes before it are ignored, as in every decoder. The
     /// trailer may be missing after a complete image, unless an extension announces another image
     /// or zeros follow, as in a file whose end was never written. If the logical screen has no
-    /// size, the size is that of the first image, as in browsers.
+    /// size, the first image's size is used, as in browsers.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .gif)
         let version = try reader.take(6)
@@ -77,7 +77,7 @@ enum GIFStructure {
         try reader.skip(3 << (flags & 7 + 1))
     }
 
-    /// Skips sub-blocks up to their empty terminator. Returns the total length of their data.
+    /// Skips sub-blocks and their empty terminator. Returns the length of their data.
     private static func skipSubBlocks(_ reader: inout ByteReader) throws(ImageError) -> Int {
         var total = 0
         while true {

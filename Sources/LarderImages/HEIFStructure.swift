@@ -19,8 +19,8 @@ extension ImageFormat {
 
 /// AVIF and HEIC: images in a HEIF file (ISO/IEC 23008-12), which has boxes (ISO/IEC 14496-12).
 enum HEIFStructure {
-    /// Returns the format that the file type box claims. A file with only the brands of the
-    /// container counts as HEIC.
+    /// Returns the format that the file type box claims. A file with only brands of the container
+    /// counts as HEIC.
     static func recognise(_ bytes: UnsafeRawBufferPointer) -> MediaType? {
         var reader = ByteReader(bytes, of: .heic)
         guard let length = try? reader.big(4), let type = try? reader.fourCC(), type == "ftyp",
@@ -48,11 +48,11 @@ enum HEIFStructure {
         }
     }
 
-    /// Walks the boxes and checks that the bytes of every image are inside the file. Returns the
+    /// Walks the boxes and checks that the bytes of all images are inside the file. Returns the
     /// primary item's size, rotated by its `irot`. A clean aperture (`clap`) is ignored.
     ///
-    /// An image sequence must also have a still image, as its writers include one. Bytes after a
-    /// still image that are not a box are ignored, as in libavif and libheif.
+    /// An image sequence must have a still image, as its writers include one. Bytes after a still
+    /// image that are not a box are ignored, as in libavif and libheif.
     static func inspect(
         _ bytes: UnsafeRawBufferPointer, as claimed: MediaType
     ) throws(ImageError) -> ImageInfo {
@@ -79,8 +79,7 @@ enum HEIFStructure {
             mediaType: try meta.codec(claimed: claimed), width: size.width, height: size.height)
     }
 
-    /// Whether the remaining bytes are neither a complete box nor the start of a box with image
-    /// data.
+    /// Whether the remaining bytes are neither a complete box nor the start of image data.
     private static func endsInPadding(_ file: ByteReader) -> Bool {
         var rest = file
         guard let length = try? rest.big(4), let type = try? rest.fourCC() else {
@@ -98,7 +97,7 @@ enum HEIFStructure {
         let start = reader.offset
         var length = try reader.big(4)
         let type = try reader.fourCC()
-        // 1: a 64-bit length follows. 0: the box extends to the end of the file.
+        // 1: a 64-bit length follows. 0: the box extends to the end.
         if length == 1 { length = try reader.big(8) }
         if length == 0 { length = reader.bytes.count - start }
         let headerLength = reader.offset - start
@@ -110,8 +109,7 @@ enum HEIFStructure {
     }
 }
 
-/// The items in the meta box of a HEIF file (ISO/IEC 14496-12 §8.11), with their locations and
-/// properties.
+/// The items in the meta box of a HEIF file (ISO/IEC 14496-12 §8.11).
 struct HEIFItems {
     private let primary: Int
     private let types: ByteReader
@@ -203,8 +201,8 @@ struct HEIFItems {
         return try rest.fourCC()
     }
 
-    /// The maximum number of metadata items outside the file. Each of them costs a search through
-    /// all items.
+    /// The maximum number of metadata items outside the file. Each costs a search through all
+    /// items.
     private static let lostMetadataLimit = 16
 
     func checkLocations(fileLength: Int) throws(ImageError) {
@@ -227,7 +225,7 @@ struct HEIFItems {
             let isElsewhere = try reader.big(2) != 0 || method > 1
             let base = try reader.big(baseWidth)
             let extents = try reader.big(2)
-            // Extents of no bytes are identical. A small file could declare a huge number of them.
+            // Empty extents are identical. A small file could declare a huge number of them.
             let areIdentical = indexWidth + offsetWidth + lengthWidth == 0
             for _ in 0..<(areIdentical ? min(extents, 1) : extents) {
                 try reader.skip(indexWidth)
@@ -255,7 +253,7 @@ struct HEIFItems {
         var index = 0
         var size: (width: Int, height: Int)?
         var isTurned = false
-        // A property index has 15 bits, so later properties cannot be referenced.
+        // A property index has 15 bits.
         while index < 0x7FFF, var box = try HEIFStructure.nextBox(&reader) {
             index += 1
             switch box.type {
@@ -294,8 +292,8 @@ struct HEIFItems {
     }
 }
 
-/// The low-overhead form of a HEIF file (ISO/IEC 23008-12, `mini`): one box with a bit-packed
-/// description of the image, followed by all of its data.
+/// The low-overhead form of a HEIF file (ISO/IEC 23008-12, `mini`): a box with a bit-packed
+/// description of the image, followed by its data.
 struct HEIFMini {
     let mediaType: MediaType
     private let width: Int
@@ -405,7 +403,7 @@ private struct BitReader {
 
     mutating func skip(_ width: Int) throws(ImageError) { for _ in 0..<width { _ = try next(1) } }
 
-    /// Skips the chroma sample positions. Subsampling 1 is 4:2:0, and 2 is 4:2:2.
+    /// Skips the chroma sample positions. Subsampling 1 is 4:2:0, 2 is 4:2:2.
     mutating func skipSampling(_ subsampling: Int) throws(ImageError) {
         if subsampling == 1 || subsampling == 2 { try skip(3 - subsampling) }
     }

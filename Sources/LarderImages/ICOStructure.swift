@@ -10,8 +10,7 @@ extension ImageFormat {
 
 /// Windows icons: a directory of bitmaps and PNGs.
 enum ICOStructure {
-    /// Checks every image of the directory once, because entries can share an image. Returns the
-    /// size of the largest image.
+    /// Checks every image once, because entries can share one. Returns the size of the largest.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .ico)
         reader.place = "its directory"
@@ -32,7 +31,7 @@ enum ICOStructure {
                 throw .truncated(.ico, "ends inside an image")
             }
             guard checked.insert(range).inserted else { continue }
-            // Without a limit, overlapping images of different lengths could cause endless work.
+            // Without a limit, overlapping images could cause endless work.
             total += length
             guard total <= 4 * bytes.count else { throw reader.damaged("has overlapping images") }
             let size = try imageSize(UnsafeRawBufferPointer(rebasing: bytes[range]))
@@ -55,7 +54,7 @@ enum ICOStructure {
         var whole = ByteReader(image, of: .ico)
         var reader = try whole.part(image.count, "an image")
         let bitmap = try BMPStructure.Bitmap(&reader)
-        // The header's height includes the rows of the mask, which some writers omit.
+        // The height includes the rows of the mask, which some writers omit.
         let height = bitmap.height / 2
         let colourTable = bitmap.headerLength == 12 ? 3 : 4
         let pixels = bitmap.pixelLength / bitmap.height * height

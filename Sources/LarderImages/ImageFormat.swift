@@ -1,10 +1,10 @@
 import LarderCore
 
-/// An image format: its names, and how to recognise and validate its content.
+/// An image format with its names and checks.
 ///
 /// To add a format, declare a static constant in a new file and list it in ``all``.
 package struct ImageFormat: Sendable {
-    /// The formats that are accepted as icons, in the order in which content is matched.
+    /// The accepted formats, in the order in which content is matched.
     package static let all: [ImageFormat] = [
         .png, .jpeg, .gif, .webp, .ico, .bmp, .svg, .avif, .heic,
     ]

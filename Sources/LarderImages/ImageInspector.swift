@@ -1,8 +1,8 @@
-/// The check that bytes are a complete image, not for example an error page or a truncated file.
+/// The check that bytes are a complete image.
 package enum ImageInspector {
-    /// Recognises an image by its content, never by a name or a Content-Type, and checks that it is
-    /// complete: all of its structure, and every checksum of the format. Pixels are not decoded.
-    /// Bytes after the format's end marker are ignored if decoders ignore them.
+    /// Recognises an image by its content, never by a name or a Content-Type. Checks all of its
+    /// structure and every checksum of the format. Pixels are not decoded. Bytes after the end
+    /// marker are ignored if decoders ignore them.
     package static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         guard !bytes.isEmpty else {
             throw ImageError(code: .empty, mediaType: nil, message: "0 bytes")
@@ -16,7 +16,7 @@ package enum ImageInspector {
 
 package struct ImageInfo: Sendable, Equatable {
     package let mediaType: MediaType
-    /// In pixels. An SVG may not specify a size.
+    /// In pixels; nil for an SVG without a size.
     package let width: Int?
     package let height: Int?
 
@@ -36,9 +36,9 @@ package struct ImageError: Error, Sendable, Equatable, CustomStringConvertible {
     }
 
     package let code: Code
-    /// The format that the content claims to have; nil if it is not recognised.
+    /// The claimed format; nil if it is not recognised.
     package let mediaType: MediaType?
-    /// Contains only printable characters.
+    /// Printable characters only.
     package let message: String
 
     package var description: String { message }

@@ -13,9 +13,9 @@ extension ImageFormat {
 enum JPEGStructure {
     /// Walks the marker segments and searches for the end of every scan.
     ///
-    /// Bytes after EOI are ignored, as in every decoder: cameras and phones store further images
-    /// and films there. Bytes between segments are ignored, as in libjpeg: they follow a comment or
-    /// profile whose length is too small. The size ignores the Exif orientation.
+    /// Bytes after EOI are ignored, as in every decoder: cameras store further images and films
+    /// there. Bytes between segments are ignored, as in libjpeg: they follow a comment or profile
+    /// whose length is too small. The size ignores the Exif orientation.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .jpeg)
         try reader.skip(2)
@@ -75,7 +75,7 @@ enum JPEGStructure {
         }
     }
 
-    /// Returns the second byte of the next marker. Any number of fill bytes 0xFF may precede it.
+    /// Returns the second byte of the next marker. Fill bytes 0xFF may precede it.
     private static func nextMarker(_ reader: inout ByteReader) throws(ImageError) -> Int {
         while true {
             reader.skip(to: 0xFF)
@@ -96,7 +96,7 @@ enum JPEGStructure {
         return try reader.part(length - 2, place)
     }
 
-    /// Skips entropy-coded data with its stuffed zeros, fill bytes and restart markers.
+    /// Skips entropy-coded data with stuffed zeros, fill bytes and restart markers.
     private static func skipScan(_ reader: inout ByteReader) throws(ImageError) {
         let start = reader.offset
         var nextRestart = 0xD0

@@ -15,9 +15,9 @@ extension ImageFormat {
 enum PNGStructure {
     static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
-    /// Walks the chunks from the signature to IEND, and checks the CRC of each chunk that contains
-    /// a part of the image. An ancillary chunk with a wrong CRC is ignored, as in libpng by
-    /// default. Bytes after IEND are ignored, as in every decoder: some icons have padding there.
+    /// Walks the chunks from the signature to IEND, and checks the CRC of each chunk of the image.
+    /// An ancillary chunk with a wrong CRC is ignored, as in libpng by default. Bytes after IEND
+    /// are ignored, as in every decoder: some icons have padding there.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .png)
         reader.place = "the signature"
@@ -26,7 +26,7 @@ enum PNGStructure {
                 "has a damaged signature, for example after a conversion of line endings")
         }
         var chunk = try nextChunk(&reader)
-        // Xcode's variant in app bundles starts with a private chunk.
+        // Xcode's variant in app bundles begins with a private chunk.
         if chunk.type == "CgBI" { chunk = try nextChunk(&reader) }
         guard chunk.type == "IHDR" else {
             throw reader.damaged("begins with \(chunk.type) instead of IHDR")
@@ -119,16 +119,16 @@ enum PNGStructure {
         return (type, content)
     }
 
-    /// Whether the image is complete without chunks of this type. The chunks of an animation have
-    /// ancillary names although they contain frames. The type of a critical chunk in a different
-    /// case, for example after a bit flip, does not count as ancillary.
+    /// Whether the image is complete without chunks of this type. The frames of an animation have
+    /// ancillary names. A critical type in a different case, for example after a bit flip, does not
+    /// count as ancillary.
     private static func isExpendable(_ type: FourCC) -> Bool {
         let isAncillary = type.value & ancillaryBit != 0
         return isAncillary && !["acTL", "fcTL", "fdAT"].contains(type)
             && !["IHDR", "PLTE", "IDAT", "IEND"].contains(FourCC(value: type.value & ~letterCase))
     }
 
-    /// The bit that makes the first letter lower-case. It marks a chunk that decoders may skip.
+    /// The case of the first letter. Lower case marks a chunk that decoders may skip.
     private static let ancillaryBit: UInt32 = 0x2000_0000
     private static let letterCase: UInt32 = 0x2020_2020
 }

@@ -12,9 +12,9 @@ extension ImageFormat {
 
 /// WebP (RFC 9649): a RIFF file with one or more VP8 or VP8L images.
 enum WebPStructure {
-    /// Walks the chunks of the RIFF file and of its animation frames. Bytes after the file's
-    /// declared length are ignored, as RFC 9649 §2.4 allows. Metadata of a wrong length after the
-    /// image is ignored, as in libwebp.
+    /// Walks the chunks of the file and of its animation frames. Bytes after the declared length
+    /// are ignored, as RFC 9649 §2.4 allows. Metadata of a wrong length after the image is ignored,
+    /// as in libwebp.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .webp)
         try reader.skip(4)
@@ -55,7 +55,7 @@ enum WebPStructure {
         return ImageInfo(mediaType: .webp, width: size?.width, height: size?.height)
     }
 
-    /// Whether the remaining bytes are a truncated chunk that contains no part of an image.
+    /// Whether the remaining bytes are a truncated chunk without image data.
     private static func endsInMetadata(_ file: ByteReader) -> Bool {
         var rest = file
         guard let type = try? rest.fourCC(), let length = try? rest.little(4) else {
@@ -71,12 +71,12 @@ enum WebPStructure {
         let type = try reader.fourCC()
         let length = try reader.little(4)
         let content = try reader.part(length, "a chunk")
-        // Chunks are padded to an even length. Some writers omit the padding of the last chunk.
+        // Chunks are padded to an even length. Some writers omit the last padding.
         if length % 2 == 1, reader.remaining > 0 { try reader.skip(1) }
         return (type, content)
     }
 
-    /// Checks an animation frame: 16 bytes of position and timing, then the chunks of one image.
+    /// Checks an animation frame: 16 bytes of position and timing, then an image's chunks.
     private static func inspectFrame(_ frame: inout ByteReader) throws(ImageError) {
         try frame.skip(16)
         while var chunk = try nextChunk(&frame) {
@@ -92,7 +92,7 @@ enum WebPStructure {
         _ content: inout ByteReader, _ type: FourCC
     ) throws(ImageError) -> (width: Int, height: Int) {
         if type == "VP8L" {
-            // RFC 9649 §3.4: a signature, 14 bits each of width - 1 and height - 1, alpha, version.
+            // RFC 9649 §3.4: a signature, 14 bits of width - 1, 14 of height - 1, alpha, version.
             guard try content.big(1) == 0x2F else {
                 throw content.damaged("has a wrong lossless signature")
             }
@@ -100,7 +100,7 @@ enum WebPStructure {
             guard bits >> 29 == 0 else { throw content.damaged("has an unknown lossless version") }
             return (bits & 0x3FFF + 1, bits >> 14 & 0x3FFF + 1)
         }
-        // RFC 6386 §9.1: a frame tag with the length of the first partition, a start code, the size.
+        // RFC 6386 §9.1: a tag with the length of the first partition, a start code, the size.
         let tag = try content.little(3)
         guard tag & 1 == 0, try content.big(3) == 0x9D012A else {
             throw content.damaged("has no key frame")

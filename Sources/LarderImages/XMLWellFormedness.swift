@@ -1,15 +1,14 @@
 import LarderCore
 
-/// A check that an XML 1.0 document is well-formed. It keeps the attributes of the root element. It
-/// loads nothing and expands no entities.
+/// A check that an XML 1.0 document is well-formed. It loads nothing and expands no entities.
 ///
 /// libxml2 is not used because the bytes are untrusted. Its time grows with the square of the
-/// number of attributes of a tag, of names in a declaration, and of distinct names in the document,
-/// so 16 MB can keep it busy for many minutes. Here, every byte is read a fixed number of times.
+/// number of attributes of a tag, of names in a declaration, and of distinct names, so 16 MB can
+/// keep it busy for many minutes. Here, every byte is read a fixed number of times.
 struct XMLWellFormedness {
     struct Element {
         let name: [UInt8]
-        /// Raw attribute values by name. Overlong attributes are omitted.
+        /// Raw attribute values by name, without overlong attributes.
         let attributes: [[UInt8]: [UInt8]]
     }
 
@@ -20,15 +19,14 @@ struct XMLWellFormedness {
 
     /// The same limit as in libxml2.
     private static let depthLimit = 256
-    /// Attributes of a tag. Each is compared with all earlier ones.
+    /// Per tag. Each attribute is compared with all earlier ones.
     private static let attributeLimit = 256
-    /// In bytes, as in libxml2. Embedded images have millions of bytes.
+    /// In bytes, as in libxml2. Embedded images have millions.
     private static let valueLimit = 10_000_000
-    /// In bytes, for the name and each attribute of the root element. A size and a namespace are
-    /// shorter.
+    /// In bytes, for the root element's name and attributes. A size and a namespace are shorter.
     private static let keptLimit = 1024
 
-    /// - Parameter bytes: A document in UTF-8 or in another encoding whose markup is ASCII.
+    /// - Parameter bytes: A document in UTF-8 or another encoding with ASCII markup.
     init(_ bytes: UnsafeRawBufferPointer) {
         reader = ByteReader(bytes, of: .svg)
         reader.place = "its text"
@@ -92,7 +90,7 @@ struct XMLWellFormedness {
         try skip(past: "?>")
     }
 
-    /// Skips the document type. Delimiters inside quotes and comments do not count.
+    /// Skips the document type. Delimiters in quotes and comments do not count.
     private mutating func skipDocumentType() throws(ImageError) {
         var isInside = false
         while true {
@@ -194,7 +192,7 @@ struct XMLWellFormedness {
         }
     }
 
-    /// Skips `&name;`, `&#1;` or `&#x1;`. Without a document type, only five names are declared.
+    /// Skips `&name;`, `&#1;` or `&#x1;`. Only five names are declared without a document type.
     private mutating func skipReference() throws(ImageError) {
         try reader.skip(1)
         if try accept("#") {
@@ -253,7 +251,7 @@ struct XMLWellFormedness {
         throw isCut
     }
 
-    /// Skips `mark` if it is next. A document that ends inside the mark is truncated.
+    /// Skips `mark` if it is next. A document that ends inside it is truncated.
     private mutating func accept(_ mark: StaticString) throws(ImageError) -> Bool {
         let count = mark.utf8CodeUnitCount
         for index in 0..<count {
@@ -264,7 +262,7 @@ struct XMLWellFormedness {
         return true
     }
 
-    /// Checks that every character is allowed in XML and, in UTF-8, is well-formed.
+    /// Checks that every character is allowed in XML and well-formed in UTF-8.
     func checkCharacters(isUTF8: Bool) throws(ImageError) {
         var reader = reader
         reader.rewind()
@@ -280,7 +278,7 @@ struct XMLWellFormedness {
         }
     }
 
-    /// Returns the length of the non-ASCII UTF-8 character at the start; nil if it is invalid.
+    /// Returns the length of the non-ASCII character at the start; nil if it is invalid.
     private static func characterLength(_ bytes: UnsafeRawBufferPointer) -> Int? {
         var bytes = bytes.prefix(4).makeIterator()
         var decoder = UTF8()
