@@ -37,8 +37,8 @@ package final class CacheServer: Sendable {
         if limit < configuration.maximumConnections {
             log.problem(
                 """
-                the limit on open files (ulimit -n) is \(OpenFileLimit.current); the server accepts \
-                at most \(limit) connections
+                the limit on open files (ulimit -n) is \(OpenFileLimit.current); the server \
+                accepts at most \(limit) connections
                 """)
         }
         let group = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
