@@ -201,8 +201,7 @@ struct HEIFItems {
         return try rest.fourCC()
     }
 
-    /// The maximum number of metadata items outside the file. Each costs a search through all
-    /// items.
+    /// The maximum number of metadata items outside the file, each of which costs a search.
     private static let lostMetadataLimit = 16
 
     func checkLocations(fileLength: Int) throws(ImageError) {

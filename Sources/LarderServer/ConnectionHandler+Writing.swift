@@ -2,8 +2,7 @@ import NIOCore
 import NIOPosix
 
 extension ConnectionHandler {
-    /// The maximum size of a body that is copied to its head, in bytes. Sending two buffers takes
-    /// longer.
+    /// In bytes. A small body is copied to its head, because sending two buffers takes longer.
     private static let smallBody = 16 << 10
 
     private static let lengthName = Array("Content-Length: ".utf8)

@@ -119,7 +119,7 @@ final class IconStore: Sendable {
             return found
         } catch let error as CacheError where error.isOfDamagedObject {
             state.withLock { $0.hot.remove(key) }
-            // The object may have been evicted or replaced since.
+            // The object may have been replaced since.
             guard let now = try lookUp(cache) else { return nil }
             guard now.digest == object.digest else {
                 return try icon(key, fields: fields, for: client, lookUp)
