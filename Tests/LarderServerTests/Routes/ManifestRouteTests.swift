@@ -45,7 +45,7 @@ import Testing
                 ], ["icon": "https://a.example/y", "key": "app 2"], ["icon": 3],
             ], onProblem: problems.add
         ) { fixture in
-            #expect(problems.all.count == 1 && problems.all[0].contains("an entry"))
+            #expect(problems.all.count == 1 && problems.all[0].contains("1 entry"))
             let entries = try Self.entries(fixture)
             #expect(entries.count == 2)
             let icon = try #require(entries[0]["icon"] as? String)
