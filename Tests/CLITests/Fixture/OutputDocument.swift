@@ -8,8 +8,8 @@ struct OutputDocument {
     struct Table {
         let columns: [String]
         let rows: [(first: String, cells: [String])]
-        /// The word in parentheses at the start of the last cell, by the row's name: a type, or
-        /// `skipped`. If a row has several names, there is one word for all of them or one for each.
+        /// The word in parentheses at the start of the last cell, by row name: a type, or `skipped`.
+        /// A row with several names has one word for all of them, or one for each.
         let notes: [String: String]
         /// The cells with their markup.
         fileprivate let source: [[Substring]]
@@ -47,9 +47,9 @@ struct OutputDocument {
                 continue
             }
             if let head = lines.first?.map(Self.text) {
-                // The second line separates the column headings from the rows.
                 var source: [[Substring]] = []
                 var notes: [String: String] = [:]
+                // The second line separates the column headings from the rows.
                 for cells in lines.dropFirst(2) {
                     let note = cells.last?.firstMatch(of: /^ \(([a-z?, ]+)\)/)?.output.1
                     let words = note?.split(separator: ", ") ?? []

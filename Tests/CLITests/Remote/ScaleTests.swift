@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    /// For operations that only list, the test uses a thousandth of the plan's billion icons.
+    /// For operations that only list, the test uses a million icons.
     @Test func listingsWithoutOtherRequestsAreAsDocumented() async throws {
         let storage = synthetic(parts: 256)
         let resources = storage.resourcesPerPart * storage.parts
