@@ -31,7 +31,7 @@ import Testing
                     (.malformedResponse, origin.url("/garbage"), "/garbage"),
                     (.connectionLost, origin.url("/lost"), "/lost"),
                     // The server closes the connection during the handshake.
-                    (.connectionLost, hasty, nil),
+                    (.connectionLost, closing, nil),
                 ], by: larder, options: ["--max-object-size", "100kB"])
         }
     }

@@ -13,7 +13,7 @@ import Testing
     init() throws { document = try OutputDocument("remote") }
 
     @Test func requestsForEachIconAreAsDocumented() async throws {
-        let table = try document.table("Requests and limits", "for each icon")
+        let table = try document.table("A billion icons", "for each icon")
         let storage = CountedStorage()
         let origin = try Origin()
         let version = Mutex(0)
@@ -62,7 +62,7 @@ import Testing
             #expect(try await run("5", .fill).count(.fetched) == icons)
             _ = storage.takeRequests()
             #expect(try await run("6", .fill).count(.revalidated) == icons)
-            expect("stale, not modified", storage.takeRequests())
+            expect("stale, and its origin says that it has not changed", storage.takeRequests())
             // Makes the references look much newer than the objects.
             storage.age(by: -1000)
             #expect(try await run("8", .only).count(.pulled) == icons)
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    /// For operations that only list, the test uses a million icons.
+    /// For operations that only list, the test uses a thousandth of the plan's billion icons.
     @Test func listingsWithoutOtherRequestsAreAsDocumented() async throws {
         let storage = synthetic(parts: 256)
         let resources = storage.resourcesPerPart * storage.parts
