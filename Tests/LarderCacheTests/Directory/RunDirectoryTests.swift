@@ -35,7 +35,7 @@ import Testing
                 try Tree.put([1], at: directory.path("tmp/\(name)/1"))
             }
             #expect(try RunDirectory.sweepAbandoned(in: cache).count == 2)
-            #expect(Tree.names(directory.path("tmp")) == [living.name])
+            #expect(Tree.names(directory.path("tmp")) == [live.name])
             #expect(try RunDirectory.sweepAbandoned(in: cache).count == 0)
         }
     }
