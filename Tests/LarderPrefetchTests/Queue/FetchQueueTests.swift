@@ -22,6 +22,52 @@ import Testing
         }
     }
 
+    /// The redirected fetch becomes an operation after four others, which wait for the slot.
+    @Test(arguments: [(8, 7), (1, 0), (0, -1), (-7, -8)])
+    func aFetchOfHigherPriorityOvertakesWaitingOperations(
+        high: Int, low: Int
+    ) async throws {
+        let origin = try Origin()
+        origin.onAny { .ok(IconPainter.png(seed: $0.target.hashValue)) }
+        origin.on("/high", .redirect(to: "/target"))
+        try await withTemporaryDirectory { directory in
+            let entries = [("/high", high)] + (0..<10).map { ("/\($0)", low) }
+            let text = entries.map { path, priority in
+                #"{"icon": "\#(origin.url(path))", "priority": \#(priority)}"#
+            }
+            _ = try await prefetch(
+                "[" + text.joined(separator: ",") + "]", into: directory.path("cache")
+            ) { $0.maximumConcurrent = 1 }
+            // When the slot becomes free, the next operation starts before the redirect is read.
+            let place = origin.requests.firstIndex { $0.path == "/target" }
+            #expect(try #require(place) <= 2)
+        }
+    }
+
+    /// The fetches that wait for a slot are operations too, but do not execute.
+    @Test func onlyAsManyOperationsExecuteAsThereAreSlots() async throws {
+        let origin = try Origin()
+        let gate = try Gate()
+        origin.onAny { .ok(IconPainter.png(seed: $0.target.hashValue)).heldBy(gate) }
+        try await withTemporaryDirectory { directory in
+            var configuration = PrefetchConfiguration(cache: directory.path("cache"))
+            configuration.transfer.addressPolicy = .allowAll
+            configuration.maximumConcurrent = 2
+            let text = manifest((0..<10).map { origin.url("/\($0)") })
+            var executing = 0
+            for try await event in Prefetcher(configuration).prefetch(
+                [.bytes(Array(text.utf8), name: "test")])
+            {
+                guard case .progress(let progress) = event, origin.count() >= 2,
+                    progress.underWay >= 2
+                else { continue }
+                executing = max(executing, progress.underWay)
+                gate.open()
+            }
+            #expect(executing == 2)
+        }
+    }
+
     @Test func theRequestLimitsOfTheRunAndOfEachHostAreKept() async throws {
         let origin = try Origin()
         let gate = try Gate()
