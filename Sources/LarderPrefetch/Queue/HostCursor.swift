@@ -124,10 +124,10 @@ final class HostCursor {
     /// Frees the page, which is read again when needed.
     func forgetPage() { page = [] }
 
-    var isDone: Bool {
+    func isDone(at now: ContinuousClock.Instant) -> Bool {
         isExhausted && page.isEmpty && returned.isEmpty && waiting == 0 && sentAway == 0
             && inFlight == 0 && !isSilent && troubleBegan == nil && failure == nil
-            && notBefore.map { $0 <= .now } ?? true
+            && notBefore.map { $0 <= now } ?? true
     }
 
     func put(back fetch: Attempt) { returned.insert(Returned(fetch: fetch)) }

@@ -37,6 +37,7 @@ struct HostSchedule {
 
     private let source: HostCursor.Source
     private let isConnected: (String) -> Bool
+    private let now: () -> Instant
     private let slots: Int
     private let ahead: Int
     private let connections: Int
@@ -74,13 +75,16 @@ struct HostSchedule {
     ///   - slots: Maximum number of fetches in flight.
     ///   - ahead: Maximum number of further fetches in the operation queue.
     ///   - connections: Maximum number of connections that are being opened or wait for their first
-    ///     request. If 0, connecting takes a slot.
+    ///     request, without a slot. If 0, connecting takes a slot.
+    ///   - now: The clock of rate limits and holds.
     init(
         plan: Plan, cache: Cache, slots: Int, ahead: Int = 0, connections: Int = 0,
         limits: HostLimits, retry: RetryPolicy = RetryPolicy(),
-        readAhead: Int = HostSchedule.readAhead, isConnected: @escaping (String) -> Bool
+        readAhead: Int = HostSchedule.readAhead, now: @escaping () -> Instant = { .now },
+        isConnected: @escaping (String) -> Bool
     ) throws {
         self.isConnected = isConnected
+        self.now = now
         self.retry = retry
         self.slots = slots
         self.ahead = ahead
@@ -161,7 +165,7 @@ struct HostSchedule {
             }
             let fetch = try take(from: cursor)
             if !onlyConnects, let interval = cursor.limit.interval {
-                cursor.nextStart = .now + interval
+                cursor.nextStart = now() + interval
             }
             // `place` reads no page at the limit, but `isLast` needs it.
             _ = try cursor.head(from: source)
@@ -211,7 +215,7 @@ struct HostSchedule {
     /// Whether a taken fetch may send its request. The origin may have asked to wait since.
     func mayStart(_ cursor: Int) -> Bool {
         guard let cursor = cursors[cursor] else { return true }
-        return cursor.failure == nil && cursor.heldUntil.map { $0 <= .now } ?? true
+        return cursor.failure == nil && cursor.heldUntil.map { $0 <= now() } ?? true
     }
 
     mutating func nextGivenUp() throws -> (fetch: Attempt, failure: ResourceFailure)? {
@@ -258,9 +262,10 @@ struct HostSchedule {
 
     /// Removes the cursor if it is done, or all such cursors once there are many.
     private mutating func forget(_ number: Int) {
-        if cursors[number]?.isDone ?? false { cursors[number] = nil }
+        let now = now()
+        if cursors[number]?.isDone(at: now) ?? false { cursors[number] = nil }
         guard cursors.count > cursorLimit else { return }
-        cursors = cursors.filter { !$0.value.isDone }
+        cursors = cursors.filter { !$0.value.isDone(at: now) }
         cursorLimit = max(readAhead, 2 * cursors.count)
     }
 
@@ -338,7 +343,7 @@ struct HostSchedule {
 
     private mutating func wakeUp() throws {
         guard let first = nextInstant else { return }
-        let now = Instant.now
+        let now = now()
         guard first <= now else { return }
         while let next = delayed.min, next.instant <= now {
             let fetch = delayed.removeMin().value
@@ -399,7 +404,7 @@ struct HostSchedule {
             isBehind: isBehind(cursor), inFlight: cursor.inFlight,
             turns: cursor.taken / Self.requestsPerTurn, isOpen: isOpen, lastUse: cursor.lastUse,
             place: head.place)
-        if let instant = cursor.notBefore, instant > .now {
+        if let instant = cursor.notBefore, instant > now() {
             release(cursor)
             held.insert(Delayed(instant: instant, serial: serial, value: host))
             return false

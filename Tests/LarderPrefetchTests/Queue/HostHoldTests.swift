@@ -236,4 +236,40 @@ import Testing
             }
         }
     }
+
+    /// Fetches that wait for a slot in the operation queue would start in a burst.
+    @Test func requestsKeepTheRateAfterLateReplies() async throws {
+        let origin = try Origin()
+        let gate = try Gate()
+        origin.onAny { request in
+            let reply = Reply.ok(IconPainter.png(seed: request.target.hashValue))
+            return request.path == "/0" ? reply : reply.heldBy(gate)
+        }
+        try await withTemporaryDirectory { directory in
+            var configuration = PrefetchConfiguration(cache: directory.path("cache"))
+            configuration.transfer.addressPolicy = .allowAll
+            configuration.maximumConcurrent = 2
+            configuration.ratePerHost = 20
+            let text = manifest((0..<12).map { origin.url("/\($0)") })
+            var opened: ContinuousClock.Instant?
+            var ticks = 0
+            for try await event in Prefetcher(configuration).prefetch(
+                [.bytes(Array(text.utf8), name: "test")])
+            {
+                // Both slots are taken. Five progress events leave enough time for more operations.
+                guard case .progress = event, origin.count() == 3 else { continue }
+                ticks += 1
+                guard ticks == 5 else { continue }
+                opened = .now
+                gate.open()
+            }
+            let start = try #require(opened)
+            // Arrivals may be noticed late, but not early.
+            let arrivals = origin.requests.map(\.arrival).sorted().dropFirst(3)
+            #expect(arrivals.count == 9)
+            for (number, arrival) in arrivals.enumerated() {
+                #expect(arrival - start >= .milliseconds(50 * number))
+            }
+        }
+    }
 }

@@ -13,6 +13,7 @@ import Testing
         of entries: [(host: Int, priority: Int)], slots: Int = 1, connections: Int = 0,
         perHost: Int = 1, interval: Duration? = nil, shard: Shard? = nil,
         readAhead: Int = HostSchedule.readAhead,
+        now: @escaping () -> HostSchedule.Instant = { .now },
         isConnected: @escaping (String) -> Bool = { _ in true },
         _ body: (inout HostSchedule) throws -> Void
     ) throws {
@@ -30,7 +31,7 @@ import Testing
                 limits: HostLimits(
                     perHost: perHost, most: perHost,
                     ratePerHost: interval.map { .seconds(1) / $0 }, shard: shard),
-                readAhead: readAhead, isConnected: isConnected)
+                readAhead: readAhead, now: now, isConnected: isConnected)
             try schedule.begin()
             try body(&schedule)
         }
@@ -101,6 +102,36 @@ import Testing
                 try schedule.ended(next.cursor)
             }
             #expect(last.count { $0 } == 10)
+        }
+    }
+
+    /// Neither a pause nor late answers allow two fetches in one interval.
+    @Test(arguments: 0..<20) func fetchesOfAHostKeepItsRate(seed: Int) throws {
+        let interval = Duration.milliseconds(100)
+        let entries = (0..<80).map { (host: $0 % 2, priority: 0) }
+        var random = Pseudorandom(seed: seed)
+        var now = ContinuousClock.now
+        try withSchedule(
+            of: entries, slots: 8, perHost: 6, interval: interval, now: { now }
+        ) { schedule in
+            var starts: [Int: [HostSchedule.Instant]] = [:]
+            var inFlight: [Int] = []
+            while starts.values.reduce(0, { $0 + $1.count }) < entries.count {
+                while let next = try schedule.next() {
+                    starts[next.cursor, default: []].append(now)
+                    inFlight.append(next.cursor)
+                }
+                now += .milliseconds([0, 1, 50, 99, 1000].randomElement(using: &random) ?? 0)
+                inFlight.shuffle(using: &random)
+                for _ in 0..<random.next(below: inFlight.count + 1) {
+                    let cursor = inFlight.removeLast()
+                    try schedule.note(.answered, of: cursor)
+                    try schedule.ended(cursor)
+                }
+            }
+            for own in starts.values {
+                #expect(zip(own, own.dropFirst()).allSatisfy { $1 - $0 >= interval })
+            }
         }
     }
 
