@@ -106,4 +106,8 @@ public final class TLSFront: Sendable {
     /// Answers requests for this path and query with RST_STREAM (INTERNAL_ERROR). In HTTP/1.1,
     /// closes the connection.
     public func resetStream(path: String) { state.reset(path) }
+
+    /// Answers the first `count` requests for this path and query with RST_STREAM (REFUSED_STREAM),
+    /// which permits the client to repeat them. In HTTP/1.1, closes the connection.
+    public func refuseStreams(path: String, count: Int) { state.refuse(path, count) }
 }

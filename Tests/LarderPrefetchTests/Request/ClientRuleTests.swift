@@ -1,8 +1,10 @@
 import Foundation
 import LarderCache
 import LarderCore
+import LarderHTTP
 import LarderPrefetch
 import LarderTestSupport
+import LarderTestTLS
 import Testing
 
 /// Prefetches from origins with unusual responses.
@@ -51,6 +53,27 @@ import Testing
         let last = try #require(results.first { $0.url == origin.url("/b") })
         #expect(last.attempts == attempts)
         #expect(last.failure?.code == (attempts == 1 ? "connection-lost" : nil))
+    }
+
+    /// libcurl must not repeat it by itself, although the server did not process it (RFC 9113,
+    /// section 8.7).
+    @Test(arguments: [1, 3]) func aRefusedStreamCountsAsAnAttemptAndForTheRate(
+        attempts: Int
+    ) async throws {
+        origin.onAny { _ in .ok(Self.icon) }
+        let front = try TLSFront(originPort: origin.port)
+        defer { front.stop() }
+        front.refuseStreams(path: "/a", count: 2)
+        let start = ContinuousClock.now
+        let results = try await fetch(text: manifest([front.url("/a")]), attempts) {
+            $0.ratePerHost = 20
+            $0.transfer.certificateAuthorities = TestCertificates.authorityPath
+        }
+        #expect(ContinuousClock.now - start >= .milliseconds(50 * (attempts - 1)))
+        #expect(front.requestCount == attempts && front.protocols.allSatisfy { $0 == "h2" })
+        let result = try #require(results.first)
+        #expect(result.attempts == attempts)
+        #expect(result.failure?.code == (attempts == 1 ? "connection-lost" : nil))
     }
 
     // MARK: Retry-After

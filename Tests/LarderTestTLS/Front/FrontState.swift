@@ -11,6 +11,8 @@ final class FrontState: Sendable {
         var mostStreamsOfOne = 0
         var goAwayAfter: Int?
         var resetPaths: Set<String> = []
+        /// The number of requests to refuse, by path.
+        var refusals: [String: Int] = [:]
         var onOpened: @Sendable (Int) -> Void = { _ in }
     }
 
@@ -24,6 +26,7 @@ final class FrontState: Sendable {
         /// Relays the request and sends GOAWAY, so that it is the last one on its connection.
         case relayAsLast
         case reset
+        case refuse
     }
 
     private let state = Mutex(State())
@@ -37,6 +40,8 @@ final class FrontState: Sendable {
     func goAway(after count: Int?) { state.withLock { $0.goAwayAfter = count } }
 
     func reset(_ path: String) { state.withLock { _ = $0.resetPaths.insert(path) } }
+
+    func refuse(_ path: String, _ count: Int) { state.withLock { $0.refusals[path] = count } }
 
     /// Counts a connection that has negotiated its protocol.
     func opened(_ connection: AnyObject, protocol name: String) {
@@ -69,6 +74,10 @@ final class FrontState: Sendable {
             state.mostStreams = max(state.mostStreams, streams)
             state.mostStreamsOfOne = max(state.mostStreamsOfOne, entry.streams)
             if state.resetPaths.contains(path) { return .reset }
+            if let count = state.refusals[path], count > 0 {
+                state.refusals[path] = count - 1
+                return .refuse
+            }
             return entry.requests == state.goAwayAfter ? .relayAsLast : .relay
         }
     }

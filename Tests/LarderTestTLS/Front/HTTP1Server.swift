@@ -62,7 +62,7 @@ final class HTTP1Server: FrontProtocol, ResponseReceiver {
         isInProgress = true
         let words = lines[0].split(separator: " ")
         switch client.state.began(words.count > 1 ? String(words[1]) : "", on: client) {
-        case .reset: abandon()
+        case .reset, .refuse: abandon()
         case .relay, .relayAsLast:
             origin = client.forward(lines.joined(separator: "\r\n") + "\r\n\r\n", for: self)
             if origin == nil { abandon() }

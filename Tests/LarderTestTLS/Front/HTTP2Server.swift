@@ -50,6 +50,9 @@ final class HTTP2Server: FrontProtocol {
         case .reset:
             frontStream.finish()
             return session.reset(stream, NGHTTP2_INTERNAL_ERROR)
+        case .refuse:
+            frontStream.finish()
+            return session.reset(stream, NGHTTP2_REFUSED_STREAM)
         case .relayAsLast:
             lastStream = stream
             session.goAway(after: stream)
