@@ -132,6 +132,42 @@ import Testing
         #expect(requests.count == 4)
     }
 
+    @Test(arguments: [("a.localhost", "a=1"), ("h2.a.localhost", nil), ("elsewhere.example", nil)])
+    func aCookieForADomainOfAnotherHostIsRefused(domain: String, sent: String?) async throws {
+        origin.on(
+            "/1",
+            Reply.redirect(to: origin.url("/2", host: "h2.a.localhost"))
+                .header("Set-Cookie", "a=1; Path=/; Domain=\(domain)"))
+        origin.on("/2", .ok(Self.icon))
+        let results = try await fetch(text: manifest([origin.url("/1", host: "h1.a.localhost")]))
+        #expect(results.map(\.outcome) == [.fetched])
+        #expect(origin.requests.map { $0.header("Cookie") } == [nil, sent])
+    }
+
+    /// libcurl regards http to localhost as secure.
+    @Test(arguments: [("elsewhere.example", nil), ("127.0.0.1", "a=1")])
+    func aSecureCookieIsNotSentOverHTTP(host: String, sent: String?) async throws {
+        let front = try TLSFront(
+            originPort: origin.port, certificate: sent == nil ? .wrongName : .trusted)
+        defer { front.stop() }
+        origin.on(
+            "/1",
+            Reply.redirect(to: front.url("/2", host: host))
+                .header("Set-Cookie", "a=1; Path=/; Secure"))
+        origin.on("/2", .redirect(to: origin.url("/3", host: host)))
+        origin.on("/3", .ok(Self.icon))
+        let addresses = [front.port, origin.port].compactMap {
+            ConnectToRule("\(host):\($0):127.0.0.1:\($0)")
+        }
+        let results = try await fetch(text: manifest([front.url("/1", host: host)])) {
+            $0.allowsDowngrade = true
+            $0.transfer.connectTo = addresses
+            $0.transfer.certificateAuthorities = TestCertificates.authorityPath
+        }
+        #expect(results.map(\.outcome) == [.fetched])
+        #expect(origin.requests.map { $0.header("Cookie") } == [nil, "a=1", sent])
+    }
+
     @Test func aRedirectChainKeepsTheCookiesOfAllSteps() async throws {
         origin.on("/1", Reply.redirect(to: "/2").header("Set-Cookie", "a=1; Path=/"))
         origin.on("/2", Reply.redirect(to: "/3"))
