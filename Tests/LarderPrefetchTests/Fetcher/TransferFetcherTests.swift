@@ -27,23 +27,53 @@ import Testing
         #expect(icon.responseURL == nil)
     }
 
-    @Test func aFetcherFollowsUpToTenRedirects() async throws {
+    /// An empty Location is a redirect to the same URL.
+    @Test(arguments: ["c", ""])
+    func aFetcherFollowsUpToTenRedirects(location: String) async throws {
         let origin = try Origin()
         let bytes = IconPainter.png(seed: 1)
         origin.on("/a", .status(302).header("Location", "b"))
         origin.on("/b", .ok(bytes))
         let icon = try await fetcher().fetch(request(origin.url("/a")))
         #expect(icon.data == Data(bytes) && icon.responseURL == origin.url("/b"))
-        origin.on("/c", .status(302).header("Location", "c"))
+        origin.on("/c", .status(302).header("Location", location))
         let failure = await #expect(throws: IconFailure.self) {
             try await fetcher().fetch(request(origin.url("/c")))
         }
         #expect(failure?.message.contains("more than 10 redirects") == true)
+        #expect(origin.count("/c") == 11)
+    }
+
+    /// The word is not a coding, and the range was not requested but has all bytes.
+    @Test func aCompleteIconIsAcceptedDespiteUnusualFields() async throws {
+        let bytes = IconPainter.png(seed: 1)
+        let range = "bytes 0-\(bytes.count - 1)/\(bytes.count)"
+        let origin = try Origin(replies: [
+            "/word": Reply.ok(bytes).header("Content-Encoding", "UTF-8"),
+            "/range": Reply.ok(bytes).status(206).header("Content-Range", range),
+        ])
+        for path in ["/word", "/range"] {
+            let icon = try await fetcher().fetch(request(origin.url(path)))
+            #expect(icon.data == Data(bytes), "\(path)")
+        }
+    }
+
+    @Test func cookiesAreSentOnlyInTheirRedirectChain() async throws {
+        let origin = try Origin()
+        origin.onAny { request in
+            request.header("Cookie") == nil
+                ? Reply.redirect(to: request.target).header("Set-Cookie", "a=1; Path=/")
+                : .ok(IconPainter.png(seed: 1))
+        }
+        let fetcher = try fetcher()
+        for _ in 0..<2 { _ = try await fetcher.fetch(request(origin.url("/a"))) }
+        #expect(origin.requests.map { $0.header("Cookie") } == [nil, "a=1", nil, "a=1"])
     }
 
     @Test(arguments: [
         ("/404", "status 404"), ("/patience", "status 503"), ("/page", "an HTML page"),
-        ("/cut", "PNG ends"), ("/long", "limit is 4096"),
+        ("/cut", "PNG ends"), ("/long", "limit is 4096"), ("/nowhere", "without a Location"),
+        ("/part", "status 206"), ("/coding", "'br'"),
     ])
     func aFetchOfAnIncompleteOrUnsuitableBodyFails(_ path: String, _ message: String) async throws {
         let origin = try Origin()
@@ -53,6 +83,10 @@ import Testing
         origin.on("/page", .ok(Array("<!doctype html><html><body>Sorry</body></html>".utf8)))
         origin.on("/cut", .ok(Array(bytes.dropLast(10))))
         origin.on("/long", .ok([UInt8](repeating: 1, count: 5000)))
+        origin.on("/nowhere", .status(302))
+        let range = "bytes 0-\(bytes.count - 1)/\(bytes.count + 1)"
+        origin.on("/part", Reply.ok(bytes).status(206).header("Content-Range", range))
+        origin.on("/coding", Reply.ok("text").header("Content-Encoding", "br"))
         let failure = await #expect(throws: IconFailure.self) {
             try await fetcher(maximumBodyBytes: 4096).fetch(request(origin.url(path)))
         }

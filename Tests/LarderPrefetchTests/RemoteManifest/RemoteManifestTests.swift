@@ -112,6 +112,42 @@ import Testing
         #expect(error(try remote(origin.url("/a")))?.reason.contains("scheme") == true)
     }
 
+    /// An empty Location is a redirect to the same URL.
+    @Test(arguments: [("", "more than 10 redirects", 11), (nil, "without a Location", 1)])
+    func aRedirectWithoutATargetFails(location: String?, reason: String, requests: Int) throws {
+        let origin = try Origin()
+        origin.on("/a", location.map { Reply.redirect(to: $0) } ?? .status(302))
+        #expect(error(try remote(origin.url("/a")))?.reason.contains(reason) == true)
+        #expect(origin.count("/a") == requests)
+    }
+
+    @Test func onlyA206WithAllBytesIsAManifest() throws {
+        let origin = try Origin()
+        let text = #"[{"icon": "a.png"}]"#
+        for (path, total) in [("/all", text.utf8.count), ("/part", text.utf8.count + 1)] {
+            origin.on(
+                path,
+                Reply.ok(text).status(206)
+                    .header("Content-Range", "bytes 0-\(text.utf8.count - 1)/\(total)"))
+        }
+        #expect(try icons(remote(origin.url("/all"))).count == 1)
+        #expect(error(try remote(origin.url("/part")))?.reason.contains("206") == true)
+    }
+
+    /// The second attempt is another chain.
+    @Test func cookiesAreSentOnlyInTheirRedirectChain() throws {
+        let origin = try Origin()
+        origin.onAny { request in
+            guard request.header("Cookie") != nil else {
+                return Reply.redirect(to: request.target).header("Set-Cookie", "a=1; Path=/")
+            }
+            return request.attempt == 2
+                ? .status(503).header("Retry-After", "0") : .ok(#"[{"icon": "a.png"}]"#)
+        }
+        #expect(try icons(remote(origin.url("/a"))).count == 1)
+        #expect(origin.requests.map { $0.header("Cookie") } == [nil, "a=1", nil, "a=1"])
+    }
+
     /// Binary plists are read from the end, so the download must be a seekable file.
     @Test func aBinaryPlistIsReadFromAURL() throws {
         let plist = try PropertyListSerialization.data(
