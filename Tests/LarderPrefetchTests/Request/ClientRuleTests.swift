@@ -209,28 +209,41 @@ import Testing
 
     // MARK: Content-Encoding
 
-    @Test(arguments: ["UTF-8", "zip", "aws-chunked", "binary", "br", "UTF-8, identity"])
-    func anImageWithAnUnknownContentCodingIsAccepted(word: String) async throws {
+    @Test(
+        arguments: ["UTF-8", "zip", "aws-chunked", "binary", "br", "UTF-8, identity"],
+        [true, false])
+    func anImageWithAnUnknownContentCodingIsAccepted(
+        word: String, acceptsAnyContent: Bool
+    ) async throws {
         origin.onAny { _ in Reply.ok(Self.icon).header("Content-Encoding", word) }
-        #expect(try await fetch(["/a"]).map(\.outcome) == [.fetched])
+        let results = try await fetch(["/a"]) { $0.acceptsAnyContent = acceptsAnyContent }
+        #expect(results.map(\.outcome) == [.fetched])
     }
 
-    /// The body cannot be decoded, so it fails even if any content is accepted.
-    @Test(arguments: [true, false])
-    func anUnknownContentCodingOfOtherContentFails(acceptsAnyContent: Bool) async throws {
-        origin.onAny { _ in Reply.ok("text").header("Content-Encoding", "br") }
+    /// The body may be encoded, so it fails even if any content is accepted.
+    @Test(arguments: ["br", "aws-chunked"], [true, false])
+    func anUnknownContentCodingOfOtherContentFails(
+        word: String, acceptsAnyContent: Bool
+    ) async throws {
+        origin.onAny { _ in Reply.ok("text").header("Content-Encoding", word) }
         let results = try await fetch(["/a"]) { $0.acceptsAnyContent = acceptsAnyContent }
         let failure = try #require(results.first?.failure)
         #expect(failure.code == "malformed-response")
-        #expect(failure.message.contains("'br'"))
+        #expect(failure.message.contains("'\(word)'"))
     }
 
-    @Test func anUnknownContentCodingIsAcceptedIfTheDigestMatches() async throws {
+    /// A size does not prove that the body is not encoded, and a digest does not prove an image.
+    @Test(arguments: [("sha256", true, true), ("sha256", false, false), ("size", true, false)])
+    func anUnknownContentCodingOfAnyContentNeedsAMatchingDigest(
+        key: String, acceptsAnyContent: Bool, isFetched: Bool
+    ) async throws {
         origin.onAny { _ in Reply.ok("text").header("Content-Encoding", "br") }
         let digest = Digest(of: Array("text".utf8)).hex
-        let text = #"[{"icon": "\#(origin.url("/a"))", "sha256": "\#(digest)"}]"#
-        let results = try await fetch(text: text) { $0.acceptsAnyContent = true }
-        #expect(results.map(\.outcome) == [.fetched])
+        let value = key == "size" ? "4" : "\"\(digest)\""
+        let text = #"[{"icon": "\#(origin.url("/a"))", "\#(key)": \#(value)}]"#
+        let results = try await fetch(text: text) { $0.acceptsAnyContent = acceptsAnyContent }
+        #expect(results.map(\.outcome) == [isFetched ? .fetched : .failed])
+        #expect(results.map(\.failure?.code) == [isFetched ? nil : "malformed-response"])
     }
 
     // MARK: Ranges
