@@ -3,10 +3,14 @@ import Testing
 
 /// The tables of a page in `docs`.
 struct OutputDocument {
-    /// A table with its column headings, and its rows in order.
+    /// A table with its column headings, and its rows in order. A row whose first cell lists several
+    /// names (`a`, `b`) counts as one row for each name.
     struct Table {
         let columns: [String]
         let rows: [(first: String, cells: [String])]
+        /// The word in parentheses at the start of the last cell, by the row's name: a type, or
+        /// `skipped`. If a row has several names, there is one word for all of them or one for each.
+        let notes: [String: String]
         /// The cells with their markup.
         fileprivate let source: [[Substring]]
 
@@ -44,7 +48,18 @@ struct OutputDocument {
             }
             if let head = lines.first?.map(Self.text) {
                 // The second line separates the column headings from the rows.
-                let source = Array(lines.dropFirst(2))
+                var source: [[Substring]] = []
+                var notes: [String: String] = [:]
+                for cells in lines.dropFirst(2) {
+                    let note = cells.last?.firstMatch(of: /^ \(([a-z?, ]+)\)/)?.output.1
+                    let words = note?.split(separator: ", ") ?? []
+                    for (index, name) in cells[0].split(separator: "`, `").enumerated() {
+                        source.append([name] + cells.dropFirst())
+                        if let last = words.indices.last {
+                            notes[Self.text(name)] = String(words[min(index, last)])
+                        }
+                    }
+                }
                 let rows = source.map { $0.map(Self.text) }.map { (first: $0[0], cells: $0) }
                 tables[heading, default: [:]][head[0]] = Table(
                     columns: head, rows: rows, notes: notes, source: source)

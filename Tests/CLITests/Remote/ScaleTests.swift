@@ -13,7 +13,7 @@ import Testing
     init() throws { document = try OutputDocument("remote") }
 
     @Test func requestsForEachIconAreAsDocumented() async throws {
-        let table = try document.table("A billion icons", "for each icon")
+        let table = try document.table("Requests and limits", "for each icon")
         let storage = CountedStorage()
         let origin = try Origin()
         let version = Mutex(0)
@@ -62,7 +62,7 @@ import Testing
             #expect(try await run("5", .fill).count(.fetched) == icons)
             _ = storage.takeRequests()
             #expect(try await run("6", .fill).count(.revalidated) == icons)
-            expect("stale, and its origin says that it has not changed", storage.takeRequests())
+            expect("stale, not modified", storage.takeRequests())
             // Makes the references look much newer than the objects.
             storage.age(by: -1000)
             #expect(try await run("8", .only).count(.pulled) == icons)
