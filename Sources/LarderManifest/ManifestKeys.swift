@@ -18,9 +18,9 @@ public struct ManifestKeys {
     /// Calls `body` with the key of each icon, including duplicates. Skips unusable entries,
     /// because a prefetch stores nothing for them.
     ///
-    /// - Throws: The errors of `body`, and ``ManifestError`` if a manifest cannot be read, if it
-    ///   lacks an option of an earlier prefetch (a base URL, an IPFS gateway, or the paths of
-    ///   icons), or for the first unusable entry if `mustBeUsable` is true.
+    /// - Throws: The errors of `body`, and ``ManifestError`` if a manifest cannot be read, if the
+    ///   rules lack an option of an earlier prefetch (a base URL, an IPFS gateway, or icon paths),
+    ///   or if an entry is unusable and `mustBeUsable` is true.
     public func forEach(_ body: (String) throws -> Void) throws {
         for source in sources {
             let summary = try ManifestReader(source: source, rules: rules).read { item in
@@ -40,10 +40,11 @@ public struct ManifestKeys {
 
     private func refusal(of error: EntryError) -> String? {
         if error.code == .relativeURL {
-            return "the URL is relative; use the --base-url of the prefetch"
+            return "the URL is relative; pass the same --base-url as you did to prefetch"
         }
         if error.scheme == "ipfs" {  // text: ASCII
-            return "the URL has the scheme 'ipfs'; use the --ipfs-gateway of the prefetch"
+            return "the URL has the scheme 'ipfs';"
+                + " pass the same --ipfs-gateway as you did to prefetch"
         }
         guard mustBeUsable else { return nil }
         return "\(error.message); fix or remove this entry, because its icon cannot be kept"

@@ -1,28 +1,28 @@
-/// A reader of a manifest as a stream of entries, the first stage of Manifest → Plan → Queue →
-/// Transfer → Store → Index → Report.
+/// A reader that streams the entries of a manifest. It is the first stage of Manifest → Plan →
+/// Queue → Transfer → Store → Index → Report.
 ///
-/// Detects the format and makes one pass. Memory stays within ``ManifestLimits`` for any length.
+/// Detects the format and reads the manifest in one pass. ``ManifestLimits`` bounds the memory.
 public struct ManifestReader: Sendable {
     private let source: ManifestSource
     private let rules: ManifestRules
     private var limits: ManifestLimits { rules.limits }
 
-    /// Creates a reader. By default, the content decides how it is read.
+    /// Creates a reader.
     public init(source: ManifestSource, rules: ManifestRules = .init()) {
         self.source = source
         self.rules = rules
     }
 
-    /// Calls `body` with every icon in order, and with every skipped or failed element. Blocks, so
-    /// call it on a separate thread.
+    /// Calls `body` with every icon in order, and with every skipped or failed element. Blocks the
+    /// calling thread.
     ///
     /// - Throws: The errors of `body`, and ``ManifestError`` if the file cannot be read or is not a
-    ///   manifest, which may be found after some calls of `body`.
+    ///   manifest. Some errors are found only after calls of `body`.
     public func read(_ body: (ManifestItem) throws -> Void) throws -> ManifestSummary {
         try read(opened: { _ in }, body)
     }
 
-    /// Does the same, and throws `CancellationError` soon after `isCancelled` returns true.
+    /// Reads the manifest, and throws `CancellationError` soon after `isCancelled` returns true.
     package func read(
         unless isCancelled: () -> Bool, _ body: (ManifestItem) throws -> Void
     ) throws -> ManifestSummary {
@@ -44,7 +44,7 @@ public struct ManifestReader: Sendable {
     ) throws -> ManifestSummary {
         let input = try source.open()
         opened(input)
-        // A source that cannot be reopened is searched up to the kept bytes.
+        // If a source cannot be reopened, only its kept bytes are searched.
         let isFile = source.isOnDisk
         if !isFile { input.keepsFirst = ManifestSurvey.maximumKept }
         do throws(any Error) {
@@ -52,7 +52,8 @@ public struct ManifestReader: Sendable {
             let isUnusable = summary.usable == 0 && summary.failed > 0
             if summary.entries > 0, summary.places == nil || isUnusable {
                 let found = suggestions(from: isFile ? nil : input.first)
-                // If the best suggestion was already read, only a base URL is missing.
+                // If the best suggestion has the same paths as this reading, only a base URL is
+                // missing.
                 let known = summary.places?.icons ?? []
                 let isKnown = found.first.map { $0.isRelative && $0.isAny(of: known) } ?? false
                 if !isKnown { summary.suggestions = found }
@@ -98,7 +99,7 @@ public struct ManifestReader: Sendable {
                 if !unmet.isEmpty, case .success(let element) = entry.content {
                     unmet.removeAll { $0.path.first(in: element) != nil }
                 }
-                // Only sources stored in the cache need this.
+                // Only manifests that are stored in the cache need this check.
                 if input.whenRead != nil, !hasCredentials {
                     hasCredentials = decoder.urls.findCredentials(in: entry)
                 }

@@ -1,5 +1,4 @@
-/// A search for icons in a manifest of unknown shape, in one pass and bounded memory and time.
-/// Keeps only paths and counts.
+/// A search for icons in a manifest of unknown shape. Takes one pass and bounded memory and time.
 struct ManifestSurvey {
     private static let maximumDepth = 12
     static let maximumPlaces = 4_096
@@ -58,12 +57,12 @@ struct ManifestSurvey {
         }
     }
 
-    /// The number of bytes to keep of a source that cannot be reopened.
+    /// The number of bytes to keep from a source that cannot be reopened.
     static let maximumKept = 1 << 20
     private static let maximumTrials = 8
     private static let maximumSuggestions = 3
 
-    /// Returns options that find icons in `source`. Each was tried.
+    /// Returns options that find icons in `source`. Each suggestion has been tried.
     static func suggestions(
         for source: ManifestSource, isPart: Bool, rules: ManifestRules
     ) -> [ManifestSuggestion] {
@@ -101,8 +100,8 @@ struct ManifestSurvey {
     }
 
     private struct Trial {
-        /// The number of entries with an icon, and of those whose first icon needs a base URL.
         private(set) var found = 0
+        /// The number of entries whose first icon needs a base URL.
         private(set) var relative = 0
         private var failed = 0
         private var seen = 0
@@ -126,7 +125,7 @@ struct ManifestSurvey {
                 case .failed: failed += 1
                 case .skipped: break
                 }
-                // Entries without an icon count, because reading them takes as long.
+                // Entries without an icon count, because they take as long to read.
                 seen += 1
                 if isCut { throw Enough() }
             }
@@ -135,12 +134,12 @@ struct ManifestSurvey {
 }
 
 extension SurveyCandidate {
-    /// The paths for `--entries` in the order of trials. Nil means without `--entries`.
+    /// The paths to try for `--entries`, in order. Nil means that `--entries` is not needed.
     fileprivate var entryPaths: [ManifestPath?] {
         guard let last = entries.last else { return [nil, ManifestPath(segments: [])] }
         let whole = ManifestPath.pasteable(entries)
         guard entries.count > 1 else { return [nil, whole] }
-        // A path to an array stands for its elements, unless a wildcard selects the array.
+        // A path to an array selects its elements, unless a wildcard selects the array.
         let isOneOfSeveral = [.elements, .members].contains(entries[entries.count - 2])
         let isList = last == .elements && !isOneOfSeveral
         return [isList ? ManifestPath.pasteable(entries.dropLast()) : whole].filter { $0 != nil }

@@ -1,23 +1,22 @@
 /// A path in a manifest of unknown shape, with counts of its values. All elements of an array share
 /// one place, as do all members of a map (a dictionary with many members).
 final class SurveyedPlace {
-    /// A dictionary with more containers or other values is a map.
+    /// A dictionary that exceeds one of the two limits is a map.
     private static let maximumContainers = 16
     private static let maximumValues = 128
     private static let maximumNameSize = 200
     private static let usualInnerNames = ["label", "en", "en-US", "value", "text"]
 
-    /// The number of values, and of dictionaries, containers, short texts and icons among them.
     private(set) var count = 0
     private(set) var dictionaries = 0
     private var containers = 0
     private(set) var texts = 0
     private(set) var icons = 0
     private(set) var likeness = 0
-    /// The child places. `.members` is the child of a map.
+    /// `.members` is the place of a map's members.
     private(set) var inner: [ManifestPath.Segment: SurveyedPlace] = [:]
     private var hasMappedValues = false
-    /// Includes descendants. Set by ``settle()``.
+    /// The number of icons here and in descendants. Set by ``settle()``.
     private(set) var totalIcons = 0
     private var totalPlaces = 0
     private let rank: Int?
@@ -97,15 +96,15 @@ final class SurveyedPlace {
         totalPlaces = inner.values.reduce(1) { $0 + $1.totalPlaces }
     }
 
-    /// Merges all members into one place if they are similar: entries by ID, or lists of entries.
-    /// `room` limits the number of merged places.
+    /// Merges similar members, such as entries by ID or lists of entries, into one place. `room`
+    /// limits the number of merged places.
     func map(_ room: inout Int) -> SurveyedPlace? {
         if let map = inner[.members] { return map }
         room -= totalPlaces
         guard room > 0 else { return nil }
         let members = members
         let alike = members.map(\.place).filter { $0.containers > 0 || $0.icons > 0 }
-        // An entry's members occur in nearly every entry, IDs only once.
+        // An entry's members occur in nearly every entry, but each ID only once.
         let all = members.reduce(0) { $0 + $1.place.count }
         guard count == 1 || all * 4 <= members.count * count else { return nil }
         var supporters: [[ManifestPath.Segment]: Int] = [:]
@@ -144,11 +143,12 @@ final class SurveyedPlace {
             guard rank > 0, rank > best?.rank ?? 0, place.texts * 2 >= count else { return }
             best = (rank, path)
         }
-        // Prefers the shortest name of a rank: `trackName`, not `trackCensoredName`.
+        // Prefers the shortest of several names with the same rank: `trackName`, not
+        // `trackCensoredName`.
         for (name, place) in inOrder.sorted(by: { $0.name.utf8.count < $1.name.utf8.count }) {
             let rank = IconLikeness.nameRank(of: name)
             offer(rank, place, [.member(name)])
-            // For example `{"im:name": {"label": …}}`, or a translated text.
+            // The name may be nested, as in `{"im:name": {"label": …}}` or translations.
             for (inner, place) in place.inOrder {
                 let isUsual = Self.usualInnerNames.contains { $0.isSame(as: inner) }
                 offer(isUsual ? rank - 2 : rank - 4, place, [.member(name), .member(inner)])
@@ -158,13 +158,13 @@ final class SurveyedPlace {
     }
 }
 
-/// A possible path of icons, split into the path of entries and the path in an entry.
+/// A possible path to icons, split into the path to entries and the path within an entry.
 struct SurveyCandidate {
     let entries: [ManifestPath.Segment]
     let icon: [ManifestPath.Segment]
     let name: [ManifestPath.Segment]?
     let score: Int
-    /// Whether these are screenshots or banners, which rank after all icons.
+    /// Whether the images are screenshots or banners, which rank after all icons.
     private let isScreenshot: Bool
     private let icons: Int
 
@@ -179,7 +179,7 @@ struct SurveyCandidate {
             guard one.isScreenshot == other.isScreenshot else { return other.isScreenshot }
             return (one.score, other.path.count) > (other.score, one.path.count)
         }
-        // Drops duplicates: the same path with a wildcard or a member's name.
+        // Drops duplicates: paths that differ only in a wildcard for a name.
         return found.filter { one in
             !found.contains { other in
                 one.isPart(of: other) && other.icons > one.icons
@@ -204,7 +204,6 @@ struct SurveyCandidate {
     ) {
         guard found.count < maximumCandidates, let place = places.last, place.totalIcons > 0
         else { return }
-        // Places with mostly other text do not contain icons.
         if place.icons > place.texts { found.append(SurveyCandidate(path, places)) }
         func go(to next: SurveyedPlace?, by segment: ManifestPath.Segment) {
             guard let next else { return }
@@ -233,7 +232,7 @@ struct SurveyCandidate {
         name = length < path.count ? places[length].namePath : nil
         icons = leaf.icons
         isScreenshot = leaf.likeness < 2 * leaf.icons
-        // A single icon may belong to something else, such as the publisher.
+        // A single icon may be the publisher's.
         score =
             leaf.likeness * min(leaf.icons, max(1, places[length].count)) / leaf.icons
             * (repeated.isEmpty ? 1 : 4)

@@ -93,7 +93,7 @@ import Testing
             }
             let packages = try larder.manifest(
                 entries([member: "http://a.example/a.deb", "sha256": digest]))
-            let remedy = "if they describe a package, use --icon-key icon to ignore them"
+            let remedy = "use --icon-key icon to ignore them"
             for options in [[], ["--quiet"]] {
                 let run = try larder.prefetch(packages, options: options)
                 #expect(run.status == 2)

@@ -9,7 +9,8 @@ struct EntryDecoder {
     let rules: ManifestRules
     let ignored: IgnoredMembers
 
-    /// Returns the element's name and at least one result, one per icon.
+    /// Returns the element's name and a result for each icon, or a single result if there is no
+    /// icon.
     func decode(_ entry: RawEntry) -> (name: String?, icons: [ManifestItem.Result]) {
         var name: String?
         do throws(EntryError) {
@@ -19,7 +20,7 @@ struct EntryDecoder {
                 members = own
             } else if !shape.icons.contains(where: \.path.segments.isEmpty) {
                 var reason = "expected a dictionary, found \(element.kind)"
-                if case .string = element { reason += "; use --icon-key @ if it is an icon" }
+                if case .string = element { reason += "; use --icon-key @ if strings are icons" }
                 throw EntryError(.notADictionary, reason)
             }
             name = (self.name(of: element) ?? entry.key)?.shortenedName
@@ -73,7 +74,7 @@ struct EntryDecoder {
         path?.first(in: element) ?? .null
     }
 
-    /// Accepts numbers, because the name is only displayed.
+    /// Accepts numbers, because names are only displayed.
     private func name(of element: ManifestValue) -> String? {
         for path in shape.names {
             switch path.first(in: element) {
@@ -128,7 +129,6 @@ struct EntryDecoder {
                 + PriorityName.allCases.map(\.rawValue).joined(separator: ", "))
     }
 
-    /// Returns the digest at ``ManifestShape/integrity``, or else the one next to the icon.
     private func digest(
         of icon: Icon, _ siblings: [ManifestValue.Member], named: ManifestValue
     ) throws(EntryError) -> Digest? {
@@ -138,15 +138,14 @@ struct EntryDecoder {
         do {
             return try digest(integrity: integrity, sha256: sha256)
         } catch {
-            // In package lists, this is often the package's digest.
+            // In package lists, the digest is often that of the package.
             throw EntryError(
                 error.code,
-                "\(error.message); if it is not the icon's digest,"
+                "\(error.message); if the digest is not the icon's,"
                     + " use --icon-key \("\(icon.place.path)".shellQuoted) to ignore it")
         }
     }
 
-    /// Ignores empty strings and other types.
     private func digestText(
         _ value: ManifestValue?, _ name: ManifestSummary.IgnoredMember.Name
     ) -> ManifestValue {
@@ -167,14 +166,14 @@ struct EntryDecoder {
                 .badIntegrity, "sha256 is \(sha256.shown); expected 64 hexadecimal digits")
         }
         guard fromList == nil || fromList == digest else {
-            throw EntryError(.badIntegrity, "integrity and sha256 name different digests")
+            throw EntryError(.badIntegrity, "integrity and sha256 are different digests")
         }
         return digest
     }
 
-    /// Parses a list as in W3C Subresource Integrity, section 3.5:
-    /// `<algorithm>-<base64>[?<options>]`, separated by white space. Nil for an empty list. Accepts
-    /// only one SHA-256 digest, although W3C allows several.
+    /// Parses a list of digests as in W3C Subresource Integrity, section 3.5:
+    /// `<algorithm>-<base64>[?<options>]`, separated by white space. Returns nil for an empty list.
+    /// Accepts only one SHA-256 digest, although W3C allows several.
     private func digest(integrity value: ManifestValue) throws(EntryError) -> Digest? {
         guard value != .null else { return nil }
         guard case .string(let list) = value else {
@@ -202,8 +201,8 @@ struct EntryDecoder {
         return found
     }
 
-    /// Ignores a value that is not a byte count. Many lists have the app's size or the image
-    /// dimensions there.
+    /// Ignores a value that is not a byte count. In many lists, `size` is the app's size or the
+    /// image dimensions.
     private func size(_ value: ManifestValue) -> Int64? {
         guard value != .null else { return nil }
         guard let size = value.exactInteger, size >= 0 else {
@@ -214,7 +213,7 @@ struct EntryDecoder {
     }
 
     /// Removes credentials, which are never part of a key. Ignores a key with a null character,
-    /// which would truncate it in SQLite and C.
+    /// because SQLite and C would truncate the key.
     private func key(_ value: ManifestValue) -> String? {
         guard value != .null else { return nil }
         guard case .string(let key) = value, key.utf8.count <= ManifestLimits.maximumURLSize,

@@ -1,6 +1,5 @@
 import LarderCore
 
-/// A converter of icon values to absolute URLs.
 struct IconURLs {
     let baseURL: HTTPURL?
     /// Whether the base URL in the manifest contains credentials.
@@ -17,7 +16,7 @@ struct IconURLs {
         let named = filled.flatMap { try? HTTPURL($0.text, relativeTo: origin) }
         hasCredentials = named.map { $0.credentials != nil && !$0.inheritsCredentials } ?? false
         let url = rules.baseURL ?? named ?? origin
-        // A base URL in the manifest is a folder, even without a trailing slash.
+        // A base URL in the manifest names a folder, even without a trailing slash.
         baseURL =
             base == nil
             ? url
@@ -54,8 +53,8 @@ struct IconURLs {
         }
         var text = value
         if let template = place.template { text = try Self.fill(template, value, match, entry) }
-        // White space, which URL parsers ignore, must be removed before placeholders are filled and
-        // the spelling is kept.
+        // URL parsers ignore white space. Remove it before filling the placeholders and before
+        // storing the original spelling.
         if text.utf8.contains(where: {
             $0 <= 0x20 || $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "%")
         }) {
@@ -136,7 +135,7 @@ struct IconURLs {
         return "\(gateway)/\(Substring(path.prefix { !"?#".utf8.contains($0) }))\(query)"
     }
 
-    /// Fills a template. Returns an absolute URL unchanged.
+    /// Fills a template with an icon value. An absolute URL is returned unchanged.
     private static func fill(
         _ template: String, _ value: String, _ match: PathMatch, _ entry: [ManifestValue.Member]
     ) throws(EntryError) -> String {
@@ -156,7 +155,8 @@ struct IconURLs {
                 // U+FFFD replaces invalid bytes, so the original key is unknown.
                 guard let wildcard = match.wildcard, !wildcard.utf8.holds("\u{FFFD}") else {
                     throw EntryError(
-                        .unparsableURL, "the key of the dictionary around icon is not valid UTF-8")
+                        .unparsableURL,
+                        "the key of the dictionary that contains the icon is not valid UTF-8")
                 }
                 text += wildcard.percentEncodingPath
             case let name:

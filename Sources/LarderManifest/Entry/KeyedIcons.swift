@@ -1,13 +1,13 @@
 import LarderCore
 
-/// The icons that the keys of a manifest identify, to detect a key with two icons.
+/// A record of the icon for each key in a manifest, to detect a key with two icons.
 ///
 /// Keeps only hash values, about 32 bytes per key. A random seed prevents crafted collisions.
 final class KeyedIcons {
     private var icons: [UInt64: (digest: UInt32, position: UInt32)] = [:]
 
-    /// Returns the result, or an error if an earlier entry has the same key for another URL or
-    /// other bytes, because the intended icon is unknown.
+    /// Returns the result, or a failure if an earlier entry has the same key for another URL or
+    /// other bytes.
     func checked(_ result: ManifestItem.Result, at position: Int) -> ManifestItem.Result {
         let key: String
         let digest: UInt64
@@ -15,7 +15,7 @@ final class KeyedIcons {
         case .entry(let entry):
             guard let own = entry.key else { return result }
             key = own
-            // Credentials are not part of this key.
+            // `icon.key` contains no credentials.
             digest = Self.digest(of: entry.icon.key)
         case .inline(let entry):
             guard let own = ResourceKey.name(in: entry.resourceKey) else { return result }
@@ -39,7 +39,7 @@ final class KeyedIcons {
                     + " for another icon"))
     }
 
-    /// Hashes bytes. Strings that Swift considers equal can be different keys.
+    /// Hashes bytes, because strings that Swift considers equal can be different keys.
     private static func digest(of text: String) -> UInt64 {
         var text = text
         return text.withUTF8 { digest(of: UnsafeRawBufferPointer($0)) }

@@ -2,16 +2,14 @@ import LarderCore
 
 /// The text of a URL after replacing placeholders for a size in pixels.
 package struct URLPlaceholders {
-    /// `{w}` and `{h}` are Apple's.
     private static let sizes = ["{size}", "{width}", "{height}", "{w}", "{h}"]
         .map { Array($0.utf8) }
-    /// Placeholders that cannot be part of a URL: Apple's for crop and format, and other sizes.
+    /// Known but unsupported placeholders: Apple's crop and format, and other notations for sizes.
     private static let known = ["{c}", "{f}", "%size%", "%width%", "%height%"]
         .map { Array($0.utf8) }
 
     package let text: String
     /// The first remaining placeholder. Unknown words in braces count only if a size was filled in.
-    /// Otherwise the URL parser handles them.
     package let unfilled: String?
 
     package init(_ text: String, size: Int) {
@@ -66,7 +64,7 @@ package struct URLPlaceholders {
                 0x61...0x7A ~= $0 | 0x20 || $0 == UInt8(ascii: "_")
             }
             let end = word.endIndex
-            // An escape (RFC 3986, section 2.1).
+            // A percent escape (RFC 3986, section 2.1) is not a placeholder.
             guard !word.isEmpty, end < text.endIndex, text[end] == UInt8(ascii: "%"),
                 !isEscape(text), !isEscape(text[end...])
             else { return nil }

@@ -13,7 +13,7 @@ final class BinaryPlist {
     private let offsetSize: Int
     private let referenceSize: Int
     private let offsetTable: Int
-    /// The remaining lookups, limited because shared objects can expand without bound.
+    /// The number of remaining lookups. Limited because shared objects can expand without bound.
     private var lookupsLeft: Int
 
     struct Damage: Error {
@@ -60,7 +60,7 @@ final class BinaryPlist {
         self.root = Int(root)
         self.offsetTable = Int(offsetTable)
         // A value is looked up two or three times. The constant leaves lookups for other entries
-        // after an oversized one.
+        // after an oversized entry.
         lookupsLeft = 4 * (bytes.count / referenceSize) + 1 << 18
     }
 
@@ -123,7 +123,7 @@ final class BinaryPlist {
         let reference = try bytes.unsigned(at: offset, width: referenceSize)
         guard reference < UInt64(objectCount) else {
             throw Damage(
-                reason: "a reference to object \(reference), but there are \(objectCount) objects")
+                reason: "object \(reference) is missing: the file has \(objectCount) objects")
         }
         return Int(reference)
     }
@@ -139,7 +139,7 @@ final class BinaryPlist {
         return (String(decoding: run, as: UTF8.self), true)
     }
 
-    /// Integers of 1, 2 and 4 bytes are unsigned. Larger ones are signed.
+    /// Integers of 1, 2 and 4 bytes are unsigned. Larger integers are signed.
     private func integer(at offset: Int, size: Int) throws -> ManifestValue {
         guard size == 16 else {
             let bits = try bytes.unsigned(at: offset, width: size)
@@ -151,7 +151,6 @@ final class BinaryPlist {
         return Int(exactly: value).map { .integer($0) } ?? .double(Double(value))
     }
 
-    /// Reads a count from the object's marker or the integer after it.
     private func run(_ reference: Int, at marker: Int, low: Int, unit: Int) throws -> References {
         var offset = marker + 1
         var count = UInt64(low)
@@ -180,9 +179,9 @@ final class BinaryPlist {
     }
 }
 
-/// The bytes of a binary plist, with random access in bounded memory. A file is read in blocks. A
-/// pipe is first copied to a temporary file. Not mapped, because mapped pages would count as this
-/// process's memory, and truncation by another process would crash it.
+/// The bytes of a binary plist, with random access in bounded memory. A pipe is first copied to a
+/// temporary file. Files are read in blocks, because mapped pages would count as this process's
+/// memory, and truncation by another process would crash this process.
 final class BinaryPlistBytes {
     let count: Int
     private let input: ByteInput
@@ -214,7 +213,7 @@ final class BinaryPlistBytes {
         scratch.deallocate()
     }
 
-    /// Returns bytes within the file, valid until the next call.
+    /// Returns bytes that are valid until the next call. The range must be within the file.
     func run(at offset: Int, count: Int) throws -> UnsafeRawBufferPointer {
         let block = offset / Self.blockSize
         let start = offset % Self.blockSize
@@ -269,7 +268,7 @@ final class BinaryPlistBytes {
                 throw ManifestError(
                     .tooLarge, source: name,
                     "a binary plist from a pipe may have at most \(limit) bytes;"
-                        + " save it to a file first")
+                        + " save the plist to a file first")
             }
             let number = file.append(UnsafeRawBufferPointer(window.unread))
             guard number == 0 else {

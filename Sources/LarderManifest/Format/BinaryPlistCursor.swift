@@ -2,7 +2,7 @@ final class BinaryPlistCursor: ManifestCursor {
     /// The number of the next entry, for errors. Nil before the first array.
     var position: Int?
     private(set) var progress = 0
-    /// Counted, because millions of elements may share an empty array.
+    /// Counted, because millions of elements can be the same empty array.
     private var elementsSeen = 0
     private static let elementWeight = 1024
     private let plist: BinaryPlist

@@ -1,5 +1,4 @@
 final class JSONCursor: ManifestCursor {
-    /// The line of the last token consumed.
     private(set) var lastLine: Int
     var mayBeJSONLines: () -> Bool = { false }
     private let window: ByteWindow
@@ -22,13 +21,13 @@ final class JSONCursor: ManifestCursor {
         }
     }
 
-    /// If the value is too large or too deep, skips it and checks only brackets.
+    /// Skips a value that is too large or too deep, and checks only its brackets.
     func take() throws -> Result<ManifestValue, EntryError> {
         try parse { parser throws(JSONParser.Error) in try parser.value() }
     }
 
     @discardableResult func skip() throws -> EntryError? {
-        // Parses the value, because any error in a document rejects it.
+        // Parses the value, because any error makes the whole document invalid.
         if case .failure(let error) = try take() { error } else { nil }
     }
 
@@ -147,7 +146,7 @@ final class JSONCursor: ManifestCursor {
 
 extension ByteWindow {
     /// Parses and consumes a value. Consumes nothing on failure. If the window ends within the
-    /// value, reads more and parses again, so the parser never has to pause.
+    /// value, reads more bytes and parses again, so the parser never has to pause.
     func parse<Value>(
         _ limits: ManifestLimits, isLines: Bool,
         _ read: (inout JSONParser) throws(JSONParser.Error) -> Value
@@ -170,7 +169,8 @@ extension ByteWindow {
         }
     }
 
-    /// Skips white space and the separators of RFC 7464. Does not consume the next byte.
+    /// Skips white space and the separators of RFC 7464. Returns the next byte without consuming
+    /// it.
     func peekAfterSeparators() throws -> UInt8? {
         while let byte = try peekAfterBlanks() {
             guard byte == .recordSeparator else { return byte }
@@ -192,7 +192,7 @@ extension ByteWindow {
 }
 
 extension UInt8 {
-    /// RS, which starts each text of a sequence (RFC 7464, section 2.2).
+    /// RS, which starts each text in a JSON text sequence (RFC 7464, section 2.2).
     static let recordSeparator: UInt8 = 0x1E
 
     fileprivate var beginsJSONValue: Bool { isDigit || "[{\"-tfn".utf8.contains(self) }

@@ -2,10 +2,11 @@ import LarderCore
 
 /// A parser of JSON values in contiguous bytes. It is strict (RFC 8259) except for strings.
 ///
-/// All members with the same key are kept, and the last one counts (section 4 allows any choice). A
-/// string with invalid UTF-8, an unpaired escaped surrogate (section 8.2), a control character or
-/// an unknown escape (section 7) becomes ``ManifestValue/invalidText`` and does not affect other
-/// values. Such a key matches no known key. Integers beyond `Int` become doubles.
+/// All members with the same key are kept, and the last member counts (section 4 allows any
+/// choice). A string with invalid UTF-8, an unpaired escaped surrogate (section 8.2), a control
+/// character or an unknown escape (section 7) becomes ``ManifestValue/invalidText`` and does not
+/// affect other values. A key with such text matches no known key. Integers outside the range of
+/// `Int` become doubles.
 struct JSONParser {
     private let base: UnsafePointer<UInt8>?
     private let end: Int
@@ -22,8 +23,9 @@ struct JSONParser {
     }
 
     /// - Parameters:
-    ///   - isWhole: Whether the input ends here, so that a final number is complete.
-    ///   - isLines: Whether a line break ends a string, because the next line is another value.
+    ///   - isWhole: Whether the input ends after the bytes, so that a final number is complete.
+    ///   - isLines: Whether a string cannot contain a line break, because the next line is another
+    ///     value.
     init(
         _ bytes: UnsafeBufferPointer<UInt8>, isWhole: Bool, maximumDepth: Int,
         isLines: Bool = false

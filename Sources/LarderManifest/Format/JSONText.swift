@@ -1,11 +1,11 @@
 enum JSONText {
-    /// Returns the position of the next quotation mark, backslash or control character, or `end`.
-    /// Sets `isASCII` to false after a non-ASCII byte.
+    /// Returns the position of the next quotation mark, backslash or control character, or else
+    /// `end`. Sets `isASCII` to false if a byte before that position is not ASCII.
     static func endOfPlainText(
         _ base: UnsafePointer<UInt8>, from start: Int, to end: Int, isASCII: inout Bool
     ) -> Int {
         var position = start
-        // Eight bytes at a time. Nonzero `marks` mean such a byte.
+        // Checks eight bytes at a time. `marks` is zero if the text continues.
         let ones: UInt64 = 0x0101_0101_0101_0101
         let highs: UInt64 = 0x8080_8080_8080_8080
         while position + 8 <= end {
@@ -15,7 +15,6 @@ enum JSONText {
             let marks =
                 ((quotes &- ones) & ~quotes | (backslashes &- ones) & ~backslashes
                     | (word &- ones &* 0x20) & ~word) & highs
-            // The loop below checks the bytes before the mark.
             if marks != 0 { break }
             if word & highs != 0 { isASCII = false }
             position += 8
@@ -40,7 +39,8 @@ enum JSONText {
                 index += 1
                 continue
             }
-            // A backslash is never last, because it would escape the quotation mark.
+            // A backslash is never the last byte, because it would escape the closing quotation
+            // mark.
             let escaped = text[index + 1]
             switch escaped {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): result.append(escaped)

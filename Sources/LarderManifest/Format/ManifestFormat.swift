@@ -14,7 +14,7 @@ extension ManifestFormat {
     }
 
     /// Detects the format, and consumes a UTF-8 byte order mark and white space. JSON Lines count
-    /// as JSON, because only the end of the first line shows the difference.
+    /// as JSON, because only text after the first value distinguishes them.
     private static func detected(in window: ByteWindow) throws -> ManifestFormat {
         let source = window.input.name
         guard try window.peek() != nil else {
@@ -41,7 +41,7 @@ extension ManifestFormat {
         }
     }
 
-    /// Nil without a byte order mark or the start of XML.
+    /// Whether text in UTF-16 is XML. Nil if the text is not in UTF-16.
     private static func isXMLInUTF16(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool? {
         let marks: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF]]
         let bracket: [[UInt8]] = [[0x3C, 0x00], [0x00, 0x3C]]
@@ -54,14 +54,13 @@ extension ManifestFormat {
         bytes.prefix(5).isWord("<html") || bytes.prefix(14).isWord("<!doctype html")
     }
 
-    /// Whether this is an M3U playlist (RFC 8216, section 4.3.1.1).
+    /// Whether the text is an M3U playlist (RFC 8216, section 4.3.1.1).
     private static func isPlaylist(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         let rest = bytes.dropFirst(7)
         return bytes.prefix(7).isWord("#extm3u")
             && (rest.first.map { $0.isMarkupBlank || $0 == UInt8(ascii: ":") } ?? true)
     }
 
-    /// Whether the first line that is neither blank nor a comment starts with a URL.
     private static func isURLList(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         for line in bytes.lazy.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
             let text = line.drop { $0.isMarkupBlank }
@@ -100,9 +99,9 @@ extension ManifestFormat {
     }
 }
 
-/// A cursor over the values of a manifest, in file order and for any format.
+/// A cursor over the values of a manifest of any format, in file order.
 ///
-/// The cursor is before a value, which must be taken, skipped or entered.
+/// The cursor is before a value. The caller must take, skip or enter the value.
 protocol ManifestCursor {
     func kind() throws -> ValueKind
     /// The line of the value, or nil in a binary plist.
@@ -111,12 +110,12 @@ protocol ManifestCursor {
     var progress: Int { get }
     /// Reads the value, within an entry's limits.
     func take() throws -> Result<ManifestValue, EntryError>
-    /// Skips the value. Returns an error if the format detects that it is invalid.
+    /// Skips the value. Returns an error if the cursor detects an invalid value.
     @discardableResult func skip() throws -> EntryError?
-    /// Skips the value. `body` gets a cursor before it, and must take or skip it. Errors in the
-    /// value are ignored if the format allows reading on.
+    /// Skips the value. `body` must take or skip the value with the passed cursor. Errors in the
+    /// value are ignored if the rest of the manifest is readable.
     func skip(inspectingWith body: (Self) throws -> Void) throws
-    /// Enters a dictionary. Calls `body` with each key, before its value.
+    /// Enters a dictionary. Calls `body` with each key, before the key's value.
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws
     /// Enters an array. Calls `body` before each element.
     func forEachElement(_ body: () throws -> Void) throws

@@ -134,7 +134,7 @@ final class PlistCursor: ManifestCursor {
     }
 
     private func value(depth: Int, size: inout Int) throws -> ManifestValue {
-        // Tags count, so an entry with a million empty elements is too large.
+        // Each element counts, so an entry with a million empty elements is too large.
         try limits.charge(8, to: &size)
         switch element {
         case .string:
@@ -205,7 +205,7 @@ final class PlistCursor: ManifestCursor {
         try text(&size).allSatisfy(\.isWhitespace) ? value : .opaque("a malformed boolean")
     }
 
-    /// Parses a decimal number, or a hexadecimal one as in Core Foundation, with a sign.
+    /// Accepts hexadecimal integers, as Core Foundation does.
     private func integer(_ text: String) -> ManifestValue {
         let digits = text.filter { !$0.isWhitespace }
         if let integer = Int(digits) { return .integer(integer) }

@@ -42,7 +42,8 @@ package final class ByteInput {
         if case .descriptor(let descriptor, isOwned: true) = source { close(descriptor) }
     }
 
-    /// The size of a file at its start, for `read(into:at:)`. Nil for other sources.
+    /// The size of a file that was opened at its start, for `read(into:at:)`. Nil for other
+    /// sources.
     var seekableSize: Int? {
         switch source {
         case .bytes(let bytes): return bytes.count
@@ -119,11 +120,12 @@ package final class ByteInput {
 }
 
 extension ManifestSource {
-    /// Throws ``ManifestError``, and for a URL also `CacheError` and `CancellationError`.
+    /// Opens the source. Throws ``ManifestError``, and for a URL also `CacheError` and
+    /// `CancellationError`.
     func open() throws -> ByteInput {
         switch self {
         case .file(let path):
-            // The system would end the path at a NUL.
+            // The system would truncate the path at a null byte.
             guard !path.utf8.contains(0) else {
                 throw ManifestError.system(EINVAL, "cannot open", source: name)
             }
@@ -140,7 +142,7 @@ extension ManifestSource {
             guard let open else {
                 throw ManifestError(
                     .unreadable, source: name,
-                    "manifests at URLs are not downloaded here; use a local file")
+                    "cannot download a manifest from a URL; use a local file")
             }
             let opened = try open(url)
             let input = ByteInput(
@@ -151,7 +153,7 @@ extension ManifestSource {
     }
 }
 
-/// A temporary file without a name. The creator closes the descriptor.
+/// A temporary file without a name. The caller must close the descriptor.
 package struct UnnamedFile {
     package let descriptor: Int32
 
@@ -165,7 +167,7 @@ package struct UnnamedFile {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }
 
-    /// Returns 0, or the error number.
+    /// Appends bytes. Returns 0, or the error number.
     package func append(_ bytes: UnsafeRawBufferPointer) -> Int32 {
         var rest = bytes[...]
         while !rest.isEmpty {

@@ -20,7 +20,7 @@ final class ByteWindow {
     func consume(_ count: Int) { bytes.consume(count) }
     func peek() throws -> UInt8? { try bytes.peek() }
 
-    /// Skips white space. Returns the next byte, not consumed, or nil at the end.
+    /// Skips white space. Returns the next byte without consuming it, or nil at the end.
     func peekAfterBlanks() throws -> UInt8? {
         repeat {
             consume(unread.prefix { $0.isMarkupBlank }.count)
@@ -29,7 +29,7 @@ final class ByteWindow {
         return nil
     }
 
-    /// Returns the length of the line with its line feed, or nil above `limit`.
+    /// Returns the length of the line including its line feed, or nil if the line exceeds `limit`.
     func lineLength(limit: Int) throws -> Int? {
         var searched = 0
         while true {

@@ -1,7 +1,7 @@
 import CZlib
 
-/// A streaming decompressor of gzip files (RFC 1952) with any number of members. Later bytes, such
-/// as padding, are ignored.
+/// A streaming decompressor of gzip files (RFC 1952) with any number of members. Bytes after the
+/// members, such as padding, are ignored.
 final class Inflater {
     // On the heap because zlib keeps the address.
     private let stream: UnsafeMutablePointer<z_stream>
@@ -80,7 +80,6 @@ final class Inflater {
         }
     }
 
-    /// Creates an error without a line, because compressed bytes have none.
     private func failure(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
         ManifestError(code, source: window.input.name, reason)
     }

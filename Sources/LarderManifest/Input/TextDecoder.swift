@@ -3,9 +3,9 @@ import LarderCore
 /// A streaming converter of text to UTF-8.
 ///
 /// Invalid bytes, and characters that XML 1.0 forbids (section 2.2), become ``invalid``. libxml2
-/// would stop there, and U+FFFD would turn a damaged URL into another one.
+/// would stop at the original bytes, and U+FFFD would turn a damaged URL into another URL.
 final class TextDecoder {
-    /// DEL, which real texts do not have.
+    /// DEL, which does not occur in real texts.
     static let invalid: UInt8 = 0x7F
 
     private(set) var hasInvalid = false
@@ -62,7 +62,8 @@ final class TextDecoder {
         return filled
     }
 
-    /// Returns the first character and its size in bytes. Nil if damaged or incomplete.
+    /// Returns the first character and its size in bytes, or nil if the character is damaged or
+    /// incomplete.
     private func character(_ bytes: UnsafeBufferPointer<UInt8>) -> (Unicode.Scalar, size: Int)? {
         switch encoding {
         case .utf8:
@@ -86,7 +87,7 @@ final class TextDecoder {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// The length of the printable ASCII text at the start, in steps of eight bytes.
+    /// The length of the leading printable ASCII text, rounded down to a multiple of eight.
     fileprivate var plainCount: Int {
         guard let base = baseAddress else { return 0 }
         var index = 0
@@ -118,7 +119,7 @@ enum XMLEncoding {
 
     private static let longestDeclaration = 1 << 10
 
-    /// Returns the encoding of the first bytes, or else the declared one.
+    /// Returns the encoding that the first bytes indicate, or else the declared encoding.
     static func of(_ window: ByteWindow) throws -> XMLEncoding {
         let bytes = window.unread
         func begins(_ beginnings: [UInt8]...) -> Bool {

@@ -1,26 +1,26 @@
 import LarderCore
 
-/// An app of a manifest with an icon at a URL.
+/// An entry of a manifest: an app whose icon is at a URL.
 public struct Entry: Equatable, Sendable {
     /// The app's name, or "" if unknown. Foreign text.
     public let name: String
     /// The icon's absolute URL.
     public let icon: HTTPURL
-    /// The priority. Higher ones are fetched first. Default: 0.
+    /// The priority. Entries with a higher priority are fetched first. Default: 0.
     public let priority: Int
     /// The digest required by the manifest.
     public let expectedDigest: Digest?
     /// The size in bytes required by the manifest.
     public let expectedSize: Int64?
-    /// The identity of the resource if its URL is signed or rotates. Nil means the URL without
-    /// credentials.
+    /// The identity of the resource if its URL is signed or rotates. Nil means that the URL without
+    /// credentials is the identity.
     public let key: String?
 
-    /// ``spelling``, regardless of the key.
+    /// The value of ``spelling`` regardless of ``key``.
     package let writtenSpelling: String?
 
     /// The URL as spelled in the manifest, if it is absolute, has no credentials, and differs from
-    /// the canonical spelling. Nil with a key, because only the key finds the bytes.
+    /// the canonical spelling. Nil if ``key`` is set, because only the key finds the bytes.
     public var spelling: String? { key == nil ? writtenSpelling : nil }
 
     /// The URL that an app reads in the manifest.
@@ -44,23 +44,24 @@ public struct Entry: Equatable, Sendable {
     }
 }
 
-/// An app of a manifest whose icon is a `data:` URL.
+/// An entry of a manifest: an app whose icon is a `data:` URL.
 public struct InlineEntry: Equatable, Sendable {
-    /// The maximum size of an icon in bytes, so that it fits into a lock file entry as Base64.
+    /// The maximum size of an icon in bytes. A larger icon would not fit into a lock file entry as
+    /// Base64.
     package static let maximumSize = 764 << 10
 
     /// The app's name, or "" if unknown. Foreign text.
     public let name: String
     /// The icon's bytes.
     public let bytes: [UInt8]
-    /// The priority. Higher ones are stored first. Default: 0.
+    /// The priority. Entries with a higher priority are stored first. Default: 0.
     public let priority: Int
     /// The digest required by the manifest. With a key, the default is the digest of the bytes,
     /// because the key may have identified another icon.
     public let expectedDigest: Digest?
     /// The size in bytes required by the manifest.
     public let expectedSize: Int64?
-    /// The icon's key in a cache: the manifest's key, or else `ni:///sha-256;<base64url>` (RFC
+    /// The icon's key in a cache: the key in the manifest, or else `ni:///sha-256;<base64url>` (RFC
     /// 6920).
     public let resourceKey: String
 
@@ -80,9 +81,9 @@ public struct InlineEntry: Equatable, Sendable {
 
 /// An icon of an element, or an element without an icon.
 public struct ManifestItem: Sendable {
-    /// The number of the element, from 1. Failed elements count.
+    /// The number of the element, from 1. Failed elements are counted.
     public let position: Int
-    /// The number of the icon in its element, from 1, also without an icon.
+    /// The number of the icon in its element, from 1. An element without an icon has the number 1.
     public let icon: Int
     /// The line where the element starts. Nil in a binary plist.
     public let line: Int?
@@ -108,7 +109,6 @@ public struct ManifestItem: Sendable {
 package enum PriorityName: String, CaseIterable {
     case veryLow, low, normal, high, veryHigh
 
-    /// From -8 to 8.
     package var value: Int { 4 * (Self.allCases.firstIndex(of: self)! - 2) }
 
     package init?(of priority: Int) {
@@ -117,7 +117,6 @@ package enum PriorityName: String, CaseIterable {
     }
 }
 
-/// The digest and size that a manifest requires of an icon.
 package struct Expectation: Sendable {
     package let digest: Digest?
     package let size: Int64?
@@ -129,7 +128,7 @@ package struct Expectation: Sendable {
 
     var isDemanding: Bool { digest != nil || size != nil }
 
-    /// Returns the error code (see docs/output.md) and message of a mismatch.
+    /// Returns the error code (see docs/output.md) and message for a mismatch, or nil.
     package func mismatch(
         digest actual: Digest, size actualSize: Int64
     ) -> (code: String, message: String)? {

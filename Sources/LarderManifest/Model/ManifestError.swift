@@ -8,7 +8,7 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
         case missing
         /// The file cannot be opened or read. See ``ManifestError/errorNumber``.
         case unreadable
-        /// The file has at most white space.
+        /// The file is empty or has only white space.
         case empty
         /// The content is not a manifest, or has no entries where expected.
         case notAManifest = "not-a-manifest"
@@ -45,7 +45,7 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
     public let source: String
     /// The position, if known.
     public let place: Place?
-    /// The reason, without source and position. Safe to print.
+    /// The reason, without the source or position. Safe to print.
     public let reason: String
     /// The `errno` of a failed system call.
     public let errorNumber: Int32?
@@ -80,14 +80,14 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
     package static func notCached(_ url: HTTPURL) -> ManifestError {
         ManifestError(
             .missing, source: "\(url)",
-            "not in the cache, or damaged; run larder prefetch to download it, or larder verify"
-                + " --repair to repair it")
+            "not in the cache, or damaged; run larder prefetch to download the manifest, or"
+                + " larder verify --repair to repair the cache")
     }
 }
 
 /// An error that makes one entry of a manifest unusable.
 public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The reason, as in reports.
+    /// The kind of error, as in reports.
     public enum Code: String, Sendable, CaseIterable {
         case notADictionary = "not-a-dictionary"
         /// `icon` is neither a string nor null.
@@ -97,7 +97,7 @@ public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
         case unfilledPlaceholder = "unfilled-placeholder"
         /// `icon` has a scheme other than `http` and `https`.
         case unsupportedScheme = "unsupported-scheme"
-        /// `icon` is a relative URL without a base URL.
+        /// `icon` is a relative URL, and there is no base URL.
         case relativeURL = "relative-url"
         /// The priority is neither a name nor an integer.
         case badPriority = "bad-priority"
@@ -117,13 +117,13 @@ public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
         case tooDeep = "too-deep"
     }
 
-    /// The reason.
+    /// The kind of error.
     public let code: Code
-    /// The reason, without file, line and position. Safe to print.
+    /// The reason, without the file, line or position. Safe to print.
     public let message: String
     /// The URL's unsupported scheme. Foreign text.
     package var scheme: String?
-    /// The reason.
+    /// Same as ``message``.
     public var description: String { message }
 
     init(_ code: Code, _ message: String, scheme: String? = nil) {

@@ -6,11 +6,11 @@
 ///     ['im:name'].label           a name that is not a plain word
 ///     icons[*].src                every element of an array
 ///     localized.*.icon            every member of a dictionary
-///     assets[?@.kind=='x'].url    the elements with this string as a member
+///     assets[?@.kind=='x'].url    the elements whose member `kind` is 'x'
 ///
 /// A leading `$` or `@` is optional. A path to entries starts at the manifest's root. Other paths
-/// start at an entry, `@`. Unlike in the RFC, `[*]` selects nothing in a dictionary, and `.*`
-/// nothing in an array.
+/// start at an entry, `@`. Unlike in the RFC, `[*]` selects only elements of arrays, and `.*` only
+/// members of dictionaries.
 public struct ManifestPath: Equatable, Sendable {
     enum Segment: Hashable, Sendable {
         case member(String)
@@ -48,8 +48,8 @@ public struct ManifestPath: Equatable, Sendable {
 
     init(segments: [Segment]) { self.segments = segments }
 
-    /// Whether the path has a filter, which entries cannot have because elements are read one by
-    /// one.
+    /// Whether the path has a filter. Paths to entries cannot have filters, because elements are
+    /// read one by one.
     public var isFilter: Bool {
         segments.contains { if case .elementsWhere = $0 { true } else { false } }
     }
@@ -114,7 +114,6 @@ public struct ManifestPath: Equatable, Sendable {
         return segment
     }
 
-    /// Consumes a quoted string. A backslash escapes a character.
     private static func quoted(_ rest: inout Substring) -> String? {
         guard let mark = rest.first, mark == "'" || mark == "\"" else { return nil }
         var value = ""
@@ -132,7 +131,7 @@ public struct ManifestPath: Equatable, Sendable {
 }
 
 extension ManifestPath: CustomStringConvertible {
-    /// The path without a leading `$`, or `@` without segments.
+    /// The path without a leading `$`. A path without segments is `@`.
     public var description: String { text(quotedBy: "'") }
 
     func text(quotedBy mark: String) -> String {
@@ -170,7 +169,7 @@ extension String {
 
 struct PathMatch {
     let value: ManifestValue
-    /// The members of the dictionary around the value or its array.
+    /// The members of the dictionary that contains the value or its array.
     let container: [ManifestValue.Member]
     let key: String
     /// The name that the last `.*` matched, if any.
@@ -235,7 +234,6 @@ extension ManifestPath {
 }
 
 extension [ManifestValue.Member] {
-    /// The last value for a key.
     subscript(key: String) -> ManifestValue? {
         lastIndex { $0.key.isSame(as: key) }.map { self[$0].value }
     }

@@ -1,6 +1,6 @@
 import LarderCore
 
-/// Options for reading manifests. By default, the content decides.
+/// Options for reading manifests. By default, the shape is detected from the content.
 public struct ManifestRules: Equatable, Sendable {
     /// The base URL of relative icon URLs. Default: nil, which means the address in the manifest,
     /// or else the manifest's URL. Without a base URL, relative icon URLs fail.
@@ -12,14 +12,16 @@ public struct ManifestRules: Equatable, Sendable {
     public var nameKey: ManifestPath?
     /// The paths to an entry's icons. Default: empty, the shape's paths.
     public var iconKeys: [ManifestPath] = []
-    /// The path to an entry's priority. Default: nil, `priority` in the plain form only.
+    /// The path to an entry's priority. Default: nil, which means `priority`, in the plain form
+    /// only.
     public var priorityKey: ManifestPath?
-    /// The path to an entry's digest, as in Subresource Integrity or in 64 hexadecimal digits.
-    /// Default: nil, next to the icon if the shape has digests.
+    /// The path to an entry's digest, in the form of Subresource Integrity or 64 hexadecimal
+    /// digits. Default: nil, the digest next to the icon if the shape has digests.
     public var integrityKey: ManifestPath?
     /// The value of `{size}`, `{width}` and `{height}` in URLs, in pixels. Default: 512.
     public var iconSize = 512
-    /// The server for `ipfs:` URLs, such as `https://ipfs.io`. Default: nil, such URLs fail.
+    /// The gateway for `ipfs:` URLs, such as `https://ipfs.io`. Default: nil. Without a gateway,
+    /// `ipfs:` URLs fail.
     public var ipfsGateway: HTTPURL?
     /// The icons to use from an entry. Default: all.
     public var icons = IconSelection.all
@@ -36,12 +38,14 @@ public struct ManifestRules: Equatable, Sendable {
     }
 
     var shapes: [ManifestShape] {
-        // Several shapes may match --entries. The plain form has the most members.
+        // Several shapes may match --entries. The plain form is first, because it has the most
+        // members.
         let known = entries == nil ? ManifestShape.table : [.plain] + ManifestShape.table
         return known.enumerated().compactMap { number, known in
             var shape = known
             if let entries {
-                // Only the icon shows the shape, because members around the entries are unknown.
+                // Only the icon identifies the shape, because members around the entries are
+                // unknown.
                 guard shape.base == nil, number == 0 || shape.name != ManifestShape.plain.name
                 else { return nil }
                 shape.marks = shape.icons.map(\.path)
@@ -55,7 +59,7 @@ public struct ManifestRules: Equatable, Sendable {
                     known.icons.first { $0.path == path } ?? .init(path: path)
                 }
                 shape.marks = iconKeys
-                // Members next to another icon may describe something else.
+                // Members next to another icon may not describe that icon.
                 shape.hasDigests = false
                 shape.priority = nil
                 shape.key = nil
@@ -73,9 +77,10 @@ public struct ManifestRules: Equatable, Sendable {
 public enum IconSelection: String, Sendable, CaseIterable {
     /// All icons, because an offline app may request any of them.
     case all
-    /// The largest icon. Unknown sizes count as the smallest. The first of equal ones is used.
+    /// The largest icon. Unknown sizes count as the smallest. Of icons with the same size, the
+    /// first is used.
     case largest
-    /// The smallest icon, with the same rules for unknown and equal sizes.
+    /// The smallest icon, with the rules of ``largest`` for unknown and equal sizes.
     case smallest
     /// The first icon, in the order of the shape's paths and the manifest.
     case first

@@ -1,14 +1,14 @@
 /// A known form of manifests: the paths to entries and their members.
 struct ManifestShape: Equatable, Sendable {
     let name: String
-    /// The paths from the root. `$` means that the manifest is an entry.
+    /// The paths from the root to entries. `$` means that the manifest itself is an entry.
     var entries: [ManifestPath]
-    /// Every element of this shape has at least one of these paths.
+    /// The paths that identify the shape. Every element matches at least one path.
     var marks: [ManifestPath]
     var names: [ManifestPath]
     var icons: [IconPlace]
-    /// The path from the root to the icons' base URL, which must precede the entries. Manifests
-    /// without it have another shape.
+    /// The path from the root to the icons' base URL, if the shape requires a base URL. The base
+    /// URL must precede the entries.
     var base: ManifestPath?
     /// Whether `integrity`, `sha256` and `size` next to an icon describe the icon.
     var hasDigests = false
@@ -18,8 +18,9 @@ struct ManifestShape: Equatable, Sendable {
 
     struct IconPlace: Equatable, Sendable {
         let path: ManifestPath
-        /// The template of the URL relative to ``base``: `{}` is the value, `{*}` the name that
-        /// `.*` matched, `{name}` a member of the entry. Nil means the value.
+        /// The template of a URL relative to ``base``. `{}` is the value, `{*}` is the name that
+        /// `.*` matched, and `{name}` is a member of the entry. Nil means that the value is the
+        /// URL.
         var template: String?
     }
 }

@@ -11,7 +11,7 @@ public enum ManifestSource: Sendable {
     case descriptor(Int32, name: String)
     /// Bytes in memory.
     case bytes([UInt8], name: String)
-    /// An http or https URL. If `open` is nil, a run or a cache supplies the bytes.
+    /// An http or https URL. If `open` is nil, a prefetch or a cache provides the opener.
     case url(HTTPURL, open: Opener? = nil)
 
     /// Opens the manifest at a URL.
@@ -27,7 +27,7 @@ public enum ManifestSource: Sendable {
         }
     }
 
-    /// Whether the source can be opened again with the same content. A path may name a pipe.
+    /// Whether the source can be opened again with the same content. False for a path to a pipe.
     package var canBeReadAgain: Bool {
         switch self {
         case .file(let path):
@@ -38,18 +38,18 @@ public enum ManifestSource: Sendable {
         }
     }
 
-    /// Whether the source can be opened again without a cost.
+    /// Whether the source can be opened again without a download.
     var isOnDisk: Bool { if case .url = self { false } else { canBeReadAgain } }
 
-    /// Returns the source, with another opener if it is a URL.
+    /// Returns the source, with another opener if the source is a URL.
     public func opened(by open: @escaping Opener) -> ManifestSource {
         guard case .url(let url, _) = self else { return self }
         return .url(url, open: open)
     }
 
-    /// Returns the source, read from a cache if it is a URL.
+    /// Returns the source. A source at a URL is read from a cache.
     ///
-    /// - Parameter find: Opens the cached manifest, or returns nil.
+    /// - Parameter find: Opens the cached manifest, or returns nil if it is not cached.
     public func cached(
         _ find: @escaping @Sendable (HTTPURL) throws -> (descriptor: Int32, baseURL: HTTPURL)?
     ) -> ManifestSource {
@@ -62,11 +62,11 @@ public enum ManifestSource: Sendable {
 
 /// An open manifest from a URL.
 public struct OpenedManifest {
-    /// A file descriptor at the start of the manifest. The reader closes it.
+    /// A file descriptor at the start of the manifest. The reader closes the descriptor.
     public let descriptor: Int32
-    /// The URL after redirects, the base of relative URLs in the manifest.
+    /// The URL after redirects, which is the base of relative URLs in the manifest.
     public let baseURL: HTTPURL
-    /// Called after the whole manifest was read. Default: nil.
+    /// Called when the whole manifest has been read. Default: nil.
     public var whenRead: ((_ hasCredentials: Bool) throws -> Void)?
 
     /// Creates an open manifest.

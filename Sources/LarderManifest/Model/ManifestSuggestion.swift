@@ -2,17 +2,17 @@ import LarderCore
 
 /// Options that find icons in a manifest of unknown shape.
 public struct ManifestSuggestion: Equatable, Sendable {
-    /// The path to the entries, or nil without `--entries`.
+    /// The path for `--entries`, or nil if the option is not needed.
     public let entries: ManifestPath?
     /// The path to an entry's icon.
     public let icon: ManifestPath
     /// The path to an entry's name, if found.
     public let name: ManifestPath?
-    /// The number of entries with an icon at this path.
+    /// The number of entries with an icon at ``icon``.
     public let count: Int
-    /// Whether only the manifest's start or ``mostEntries`` entries were counted.
+    /// Whether ``count`` covers only the manifest's start or ``mostEntries`` entries.
     public let isPart: Bool
-    /// Whether the URLs are relative and need a base URL.
+    /// Whether most URLs are relative and need a base URL.
     public let isRelative: Bool
 
     /// The maximum number of entries to examine.
@@ -27,7 +27,7 @@ public struct ManifestSuggestion: Equatable, Sendable {
         }.joined(separator: " ")
     }
 
-    /// A clause for messages. Safe to print.
+    /// Returns a clause for messages. Safe to print.
     static func words(_ suggestions: [ManifestSuggestion]) -> String? {
         guard let best = suggestions.first else { return nil }
         let first = (best.isPart ? "at least " : "") + best.count.of("icon") + " found"
@@ -35,7 +35,7 @@ public struct ManifestSuggestion: Equatable, Sendable {
         return "\(first) with \(best.options)\(best.remark)" + others.joined()
     }
 
-    /// Whether one of these paths in an entry finds the same icons.
+    /// Whether any path in `icons` finds the same icons.
     func isAny(of icons: [ManifestPath]) -> Bool {
         let entries = entries?.segments ?? []
         let whole = [entries + icon.segments, entries + [.elements] + icon.segments]
@@ -48,7 +48,7 @@ public struct ManifestSuggestion: Equatable, Sendable {
 }
 
 extension ManifestPath {
-    /// The path with double quotation marks, because the shell's are single.
+    /// The path with double quotation marks inside the shell's single quotation marks.
     fileprivate var textForShell: String { text(quotedBy: "\"") }
 
     /// Returns a path, or nil if its text cannot be printed and pasted unchanged.

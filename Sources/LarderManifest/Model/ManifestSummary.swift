@@ -4,7 +4,7 @@ import LarderCore
 public struct ManifestSummary: Equatable, Sendable {
     /// The detected format.
     public internal(set) var format = ManifestFormat.json
-    /// The number of entries, with skipped and failed ones.
+    /// The number of entries, including skipped and failed entries.
     public internal(set) var entries = 0
     /// The paths of entries and their members. Nil for an unknown shape.
     public internal(set) var places: ManifestPlaces?
@@ -24,12 +24,12 @@ public struct ManifestSummary: Equatable, Sendable {
     private(set) var failed = 0
     /// The number of icons with an expected digest or size.
     private var demands = 0
-    /// The number of those whose entry also has a package, which the digest or size may describe.
+    /// The number of icons in ``demands`` whose entry also has a package.
     private var packages = 0
-    /// ``demands`` if most of them also have a package, or else 0.
+    /// The number of icons whose expected digest or size probably describes a package.
     package var ambiguousDemands: Int { packages * 2 > demands ? demands : 0 }
 
-    /// A member of entries with an option for its path.
+    /// A member of entries whose path an option sets.
     public enum NamedPart: String, Sendable {
         case name = "--name-key"
         case priority = "--priority-key"
@@ -64,7 +64,7 @@ public struct ManifestSummary: Equatable, Sendable {
 
         /// The member's name.
         public let name: Name
-        /// The number of icons or entries with the member.
+        /// The number of icons or entries with the ignored member.
         public internal(set) var count: Int
         /// The position of the first entry with the member.
         public let position: Int
@@ -97,7 +97,7 @@ public struct ManifestSummary: Equatable, Sendable {
         }
     }
 
-    /// Returns an error if no entry has an icon value, or nil.
+    /// Returns an error if no entry has an icon value, or else nil.
     public func refusal(of source: ManifestSource) -> ManifestError? {
         guard entries > 0, places == nil || usable == 0 && failed == 0 && unreadable == 0 else {
             return nil
@@ -110,7 +110,7 @@ public struct ManifestSummary: Equatable, Sendable {
         ).suggesting(suggestions)
     }
 
-    /// Does the same, but returns nil if an unreadable entry may have had an icon.
+    /// Returns ``refusal(of:)``, or nil if an unreadable entry may have an icon.
     package func refusalIfAllWereRead(of source: ManifestSource) -> ManifestError? {
         unreadable == 0 ? refusal(of: source) : nil
     }
@@ -132,7 +132,7 @@ public struct ManifestSummary: Equatable, Sendable {
         return warnings.map { "\(source.name.sanitizedForTerminal): \($0)" }
     }
 
-    /// Returns a line for each kind of ignored member.
+    /// Returns a message for each kind of ignored member.
     public func notes(of source: ManifestSource) -> [String] {
         ignored.map { member in
             "\(source.name.sanitizedForTerminal): '\(member.name.rawValue)' is"
@@ -143,11 +143,12 @@ public struct ManifestSummary: Equatable, Sendable {
         }
     }
 
-    /// Returns a message for a manifest without icons of the expected digest or size.
+    /// Returns advice for a manifest in which no icon has the expected digest or size.
     public func remedyForDemands(of source: ManifestSource) -> String {
         let icon = places?.icons.first.map { "\($0)".shellQuoted } ?? "icon"
         return "\(source.name.sanitizedForTerminal): no icon has the digest or size that its entry"
-            + " states; if they describe a package, use --icon-key \(icon) to ignore them"
+            + " states; if digests and sizes describe a package, use"
+            + " --icon-key \(icon) to ignore them"
     }
 }
 
@@ -157,13 +158,13 @@ public struct ManifestPlaces: Equatable, Sendable {
     public let shape: String
     /// The paths to entries. Empty if each line is an entry.
     public let entries: [ManifestPath]
-    /// The paths to an entry's name. The first with a value is used.
+    /// The paths to an entry's name. The first path with a value is used.
     public let names: [ManifestPath]
-    /// The paths to an entry's icons. All are used.
+    /// The paths to an entry's icons. All paths are used.
     public let icons: [ManifestPath]
     /// The path to an entry's priority, if any.
     public let priority: ManifestPath?
-    /// The path to an entry's digest, unless it is next to the icon.
+    /// The path to an entry's digest. Nil if the digest is next to the icon.
     public let integrity: ManifestPath?
     /// The base URL of relative icon URLs, if any.
     public let base: HTTPURL?

@@ -4,14 +4,13 @@ enum ManifestValue: Equatable, Sendable {
     case integer(Int)
     case double(Double)
     case string(String)
-    /// A value that no member of an entry may have, such as data or a date of a plist.
+    /// A value of a type that entries do not use, such as data or a date in a plist.
     case opaque(String)
     case array([ManifestValue])
-    /// In file order. If a key repeats, the last member counts.
+    /// The members in file order. If a key repeats, its last member counts.
     case dictionary([Member])
 
-    /// Invalid or forbidden text, which is not repaired, because that would make another URL or
-    /// digest.
+    /// Invalid or forbidden text. Repairing such text would change a URL or digest.
     static let invalidText = ManifestValue.opaque("invalid text")
 
     struct Member: Equatable, Sendable {
@@ -30,7 +29,7 @@ enum ManifestValue: Equatable, Sendable {
         }
     }
 
-    /// Whether any string or key satisfies the predicate, as invalid text always does.
+    /// Whether any string or key satisfies the predicate. Invalid text always does.
     func contains(where isWanted: (String) -> Bool) -> Bool {
         switch self {
         case .string(let text): isWanted(text)

@@ -1,8 +1,7 @@
-/// A search for entries in one pass, which follows the paths of the shapes and skips everything
-/// else.
+/// A search for entries in one pass. Follows the paths of the shapes and skips other values.
 ///
-/// Keeps only possible entries: members of the root, and the first of a possible map. Both are
-/// limited to the size of an entry.
+/// Keeps only possible entries: the members of the root, and the first members of a possible map.
+/// Both sets are limited to the size of an entry.
 final class EntryWalk<Cursor: ManifestCursor> {
     private struct Trail {
         let shape: Int
@@ -16,7 +15,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
     }
 
     private(set) var hasEntries = false
-    /// Whether the root has members without a meaning in an entry.
+    /// Whether the root has members that entries do not have.
     private(set) var hasStrangeMembers = false
     private(set) var failure: EntryError?
     private(set) var root: RootMembers
@@ -141,7 +140,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
                 let inside =
                     members + trails.filter { $0.rest.first == .member(key) }.map(\.advanced)
                 guard !inside.isEmpty else {
-                    // Members next to a base URL belong to the list itself.
+                    // Members next to a base URL describe the list itself.
                     if trails.allSatisfy(\.isBase) { return _ = try cursor.skip() }
                     return try skip(place + [.member(key)])
                 }
@@ -158,7 +157,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Skips a value that is not an entry, and counts its icons. Scalars do not count: they
+    /// Skips a value that is not an entry, and counts its icons. Scalars do not count, because they
     /// describe the manifest itself, such as its publisher's icon.
     private func skip(_ place: [ManifestPath.Segment]) throws {
         let kind = try cursor.kind()
@@ -191,7 +190,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Reads a place of entries. Skips it if the first element matches no shape.
+    /// Reads the entries at a place. Skips the place if the first element matches no shape.
     private func readPlace(
         _ trails: [Trail], at place: [ManifestPath.Segment],
         _ forEach: (_ take: (String?) throws -> Void) throws -> Void
@@ -232,7 +231,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         hasEntries = true
         mayBeMap = false
         dropHeld()
-        // A path with an earlier wildcard may repeat.
+        // A place with an earlier wildcard may occur several times.
         guard !place.dropLast().contains(where: { $0 == .elements || $0 == .members }) else {
             return
         }
@@ -243,7 +242,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
         places.append(place)
     }
 
-    /// Two members with an icon make a map. A single one may describe the manifest itself.
+    /// Two members with an icon indicate a map. A single member may describe the manifest itself.
     private func takeMapMember(_ member: RawEntry, size: Int) throws {
         if recognition.isMap {
             var member = member
@@ -293,8 +292,8 @@ extension ValueKind {
     }
 }
 
-/// The root's members that have a meaning in an entry. The root may be an entry itself, as in a web
-/// app manifest, or the first of JSON Lines. Limited to the size of an entry.
+/// The root's members that an entry can have, up to the size of an entry. The root itself may be an
+/// entry, as in a web app manifest, or the first line of JSON Lines.
 struct RootMembers {
     private let keys: Set<[UInt8]>
     var line: Int?
@@ -327,7 +326,7 @@ struct RootMembers {
 
     var hasIcon: Bool {
         let value = value
-        // Null is a missing icon, as in a list.
+        // An entry may have a null icon.
         return marks.contains { !$0.matches(in: value, limit: 1).isEmpty }
     }
 

@@ -1,16 +1,15 @@
 import LarderCore
 import LarderImages
 
-/// Heuristics for icons and names in manifests of unknown shape.
 enum IconLikeness {
     /// Returns the rank of a name: high for `icon_url`, low for `screenshots`.
     static func rank(of name: String) -> Int? {
-        // Longer names have no meaning.
         let name = name.utf8.prefix(64).lowercasedASCII
         return ranks.first { _, words in words.contains { name.holds($0) } }?.rank
     }
 
-    /// Returns a value's rank in a parent of rank `outer`. In screenshots, only icons count.
+    /// Returns the rank of a value in a parent with the rank `outer`. In screenshots, only icons
+    /// keep their rank.
     static func rank(_ own: Int?, in outer: Int?) -> Int? {
         outer == 1 && own != rankOfIcon ? 1 : own ?? outer
     }
@@ -20,7 +19,7 @@ enum IconLikeness {
     private static let rankOfIcon = 16
     /// The minimum rank of an entry's additional icons.
     static let leastRankOfIcons = 12
-    /// The minimum rank of an entry's only icon.
+    /// The minimum rank of icons outside entries.
     static let leastRankOfLists = 8
 
     private static let screenshots: [StaticString] = [
@@ -28,13 +27,12 @@ enum IconLikeness {
         "feature", "promo", "wallpaper", "gallery", "news",
     ]
 
-    /// The first match counts: a screenshot's name may contain `image`.
+    /// The first match counts, because a screenshot's name may also contain `image`.
     private static let ranks: [(rank: Int, words: [StaticString])] = [
         (1, screenshots), (rankOfIcon, ["icon", "logo"]), (12, ["artwork", "avatar", "thumb"]),
         (8, ["image", "img", "picture", "cover", "poster", "photo"]),
     ]
 
-    /// Returns the likelihood that a text is an icon.
     static func likeness(of text: String, rank: Int?) -> Int {
         let text = text.utf8
         if text.prefix(11).isWord("data:image/") { return rank ?? 4 }
@@ -45,7 +43,6 @@ enum IconLikeness {
             return rank ?? (isImage ? 4 : 0)
         }
         if text.prefix(5).isWord("ipfs:") { return rank ?? 0 }
-        // A file name or a path.
         guard !text.contains(where: { $0 < 0x20 || $0 == UInt8(ascii: ":") }) else { return 0 }
         if isImage { return max(1, (rank ?? 4) / 2) }
         let isPath = text.starts(with: "/".utf8) || text.starts(with: "./".utf8)

@@ -2,9 +2,9 @@ import LarderCore
 
 /// A manifest that starts with `[` or `{`: a JSON document, or JSON Lines.
 ///
-/// Read in one pass without lookahead, so that pipes work and a long line takes no memory. If the
-/// first object has no place of entries, it is the first of JSON Lines. A document followed by
-/// another value is refused, because half of its icons would be missing.
+/// The reader makes one pass without lookahead, so that pipes work and a long line takes no memory.
+/// If the first object has no list of entries, the manifest is JSON Lines. A document followed by
+/// another value is refused, because that value's icons would be missing.
 extension ManifestDocument {
     func readJSON(_ emit: @escaping (RawEntry) throws -> Void) throws -> ManifestFormat {
         let isObject = try window.peekAfterSeparators() == UInt8(ascii: "{")
@@ -47,7 +47,7 @@ extension ManifestDocument {
         }
         walk.dropHeld()
         var first = walk.root.entry
-        // A single object is a document, whose other members may have any size.
+        // A single object is a document. Its other members may have any size.
         if !isAlone {
             if let failure = walk.failure { first = .failure(failure) }
             if length > limits.maximumEntrySize { first = .failure(.tooLarge(limits)) }
@@ -62,7 +62,7 @@ extension ManifestDocument {
     }
 
     /// Reads JSON Lines, the output of `jq`, and JSON text sequences (RFC 7464). Each value is an
-    /// entry. A broken value does not affect the next, which starts on a later line.
+    /// entry. A broken value does not affect values that start on later lines.
     private func readLines(_ emit: (RawEntry) throws -> Void, _ first: Int) throws {
         var lastLine = 0
         while try window.peekAfterSeparators() != nil {
@@ -103,7 +103,6 @@ extension ManifestDocument {
         }
     }
 
-    /// Returns the value, or skips other text on its line and returns an error.
     private func finish(_ value: ManifestValue) throws -> Result<ManifestValue, EntryError> {
         guard try !window.isBetweenValues() else { return .success(value) }
         let found = JSONText.character(window.unread, at: 0)
@@ -146,7 +145,7 @@ extension ManifestDocument {
     }
 
     /// Skips the broken first value of JSON Lines. Throws `error` unless the next line starts with
-    /// a brace where a JSON document cannot have one.
+    /// a brace that a JSON document cannot have there.
     private func firstLineFailure(
         _ error: ManifestError, _ first: Int, _ cursor: JSONCursor
     ) throws -> EntryError {

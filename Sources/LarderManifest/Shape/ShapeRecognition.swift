@@ -1,6 +1,6 @@
 import LarderCore
 
-/// The shape of a manifest, which the first matching element decides.
+/// The detection of a manifest's shape. The first matching element determines the shape.
 final class ShapeRecognition {
     let shapes: [ManifestShape]
     let isExplicit: Bool
@@ -10,7 +10,7 @@ final class ShapeRecognition {
     private(set) var isMap = false
     var base: String?
     let unread = UnreadIcons()
-    /// The shapes of elements of a top-level array or of JSON Lines.
+    /// The indices of shapes whose elements can be in a top-level array or JSON Lines.
     let lineShapes: [Int]
     let mapShapes: [Int]
     private let plain: Int?
@@ -70,7 +70,6 @@ final class ShapeRecognition {
         return found
     }
 
-    /// Returns the shape of an element, by default plain.
     func lenientShape(
         of element: Result<ManifestValue, EntryError>, among candidates: [Int]
     ) -> Int {
@@ -83,10 +82,10 @@ final class ShapeRecognition {
         return plain ?? candidates.first ?? 0
     }
 
-    /// Whether there were elements, but none with a known member.
+    /// Whether there were elements, but no element had a known member.
     var isStrange: Bool { settled == nil && hasStrange && !hasFamiliar }
 
-    /// Whether an element is a manifest: it has no icon, but a list of entries with icons.
+    /// Whether an element is itself a manifest, with a list of entries instead of an icon.
     func isList(_ element: Result<ManifestValue, EntryError>) -> Bool {
         guard !isExplicit, case .success(.dictionary(let members)) = element else { return false }
         let element = ManifestValue.dictionary(members)
@@ -112,7 +111,7 @@ final class ShapeRecognition {
         return settled ?? 0
     }
 
-    /// Returns the shape of a manifest that is itself an entry, or nil.
+    /// Returns the shape of the root if the root is an entry, or else nil.
     func rootShape(_ root: RootMembers, hasEntries: Bool) -> Int? {
         guard !isMap, settled != nil || !hasEntries else { return nil }
         let index = settled ?? shapes.firstIndex { isRoot($0) && $0.matches(root.value) }

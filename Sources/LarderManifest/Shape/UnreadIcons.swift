@@ -1,8 +1,7 @@
-/// A counter of unread values that look like icons, such as in a second list. Keeps only counts and
-/// the first paths.
+/// A counter of unread values that look like icons, such as in a second list.
 final class UnreadIcons {
     private static let maximumPlaces = 16
-    /// The number of names with a cached rank. Entries of a list have the same names.
+    /// The maximum number of names with a cached rank. Entries of a list have the same names.
     private static let maximumNames = 1_024
 
     private typealias Place = (path: ManifestPath, isInEntry: Bool, count: Int)
@@ -11,7 +10,7 @@ final class UnreadIcons {
     private var named = 0
     private var places: [Place] = []
     private var unnamed: [Place] = []
-    /// Places with several images. A single one may have any purpose.
+    /// Places with several images. A single image may have any purpose.
     private var lists: [Place] { unnamed.filter { $0.count > 1 } }
     private var isInList = false
     private var ranks: [String: Int] = [:]  // text: short names
@@ -29,7 +28,8 @@ final class UnreadIcons {
     }
 
     /// Counts the icons that `body` finds. Ignores a single icon in a dictionary with an icon's
-    /// name, such as `"icon": {"url": …}` in the root, which belongs to the manifest itself.
+    /// name, such as `"icon": {"url": …}` in the root, because that icon belongs to the manifest
+    /// itself.
     func count(_ place: [ManifestPath.Segment], _ kind: ValueKind, _ body: () throws -> Void)
         rethrows
     {
@@ -54,8 +54,8 @@ final class UnreadIcons {
         count(value, rank)
     }
 
-    /// Counts an entry's unread icons. If another icon is read (`hasIcon`), other kinds of images
-    /// do not count.
+    /// Counts an entry's unread icons. If an icon of the entry was read (`hasIcon`), other kinds of
+    /// images do not count.
     func look(at entry: ManifestValue, reading icons: [ManifestPath], hasIcon: Bool) {
         (isInEntry, known) = (true, icons)
         least = hasIcon ? IconLikeness.leastRankOfIcons : 0
@@ -100,11 +100,11 @@ final class UnreadIcons {
         }
     }
 
-    /// Whether a byte is a period, a slash or a colon. An icon has at least one.
+    /// Every icon contains a period, a slash or a colon.
     private static func isURLMark(_ byte: UInt8) -> Bool { byte &- 0x2E < 2 || byte == 0x3A }
 
     private func rank(of name: String, in rank: Int?) -> Int? {
-        // Long names are not cached, because a dictionary normalizes them.
+        // Long names are not cached, because a Swift dictionary normalizes its keys.
         let isShort = name.utf8.count <= 64
         let known = isShort ? ranks[name] : nil
         let own = known ?? IconLikeness.rank(of: name) ?? 0
