@@ -3,8 +3,8 @@ import LarderCore
 /// A filter that reduces a document to UTF-8 text and tags without attributes.
 ///
 /// libxml2 hangs in document type declarations, keeps all comments, processing instructions, names
-/// and texts in memory, compares each attribute with all previous ones, and accepts any encoding.
-/// The filter removes or refuses all of these.
+/// and texts in memory, compares each attribute with all previous attributes, and accepts any
+/// encoding. The filter removes or refuses such input.
 final class XMLFilter {
     private(set) var hasForbiddenReference = false
     private let input: BufferedBytes
@@ -18,16 +18,17 @@ final class XMLFilter {
     private var depth = 0
     /// True in containers and outside the root, where only white space may occur.
     private var isBetweenElements = true
-    /// The length of the current text in the output, in bytes. A reference counts as one.
+    /// The length of the current text in the output, in bytes. A reference counts as one byte.
     private var textLength = 0
     private let maximumText: Int
     private var skippedBytes = 0
     /// The number of removed lines that are not yet in `omissions`.
     private var pendingLines = 0
-    /// The current line in the output, and the number of lines removed before it.
     private var passedLine = 1
+    /// The number of lines removed before ``passedLine``.
     private var omitted = 0
-    /// The same for each line that libxml2 may still report, from `firstOmission`.
+    /// The number of lines removed before each line that libxml2 may still report. Starts at
+    /// `firstOmission`.
     private var omissions: [(line: Int, omitted: Int)] = []
     private var firstOmission = 0
     private var omittedBefore = 0
@@ -40,18 +41,18 @@ final class XMLFilter {
     private static let capacity = 64 << 10
     /// The maximum number of bytes in a tag or a document type.
     private static let maximumMarkup = 4 << 10
-    /// The maximum number of bytes in a reference that is passed whole.
     private static let maximumReference = 16
     /// libxml2's reader parses 512 bytes at a time (`CHUNK_SIZE` in xmlreader.c), and drops parsed
-    /// bytes only if its buffer has at most 512 others. Larger reads would make the buffer grow by
-    /// megabytes.
+    /// bytes only if at most 512 unparsed bytes remain in its buffer. Larger reads would make the
+    /// buffer grow by megabytes.
     private static let maximumRead = 512
 
     init(_ input: BufferedBytes, _ rules: XMLRules) {
         self.input = input
         self.rules = rules
         elements = XMLElements(rules)
-        // libxml2 turns CR LF into one byte. The 8 are for a whole character.
+        // Twice the limit, because libxml2 turns CR LF into one byte. The 8 bytes are for a whole
+        // character.
         maximumText = 2 * min(rules.maximumTextBytes, .max / 4) + 8
         output = .allocate(capacity: Self.capacity)
     }
@@ -89,7 +90,7 @@ final class XMLFilter {
         return passed + omittedBefore
     }
 
-    /// Returns false at the end.
+    /// Returns false at the end of the input.
     private func advance() throws -> Bool {
         if pendingLines > 0, isBetweenElements {
             put("\n")
@@ -120,8 +121,8 @@ final class XMLFilter {
         return true
     }
 
-    /// Passes text and known tags without attributes unchanged, which are most of a typical
-    /// document. Returns false if there are none.
+    /// Passes text and known tags without attributes unchanged, for speed. Returns false if nothing
+    /// was passed.
     private func passPlainly() -> Bool {
         let bytes = UnsafeBufferPointer(rebasing: input.unread.prefix(Self.capacity - end))
         var length = 0
@@ -220,7 +221,7 @@ final class XMLFilter {
         consumePassed(length)
     }
 
-    /// Counts bytes as text. Returns the number that fits without splitting a character.
+    /// Counts bytes as text. Returns the number of bytes that fit without splitting a character.
     private func wholeCharacters(_ length: Int) -> Int {
         guard length > textRoom else {
             textLength += length
@@ -229,7 +230,7 @@ final class XMLFilter {
         let bytes = input.unread
         var whole = textRoom
         while whole > 0, bytes[whole] & 0xC0 == 0x80 { whole -= 1 }
-        // The text is complete, even if a character did not fit.
+        // The text has reached the limit, even if a character did not fit.
         textLength += textRoom
         return whole
     }
@@ -248,7 +249,7 @@ final class XMLFilter {
     }
 
     private func passMarkup() throws {
-        // Markup that is examined as a whole is then in memory.
+        // Loads enough bytes for markup that is examined as a whole.
         try input.fill(to: Self.maximumMarkup)
         let markup = input.unread
         guard markup.count > 1, [UInt8(ascii: "?"), UInt8(ascii: "!")].contains(markup[1]) else {
@@ -381,7 +382,7 @@ final class XMLFilter {
                 try self.count(skipped: from)
                 return omit(from)
             }
-            // The last bytes may begin the ending.
+            // The last bytes may be the start of `ending`.
             let passed = max(0, input.count - (length - 1))
             try self.count(skipped: passed)
             omit(passed)

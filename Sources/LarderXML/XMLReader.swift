@@ -5,7 +5,7 @@ import LarderCore
 ///
 /// The input is filtered by ``XMLFilter``. The network is never used. libxml2's own limits (256
 /// levels, 10 MB of text in a node) also apply. Create, use and release a reader on one thread,
-/// because it replaces the thread's handler of XML errors.
+/// because the reader replaces the thread's XML error handler.
 package final class XMLReader {
     package enum Node {
         case start
@@ -18,12 +18,12 @@ package final class XMLReader {
     private let problem: UnsafeMutablePointer<larder_xml_problem>
     private let source: Source
     private let linesBefore: Int
-    /// ``XMLRules/elements`` interned by libxml2, to compare addresses.
+    /// The names in ``XMLRules/elements``, interned by libxml2 so that addresses can be compared.
     private let names: [UnsafePointer<xmlChar>?]
     private var lineOfBlanks = 1
 
     /// - Parameter read: Fills a buffer with UTF-8. Returns the number of bytes, or 0 at the end.
-    ///   Called at least once per `bufferSize` bytes. Can throw to cancel the reading.
+    ///   Called at least once per `bufferSize` bytes. Can throw an error to cancel the reading.
     package init(
         _ rules: XMLRules, line: Int = 1, bufferSize: Int = 64 << 10,
         _ read: @escaping (UnsafeMutableRawBufferPointer) throws -> Int
@@ -57,7 +57,7 @@ package final class XMLReader {
         problem.deallocate()
     }
 
-    /// Moves to the next node. Skips text of only white space unless `keepingBlanks` is true.
+    /// Moves to the next node. Skips text that is only white space unless `keepingBlanks` is true.
     ///
     /// - Throws: ``XMLError``, or the error of the `read` closure.
     package func advance(keepingBlanks: Bool = false) throws -> Node {
@@ -81,7 +81,7 @@ package final class XMLReader {
         }
     }
 
-    /// The element's index in ``XMLRules/elements``, or nil.
+    /// The element's index in ``XMLRules/elements``, or nil for other elements.
     package var element: Int? {
         let name = xmlTextReaderConstName(reader)
         return names.firstIndex { $0 == name }
@@ -94,12 +94,12 @@ package final class XMLReader {
     package var isEmpty: Bool { xmlTextReaderIsEmptyElement(reader) == 1 }
     package var depth: Int { Int(xmlTextReaderDepth(reader)) }
 
-    /// The current text, truncated beyond ``XMLRules/maximumTextBytes``.
+    /// The current text. Text longer than ``XMLRules/maximumTextBytes`` is truncated.
     package var text: String { xmlTextReaderConstValue(reader).map { String(cString: $0) } ?? "" }
 
     package var hasForbiddenReference: Bool { source.filter.hasForbiddenReference }
 
-    /// The line of the current node, or else of the white space before it.
+    /// The line of the current node, or if unknown, of the white space before the node.
     package var line: Int {
         let known = Int(larder_xml_line(reader))
         return source.filter.line(of: known > 0 ? known : lineOfBlanks) + linesBefore
@@ -135,7 +135,7 @@ package final class XMLReader {
             do {
                 return Int32(try source.filter.read(into: .init(start: buffer, count: Int(length))))
             } catch {
-                // Pretends that the input ends. After -1, libxml2 would drop unparsed bytes.
+                // Pretends that the input ends, because libxml2 would drop unparsed bytes after -1.
                 source.error = error
                 return 0
             }
@@ -148,25 +148,26 @@ package final class XMLReader {
     private static let initialized: Void = xmlInitParser()
 }
 
-/// The permitted elements of a document, and limits.
+/// The permitted elements and the limits of a document.
 package struct XMLRules: Sendable {
-    /// The permitted elements with names of 1 to 7 bytes, the root first. Nil permits all.
+    /// The names of permitted elements, the root first. Each name has 1 to 7 bytes. Nil permits all
+    /// elements.
     package var elements: [String]?
-    /// The ``elements`` without text.
+    /// The ``elements`` that contain no text.
     package var containers: [String] = []
-    /// The number of bytes up to which a text is whole. Longer texts are truncated.
+    /// The number of bytes of a text that are always kept. Longer texts are truncated.
     package var maximumTextBytes: Int
     /// The maximum depth of elements. The root has depth 1. libxml2's limit is 256.
     package var maximumDepth: Int
     /// The maximum number of bytes in comments, processing instructions, attributes, the document
     /// type, and excess white space between elements.
     package var maximumSkippedBytes: Int
-    /// Whether a document type is permitted. Its declarations are always refused.
+    /// Whether a document type is permitted. Declarations in a document type are always refused.
     package var permitsDocumentType: Bool
     /// The replacement for references to characters that XML forbids, such as `&#1;`. If nil,
-    /// libxml2 refuses them.
+    /// libxml2 refuses such references.
     package var forbiddenReference: UInt8?
-    /// The maximum number of different names. libxml2 keeps and compares all names.
+    /// The maximum number of different element names. libxml2 keeps and compares all names.
     package var maximumNames: Int
 
     package init(
@@ -212,7 +213,6 @@ struct XMLTag {
     let name: UnsafeBufferPointer<UInt8>
     let isEnd: Bool
     let isEmpty: Bool
-    /// The number of bytes, including the brackets.
     let length: Int
     let hasAttributes: Bool
     let number: UInt64
@@ -228,7 +228,7 @@ struct XMLTag {
         isEmpty = !isEnd && bytes[last - 1] == UInt8(ascii: "/")
         let start = isEnd ? 2 : 1
         let end = isEmpty ? last - 1 : last
-        // Loops are fastest.
+        // Loops are faster than collection methods.
         var nameEnd = start
         while nameEnd < end, !bytes[nameEnd].isMarkupBlank { nameEnd += 1 }
         var rest = nameEnd
@@ -239,7 +239,7 @@ struct XMLTag {
         number = XMLElements.number(name)
     }
 
-    /// Parses a complete tag of `elements` without attributes. Nil for other tags.
+    /// Parses a complete tag of one of `elements` without attributes. Returns nil for other tags.
     ///
     /// - Parameter bytes: Bytes from the opening bracket. Must outlive this value.
     init?(plain bytes: UnsafeBufferPointer<UInt8>, of elements: XMLElements) {
@@ -279,7 +279,7 @@ package struct XMLError: Error, Equatable {
         case otherElement(String)
     }
 
-    /// The kind of failure. Its element names are foreign text.
+    /// The kind of failure. Element names in the code are foreign text.
     package let code: Code
     package let line: Int?
     /// The reason in words. May contain foreign text.
