@@ -50,7 +50,7 @@ struct MemoryChart {
             }
         }
         canvas.text(
-            "time, on the clock of the scroll", x: Self.left.held, y: bottom + 36, style: "n")
+            "scroll time", x: Self.left.held, y: bottom + 36, style: "n")
         return canvas.svg(
             title: title,
             light: """

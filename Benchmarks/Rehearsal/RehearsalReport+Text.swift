@@ -61,7 +61,7 @@ extension RehearsalReport {
             count("  cancelled", \.link.cancelled),
             count("  failed", \.link.failures),
             count("downloads", \.link.downloads),
-            count("  of the same URL again", \.link.repeatedDownloads),
+            count("  of already downloaded URLs", \.link.repeatedDownloads),
             bytes("received", \.link.bytes),
             bytes("  wasted", \.link.wastedBytes),
             count("memory warnings", \.warningCount),
@@ -92,10 +92,11 @@ extension StrategyReport {
         let name = strategy.rawValue
         var lines = isInterrupted ? ["interrupted; incomplete: \(name)"] : []
         if rows.wrong > 0 {
-            lines.append("\(name): \(rows.wrong.of("row")) had another row's image")
+            lines.append("\(name): \(rows.wrong.of("row")) showed another row's image")
         }
         if let failure = link.firstFailure {
-            lines.append("\(name): \(link.failures.of("request")) failed, first \(failure.message)")
+            lines.append(
+                "\(name): \(link.failures.of("request")) failed; first failure: \(failure.message)")
         }
         if let failure = storeFailure {
             lines.append(

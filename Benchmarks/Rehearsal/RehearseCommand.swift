@@ -11,24 +11,24 @@ import Synchronization
 struct RehearseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rehearse",
-        abstract: "Simulate how an app scrolls through a manifest's icons, and measure it.",
+        abstract: "Simulate scrolling through a manifest's icons, and measure how they load.",
         discussion: """
-            Each entry is a row of a simulated table, with the first of its icons. Images are \
-            really downloaded, cached and kept in memory. There are five strategies to load \
-            images:
+            Each entry is a row of a simulated table, and the row shows the entry's first icon. \
+            Images are really downloaded, cached and kept in memory. There are five strategies \
+            for loading images:
 
             synchronous: download on the main thread when a row appears
             asynchronous: download with a queue when a row appears
             memory: like asynchronous, and keep images in memory until a memory warning
             coalescing: like memory, and share concurrent downloads of the same image
-            sandbox: Larder's own, with a limited memory cache and a cache directory; it \
-            prefetches upcoming rows and cancels rows that leave
+            sandbox: Larder's own strategy, with a limited memory cache and a cache directory; \
+            prefetches upcoming rows, and cancels downloads for rows that leave the screen
 
             Without --cache, sandbox starts with an empty cache directory, which is removed at the \
             end. No other cache is read or written. Failed downloads are not retried.
 
             The exit status is 2 if an icon could not be loaded, an entry cannot be used, or a row \
-            had another row's image.
+            showed another row's image.
             """)
 
     private static let maximumComplaints = 20

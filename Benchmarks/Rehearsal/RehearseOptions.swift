@@ -40,8 +40,8 @@ struct ScrollOptions: ParsableArguments {
 
     @Flag(
         help: """
-            Continue scrolling only when all visible rows have their images, without waiting for \
-            the clock. This makes counts independent of time.
+            Ignore the clock, and continue scrolling when all visible rows have their images. The \
+            counts are then independent of time.
             """)
     var waitForImages = false
 
@@ -89,8 +89,8 @@ struct StrategyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Cache directory of the sandbox strategy, which reads icons from it and adds downloaded \
-            ones. $LARDER_CACHE is ignored. (default: a temporary directory)
+            Cache directory in which the sandbox strategy finds and stores icons. $LARDER_CACHE is \
+            ignored. (default: a temporary directory)
             """,
             valueName: "dir"))
     var cache: String?
@@ -98,8 +98,8 @@ struct StrategyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Raise a memory warning when images take this much memory. The memory cache of sandbox \
-            is limited to three quarters of it. (default: 32MiB)
+            Raise a memory warning when images take this much memory. The memory cache of the \
+            sandbox strategy is limited to three quarters of this size. (default: 32MiB)
             """, valueName: "size"),
         transform: { try Quantity.bytes($0) })
     var memoryLimit = 33_554_432.0
@@ -114,7 +114,7 @@ struct StrategyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Limit all downloads together to this rate, for example 500kB/s or 2MiB/s. Received \
+            Limit the total rate of all downloads, for example 500kB/s or 2MiB/s. Received \
             bytes are delayed accordingly.
             """, valueName: "size/s"),
         transform: { try Quantity.bytes($0.hasSuffix("/s") ? String($0.dropLast(2)) : $0) })
@@ -202,8 +202,8 @@ struct NetworkOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Cancel a download after this time below 100 bytes per second, for example 20s or 2m. \
-            (default: 30s)
+            Cancel a download that stays below 100 bytes per second for this time, for example 20s \
+            or 2m. (default: 30s)
             """, valueName: "time"),
         transform: { try Quantity.seconds($0) })
     var stallTimeout = 30.0
@@ -243,7 +243,7 @@ struct OutputOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Also show the strategies of this earlier --json report. Can be repeated.",
+            "Also show the strategies from this earlier --json report. Can be repeated.",
             valueName: "report.json"))
     var beside: [String] = []
 

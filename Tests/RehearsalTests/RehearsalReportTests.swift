@@ -85,7 +85,7 @@ import Testing
         var wrong = StrategyReport(.memory)
         #expect(wrong.complaints.isEmpty)
         wrong.rows.wrong = 2
-        #expect(wrong.complaints == ["memory: 2 rows had another row's image"])
+        #expect(wrong.complaints == ["memory: 2 rows showed another row's image"])
         wrong.isInterrupted = true
         #expect(wrong.complaints.first == "interrupted; incomplete: memory")
     }
