@@ -1,12 +1,12 @@
 import Crypto
 import Foundation
 
-/// The SHA-256 digest of an object's bytes, which is the object's name.
+/// The SHA-256 digest of an object's bytes, used as the object's name.
 public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The number of bytes in a digest.
     public static let byteCount = 32
 
-    // Not an array, because each plan row has a digest.
+    // Smaller than an array, because each plan row has a digest.
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
     fileprivate init(_ digest: SHA256.Digest) {
@@ -15,7 +15,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
 
     package init(of bytes: some DataProtocol) { self.init(SHA256.hash(data: bytes)) }
 
-    /// Creates a digest from 32 bytes, or nil for any other number.
+    /// Creates a digest from 32 bytes. Returns nil for any other number of bytes.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == Self.byteCount else { return nil }
         var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
@@ -23,7 +23,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
         self.words = (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)
     }
 
-    /// Creates a digest from 64 hexadecimal digits in either case, or nil.
+    /// Creates a digest from 64 hexadecimal digits in either case. Returns nil for other text.
     public init?(hex: some StringProtocol) {
         var digits = hex.utf8.makeIterator()
         guard let first = Self.word(&digits), let second = Self.word(&digits),
@@ -32,7 +32,6 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
         words = (first, second, third, fourth)
     }
 
-    /// Avoids an array, because listings have millions of digests.
     private static func word(_ digits: inout some IteratorProtocol<UInt8>) -> UInt64? {
         var word: UInt64 = 0
         for _ in 0..<16 {
@@ -59,7 +58,7 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// Whether two digests are equal.
     public static func == (left: Digest, right: Digest) -> Bool { left.words == right.words }
 
-    /// The first byte, the name of the object's directory.
+    /// The first byte, which names the object's directory.
     package var firstByte: UInt8 { UInt8(words.0 >> 56) }
     package var leadingBits: UInt64 { words.0 }
 
@@ -83,8 +82,8 @@ package struct RunningDigest: Sendable {
     package var digest: Digest { Digest(hash.finalize()) }
 }
 
-// File names in other programs' layouts. MD5 and SHA-1 are not used for security: the contents are
-// compared by SHA-256.
+// Other programs name files by MD5 or SHA-1. Security does not depend on these names, because
+// contents are compared by SHA-256.
 extension String {
     package var md5Hex: String { Self.hex(Insecure.MD5.hash(data: Array(utf8))) }
     package var sha1Hex: String { Self.hex(Insecure.SHA1.hash(data: Array(utf8))) }

@@ -2,8 +2,8 @@ import Foundation
 
 /// The key of a resource in the index, in one of three disjoint namespaces:
 ///
-/// - the key of a URL (``HTTPURL/key``), if the bytes come only from that URL;
-/// - `key:` and the `key` of a manifest entry, which can be any text, also a URL;
+/// - the key of a URL (``HTTPURL/key``), for resources identified by their URL;
+/// - `key:` followed by the `key` of a manifest entry, which can be any text, even a URL;
 /// - `ni:///sha-256;…` (RFC 6920), the name of the bytes, for icons inside a manifest.
 package enum ResourceKey {
     private static let own = "key:"
@@ -11,9 +11,9 @@ package enum ResourceKey {
 
     package static func named(_ key: String) -> String { own + key }
 
-    /// Returns the manifest's `key` from a resource key, or nil in other namespaces.
+    /// Returns the `key` of a manifest entry from a resource key, or nil for other resource keys.
     package static func name(in key: String) -> String? {
-        // In bytes, because a combining mark would merge with the colon.
+        // Compares bytes, because a combining mark would merge with the colon.
         guard key.utf8.starts(with: own.utf8) else { return nil }
         return String(decoding: key.utf8.dropFirst(own.utf8.count), as: UTF8.self)
     }
@@ -34,13 +34,13 @@ package enum ResourceKey {
         isSpelledOut(key) && !key.isSame(as: url)
     }
 
-    /// Whether a key may map to an object. A key with the name of other bytes may not.
+    /// Whether a key may map to an object. A key that names other bytes may not.
     package static func mayName(_ digest: Digest, _ key: some Sequence<UInt8>) -> Bool {
         !key.starts(with: bytes.utf8) || key.elementsEqual(name(of: digest).utf8)
     }
 
-    /// Returns a URL for output. If `url` is nil, `key` is the URL. If an entry has a `key`, its
-    /// URL is signed or rotates, so the query is hidden.
+    /// If `url` is nil, `key` is the URL. The URL of an entry with a `key` is signed or rotates, so
+    /// its query is hidden.
     package static func shownURL(_ url: String?, key: String?, hasCredentials: Bool) -> String? {
         let isKeyed = url != nil && (key.map(isSpelledOut) ?? true)
         let shown = isKeyed ? url?.maskingQuery : (url ?? key)?.maskingSecretsInQuery
@@ -56,14 +56,14 @@ package struct CacheKey: Hashable, Sendable {
 
     package var byteCount: Int { text.utf8.count }
 
-    /// Creates a key for storage. Converts Foundation's text once instead of at each lookup.
+    /// Converts a Foundation string once, not at each lookup.
     package init(kept text: String) {
         var text = text
         text.makeContiguousUTF8()
         self.text = text
     }
 
-    // `withUTF8` would retain the text, which takes a quarter of a lookup.
+    // `withUTF8` would retain the text. Retaining takes a quarter of a lookup.
 
     package static func == (left: CacheKey, right: CacheKey) -> Bool {
         left.text.isSame(as: right.text)
@@ -78,7 +78,7 @@ package struct CacheKey: Hashable, Sendable {
 }
 
 extension String {
-    /// Returns the URL for output, without its query if the key is not derived from it.
+    /// The URL for output, without its query if `key` is not derived from the URL.
     package func shown(asURLOf key: String) -> String {
         (ResourceKey.isApart(key, from: self) ? maskingQuery : self).shownAsURL
     }

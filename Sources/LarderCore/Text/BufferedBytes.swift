@@ -1,5 +1,5 @@
-/// A contiguous buffer over an input. The capacity grows only if more than half of it is unconsumed
-/// when the buffer is filled.
+/// A contiguous buffer for reading an input. The capacity grows only if more than half of the
+/// buffer is unread before a fill.
 package final class BufferedBytes {
     private let read: (UnsafeMutableRawBufferPointer) throws -> Int
     private var storage: UnsafeMutablePointer<UInt8>
@@ -8,13 +8,12 @@ package final class BufferedBytes {
     private var end = 0
     /// Whether the rest of the input is in the buffer.
     package private(set) var isAtEnd = false
-    /// The line of the next byte, from 1.
+    /// The line number of the next byte, starting at 1.
     package private(set) var line: Int
-    /// The offset of the next byte, from 0.
     package private(set) var offset = 0
     private var lineOffset = 0
 
-    /// - Parameter read: Returns 0 at the end of the input.
+    /// - Parameter read: Reads into a buffer. Returns the number of bytes, or 0 at the end.
     package init(
         capacity: Int, line: Int, _ read: @escaping (UnsafeMutableRawBufferPointer) throws -> Int
     ) {
@@ -26,18 +25,19 @@ package final class BufferedBytes {
 
     deinit { storage.deallocate() }
 
-    /// The bytes in the buffer, valid until the next fill or consumption.
+    /// The unread bytes, valid until bytes are added or consumed.
     package var unread: UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: storage + start, count: count)
     }
 
     package var count: Int { end - start }
 
-    /// The column of the next byte, in bytes from 1.
+    /// The column of the next byte, in bytes, starting at 1.
     package var column: Int { offset - lineOffset + 1 }
 
-    /// Reads until the buffer is full or the input ends. Returns false if no byte was read. With
-    /// one `read` at a time, a parser that starts over would do quadratic work on a slow pipe.
+    /// Reads until the buffer is full or the input ends. Returns false if no byte was read. A
+    /// single `read` per call would take quadratic time on a slow pipe, because a parser starts
+    /// over after each call.
     package func fill() throws -> Bool {
         guard !isAtEnd else { return false }
         let had = count

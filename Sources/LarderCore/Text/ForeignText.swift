@@ -1,11 +1,12 @@
 import Foundation
 
-// Foreign text is compared and parsed as bytes. `String` and `Character` compare by canonical
-// equivalence, which takes quadratic time for combining marks: half a minute for 80 kB.
-// Scripts/lint reports such comparisons.
+// Text from other sources is compared and parsed as bytes. `String` and `Character` compare by
+// canonical equivalence, which takes quadratic time for combining marks: half a minute for 80 kB.
+// Scripts/lint reports comparisons of strings.
 
 extension StringProtocol {
-    /// Whether both have the same bytes. Inlinable, because all keys of manifests are compared.
+    /// Whether both texts have the same bytes. Inlinable, because every key of a manifest is
+    /// compared.
     @inlinable
     package func isSame(as other: some StringProtocol) -> Bool {
         utf8.withContiguousStorageIfAvailable { own in
@@ -21,7 +22,7 @@ extension StringProtocol {
 }
 
 extension Collection<UInt8> {
-    /// Whether the bytes are `word` (in lower case), ignoring ASCII case.
+    /// Whether the bytes equal `word`, ignoring ASCII case. `word` must be in lower case.
     @inlinable
     package func isWord(_ word: StaticString) -> Bool {
         word.withUTF8Buffer { word in
@@ -33,7 +34,7 @@ extension Collection<UInt8> {
     package var lowercasedASCII: [UInt8] { map(\.lowercasedASCII) }
 
     /// Whether the bytes contain `word`. The standard library's search takes up to 6 µs for a short
-    /// text, which is seconds for a megabyte of URLs.
+    /// text, or seconds for a megabyte of URLs.
     package func holds(_ word: StaticString) -> Bool {
         withContiguousStorageIfAvailable { word.isIn($0) }
             ?? Array(self).withUnsafeBufferPointer { word.isIn($0) }

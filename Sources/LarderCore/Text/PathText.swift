@@ -53,7 +53,6 @@ extension String {
         return String(path)
     }
 
-    /// The text after the last slash. May be empty.
     package var lastName: String {
         utf8.lastIndex(of: UInt8(ascii: "/")).map { String(self[index(after: $0)...]) } ?? self
     }

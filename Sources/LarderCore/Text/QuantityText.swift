@@ -30,7 +30,7 @@ extension Int {
 package enum DurationText {
     /// `0.4 s`, `59 s`, `3 min 20 s`, `2 h 5 min`, `30 d 4 h`.
     package static func describe(_ seconds: Double) -> String {
-        // Damaged data may have any value, also NaN.
+        // Damaged data can contain any value, even NaN.
         let seconds = seconds > 0 ? min(seconds, 3e13) : 0
         if seconds < 10 { return "\(ByteText.decimal(seconds)) s" }
         let whole = Int(seconds.rounded())

@@ -40,7 +40,6 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// The text as one word of a shell command, quoted if necessary.
     package var shellQuoted: String {
         let isPlain = utf8.allSatisfy { $0.isASCIILetterOrDigit || "-_./:@%+,".utf8.contains($0) }
         if isPlain, !utf8.isEmpty { return self }

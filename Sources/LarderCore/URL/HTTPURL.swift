@@ -23,10 +23,10 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     public let scheme: Scheme
     /// The host in lower case. IPv6 addresses have brackets.
     public let host: String
-    /// The port. Default: that of the scheme.
+    /// The port. Default: the scheme's port.
     public let port: Int
 
-    /// Whether ``string`` has escapes. If not, it is also the ``key``.
+    /// Without escapes, ``string`` is also the ``key``.
     let hasEscapes: Bool
 
     /// The supported schemes.
@@ -42,7 +42,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         case unsupportedScheme(String)
         /// The URL is relative, and there is no base URL.
         case relativeWithoutBase
-        /// The URL is malformed, for this reason.
+        /// The URL is malformed. The text is the reason.
         case malformed(String)
     }
 
@@ -65,7 +65,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         (credentials == nil ? string : string.showingMask).maskingSecretsInQuery
     }
 
-    /// Returns the URL with other credentials, or none.
+    /// Returns the URL with other credentials, or without credentials.
     public func with(_ credentials: Credentials?) -> HTTPURL {
         var url = self
         url.credentials = credentials
@@ -84,10 +84,10 @@ extension HTTPURL {
     /// Parses a URL.
     ///
     /// - Parameters:
-    ///   - text: The URL. Blanks and control characters around it, and tabs and line breaks in it,
+    ///   - text: The URL. Surrounding blanks and control characters, and all tabs and line breaks,
     ///     are ignored as the standard requires.
-    ///   - base: The base of relative URLs. Its credentials are inherited by URLs with the same
-    ///     origin and without credentials. Default: nil.
+    ///   - base: The base of relative URLs. URLs of the same origin inherit its credentials, unless
+    ///     they have credentials. Default: nil.
     public init(_ text: String, relativeTo base: HTTPURL? = nil) throws(ParseError) {
         if let plain = HTTPURL(plain: text) {
             self = plain
@@ -102,7 +102,7 @@ extension HTTPURL {
 
     static func parse(_ text: String, relativeTo base: HTTPURL?) throws(ParseError) -> HTTPURL {
         let text = text.bytesOfURL
-        // With a special or no scheme, the first `#` begins the fragment.
+        // If the scheme is special or missing, the first `#` begins the fragment.
         var rest = text.prefix { $0 != UInt8(ascii: "#") }
         var scheme = base?.scheme
         if let (name, length) = explicitScheme(of: rest) {
@@ -153,7 +153,7 @@ extension HTTPURL {
             host: base.host, port: base.port, hasEscapes: spelling.contains(UInt8(ascii: "%")))
     }
 
-    /// Returns the lower-case scheme, and its length with the colon.
+    /// Returns the scheme in lower case, and its length including the colon.
     private static func explicitScheme(of text: ArraySlice<UInt8>) -> (String, Int)? {
         guard let first = text.first, first.isASCIILetterOrDigit, first > 0x39,
             let colon = text.firstIndex(where: {
@@ -210,7 +210,8 @@ extension HTTPURL {
         }
     }
 
-    /// Returns the number of dots in a dot segment, percent-encoded or not, or else 0.
+    /// Returns the number of dots in a dot segment, or 0 for other segments. Dots may be
+    /// percent-encoded.
     private static func dots(in segment: ArraySlice<UInt8>) -> Int {
         guard segment.count <= 6, let first = segment.first, ".%".utf8.contains(first)
         else { return 0 }
@@ -225,8 +226,8 @@ extension HTTPURL {
 }
 
 extension String {
-    /// The bytes for a URL parser, which ignores control characters and blanks around a URL, and
-    /// tabs and line breaks in it.
+    /// The bytes for a URL parser, without surrounding blanks and control characters, and without
+    /// tabs and line breaks.
     package var bytesOfURL: [UInt8] {
         var text = Array(utf8).drop { $0 <= 0x20 }
         while let last = text.last, last <= 0x20 { text.removeLast() }

@@ -3,13 +3,13 @@ extension String {
         utf8.percentEncoded(except: isPlain)
     }
 
-    /// Decodes UTF-8. If that fails, percent-encodes all non-ASCII bytes, like the parser.
+    /// Decodes UTF-8. For invalid bytes, percent-encodes all non-ASCII bytes, like the parser.
     package init(urlBytes bytes: some Collection<UInt8>) {
         self = String(valid: bytes) ?? bytes.percentEncoded { $0 < 0x80 }
     }
 
-    /// A canonical spelling, normalized (RFC 3986, sections 6.2.2.1 and 6.2.2.2). Creates no dot
-    /// segments, because the parser has resolved escaped dots.
+    /// A canonical spelling with normalized escapes (RFC 3986, sections 6.2.2.1 and 6.2.2.2).
+    /// Contains no dot segments, because the parser has resolved escaped dots.
     var normalizingEscapes: String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(utf8.count)
@@ -47,7 +47,7 @@ extension Collection<UInt8> {
         return String(decoding: encoded, as: UTF8.self)
     }
 
-    /// A `%` that begins no escape remains.
+    /// The bytes with decoded escapes. A `%` that begins no escape remains.
     package var percentDecoded: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
@@ -67,18 +67,17 @@ extension UInt8 {
 }
 
 enum URLBytes {
-    /// Bytes that stay plain in a path: `pchar` (RFC 3986, section 3.3) and slashes. WHATWG's path
-    /// percent-encode set lacks ``| [ ]`` and, in older versions, `^`.
+    /// The bytes that are not encoded in a path: `pchar` (RFC 3986, section 3.3) and slashes.
+    /// WHATWG's path percent-encode set lacks ``| [ ]`` and, in older versions, `^`.
     static let path = table("/:@!$&'()*+,;=")
-    /// Bytes that stay plain in a query: also `?` (RFC 3986, section 3.4), but not the apostrophe
-    /// (WHATWG's special-query percent-encode set).
+    /// The bytes that are not encoded in a query: the bytes of a path and `?` (RFC 3986, section
+    /// 3.4), but not the apostrophe (WHATWG's special-query percent-encode set).
     static let query = table("/?:@!$&()*+,;=")
 
     private static func table(_ others: String) -> [Bool] {
         (0...0xFF).map { UInt8($0).isUnreserved || others.utf8.contains(UInt8($0)) }
     }
 
-    /// Returns the value of two hexadecimal digits.
     static func escaped(_ text: some Collection<UInt8>) -> UInt8? {
         var digits = text.prefix(2).makeIterator()
         guard let high = digits.next()?.hexDigit, let low = digits.next()?.hexDigit

@@ -1,4 +1,4 @@
-// A fast path for URLs in canonical spelling, as almost all are.
+// A fast path for URLs in canonical spelling, the most common case.
 extension HTTPURL {
     init?(plain text: String) {
         let found = text.utf8.withContiguousStorageIfAvailable { PlainURL.parts(of: $0) }
@@ -41,8 +41,8 @@ private enum PlainURL {
         isLetter(byte) || byte.isDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
     }
 
-    /// Whether a host is a decimal IPv4 address, or a lower-case name whose last label begins with
-    /// a letter, so that it is not a number.
+    /// Whether a host is a decimal IPv4 address or a lower-case name. A name's last label must
+    /// begin with a letter, because a host that ends in a number is an address.
     private static func isHost(_ host: UnsafeBufferPointer<UInt8>) -> Bool {
         var labels = 0
         var start = 0
@@ -77,7 +77,7 @@ private enum PlainURL {
         return position > start && text[start] != UInt8(ascii: "0") ? number : nil
     }
 
-    /// Whether a path and query have escapes. Nil if they may not be canonical.
+    /// Whether a path and query have escapes. Nil if the path or query may not be canonical.
     private static func escapes(in target: UnsafeBufferPointer<UInt8>) -> Bool? {
         guard target.first == UInt8(ascii: "/") else { return nil }
         let (path, query) = (URLBytes.path, URLBytes.query)

@@ -17,7 +17,7 @@ package struct URLAuthority {
         } else {
             credentials = nil
         }
-        // The port's colon, not one in an IPv6 address.
+        // The port's colon, not a colon in an IPv6 address.
         let bracket = rest.lastIndex(of: UInt8(ascii: "]")) ?? rest.startIndex
         let colon =
             rest.first == UInt8(ascii: "[")
@@ -53,16 +53,16 @@ package struct URLAuthority {
     private static func decoded(_ text: ArraySlice<UInt8>) throws(HTTPURL.ParseError) -> String {
         let bytes = text.percentDecoded
         guard bytes.allSatisfy({ $0 >= 0x20 }), let text = String(valid: bytes)
-        else { throw .malformed("the credentials are not text") }
+        else { throw .malformed("the credentials contain invalid characters") }
         return text
     }
 }
 
-/// A user name and password (RFC 7617). `print` and string interpolation show neither.
+/// A user name and password (RFC 7617). `print` and string interpolation write `***` instead.
 public struct Credentials: Hashable, Sendable {
-    /// The user name; empty if there is only a password.
+    /// The user name. Empty if there is only a password.
     public var user: String
-    /// The password; empty if there is only a user name.
+    /// The password. Empty if there is only a user name.
     public var password: String
 
     /// Creates credentials from decoded text.
@@ -80,8 +80,8 @@ extension Credentials: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Encrypts credentials in the plan's file, which remains after a kill. The random key exists only
-/// in this process.
+/// Encrypts credentials in the plan's file, which remains if the process is killed. The random key
+/// exists only in this process.
 package struct CredentialSeal: Sendable {
     private let key = SymmetricKey(size: .bits256)
 

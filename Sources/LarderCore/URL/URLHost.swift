@@ -2,8 +2,8 @@ import Foundation
 
 /// The host parser of the WHATWG URL standard (section 3.5), for special schemes.
 ///
-/// Numbers in any notation of `inet_aton` become four decimal numbers, so no address looks like a
-/// name.
+/// IPv4 addresses in any notation of `inet_aton` become four decimal numbers, so that no address
+/// looks like a name.
 enum URLHost {
     static func parse(_ text: ArraySlice<UInt8>) throws(HTTPURL.ParseError) -> String {
         if text.first == UInt8(ascii: "[") {
@@ -16,7 +16,7 @@ enum URLHost {
         guard !name.contains(where: isForbidden) else {
             throw .malformed("the host has an invalid character")
         }
-        // Some resolvers read such hosts as addresses.
+        // Some resolvers read hosts with empty labels as addresses.
         guard !name.holds(".."), name != [UInt8(ascii: ".")] else {
             throw .malformed("the host has an empty label")
         }
@@ -70,7 +70,8 @@ enum URLHost {
         return (0..<4).map { String(address >> (24 - 8 * $0) & 255) }.joined(separator: ".")
     }
 
-    /// Parses a decimal, octal (`0…`) or hexadecimal (`0x…`) number. The maximum is 2^32.
+    /// Parses a decimal, octal (`0…`) or hexadecimal (`0x…`) number. Returns 2^32 for a larger
+    /// number.
     private static func number(_ label: ArraySlice<UInt8>) -> UInt64? {
         guard !label.isEmpty else { return nil }
         var digits = label
@@ -99,7 +100,7 @@ enum URLHost {
         }
     }
 
-    /// Returns the spelling in brackets. The first longest run of at least two zeros becomes `::`.
+    /// Returns the address in brackets. The first longest run of at least two zeros becomes `::`.
     private static func serialized(_ pieces: [UInt16]) -> String {
         var longest = 0..<1
         var start = 0
@@ -125,19 +126,20 @@ extension String {
 }
 
 /// The conversion of international hosts to ASCII (`xn--`, UTS #46). The command line uses libcurl
-/// (`CurlHosts`), LarderIcons uses Foundation. Without a converter, ``HTTPURL`` rejects such hosts.
+/// (`CurlHosts`), LarderIcons uses Foundation. Without a converter, ``HTTPURL`` rejects
+/// international hosts.
 public enum InternationalHosts {
     /// Returns the ASCII form of a host, or nil if it is invalid.
     public typealias Converter = @Sendable (String) -> String?
 
-    /// Installs the converter for all URLs of the process, unless there is one.
+    /// Installs the converter for all URLs of the process, unless a converter is already installed.
     public static func install(_ converter: @escaping Converter) {
         lock.withLock { if installed == nil { installed = converter } }
     }
 
     static var converter: Converter? { lock.withLock { installed } }
 
-    // Unsafe because the compiler does not know that `lock` protects it.
+    // Unsafe because the compiler does not know that `lock` protects the variable.
     private nonisolated(unsafe) static var installed: Converter?
     private static let lock = NSLock()
 }

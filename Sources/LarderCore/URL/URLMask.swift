@@ -1,14 +1,14 @@
 /// Query parameters that contain secrets.
 package enum SecretParameter {
-    /// Parts of parameter names, without `-`, `_` and case: those of AWS (`X-Amz-Signature`,
-    /// `X-Amz-Credential`, `AWSAccessKeyId`), Google (`X-Goog-Signature`), OpenTelemetry's semantic
-    /// conventions (`url.full`) and error trackers.
+    /// Parts of secret parameters' names, without `-`, `_` and case. The names are used by AWS
+    /// (`X-Amz-Signature`, `X-Amz-Credential`, `AWSAccessKeyId`), Google (`X-Goog-Signature`),
+    /// OpenTelemetry's semantic conventions (`url.full`) and error trackers.
     private static let parts: [StaticString] = [
         "signature", "token", "secret", "password", "passwd", "passphrase", "credential",
         "accesskey", "apikey", "session", "sessid", "hmac", "authorization", "bearer",
     ]
-    /// Words in parameter names, such as Azure's `sig`, Google's `key`, CloudFront's `Policy` and
-    /// `Key-Pair-Id`, Akamai's `hdnts` and Alibaba's `auth_key`.
+    /// Words in secret parameters' names, such as Azure's `sig`, Google's `key`, CloudFront's
+    /// `Policy` and `Key-Pair-Id`, Akamai's `hdnts` and Alibaba's `auth_key`.
     private static let words = Set(
         [
             "sig", "sign", "key", "auth", "oauth", "pwd", "pass", "jwt", "policy", "hdnts", "hdnea",
@@ -17,12 +17,10 @@ package enum SecretParameter {
     /// The maximum depth of nested URLs. Parameters of deeper URLs count as secrets.
     private static let deepest = 3
 
-    /// Whether a parameter, possibly percent-encoded, is a secret.
     package static func isOne(_ name: Substring.UTF8View, _ value: Substring.UTF8View) -> Bool {
         isOne(Array(name), value.percentDecoded)
     }
 
-    /// Whether a parameter without a name, percent-encoded or not, is a token.
     package static func isToken(_ text: Substring.UTF8View) -> Bool { isToken(text.percentDecoded) }
 
     /// Whether a parameter is a secret, or a URL with a secret in its query or fragment.
@@ -100,7 +98,7 @@ extension String {
         return "\(self[...mark])***"
     }
 
-    /// A URL with `***` for each secret in its query. Parameters may lack a name.
+    /// A URL with `***` for each secret in its query, even in parameters without a name.
     package var maskingSecretsInQuery: String {
         guard let mark = utf8.firstIndex(of: UInt8(ascii: "?")) else { return self }
         let query = self[index(after: mark)...].utf8
@@ -125,15 +123,16 @@ extension String {
 
     package var shownAsURL: String { maskingSecretsInQuery.sanitizedForTerminal }
 
-    /// The text with `***` for the query and possible credentials, even if it is not a URL. Masks
-    /// everything between the scheme and the last `@`, because a password may contain delimiters.
+    /// The text with `***` for the query and possible credentials, even if the text is not a URL.
+    /// Masks everything between the scheme and the last `@`, because a password may contain
+    /// delimiters.
     package var maskingSecrets: String {
         guard let at = utf8.lastIndex(of: UInt8(ascii: "@")) else { return maskingQuery }
         let start = authorityStart
         return (start <= at ? "\(self[..<start])***\(self[at...])" : self).maskingQuery
     }
 
-    /// A key without credentials, which must not be stored in an index.
+    /// A key without credentials. An index must not contain credentials.
     package var removingUserinfo: String {
         guard let authority, let at = utf8[authority].lastIndex(of: UInt8(ascii: "@"))
         else { return self }
@@ -153,7 +152,8 @@ extension String {
         return start..<(utf8[start...].firstIndex { "/?#".utf8.contains($0) } ?? endIndex)
     }
 
-    /// The index after the slashes at the start or after the scheme, or else the start index.
+    /// The index after the slashes that start the text or follow the scheme. Without slashes, the
+    /// start index.
     private var authorityStart: Index {
         guard let slash = utf8.firstIndex(where: HTTPURL.isSlash),
             slash == startIndex || utf8[utf8.index(before: slash)] == UInt8(ascii: ":")
