@@ -4,7 +4,7 @@ import LarderCore
 package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible {
     package var code: Code
     package var url: HTTPURL?
-    /// One line, without control characters and the URL.
+    /// The reason in one line, without control characters or the URL.
     package var message: String
 
     /// The reason. Reports contain the raw values.
@@ -70,18 +70,17 @@ extension String {
 }
 
 extension TransferError.Code {
-    /// Whether another attempt may succeed.
     package var isTransient: Bool {
         isUnreachable || [.stalled, .timeout, .bodyTruncated, .connectionLost].contains(self)
     }
 
-    /// Whether no connection could be opened.
     package var isUnreachable: Bool {
         [.nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout].contains(self)
     }
 
     /// Converts a libcurl result. libcurl uses one code for all failed connections, including
-    /// refused addresses, and one for three timeouts. ``EasyHandle`` tells them apart.
+    /// refused addresses, and one code for three timeouts. ``EasyHandle`` distinguishes these
+    /// cases.
     package init(curlCode: UInt32) {
         self =
             switch CURLcode(curlCode) {
@@ -99,7 +98,7 @@ extension TransferError.Code {
                 .tls
             case CURLE_PARTIAL_FILE: .bodyTruncated
             case CURLE_FILESIZE_EXCEEDED: .tooLarge
-            // An HTTP/0.9 response has no head. libcurl calls it an unsupported protocol.
+            // For an HTTP/0.9 response, which has no head, libcurl reports an unsupported protocol.
             case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING:
                 .malformedResponse
             case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2,

@@ -3,8 +3,8 @@ import LarderCore
 
 /// The addresses that Larder may connect to.
 ///
-/// Each address is checked between the lookup and the connection, so no name, notation or second
-/// lookup bypasses the check. URLs are checked too, because a proxy hides addresses.
+/// Each address is checked between its lookup and the connection, so no name, notation or second
+/// lookup bypasses the check. URLs are checked too, because a proxy hides the servers' addresses.
 public struct AddressPolicy: Sendable {
     /// Allows public internet addresses only, so that manifests cannot reach the local network.
     public static let publicOnly = AddressPolicy(allowsAll: false, hosts: [])
@@ -24,8 +24,8 @@ public struct AddressPolicy: Sendable {
         allowsAll || hosts.contains { $0.matches(url) }
     }
 
-    /// Returns the reason to refuse a URL without a lookup, or nil. Refuses literal addresses like
-    /// ``refusal(of:length:)``, and `localhost` (RFC 6761, section 6.3).
+    /// Returns the reason to refuse a URL before a lookup, or nil. Applies ``refusal(of:length:)``
+    /// to literal addresses, and refuses `localhost` (RFC 6761, section 6.3).
     public func refusal(of url: HTTPURL) -> String? {
         guard !allowsAnyAddress(of: url) else { return nil }
         let host = url.host.withoutFinalDot
@@ -49,7 +49,7 @@ public struct AddressPolicy: Sendable {
     }
 
     static func advised(_ refusal: String, _ url: HTTPURL) -> String {
-        "\(refusal); --allow-private-network or --allow-host \(url.host) permits it"
+        "\(refusal); to permit the address: --allow-private-network or --allow-host \(url.host)"
     }
 }
 
@@ -57,7 +57,7 @@ public struct AddressPolicy: Sendable {
 public struct HostPattern: Hashable, Sendable {
     /// The host as in ``HTTPURL/host``, without a final dot.
     package let host: String
-    /// Nil matches every port.
+    /// The port, or nil for every port.
     package let port: Int?
 
     /// Parses a host and an optional port, or returns nil.

@@ -1,6 +1,6 @@
-/// A host and port to connect to instead of a URL's, as in curl's `--connect-to`:
-/// `HOST1:PORT1:HOST2:PORT2`. An empty HOST1 or PORT1 matches any. An empty HOST2 or PORT2 keeps
-/// the URL's.
+/// A host and port to connect to instead of the URL's host and port, as in curl's `--connect-to`:
+/// `HOST1:PORT1:HOST2:PORT2`. An empty HOST1 or PORT1 matches any host or port. An empty HOST2 or
+/// PORT2 keeps the URL's host or port.
 ///
 /// TLS and the `Host` field use the URL's host. The ``AddressPolicy`` applies to HOST2.
 public struct ConnectToRule: Hashable, Sendable {
@@ -35,7 +35,8 @@ public struct ConnectToRule: Hashable, Sendable {
 }
 
 /// The addresses of a host and port, used instead of a lookup, as in curl's `--resolve`:
-/// `HOST:PORT:ADDRESS[,ADDRESS]…`. The host `*` matches any. The ``AddressPolicy`` applies.
+/// `HOST:PORT:ADDRESS[,ADDRESS]…`. The host `*` matches any host. The ``AddressPolicy`` applies to
+/// the addresses.
 public struct ResolveRule: Hashable, Sendable {
     let text: String
 

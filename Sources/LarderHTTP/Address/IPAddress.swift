@@ -15,12 +15,13 @@ enum IPAddress: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Parses any notation that the system accepts, also the short, octal and hexadecimal ones of
-    /// `inet_aton`, with or without brackets and a zone. Returns nil for a name.
+    /// Parses an address in any notation of the system, including the short, octal and hexadecimal
+    /// notations of `inet_aton`. Returns nil for a name.
     init?(literal text: Substring) {
         var text = text
         if text.hasPrefix("["), text.hasSuffix("]") { text = text.dropFirst().dropLast() }
-        // A cheap check, because most hosts are names. `inet_aton` ignores text after a blank.
+        // A fast check, because most hosts are names. Blanks are rejected, because `inet_aton`
+        // ignores the text after a blank.
         guard text.first?.isNumber == true || text.contains(":"),
             !text.contains(where: \.isWhitespace)
         else { return nil }
@@ -58,13 +59,12 @@ enum IPAddress: Sendable, CustomStringConvertible {
     }
 }
 
-/// A network: an address, `/` and a prefix length.
 struct IPNetwork: Sendable {
     private let first: IPAddress
     private let length: Int
 
-    /// Parses a network, or an address without a length. A network with an impossible length is
-    /// empty.
+    /// Parses a network, or an address without a length. A network with an impossible length
+    /// contains no address.
     init?(_ text: Substring) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count <= 2, let first = IPAddress(literal: parts[0]) else { return nil }
@@ -88,8 +88,8 @@ struct IPNetwork: Sendable {
 /// Source: IANA's Special-Purpose Address Registries (RFC 6890 and its updates), and the address
 /// space registries for reserved ranges.
 extension IPAddress {
-    /// The kind of a non-public address, such as `a loopback address`, or nil. An embedded IPv4
-    /// address decides the kind.
+    /// The kind of a non-public address, such as `a loopback address`, or nil. If an IPv4 address
+    /// is embedded, its kind is returned.
     var specialKind: String? {
         if case .v6(let number) = self, number > 1 {
             let translations = Self.translations.filter { $0.network.contains(self) }
@@ -107,7 +107,8 @@ extension IPAddress {
     private static let translations = [
         ("64:ff9b::/96", 0, false, "by NAT64"),
         ("2002::/16", 80, false, "by 6to4"),
-        // The server's address, and the client's with inverted bits (RFC 4380, section 4).
+        // Teredo embeds the server's address, and the client's address with inverted bits (RFC
+        // 4380, section 4).
         ("2001::/32", 64, false, "by Teredo"),
         ("2001::/32", 0, true, "by Teredo"),
         ("::/96", 0, false, "in IPv6"),
@@ -119,7 +120,7 @@ extension IPAddress {
         networks.map { (network: IPNetwork($0[...])!, kind: kind) }
     }
 
-    /// The first match counts. The reserved networks contain others.
+    /// The first match counts, because the reserved networks contain other networks.
     private static let kinds: KeyValuePairs<String, [String]> = [
         "an unspecified address": ["0.0.0.0/8", "::"],
         "a loopback address": ["127.0.0.0/8", "::1"],
@@ -131,7 +132,7 @@ extension IPAddress {
         "a link-local address": ["169.254.0.0/16", "fe80::/10"],
         // Includes Alibaba Cloud's metadata service at 100.100.100.200.
         "a carrier-grade NAT address": ["100.64.0.0/10"],
-        // A public number, but a host service within Azure
+        // A public address that leads to a platform service within Azure
         // (https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16).
         "a cloud platform's address": ["168.63.129.16"],
         "a protocol assignment's address": ["192.0.0.0/24", "2001::/23"],
@@ -144,7 +145,8 @@ extension IPAddress {
         "a local NAT64 address": ["64:ff9b:1::/48"],
         "a discard-only address": ["100::/64"],
         "a segment routing address": ["5f00::/16"],
-        // 192.88.99.0/24 was for 6to4 relays. Only 2000::/3 is assigned (RFC 4291, section 2.4).
+        // 192.88.99.0/24 was assigned to 6to4 relays. Only 2000::/3 is assigned to public addresses
+        // (RFC 4291, section 2.4).
         "a reserved address": ["192.88.99.0/24", "240.0.0.0/4", "::/3", "4000::/2", "8000::/1"],
     ]
 }

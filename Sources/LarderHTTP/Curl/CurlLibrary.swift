@@ -10,10 +10,10 @@ package enum CurlLibrary {
     /// Never cleaned up, because other code in the process may use libcurl.
     static let initialization = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
-    /// libcurl's default file of certificate authorities, or else the distribution's, because
-    /// libcurl may have been built for another one.
+    /// libcurl's default file of certificate authorities, or the distribution's file if libcurl was
+    /// built for another distribution.
     static let certificateBundle: String? = {
-        // `cainfo` exists since CURLVERSION_SEVENTH.
+        // `cainfo` has existed since CURLVERSION_SEVENTH.
         let own = larder_version_info().flatMap { information in
             information.pointee.age.rawValue >= CURLVERSION_SEVENTH.rawValue
                 ? information.pointee.cainfo.map { String(cString: $0) } : nil
@@ -34,14 +34,15 @@ package enum CurlLibrary {
     #endif
 }
 
-/// The TLS sessions that a loop's easy handles share. libcurl 7.88 keeps the last eight. Belongs to
-/// the loop's queue, so it needs no locks. Must outlive the handles.
+/// The TLS sessions that a loop's easy handles share. Belongs to the loop's queue, so it needs no
+/// locks. Must outlive the handles.
 final class SessionShare {
     let pointer: UnsafeMutableRawPointer
 
     init() throws(TransferError) {
         guard let pointer = larder_share_sessions() else {
-            throw TransferError(code: .other, message: "libcurl has no memory for TLS sessions")
+            throw TransferError(
+                code: .other, message: "libcurl could not allocate memory for TLS sessions")
         }
         self.pointer = pointer
     }
@@ -51,7 +52,7 @@ final class SessionShare {
 
 /// libcurl's conversion of international host names to ASCII.
 public enum CurlHosts {
-    /// Installs the conversion for this process, unless there is one.
+    /// Installs the conversion for this process, unless a conversion is already installed.
     public static func install() { InternationalHosts.install(ascii) }
 
     // Safe because the locale is never changed or freed.

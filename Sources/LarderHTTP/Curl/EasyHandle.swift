@@ -10,7 +10,7 @@ final class EasyHandle {
     let connectTo: StringList
     let resolve: StringList
     private let rateLimit: RateLimit?
-    // Kept because libcurl has pointers to both. The multi handle keeps the sockets longer.
+    // Kept because libcurl has pointers to both objects.
     private let sessions: SessionShare
     private let sockets: OpenSockets
     private var headers: StringList?
@@ -27,7 +27,8 @@ final class EasyHandle {
         connectTo = StringList(configuration.connectTo.map(\.text))
         resolve = StringList(configuration.resolve.map(\.text))
         guard let pointer = curl_easy_init() else {
-            throw TransferError(code: .other, message: "libcurl has no memory for a transfer")
+            throw TransferError(
+                code: .other, message: "libcurl could not allocate memory for a transfer")
         }
         self.pointer = pointer
         self.configuration = configuration
@@ -84,12 +85,12 @@ final class EasyHandle {
                 guard let address, let handle = EasyHandle.at(context) else { return -1 }
                 return handle.openSocket(for: address)
             }, CURLOPT_OPENSOCKETFUNCTION)
-        // Unretained because the multi handle keeps it until all connections are closed.
+        // Unretained because the multi handle keeps the sockets until all connections are closed.
         try set(CURLOPT_CLOSESOCKETDATA, pointer: Unmanaged.passUnretained(sockets).toOpaque())
         try check(
             larder_easy_set_close_socket_callback(pointer) { context, descriptor in
                 if let context {
-                    // Unretained because the multi handle keeps it.
+                    // Unretained because the multi handle keeps the sockets.
                     Unmanaged<OpenSockets>.fromOpaque(context).takeUnretainedValue()
                         .closed(descriptor)
                 }
@@ -111,9 +112,9 @@ final class EasyHandle {
         try set(CURLOPT_URL, request.url.string)
         let waits = request.sharesConnection && request.url.scheme == .https
         try set(CURLOPT_PIPEWAIT, waits ? 1 : 0)
-        // Other HTTP/2 transfers on the connection end first.
+        // The connection's other HTTP/2 transfers can finish before it is closed.
         try set(CURLOPT_FORBID_REUSE, request.isLastOfHost ? 1 : 0)
-        // These also reset the previous request's options.
+        // The following calls also reset the previous request's options.
         try setMethod(of: request)
         try setSecrets(of: request, proxy: transfer.proxy)
         try setCookies(of: request)
@@ -135,7 +136,7 @@ final class EasyHandle {
         case .head: try set(CURLOPT_NOBODY, 1)
         case .put(let body):
             // libcurl 7 sends "Expect: 100-continue" with every upload and waits a second. A
-            // shorter wait breaks Ceph's gateway, which reads a body sent after a refusal as a
+            // shorter wait breaks Ceph's gateway: a body that arrives after a refusal is read as a
             // request.
             try set(CURLOPT_UPLOAD, 1)
             try set(CURLOPT_INFILESIZE_LARGE, offset: body.count)
@@ -178,23 +179,24 @@ final class EasyHandle {
         let isSame = self.fields?.elementsEqual(fields) {
             $0.name.isSame(as: $1.name) && $0.value.isSame(as: $1.value)
         }
-        // Most requests repeat the last fields, and a new list takes a microsecond.
+        // Most requests have the same fields as the last request, and a new list takes a
+        // microsecond.
         if isSame == true, hasSignedHeaders == (request.signing != nil) { return }
         self.fields = nil
-        // libcurl omits the field for "name:" and sends it empty for "name;".
+        // For "name:", libcurl omits the field. For "name;", libcurl sends an empty field.
         var lines: [UInt8] = []
         lines.reserveCapacity(512)
         var cookie: String?
-        // With CURLOPT_ACCEPT_ENCODING, libcurl would decode. Signed requests lack the field,
-        // because intermediaries change it.
+        // With CURLOPT_ACCEPT_ENCODING, libcurl would decode the body. Signed requests lack this
+        // field, because intermediaries change it.
         var acceptsGzip = request.signing == nil
         for (name, value) in fields {
             guard HeaderFields.isSendable(name: name, value: value) else {
                 throw TransferError(
                     code: .invalidRequest, message: "the header field '\(name)' cannot be sent")
             }
-            // libcurl merges this with a redirect chain's cookies, because a request has only one
-            // such field (RFC 6265, section 5.4).
+            // libcurl merges this field with a redirect chain's cookies, because a request has only
+            // one such field (RFC 6265, section 5.4).
             if name.utf8.isWord("cookie"), !value.isEmpty {
                 cookie = value
                 continue
@@ -233,15 +235,15 @@ final class EasyHandle {
         return cookies
     }
 
-    /// Removes the transfer. The handle must not be in the multi handle.
+    /// The easy handle must not be in the multi handle.
     func end() -> Transfer? {
         defer { transfer = nil }
         return transfer
     }
 
-    /// Called by libcurl before each request. A refusal would close the connection, so a
-    /// connect-only transfer ends here: libcurl reads that option after this call (multi.c,
-    /// MSTATE_DO) and stores it only in new connections.
+    /// Called by libcurl before each request. Aborting would close the connection, so a
+    /// connect-only transfer is ended with CURLOPT_CONNECT_ONLY. libcurl reads this option after
+    /// the call (multi.c, MSTATE_DO), and stores it only in new connections.
     fileprivate func connected() -> CInt {
         guard let transfer else { return CURL_PREREQFUNC_ABORT }
         do throws(TransferError) {
@@ -324,7 +326,7 @@ final class EasyHandle {
     }
 
     func remove(from multi: UnsafeMutableRawPointer) {
-        // Otherwise libcurl would close the connection.
+        // With CURLOPT_CONNECT_ONLY, libcurl would close the connection.
         if transfer?.isHeldBack == true { try? set(CURLOPT_CONNECT_ONLY, 0) }
         curl_multi_remove_handle(multi, pointer)
     }
@@ -335,7 +337,8 @@ final class EasyHandle {
         return at(context)
     }
 
-    /// Unretained because libcurl calls only while the easy handle exists, which this object owns.
+    /// Unretained because this object owns the easy handle, and libcurl calls only while the easy
+    /// handle exists.
     private static func at(_ context: UnsafeMutableRawPointer?) -> EasyHandle? {
         context.map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
     }

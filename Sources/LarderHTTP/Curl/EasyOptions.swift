@@ -11,21 +11,21 @@ extension EasyHandle {
         try set(CURLOPT_COOKIEFILE, "")
         // The URL is already canonical.
         try set(CURLOPT_PATH_AS_IS, 1)
-        // Not nil, because libcurl would then use environment variables.
+        // With nil, libcurl would use environment variables.
         try set(CURLOPT_PROXY, "")
         try set(CURLOPT_NOPROXY, "")
-        // Header fields are not for the proxy.
+        // Header fields are not sent to the proxy.
         try set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         try set(CURLOPT_NOSIGNAL, 1)
-        // Otherwise, removing a transfer would wait for its lookup and block all others.
+        // By default, removing a transfer waits for its lookup and blocks all other transfers.
         try set(CURLOPT_QUICK_EXIT, 1)
         // With the default of a minute, each lookup would visit all cached names: quadratic time
         // for thousands of hosts.
         try set(CURLOPT_DNS_CACHE_TIMEOUT, 1)
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
-        // Fails without HTTP/2 support. libcurl then uses HTTP/1.
+        // If libcurl has no HTTP/2 support, this call fails and libcurl uses HTTP/1.
         _ = larder_easy_set_long(pointer, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
         try set(CURLOPT_TCP_NODELAY, 1)
         try set(CURLOPT_NOPROGRESS, 1)
@@ -48,13 +48,14 @@ extension EasyHandle {
         if let authorities = configuration.certificateAuthorities ?? CurlLibrary.certificateBundle {
             try set(CURLOPT_CAINFO, authorities)
             try set(CURLOPT_PROXY_CAINFO, authorities)
-            // With a directory, libcurl parses the file for each connection, which takes longer
-            // than the rest of the handshake (lib/vtls/openssl.c, Curl_ssl_setup_x509_store).
+            // If a directory is set, libcurl parses the file for each connection. Parsing takes
+            // longer than the rest of the handshake (lib/vtls/openssl.c,
+            // Curl_ssl_setup_x509_store).
             try set(CURLOPT_CAPATH, nil)
             try set(CURLOPT_PROXY_CAPATH, nil)
         }
         if let file = configuration.netrcFile { try set(CURLOPT_NETRC_FILE, file) }
-        // Otherwise OpenSSL would ask the terminal for a key's passphrase.
+        // Without this option, OpenSSL would ask for a key's passphrase on the terminal.
         if configuration.clientCertificate != nil { try set(CURLOPT_KEYPASSWD, "") }
     }
 
@@ -70,7 +71,7 @@ extension EasyHandle {
         try check(larder_easy_set_string(pointer, option, value), option)
     }
 
-    /// libcurl does not copy a list or pointer, so it must live as long as the option.
+    /// libcurl does not copy the value, so the value must live as long as the option is set.
     func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer?) throws(TransferError) {
         try check(larder_easy_set_pointer(pointer, option, value), option)
     }
@@ -83,19 +84,19 @@ extension EasyHandle {
 }
 
 extension Duration {
-    /// Milliseconds for libcurl: 0 means no limit, the maximum is 2^31 - 1.
+    /// libcurl's maximum is 2^31 - 1. 0 means no limit.
     fileprivate var wholeMilliseconds: Int {
         Int(min(max(1, (self / .milliseconds(1)).rounded(.up)), 2_000_000_000))
     }
 
-    /// Seconds for libcurl, rounded up: 0 means no limit, the maximum is 2^16 - 1.
+    /// libcurl's maximum is 2^16 - 1. 0 means no limit.
     fileprivate var wholeSeconds: Int {
         Int(min(max(1, (self / .seconds(1)).rounded(.up)), 65_535))
     }
 }
 
-/// A libcurl list of C strings in two allocations, since most requests need one. libcurl only reads
-/// it. Belongs to the loop's queue.
+/// A libcurl list of C strings. Needs only two allocations, because most requests need a list.
+/// Belongs to the loop's queue.
 final class StringList {
     private let text: UnsafeMutableBufferPointer<CChar>
     private let nodes: UnsafeMutableBufferPointer<curl_slist>

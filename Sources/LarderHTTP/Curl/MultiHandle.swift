@@ -5,7 +5,7 @@ import Logging
 /// A libcurl multi handle with transfers and connections. Belongs to the loop's queue.
 final class MultiHandle {
     private let pointer: UnsafeMutableRawPointer
-    /// The connections that `deinit` closes have a pointer to it.
+    /// Kept because open connections have a pointer to this object.
     private let sockets: OpenSockets
     let idleConnections: Int
 
@@ -23,7 +23,7 @@ final class MultiHandle {
         try set(CURLMOPT_MAX_HOST_CONNECTIONS, max(1, configuration.maximumConnectionsPerHost))
         try set(CURLMOPT_MAXCONNECTS, total)
         try set(CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
-        // Without a descriptor for wakeups, libcurl would continue, but never wake.
+        // Checks that libcurl has a descriptor for wakeups, because ``wake()`` would fail silently.
         try check(curl_multi_wakeup(pointer))
     }
 
@@ -68,7 +68,7 @@ final class MultiHandle {
         try check(curl_multi_perform(pointer, &running))
     }
 
-    /// The returned transfer remains in the multi handle.
+    /// Returns a finished transfer, which remains in the multi handle.
     func nextFinished() -> (handle: EasyHandle, result: CURLcode)? {
         var left: Int32 = 0
         while let message = curl_multi_info_read(pointer, &left) {

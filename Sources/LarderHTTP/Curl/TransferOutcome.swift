@@ -30,7 +30,7 @@ extension EasyHandle {
         case CURLE_COULDNT_CONNECT where systemError == ECONNREFUSED: .connectionRefused
         case CURLE_OPERATION_TIMEDOUT: timeoutCode
         case CURLE_SSL_CONNECT_ERROR where isLostInHandshake: .connectionLost
-        // Older versions return this for a header line over 100 KB.
+        // Older versions return CURLE_OUT_OF_MEMORY for a header line over 100 KB.
         case CURLE_OUT_OF_MEMORY where isConnected && !transfer.hasHead: .headersTooLarge
         // libcurl has no code for an overlong trailer.
         case CURLE_RECV_ERROR where errorMessage.hasPrefix("Out of memory in chunked"):
@@ -39,7 +39,7 @@ extension EasyHandle {
         }
     }
 
-    /// Whether the proxy refused the request. A proxy that cannot reach the server is retried.
+    /// Whether the proxy refused the request. Other proxy failures are retried.
     private func isRefusedByProxy(_ result: CURLcode) -> Bool {
         if let proxyStatus { return (400..<500).contains(proxyStatus) }
         guard result == CURLE_PROXY else { return false }
@@ -52,7 +52,7 @@ extension EasyHandle {
         }
     }
 
-    /// OpenSSL's error for a connection that ends without a reset is `SSL_ERROR_SYSCALL`.
+    /// OpenSSL reports `SSL_ERROR_SYSCALL` if a connection ends without a reset.
     private var isLostInHandshake: Bool {
         [ECONNRESET, ECONNABORTED, EPIPE].contains(systemError)
             || errorMessage.contains("SSL_ERROR_SYSCALL")

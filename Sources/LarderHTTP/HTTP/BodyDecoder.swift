@@ -1,17 +1,16 @@
 import CZlib
 import LarderCore
 
-/// A decoder of a body's content codings (RFC 9110, section 8.4), piece by piece at the receiver's
-/// speed. Belongs to the loop's queue.
+/// A decoder of a body's content codings (RFC 9110, section 8.4). Decodes piece by piece, at the
+/// receiver's speed. Belongs to the loop's queue.
 ///
 /// libcurl would decode all received bytes at once, and keep up to 64 MB for a paused receiver. 51
-/// bytes can expand to that.
+/// bytes can decode to 64 MB.
 final class BodyDecoder {
-    /// One by the server and one by a proxy.
+    /// One coding by the server and one by a proxy.
     private static let maximumLayers = 2
     private static let known = ["gzip", "x-gzip", "deflate"]
     private let layers: [ContentLayer]
-    /// The piece to deliver again after a pause.
     private var refused: UnsafeRawBufferPointer?
     private var last: UnsafeRawBufferPointer?
     /// The number of processed bytes that libcurl will deliver again.
@@ -19,7 +18,7 @@ final class BodyDecoder {
 
     static func knows(_ coding: String) -> Bool { known.contains { coding.isSame(as: $0) } }
 
-    /// - Parameter codings: One or more known codings, in order of application.
+    /// - Parameter codings: One or more known codings, in the order of their application.
     init(_ codings: [String], limit: Int64) throws(TransferError) {
         guard codings.count <= Self.maximumLayers else {
             throw TransferError(
@@ -37,7 +36,7 @@ final class BodyDecoder {
         layers[0].feed(.init(rebasing: bytes[known...]))
     }
 
-    /// Returns the next piece of the body, valid until the next call, or nil if none is left.
+    /// Returns the next piece of the body, valid until the next call, or nil after the last piece.
     ///
     /// - Throws: ``TransferError`` if the bytes are damaged, or if a layer decodes to more than the
     ///   limit.
@@ -67,8 +66,8 @@ final class BodyDecoder {
     }
 }
 
-/// A decoder of one content coding, one buffer at a time: gzip (RFC 1952) with any number of
-/// members, or zlib (RFC 1950), which HTTP calls deflate.
+/// A decoder of one content coding: gzip (RFC 1952) with any number of members, or zlib (RFC 1950),
+/// which HTTP calls deflate.
 final class ContentLayer {
     private enum State { case start, inside, betweenMembers, end }
 
@@ -86,7 +85,8 @@ final class ContentLayer {
         stream.initialize(to: z_stream())
         buffer = .allocate(byteCount: 16 << 10, alignment: 16)
         guard larder_inflate_begin(stream) == Z_OK else {
-            throw TransferError(code: .other, message: "no memory to decode the body")
+            throw TransferError(
+                code: .other, message: "could not allocate memory to decode the body")
         }
     }
 
@@ -96,7 +96,6 @@ final class ContentLayer {
         buffer.deallocate()
     }
 
-    /// Whether the encoded body can end here.
     var isWhole: Bool { state != .inside }
     var unread: Int { Int(stream.pointee.avail_in) }
 

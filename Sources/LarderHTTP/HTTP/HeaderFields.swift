@@ -32,10 +32,9 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The first value of a name, without blanks around it.
     package subscript(first name: String) -> String? { firstValue(of: name).map(Self.text) }
 
-    /// Returns the first value as a URL. Keeps the bytes of any encoding.
+    /// Percent-encodes a value that is not UTF-8.
     package func url(_ name: String) -> String? {
         firstValue(of: name).map { String(urlBytes: Self.withoutBlanks($0)) }
     }
@@ -44,7 +43,7 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
         fields.compactMap { isNamed(name, $0) ? Self.text(lines[$0.value]) : nil }
     }
 
-    /// Returns the first value as a date. libcurl accepts more formats than HTTP defines.
+    /// libcurl accepts more date formats than HTTP defines.
     package func date(_ name: String) -> Date? {
         guard let text = self[first: name] else { return nil }
         let seconds = curl_getdate(text, nil)
@@ -53,12 +52,12 @@ package struct HeaderFields: Sendable, CustomStringConvertible {
 
     /// The content codings in lower case and in order, without `identity`.
     package var contentCodings: [String] {
-        // Servers send "none", which is not a coding.
+        // Some servers send "none", which is not a coding.
         words(of: "Content-Encoding", except: ["identity", "none"])
     }
 
-    /// The first content coding that Larder does not decode. The body may be whole, because servers
-    /// also send other words, such as `UTF-8`.
+    /// The first content coding that Larder does not decode. The body may still be complete,
+    /// because some servers send words that are not codings, such as `UTF-8`.
     package var unknownContentCoding: String? { contentCodings.first { !BodyDecoder.knows($0) } }
 
     var transferCodings: [String] {

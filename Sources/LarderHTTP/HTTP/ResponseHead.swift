@@ -1,10 +1,10 @@
-/// The head of a final response.
+/// The final head.
 package struct ResponseHead: Sendable {
     package var status: Int
-    /// `1.0`, `1.1`, `2` or `3`.
+    /// The HTTP version: `1.0`, `1.1`, `2` or `3`.
     package var protocolVersion: String
     package var headers: HeaderFields
-    /// For a redirect, the request's cookies and those accepted from the response.
+    /// For a redirect, the request's cookies and the cookies accepted from the response.
     package var cookies: [String] = []
     var isSuccess: Bool { (200..<300).contains(status) }
 }
@@ -27,7 +27,7 @@ struct ResponseHeadParser {
         lines.reserveCapacity(512)
     }
 
-    /// Returns the final head once it is complete.
+    /// Returns the final head after its last line.
     mutating func add(_ line: UnsafeRawBufferPointer) throws(TransferError) -> ResponseHead? {
         received += line.count
         guard received <= maximumBytes else {
@@ -64,7 +64,7 @@ struct ResponseHeadParser {
     }
 
     private mutating func addField(_ line: UnsafeRawBufferPointer) {
-        // A line that starts with a blank continues the last one (RFC 9112, section 5.2).
+        // A line that starts with a blank continues the previous line (RFC 9112, section 5.2).
         if line[0] == 0x20 || line[0] == 0x09 {
             while let last = lines.last, last == 0x0A || last == 0x0D { lines.removeLast() }
         }
@@ -74,7 +74,7 @@ struct ResponseHeadParser {
 
     private mutating func end(_ status: Int) throws(TransferError) -> ResponseHead? {
         let headers = HeaderFields(lines: lines)
-        // Also in interim heads, because libcurl would decode the body without a limit.
+        // Interim heads are checked too, because libcurl would decode the body without a limit.
         guard headers.transferCodings.isEmpty else {
             throw TransferError(
                 code: .malformedResponse,

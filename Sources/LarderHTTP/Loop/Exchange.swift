@@ -1,7 +1,8 @@
 import Dispatch
 import Synchronization
 
-/// A receiver of body bytes. If it returns false, it gets them again after `resume()`.
+/// Receives body bytes. After returning false, receives the same bytes again when `resume()` is
+/// called.
 package typealias ByteSink = @Sendable (_ bytes: UnsafeRawBufferPointer) throws -> Bool
 
 /// One request and its response, for an async caller.
@@ -24,14 +25,15 @@ package final class Exchange: TransferReceiver, @unchecked Sendable {
     private var failure: (any Error)?
     private static let maximumErrorBytes: Int64 = 64 << 10
 
-    /// - Parameter maximumBytes: The limit of a successful body, in addition to the request's.
+    /// - Parameter maximumBytes: The maximum size of a successful response's body, in addition to
+    ///   the request's limit.
     package init(on loop: TransferLoop, maximumBytes: Int64 = .max, onHead: @escaping HeadHandler) {
         self.loop = loop
         self.maximumBytes = maximumBytes
         self.onHead = onHead
     }
 
-    /// Returns the response's head after its body has ended or was refused. Throws `TransferError`,
+    /// Returns the response's head after the body has ended or was refused. Throws `TransferError`,
     /// an error of the head handler or the sink, or `CancellationError`.
     package func response(to request: TransferRequest) async throws -> ResponseHead {
         try await withTaskCancellationHandler {
@@ -103,7 +105,7 @@ package final class CollectedBytes: Sendable {
 
     package var bytes: [UInt8] { state.withLock { $0 } }
 
-    /// Discards all bytes. Returns a sink for new ones.
+    /// Discards all bytes. Returns a sink for new bytes.
     package func sink() -> ByteSink {
         state.withLock { $0 = [] }
         return { [self] bytes in
@@ -113,7 +115,7 @@ package final class CollectedBytes: Sendable {
     }
 }
 
-/// Runs tasks on the loop's queue, which they must not block.
+/// Runs tasks on the loop's queue. A task must not block the queue.
 extension TransferLoop: TaskExecutor {
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
@@ -121,11 +123,11 @@ extension TransferLoop: TaskExecutor {
     }
 }
 
-/// Runs `body` as a task, and blocks the thread until it ends. Calls `isCancelled` every 50 ms, and
-/// cancels the task if that returns true.
+/// Runs `body` as a task, and blocks the thread until the task ends. Calls `isCancelled` every 50
+/// ms, and cancels the task if the result is true.
 ///
-/// - Parameter executor: Runs the task. Default: the thread pool, whose threads may all be waiting
-///   in this function. A loop needs none of them.
+/// - Parameter executor: Runs the task. Default: the thread pool. All its threads may be waiting in
+///   this function.
 package func waitForTask<Answer: Sendable>(
     on executor: (any TaskExecutor)? = nil, unless isCancelled: () -> Bool = { false },
     _ body: @escaping @Sendable () async throws -> Answer

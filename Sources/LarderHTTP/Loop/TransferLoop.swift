@@ -6,7 +6,8 @@ import LarderCore
 import Logging
 import Synchronization
 
-/// A loop that transfers URLs concurrently, in the order of their starts.
+/// A loop that runs transfers concurrently. Transfers begin in the order of calls to
+/// ``start(_:receiver:)``.
 ///
 /// Connections are kept and shared. HTTP/2 is used over TLS if the server offers it. Certificates
 /// are verified. The environment (proxies, `.netrc`) is ignored. Redirects are returned as
@@ -17,7 +18,7 @@ import Synchronization
 /// to the queue, such as an operation queue, needs no locks. Other threads must use ``perform(_:)``
 /// unless they can wait for the end of a round.
 package final class TransferLoop: @unchecked Sendable {
-    // Unchecked because the variables belong to the queue, except the atomic ones.
+    // Unchecked because the variables belong to the queue, except the atomic variables.
 
     package let queue: DispatchQueue
     /// The maximum number of connections that wait for a first request.
@@ -30,10 +31,10 @@ package final class TransferLoop: @unchecked Sendable {
     private let sockets: OpenSockets
     private let sessions: SessionShare
     private let rateLimit: RateLimit?
-    /// Nil after the end. Other threads hold `multiLock` to wake it.
+    /// Nil after the loop has ended. Other threads must hold `multiLock` to wake the multi handle.
     private var multi: MultiHandle?
     private let multiLock = Mutex(())
-    /// Origins to which the last transfer could not connect.
+    /// Origins whose last transfer could not connect.
     private var unreachable: Set<String> = []
     private var end: (code: TransferError.Code, message: String)?
     private var commands: [Command] = []
@@ -44,11 +45,10 @@ package final class TransferLoop: @unchecked Sendable {
     private var hasNextRound = false
     /// Whether this round must not wait.
     private var isDue = false
-    /// Whether the last wait ended without an event.
     private var isQuiet = false
 
     private let lastNumber = Atomic<UInt64>(0)
-    /// The number of blocks of ``perform(_:)`` and ``sync(_:)`` that have not started.
+    /// The number of blocks from ``perform(_:)`` and ``sync(_:)`` that have not started.
     private let posted = Atomic<Int>(0)
     private let isWaiting = Atomic<Bool>(false)
 
@@ -61,15 +61,14 @@ package final class TransferLoop: @unchecked Sendable {
 
     private static let queueOfThread = DispatchSpecificKey<ObjectIdentifier>()
 
-    /// Maximum first wait after an event. With HTTP/2, libcurl may hold bytes for one stream that
-    /// it read for another, until its timer fires after a second (curl/curl#17636). Each round
-    /// checks all streams.
+    /// The maximum first wait after an event. With HTTP/2, libcurl may deliver the bytes of some
+    /// streams only after a second (curl/curl#17636). Each round checks all streams.
     private static let firstWait = Duration.milliseconds(10)
 
     /// - Parameter queue: A serial queue. Default: a new queue.
     /// - Throws: ``TransferError`` if a file of the configuration cannot be read, libcurl is older
-    ///   than 7.88, or memory is exhausted. Programs must check before that threads can be created,
-    ///   because Dispatch would wait for one.
+    ///   than 7.88, or memory is exhausted. Programs must first check that threads can be created,
+    ///   because Dispatch waits for a thread.
     package init(
         configuration: TransferConfiguration = .init(),
         queue: DispatchQueue = DispatchQueue(label: "larder.loop")
@@ -89,16 +88,16 @@ package final class TransferLoop: @unchecked Sendable {
         sockets = OpenSockets(logger: configuration.logger)
         let multi = try MultiHandle(configuration: configuration, sockets: sockets)
         self.multi = multi
-        // More would close idle connections that are needed again.
+        // A higher limit would close idle connections that are needed again.
         connectionsAhead = min(configuration.maximumConnectionsAhead, multi.idleConnections / 2)
         sessions = try SessionShare()
         rateLimit = configuration.maximumBytesPerSecond.map { RateLimit(bytesPerSecond: $0) }
-        // Reports an old libcurl once, before any transfer.
+        // Fails early if libcurl is too old.
         idle.append(try newHandle())
         queue.setSpecific(key: Self.queueOfThread, value: ObjectIdentifier(queue))
     }
 
-    /// Runs a block on the queue. Safe on any thread.
+    /// Safe on any thread.
     package func perform(_ body: @escaping @Sendable () -> Void) {
         posted.add(1, ordering: .sequentiallyConsistent)
         queue.async { [self] in
@@ -113,7 +112,7 @@ package final class TransferLoop: @unchecked Sendable {
         multiLock.withLock { _ in multi?.wake() }
     }
 
-    /// Runs a function on the queue. Must not be called on the queue.
+    /// Must not be called on the queue.
     package func sync<Result>(_ body: () -> Result) -> Result {
         posted.add(1, ordering: .sequentiallyConsistent)
         endWait()
@@ -127,8 +126,8 @@ package final class TransferLoop: @unchecked Sendable {
         DispatchQueue.getSpecific(key: Self.queueOfThread) == ObjectIdentifier(queue)
     }
 
-    /// Queues a transfer, and returns immediately. The receiver is retained until it receives the
-    /// end, exactly once. Safe on any thread, like the methods below.
+    /// Queues a transfer, and returns immediately. The receiver is retained until the transfer
+    /// ends. Safe on any thread.
     @discardableResult
     package func start(_ request: TransferRequest, receiver: any TransferReceiver) -> TransferID {
         let id = TransferID(number: lastNumber.add(1, ordering: .relaxed).newValue)
@@ -138,11 +137,10 @@ package final class TransferLoop: @unchecked Sendable {
 
     package func cancel(_ id: TransferID) { post(.cancel(id)) }
 
-    /// Continues a transfer whose receiver returned ``ReceiveVerdict/pause``.
     package func resume(_ id: TransferID) { post(.resume(id)) }
 
-    /// Cancels all transfers, and returns once they have ended, or immediately if a receiver calls
-    /// it. Later transfers end as cancelled.
+    /// Cancels all transfers. Waits until all have ended, unless the caller is a receiver. Later
+    /// transfers end as cancelled.
     package func shutdown() {
         // A caller on the queue may have been called by libcurl.
         if isOnQueue { take(.stop) } else { sync { stop() } }
@@ -163,7 +161,7 @@ package final class TransferLoop: @unchecked Sendable {
         return configuration.proxies.proxy(for: url)?.isHTTP == true
     }
 
-    /// Whether all transfers have ended. New ones end immediately.
+    /// Whether the loop has ended. New transfers then end immediately.
     package var hasEnded: Bool { end != nil }
 
     package func scheduleRound() {
@@ -236,7 +234,7 @@ package final class TransferLoop: @unchecked Sendable {
         var index = 0
         while index < commands.count {
             switch commands[index] {
-            // The caller limits their number.
+            // The caller limits the number of connect-only transfers.
             case .start(let order) where order.request.onlyConnects: begin(order, multi)
             case .start(let order): waiting.append(order)
             case .cancel(let id): cancelNow(id)
@@ -259,7 +257,7 @@ package final class TransferLoop: @unchecked Sendable {
 
     private func begin(_ order: PendingTransfer, _ multi: MultiHandle) {
         var order = order
-        // Otherwise they would time out in sequence if the host is still unreachable.
+        // With a shared connection, transfers to an unreachable host would time out in sequence.
         if !unreachable.isEmpty, unreachable.contains(order.origin) {
             order.request.sharesConnection = false
         }

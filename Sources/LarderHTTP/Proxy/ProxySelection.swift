@@ -2,13 +2,13 @@ import LarderCore
 
 /// The proxy for each URL.
 ///
-/// Not selected by libcurl, because the ``AddressPolicy`` must know whether a connection goes to a
-/// proxy, whose address may be private.
+/// libcurl does not select the proxy, because the ``AddressPolicy`` must know whether a connection
+/// goes to a proxy. A proxy's address may be private.
 public struct ProxySelection: Sendable {
     /// Uses no proxy.
     public static let none = ProxySelection(http: nil, https: nil)
 
-    /// An option or environment variable that is not a proxy.
+    /// The error of an option or environment variable that does not name a proxy.
     public struct SelectionError: Error, Sendable {
         /// The environment variable, or nil for the option.
         public let variable: String?
@@ -20,7 +20,7 @@ public struct ProxySelection: Sendable {
     private let https: ProxyServer?
     private let exceptions: NoProxyList
 
-    /// Creates a selection of two proxies, not used for `exceptions`.
+    /// Creates a selection from a proxy for each scheme, and hosts to contact without a proxy.
     public init(
         http: ProxyServer?, https: ProxyServer?, exceptions: NoProxyList = NoProxyList("")
     ) {
@@ -29,12 +29,13 @@ public struct ProxySelection: Sendable {
         self.exceptions = exceptions
     }
 
-    /// Reads options and the environment like curl. Empty variables are ignored.
+    /// Reads options and environment variables in the same way as curl. Empty variables are
+    /// ignored.
     ///
     /// - Parameters:
-    ///   - proxy: The proxy for all URLs. An empty text means no proxy. Nil means `http_proxy` (in
-    ///     lower case only, because CGI sets `HTTP_PROXY` to a client's header field), or
-    ///     `https_proxy` or `HTTPS_PROXY`, else `all_proxy` or `ALL_PROXY`.
+    ///   - proxy: The proxy for all URLs. An empty text means no proxy. Nil means `http_proxy` for
+    ///     http (in lower case only, because CGI sets `HTTP_PROXY` to a client's header field),
+    ///     `https_proxy` or `HTTPS_PROXY` for https, else `all_proxy` or `ALL_PROXY`.
     ///   - noProxy: A ``NoProxyList``. Nil means `no_proxy` or `NO_PROXY`.
     public init(
         proxy: String?, noProxy: String?, environment: [String: String]
@@ -75,7 +76,7 @@ public struct ProxySelection: Sendable {
 
 /// The URL and credentials of a proxy.
 public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
-    /// The error of an invalid proxy. Does not quote the text, which may have a password.
+    /// The error of an invalid proxy. The text is not quoted, because it may contain a password.
     public enum ParseError: Error, Equatable, Sendable {
         /// The scheme is not http, https, socks4, socks4a, socks5 or socks5h.
         case unsupportedScheme
@@ -91,7 +92,8 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
 
     private static let schemes: Set = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
 
-    /// Parses a proxy's URL. The default scheme is http, the default port 1080, or 443 for https.
+    /// Parses a proxy's URL. The default scheme is http. The default port is 443 for https, and
+    /// 1080 for other schemes.
     public init(_ text: String) throws(ParseError) {
         var scheme = "http"
         var rest = text.utf8[...]

@@ -6,22 +6,22 @@ import LarderCore
 /// Exponential backoff with full jitter (Marc Brooker, "Exponential Backoff And Jitter", AWS
 /// Architecture Blog, 2015): each delay is a random part of a maximum that doubles.
 public struct RetryPolicy: Sendable {
-    /// Maximum number of attempts for a URL, with the first. Default: 5.
+    /// Maximum number of attempts for a URL, including the first attempt. Default: 5.
     public var attempts = 5
-    /// Maximum delay after a first failure. Default: 100 ms.
+    /// Maximum delay after the first failure. Default: 100 ms.
     public var base: Duration = .milliseconds(100)
-    /// Maximum delay after a first failure with one of ``overloadStatuses``. Default: 5 s.
+    /// Maximum delay after the first failure with one of ``overloadStatuses``. Default: 5 s.
     public var overloadBase: Duration = .seconds(5)
     /// Maximum delay after any failure, unless the server requests a longer one. Default: 60 s.
     public var cap: Duration = .seconds(60)
-    /// Maximum time from the start of a URL's first attempt to the start of its last. Hosts without
-    /// a useful answer for longer are given up. Default: 10 min.
+    /// Maximum time between the starts of a URL's first and last attempts. A host is skipped if it
+    /// gives no useful response for this time. Default: 10 min.
     public var maximumTime: Duration = .seconds(600)
 
     /// Creates the default policy.
     public init() {}
 
-    /// Returns a policy for a remote, similar to Amazon's SDKs. Without a time limit, because an
+    /// Returns a policy for a remote, similar to Amazon's SDKs. There is no time limit, because an
     /// attempt may transfer gigabytes.
     package static func ofRemote(
         attempts: Int = 5, base: Duration = .milliseconds(400), cap: Duration = .seconds(5)
@@ -32,7 +32,7 @@ public struct RetryPolicy: Sendable {
         return policy
     }
 
-    /// The statuses to retry. All others are final.
+    /// The statuses to retry. All other statuses are final.
     public static let retriedStatuses: Set = [408, 425, 429, 500, 502, 503, 504, 522, 524]
     /// The statuses of an overloaded server.
     public static let overloadStatuses: Set = [429, 503]
@@ -43,7 +43,8 @@ public struct RetryPolicy: Sendable {
         return min(cap, base * (1 << min(max(failures, 1) - 1, 30)))
     }
 
-    /// Returns the time of the next attempt, not before `hold`, or the final failure.
+    /// Returns the time of the next attempt, but not before `hold`. Returns a failure if no attempt
+    /// remains.
     package func nextAttempt<Failure: RetriableFailure>(
         after failure: Failure, attempt: Int, since start: ContinuousClock.Instant,
         hold: ContinuousClock.Instant?, now: ContinuousClock.Instant = .now
@@ -56,7 +57,7 @@ public struct RetryPolicy: Sendable {
         return .success(instant)
     }
 
-    /// Calls `body` until it succeeds, or fails finally or with another error.
+    /// Calls `body` until it succeeds or throws an error that cannot be retried.
     ///
     /// - Parameter onRetry: Called before each delay, with the number of the failed attempt.
     package func attempt<Answer, Failure: RetriableFailure>(
@@ -75,7 +76,7 @@ public struct RetryPolicy: Sendable {
                 let delay: Duration = try next.get() - .now
                 onRetry(failure, attempt, delay)
                 attempt += 1
-                // Task.sleep needs a pool thread, and waitForTask() may block all of them.
+                // Task.sleep needs a pool thread, and waitForTask() may block all pool threads.
                 let (ticks, timer) = AsyncStream<Void>.makeStream()
                 let end = DispatchTime.now() + delay / .seconds(1)
                 DispatchQueue.global().asyncAfter(deadline: end) { timer.finish() }

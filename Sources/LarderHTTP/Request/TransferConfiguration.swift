@@ -3,16 +3,17 @@ import Logging
 
 /// The settings of a ``TransferLoop``.
 public struct TransferConfiguration: Sendable {
-    /// Maximum number of requests in flight. Others wait without a timeout. Default: 16.
+    /// Maximum number of requests in flight. Further requests wait without a timeout. Default: 16.
     public var maximumConnections = 16
-    /// Maximum number of connections to one scheme, host and port. The timeouts of waiting
-    /// transfers run. Default: 6.
+    /// Maximum number of connections to one scheme, host and port. A transfer's timeouts include
+    /// its wait for a connection. Default: 6.
     public var maximumConnectionsPerHost = 6
     /// Maximum number of connections that a prefetch opens before a slot is free, each to a
     /// different host. At most half of ``maximumIdleConnections``. Default: 16.
     public var maximumConnectionsAhead = 16
     /// Maximum number of idle connections, at most a quarter of the open file limit. The least
-    /// recently used one is closed first. Default: 64, each of about 100 kB with TLS.
+    /// recently used connection is closed first. A connection with TLS takes about 100 kB. Default:
+    /// 64.
     public var maximumIdleConnections = 64
     /// Maximum time from the name lookup to the end of the TLS handshake. Default: 10 s.
     public var connectTimeout: Duration = .seconds(10)
@@ -26,18 +27,19 @@ public struct TransferConfiguration: Sendable {
     public var totalTimeout: Duration = .seconds(300)
     /// The `User-Agent` header field. Default: `larder`.
     public var userAgent = "larder"
-    /// A PEM file of certificate authorities for servers and https proxies. Default: the system's.
+    /// A PEM file of certificate authorities for servers and https proxies. Default: the system's
+    /// file.
     public var certificateAuthorities: String?
-    /// The certificate for servers that request one. Sent only with
+    /// The client certificate. Sent if the server requests a certificate, only with
     /// ``TransferRequest/usesStoredCredentials``. Default: nil.
     public var clientCertificate: ClientCertificate?
     /// A `.netrc` file, used for URLs without credentials. Default: nil.
     public var netrcFile: String?
     /// The proxies. Default: none.
     public var proxies = ProxySelection.none
-    /// The allowed server addresses. Default: public ones.
+    /// The allowed server addresses. Default: public addresses.
     public var addressPolicy = AddressPolicy.publicOnly
-    /// Other hosts and ports to connect to. The first match counts. Default: none.
+    /// Rules to connect to other hosts and ports. The first matching rule applies. Default: none.
     public var connectTo: [ConnectToRule] = []
     /// Addresses to use without a lookup. Default: none.
     public var resolve: [ResolveRule] = []
@@ -45,10 +47,11 @@ public struct TransferConfiguration: Sendable {
     public var maximumHeaderBytes = 64 << 10
     /// Maximum number of fields in a response's head, interim heads and trailers. Default: 256.
     public var maximumHeaderFields = 256
-    /// Maximum number of encoded body bytes per second of all transfers. Waiting for this limit is
-    /// not a stall. Default: nil, no limit.
+    /// Maximum total rate of all transfers, in encoded body bytes per second. Waiting for this
+    /// limit is not a stall. Default: nil, no limit.
     public var maximumBytesPerSecond: Int64?
-    /// Logs connections and transfers, without credentials, queries and fields. Default: nil.
+    /// The logger for connections and transfers. Logs contain no credentials, queries or header
+    /// fields. Default: nil.
     public var logger: Logger?
 
     /// Creates the default configuration.
@@ -59,7 +62,7 @@ public struct TransferConfiguration: Sendable {
 public struct ClientCertificate: Hashable, Sendable {
     /// A PEM file with the certificate and its chain.
     public var certificate: String
-    /// A PEM file with the unencrypted private key. Nil if ``certificate`` has the key.
+    /// A PEM file with the unencrypted private key. Nil if ``certificate`` contains the key.
     public var key: String?
 
     /// Creates a certificate from files.
@@ -70,6 +73,5 @@ public struct ClientCertificate: Hashable, Sendable {
 }
 
 extension HTTPURL {
-    /// The URL for a log, without possible secrets.
     package var logged: Logger.MetadataValue { "\(description.maskingQuery)" }
 }

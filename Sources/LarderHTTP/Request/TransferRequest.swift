@@ -9,14 +9,15 @@ package struct TransferRequest: Sendable {
     }
 
     package var method = Method.get
-    /// Its credentials are sent as basic authentication.
+    /// The URL's credentials are sent as basic authentication.
     package var url: HTTPURL
-    /// Replaces the URL's credentials.
+    /// The signature, which replaces the URL's credentials.
     package var signing: RequestSigning?
-    /// Replaces default fields of the same name: `Host`, `User-Agent` and, in unsigned requests,
-    /// `Accept-Encoding`.
+    /// Header fields, which can replace the default fields `Host`, `User-Agent` and, in unsigned
+    /// requests, `Accept-Encoding`.
     package var headers: [(name: String, value: String)]
-    /// Cookies of a ``ResponseHead``. Each is sent only if it matches the URL. Default: none.
+    /// Cookies of a ``ResponseHead``. Each cookie is sent only if it matches the URL. Default:
+    /// none.
     package var cookies: [String] = []
     /// Maximum number of decoded body bytes. Default: 16 MiB.
     package var maximumBodyBytes: Int64
@@ -27,11 +28,11 @@ package struct TransferRequest: Sendable {
     /// false, the transfer fails, because a repeated request counts as another attempt. An upload
     /// may always be repeated once, without `Expect` (RFC 9110, section 15.5.18). Default: `false`.
     package var mayBeRepeated = false
-    /// Whether to end the transfer, as a success without a head, once its connection is open for
-    /// the next request. Default: `false`.
+    /// Whether to open only a connection, for a later request. The transfer then succeeds without a
+    /// head. Default: `false`.
     package var onlyConnects = false
-    /// Whether to wait for a connection in progress, which may become HTTP/2. At an unreachable
-    /// host, such transfers time out in sequence. Default: `true`.
+    /// Whether to wait for a connection in progress, which may support HTTP/2. Transfers that wait
+    /// for an unreachable host time out in sequence. Default: `true`.
     package var sharesConnection = true
     /// Whether to close the connection at the end, because no other request to the scheme, host and
     /// port is expected. Default: `false`.
@@ -53,8 +54,9 @@ package struct RequestBody: Sendable {
     package let count: Int64
     package let read: @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
 
-    /// - Parameter read: Copies bytes from the offset into the buffer. Returns their number, or nil
-    ///   to end the transfer. Called on the loop's queue, and from 0 again for a repeated request.
+    /// - Parameter read: Copies bytes from the offset into the buffer. Returns the number of bytes,
+    ///   or nil to end the transfer. Called on the loop's queue. A repeated request starts at 0
+    ///   again.
     package init(
         count: Int64,
         read: @escaping @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
@@ -90,7 +92,7 @@ package struct RequestSigning: Sendable {
     }
 }
 
-/// Unique within a ``TransferLoop``.
+/// The identifier of a transfer, unique within a ``TransferLoop``.
 package struct TransferID: Hashable, Sendable {
     let number: UInt64
 }
@@ -100,24 +102,23 @@ package struct TransferID: Hashable, Sendable {
 ///
 /// All calls are on the loop's queue and must not block.
 package protocol TransferReceiver: AnyObject, Sendable {
-    /// Receives the final response's head. If it returns false, the transfer ends as
+    /// Receives the final response's head. If the receiver returns false, the transfer ends as
     /// ``TransferError/Code-swift.enum/abandoned``.
     func transfer(_ id: TransferID, didReceive head: ResponseHead) -> Bool
 
     /// Receives decoded bytes of the body, valid during the call.
     func transfer(_ id: TransferID, didReceive bytes: UnsafeRawBufferPointer) -> ReceiveVerdict
 
-    /// The loop then releases the receiver.
+    /// Receives the result. The loop then releases the receiver.
     func transfer(_ id: TransferID, didEnd result: TransferResult)
 }
 
 package typealias TransferResult = Result<TransferMetrics, TransferError>
 
-/// A receiver's decision about body bytes.
 package enum ReceiveVerdict: Sendable {
     case proceed
-    /// Delivers the bytes again, perhaps with more, after ``TransferLoop/resume(_:)``. The transfer
-    /// does not stall, but its total timeout runs.
+    /// Delivers the bytes again, perhaps with more bytes, after ``TransferLoop/resume(_:)``. A
+    /// paused transfer does not stall, but its total timeout continues.
     case pause
     /// Ends the transfer as ``TransferError/Code-swift.enum/abandoned``.
     case stop
@@ -125,7 +126,7 @@ package enum ReceiveVerdict: Sendable {
 
 package struct TransferMetrics: Hashable, Sendable {
     package var receivedBytes: Int64
-    /// Without the wait for a slot.
+    /// Excludes the wait for a slot.
     package var total: Duration
     package var reusedConnection: Bool
 }

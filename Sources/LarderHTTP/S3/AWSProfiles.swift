@@ -56,14 +56,13 @@ struct AWSProfiles {
     }
 }
 
-/// A file of AWS profiles: sections in brackets with `name = value`, and indented lines below a
-/// `name =` without a value. https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html
+/// A file of AWS profiles. https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html
 struct AWSProfileFile {
     private static let sizeLimit = 1 << 20
     /// Values by section and name. An indented name is `outer.inner`.
     private var sections: [String: [String: String]] = [:]
 
-    /// Empty if the file does not exist.
+    /// A missing file has no sections.
     init(path: String) throws(S3SettingsError) {
         guard let file = FileHandle(forReadingAtPath: path) else {
             if access(path, F_OK) != 0 { return }

@@ -2,30 +2,29 @@ import Foundation
 
 /// A store of named objects, like S3.
 ///
-/// Listings are sorted by bytes. All later requests, including listings, see a finished write (S3
-/// since December 2020, Ceph always).
+/// Listings are sorted by the bytes of names. A finished write is visible to all later requests,
+/// including listings (S3 since December 2020, Ceph always).
 package protocol ObjectStore: Sendable {
-    /// Returns the name of an object or the store for messages.
+    /// Returns the name of an object or of the store, for messages.
     func subject(_ key: String?) -> String
 
-    /// Receives an object. Returns its metadata, or nil if it has none or the store lost it. Throws
+    /// Receives an object. Returns its metadata, or nil if the metadata is missing. Throws
     /// ``RemoteError``, the sink's error or `CancellationError`.
     @discardableResult
     func get(
         _ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker
     ) async throws -> String?
 
-    /// Returns the size and time of an object, or nil.
+    /// Returns the size and time of an object, or nil if the object does not exist.
     func head(_ key: String) async throws -> ListedObject?
 
     /// Writes or replaces an object. The store checks the body against `digest`, its SHA-256 in
-    /// hexadecimal. `mediaType` is for other readers. `metadata` is a short ASCII text for
-    /// ``get(_:maximumBytes:into:)``.
+    /// hexadecimal. `mediaType` is for other programs. `metadata` is a short ASCII text, which
+    /// ``get(_:maximumBytes:into:)`` returns.
     func put(
         _ key: String, _ body: RequestBody, digest: String, mediaType: String?, metadata: String?
     ) async throws
 
-    /// Removes an object, if it exists.
     func delete(_ key: String) async throws
 
     /// Returns a page of the objects whose names start with `prefix` and sort after `last`.
@@ -96,7 +95,7 @@ public struct RemoteError: Error, RetriableFailure, Sendable, CustomStringConver
     package var isOverload: Bool { false }
     package var outOfTime: RemoteError { self }
 
-    /// Whether all requests fail until a person acts.
+    /// Whether all requests fail until the user solves the problem.
     public var isPermanent: Bool {
         [.accessRefused, .noBucket, .wrongRegion, .full].contains(code)
     }
@@ -106,9 +105,9 @@ public struct RemoteError: Error, RetriableFailure, Sendable, CustomStringConver
 }
 
 package struct ListPage: Sendable {
-    /// Sorted by name. May be empty before the last page.
+    /// The objects, sorted by name. A page can be empty even if more pages follow.
     package var objects: [ListedObject]
-    /// The name before the next page, or nil at the end.
+    /// The name after which the next page starts, or nil for the last page.
     package var next: String?
 
     package init(objects: [ListedObject], next: String?) {

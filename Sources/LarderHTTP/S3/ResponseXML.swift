@@ -11,9 +11,9 @@ enum ResponseXML {
 
     static let separator = UInt8(ascii: "/")
 
-    /// Calls `body` at the end of each element except the root, with its path and text. Paths
-    /// exclude the root and prefixes. Returns the root's name. Names are bytes, because `String`
-    /// needs quadratic time for combining marks.
+    /// Calls `body` with the path and text of each element except the root, when the element ends.
+    /// Paths exclude the root and namespace prefixes. Returns the root's name. Names are bytes,
+    /// because `String` needs quadratic time for combining marks.
     ///
     /// - Throws: ``Malformed``, errors of `body`, or `CancellationError`.
     static func read(
@@ -21,7 +21,7 @@ enum ResponseXML {
     ) throws -> [UInt8] {
         var rest = bytes[...]
         var path: [UInt8] = []
-        // The path's length before each open element, and its text.
+        // The length of the parent's path, and the element's text.
         var open: [(start: Int, text: String)] = []
         var root: [UInt8]?
         func end() throws {
@@ -72,7 +72,7 @@ struct ListAnswer {
     private(set) var objects: [ListedObject] = []
     private(set) var isTruncated = false
 
-    /// - Throws: `ResponseXML.Malformed` if it is not a listing, or `CancellationError`.
+    /// - Throws: `ResponseXML.Malformed` if the XML is not a listing, or `CancellationError`.
     init(_ bytes: [UInt8]) throws {
         var key: String?
         var size: Int64?
@@ -106,7 +106,7 @@ struct ListAnswer {
 }
 
 extension RemoteError {
-    /// - Parameter body: The error as XML, or anything else.
+    /// - Parameter body: The body, usually an error as XML.
     ///   https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
     init(_ head: ResponseHead, body: [UInt8], subject: String) {
         var texts: [[UInt8]: String] = [:]
@@ -124,7 +124,7 @@ extension RemoteError {
         let place = region.map { ", '\($0)'" } ?? ""
         let message =
             code == .wrongRegion ? "the bucket is in another region\(place) (\(words))" : words
-        // The text is foreign. TransferError replaces control characters.
+        // The text comes from the server, so TransferError replaces control characters.
         self.init(code, subject: subject, TransferError(code: .other, message: message).message)
         retryAfter = RetryAfter.delay(of: head).map { min($0, .seconds(60)) }
     }
@@ -148,7 +148,7 @@ extension RemoteError {
         case (_, "NoSuchBucket"): .noBucket
         case (_, "QuotaExceeded"), (_, "InsufficientStorage"), (_, "XMinioStorageFull"), (507, _):
             .full
-        // Amazon adds the bucket's region if the signature has another.
+        // Amazon adds the bucket's region if the signature has another region.
         case (_, "AuthorizationHeaderMalformed"): hasRegion ? .wrongRegion : .accessRefused
         case (_, "PermanentRedirect"), (_, "TemporaryRedirect"),
             (_, "IllegalLocationConstraintException"), (301, _), (307, _):

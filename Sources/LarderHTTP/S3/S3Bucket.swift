@@ -2,8 +2,8 @@ import Logging
 
 /// A bucket of an S3-compatible server, with a separate transfer loop.
 ///
-/// The user's server may have a private address. In a shared loop, a foreign icon URL could use its
-/// connection.
+/// The user's server may have a private address. In a shared loop, an icon URL in a manifest could
+/// use the server's connection.
 package final class S3Bucket: ObjectStore {
     private let loop: TransferLoop
     private let settings: S3Settings
@@ -85,17 +85,17 @@ package final class S3Bucket: ObjectStore {
         }
     }
 
-    /// Checks a foreign listing. Other names or another order would make callers miss objects or
-    /// never finish.
+    /// Checks the server's listing. With unrequested names or a wrong order, callers would miss
+    /// objects or never finish.
     private func page(
         of answer: ListAnswer, prefix: String, after last: String?
     ) throws -> ListPage {
         var objects: [ListedObject] = []
         for var object in answer.objects {
             guard object.key.utf8.starts(with: (location.prefix + prefix).utf8) else {
-                throw malformed(prefix, "the listing contains other names than requested")
+                throw malformed(prefix, "the listing contains names that were not requested")
             }
-            // In bytes, because a combining mark would merge with the slash.
+            // Drops bytes, because a combining mark would merge with the slash.
             object.key = String(
                 decoding: object.key.utf8.dropFirst(location.prefix.utf8.count), as: UTF8.self)
             // rclone can list a name twice after a write and a removal.

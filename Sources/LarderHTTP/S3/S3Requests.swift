@@ -11,7 +11,7 @@ extension S3Settings {
         func encoded(_ key: String) -> String {
             (location.prefix + key).percentEncoding(except: \.isUnreserved)
         }
-        // Sorted, because the signature requires it.
+        // The signature requires a sorted query.
         var query = "?list-type=2&max-keys=1000&prefix=\(encoded(prefix))"
         if let last { query += "&start-after=\(encoded(last))" }
         return try request(.get, query: query, maximumBytes: 8 << 20)
@@ -28,7 +28,7 @@ extension S3Settings {
             url: try HTTPURL(bucketURL + path + query),
             maximumBodyBytes: max(maximumBytes, 64 << 10), usesStoredCredentials: false)
         request.method = method
-        // Otherwise requests to an unresponsive remote would wait for each other.
+        // With shared connections, requests to an unresponsive remote would wait for each other.
         request.sharesConnection = false
         if let mediaType { request.headers.append(("Content-Type", mediaType)) }
         if let metadata { request.headers.append((Self.metadataField, metadata)) }

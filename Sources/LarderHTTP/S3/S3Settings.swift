@@ -5,7 +5,7 @@ import LarderCore
 public struct S3Settings: Sendable {
     /// The bucket and the prefix.
     public var location: S3Location
-    /// The server, such as `http://127.0.0.1:9000`. Nil means Amazon's server of the region.
+    /// The server, such as `http://127.0.0.1:9000`. Nil means Amazon's server for the region.
     public var endpoint: HTTPURL?
     /// The region in signatures.
     public var region: String
@@ -14,7 +14,7 @@ public struct S3Settings: Sendable {
     /// A PEM file of trusted certificate authorities. Default: nil, as for other transfers.
     public var certificateAuthorities: String?
 
-    /// Creates settings without files and the environment.
+    /// Creates settings without reading files or the environment.
     public init(
         location: S3Location, endpoint: HTTPURL? = nil, region: String = "us-east-1",
         credentials: S3Credentials? = nil
@@ -25,8 +25,9 @@ public struct S3Settings: Sendable {
         self.credentials = credentials
     }
 
-    /// The bucket's URL, without a final slash. Amazon requires the bucket in the host, except for
-    /// names with dots, which its TLS certificate does not match.
+    /// The bucket's URL, without a trailing slash. Amazon S3 requires the bucket name in the host
+    /// name. Names with dots do not match its TLS certificate, so such names are in the path. Other
+    /// servers always have the name in the path.
     var bucketURL: String {
         if let endpoint { return endpoint.string.droppingLastSlash + "/\(location.bucket)" }
         let isChina = region.hasPrefix("cn-")
@@ -73,9 +74,9 @@ public struct S3Location: Hashable, Sendable, CustomStringConvertible {
 
     /// Parses `s3://bucket` or `s3://bucket/prefix`.
     ///
-    /// A bucket has 3 to 63 of `a-z`, `0-9`, `.` and `-`. A prefix has letters, digits and `-._~`
-    /// between slashes, which all S3 stores and their signatures encode in the same way (RFC 3986,
-    /// section 2.3).
+    /// A bucket name has 3 to 63 of the characters `a-z`, `0-9`, `.` and `-`. A prefix has letters,
+    /// digits and `-._~` between slashes. All S3 stores and their signatures encode these
+    /// characters in the same way (RFC 3986, section 2.3).
     public init(_ text: String) throws(S3SettingsError) {
         guard text.utf8.starts(with: "s3://".utf8) else {
             throw S3SettingsError("expected s3://BUCKET/PREFIX")
@@ -83,7 +84,8 @@ public struct S3Location: Hashable, Sendable, CustomStringConvertible {
         let parts = text.dropFirst(5).split(separator: "/", omittingEmptySubsequences: false)
         bucket = parts.first.map(String.init) ?? ""
         guard Self.isBucketName(bucket) else {
-            throw S3SettingsError("expected a bucket name with 3 to 63 of a-z, 0-9, '.' and '-'")
+            throw S3SettingsError(
+                "expected a bucket name with 3 to 63 of the characters a-z, 0-9, '.' and '-'")
         }
         var segments = parts.dropFirst()
         if segments.last?.isEmpty == true { segments.removeLast() }
@@ -150,7 +152,8 @@ extension S3Settings {
             region ?? variable("AWS_REGION") ?? variable("AWS_DEFAULT_REGION")
             ?? profiles.value("region") ?? "us-east-1"
         guard self.region.utf8.allSatisfy(\.isUnreserved), self.region.utf8.count <= 64 else {
-            throw S3SettingsError("the region may have at most 64 of letters, digits and '-._~'")
+            throw S3SettingsError(
+                "the region must have at most 64 characters: letters, digits and '-._~'")
         }
         let isIgnored = variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")?.lowercased() == "true"
         let configured =
@@ -194,7 +197,7 @@ extension S3Settings {
 }
 
 extension S3Credentials {
-    /// Whether header fields can have the credentials. A slash would end the access key in the
+    /// Whether header fields can contain the credentials. A slash would end the access key in the
     /// signature's scope. A colon is valid: OpenStack Swift's keys are `account:user`.
     fileprivate var isSendable: Bool {
         [accessKey, secretKey, sessionToken ?? ""].allSatisfy { text in

@@ -1,8 +1,8 @@
 /// A token bucket for received body bytes, with a queue of waiting transfers.
 ///
-/// A piece passes whole if a token remains, so the bucket can be in debt. The rate is exceeded by
-/// at most a quarter of a second's bytes and one piece. New transfers queue behind waiting ones.
-/// Belongs to the loop's queue.
+/// A whole piece passes if a token remains, so the bucket can be in debt. The rate is exceeded by
+/// at most a quarter of a second's bytes and one piece. New transfers queue behind waiting
+/// transfers. Belongs to the loop's queue.
 final class RateLimit {
     private let bytesPerSecond: Double
     private let capacity: Double
@@ -18,9 +18,9 @@ final class RateLimit {
         refilled = now
     }
 
-    /// Whether a transfer may take these bytes now. Queues it if not.
+    /// Whether a transfer may take these bytes now. Queues the transfer if not.
     func admits(_ bytes: Int64, of id: TransferID, now: ContinuousClock.Instant = .now) -> Bool {
-        // These bytes were admitted before.
+        // Repeated bytes were admitted before.
         guard bytes > 0 else { return true }
         refill(now)
         guard tokens > 0, waiting.isEmpty || turn == id else {
@@ -31,8 +31,8 @@ final class RateLimit {
         return true
     }
 
-    /// Returns the next waiting transfer if there are tokens. It may pass the queue until the next
-    /// call.
+    /// Returns the next waiting transfer if there are tokens. That transfer may skip the queue
+    /// until the next call.
     func next(now: ContinuousClock.Instant = .now) -> TransferID? {
         turn = nil
         guard !waiting.isEmpty else { return nil }

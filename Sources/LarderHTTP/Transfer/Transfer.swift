@@ -1,7 +1,7 @@
 import Foundation
 
-/// A transfer in flight. Enforces limits that libcurl lacks, and records why Larder ended it.
-/// Belongs to the loop's queue.
+/// A transfer in flight. Enforces limits that libcurl lacks, and records why Larder ended the
+/// transfer. Belongs to the loop's queue.
 final class Transfer {
     var order: PendingTransfer
     let proxy: ProxyServer?
@@ -18,12 +18,14 @@ final class Transfer {
     /// Whether the connected transfer must not send a request.
     private(set) var isHeldBack = false
     private var requests = 0
-    /// The reason if Larder ended the transfer. libcurl reports only that a callback refused.
+    /// The reason why Larder ended the transfer, or nil. libcurl reports only that a callback
+    /// failed.
     private(set) var reason: (code: TransferError.Code, message: String)?
     var isOutOfFiles = false
     private var refusedAddress: String?
     private var hasTriedAnAddress = false
-    /// Maximum bytes of an unwanted body to read. Beyond this, a new connection is faster.
+    /// Maximum number of bytes to read of an unwanted body. For longer bodies, a new connection is
+    /// faster.
     private static let maximumDrainedBytes: Int64 = 16 << 10
 
     init(order: PendingTransfer, configuration: TransferConfiguration) {
@@ -39,7 +41,7 @@ final class Transfer {
     }
 
     var hasHead: Bool { parser.isComplete }
-    /// The reason if ``AddressPolicy`` refused all addresses.
+    /// The reason why ``AddressPolicy`` refused all addresses, or nil.
     var refusal: String? { hasTriedAnAddress ? nil : refusedAddress }
     var refusalOfURL: String? { policy.refusal(of: order.request.url) }
 
@@ -75,10 +77,9 @@ final class Transfer {
         return count
     }
 
-    /// Sends the body again from an offset.
     func rewind(to offset: Int64) { sentBytes = offset }
 
-    /// Returns whether to continue. The autoclosures are called once the head is complete.
+    /// Returns whether to continue. Calls the autoclosures when the head is complete.
     func receive(
         header line: UnsafeRawBufferPointer, announcing length: @autoclosure () -> Int64?,
         cookies: @autoclosure () -> [String]
@@ -93,7 +94,7 @@ final class Transfer {
     }
 
     private func receive(_ head: ResponseHead, length: Int64?) throws(TransferError) -> Bool {
-        // Only proxies send this status (RFC 9110, section 15.5.8).
+        // Only proxies send status 407 (RFC 9110, section 15.5.8).
         if head.status == 407, let proxy {
             return stop(.proxyRefused, "the proxy \(proxy) answered with status 407")
         }
@@ -114,7 +115,7 @@ final class Transfer {
         return true
     }
 
-    /// An encoded body can be slightly longer than the decoded one.
+    /// An encoded body can be slightly longer than the decoded body.
     private var maximumEncodedBytes: Int64 {
         let limit = order.request.maximumBodyBytes
         guard decoder != nil else { return limit }
