@@ -40,10 +40,9 @@ struct Larder: AsyncParsableCommand {
         leave(status.rawValue)
     }
 
-    /// Parses the command line, or exits with a message. A subcommand that comes first parses its
-    /// own arguments. The root's parser reflects on all options twice more, and a debug build
-    /// validates them each time, which took a quarter of a short run. Each call that builds a
-    /// message or a status costs as much.
+    /// Parses the command line, or exits with a message. If the first argument is a subcommand, its
+    /// parser is called directly. The root's parser would reflect on all options twice more, and a
+    /// debug build validates the options each time. The extra work took a quarter of a short run.
     private static func parsedCommand(_ arguments: [String]) -> any ParsableCommand {
         let (named, words) = NamedCommand.program.find(arguments)
         do {
@@ -51,7 +50,7 @@ struct Larder: AsyncParsableCommand {
             if !named.isGroup, !arguments.contains(where: isForProgram) {
                 switch Result(catching: { try named.type.parseAsRoot(words) }) {
                 case .success(let command) where type(of: command) == named.type: return command
-                // Without arguments, this parser would print the help, not the error.
+                // Without arguments, the parser would print the help, not the error.
                 case .failure(let error) where !words.isEmpty:
                     let option = UnknownOption(in: words, of: named)
                     leave(saying: option?.message ?? named.message(for: error), .validationFailure)
@@ -75,7 +74,7 @@ struct Larder: AsyncParsableCommand {
             || argument == "---completion" || argument == "--experimental-dump-help"
     }
 
-    /// Exits without the exit handlers of libraries: OpenSSL's alone would page in 3 MB.
+    /// Exits without the exit handlers of libraries: OpenSSL's handler alone would page in 3 MB.
     private static func leave(_ status: Int32) -> Never {
         do { try Console.flush() } catch {
             Console.complain("\(error)")
@@ -99,7 +98,7 @@ struct Larder: AsyncParsableCommand {
             --generate-completion-script bash (or zsh, or fish).
 
             EXAMPLES:
-              # Fill a cache, verify it, and keep it below 2 GB.
+              # Fill a cache, verify it, and keep it within 2 GB.
               larder prefetch apps.plist --cache icons
               larder verify --cache icons
               larder evict --max-size 2GB --cache icons

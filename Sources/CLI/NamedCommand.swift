@@ -66,7 +66,7 @@ struct NamedCommand {
 /// An option that a command does not have. The argument parser would report other errors first, and
 /// take the option's value for a manifest.
 struct UnknownOption {
-    /// Without the option's value, which may be a password.
+    /// Omits the option's value, which may be a password.
     let message: String
 
     init?(in words: [String], of command: NamedCommand) {

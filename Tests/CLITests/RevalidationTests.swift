@@ -96,7 +96,7 @@ import Testing
             ])
             #expect(
                 summary.standardOutput.contains(
-                    "not stored 1 (no-store; --store-anyway stores them)"), "\(summary)")
+                    "not stored 1 (no-store; to store: --store-anyway)"), "\(summary)")
             let kept = try larder.prefetch(manifest, options: ["--store-anyway"])
             #expect(kept.outcomes == ["fetched"])
             #expect(try larder.cat(url) == Icons.icon(1))

@@ -27,7 +27,7 @@ enum Console {
         writeMessage("larder: \(message.sanitizedForTerminal)")
     }
 
-    /// Writes a line to standard error. A terminal gets lines broken between words.
+    /// Writes a line to standard error. On a terminal, long lines are broken between words.
     static func writeMessage(_ message: String) {
         let width = Terminal.textWidth(of: STDERR_FILENO)
         write((Terminal.isThere ? message.wrapped(to: width, hanging: 2) : message) + "\n")
@@ -65,10 +65,10 @@ enum Console {
     }
 }
 
-/// Shadows Swift's function, which ignores errors: C's buffer can drop text and report success.
+/// Replaces Swift's `print`, which ignores errors. C's buffer can drop text and report success.
 func print(_ text: String, terminator: String = "\n") { Console.add(text + terminator) }
 
-/// The error of a user's file or standard output that cannot be written.
+/// The error of writing to a user's file or to standard output.
 struct OutputError: Error, CustomStringConvertible {
     let cause: CacheError
 
@@ -78,7 +78,7 @@ struct OutputError: Error, CustomStringConvertible {
 
     init(_ cause: CacheError) { self.cause = cause }
 
-    /// `.storage` for every error number, because a result is lost.
+    /// Returns `.storage` for every error number, because a result is lost.
     static func ofStandardOutput(_ errno: Int32) -> OutputError {
         OutputError(
             CacheError(

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// The check that arguments and environment variables are UTF-8. Swift would replace other bytes,
+/// The check that arguments and environment variables are UTF-8. Swift would replace invalid bytes,
 /// and a path would name another file. On Linux, the path of the cache keeps its bytes.
 enum ForeignBytes {
     private static let cacheVariable = "LARDER_CACHE"
@@ -11,13 +11,13 @@ enum ForeignBytes {
         "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
     ]
 
-    /// Also unsets empty variables. Must be called before other threads start, because it changes
-    /// the environment.
+    /// Exits if a value is not UTF-8, and unsets empty variables. Must be called before other
+    /// threads start, because it changes the environment.
     static func check() {
         for (number, argument) in arguments.enumerated().dropFirst()
         where String(validatingCString: argument) == nil {
             guard isCache(number) else { leave("argument \(number)", argument) }
-            // `CommandLine.arguments` reads these on first use.
+            // `CommandLine.arguments` reads the arguments on first use.
             CommandLine.unsafeArgv[number] = strdup(String(path: argument))
         }
         let awsVariables = ProcessInfo.processInfo.environment.keys.filter { $0.hasPrefix("AWS_") }
@@ -27,7 +27,7 @@ enum ForeignBytes {
                 guard name == cacheVariable, keepsBytes else { leave("$\(name)", value) }
                 setenv(name, String(path: value), 1)
             }
-            // An empty proxy variable has a meaning: no proxy.
+            // An empty proxy variable means no proxy.
             if value.pointee == 0, !name.lowercased().hasSuffix("_proxy") { unsetenv(name) }
         }
     }

@@ -12,8 +12,8 @@ import Synchronization
 
 enum Allocator {
     /// Limits glibc's heaps, which saves 10 MB of a run's 58 MB. By default, glibc uses up to eight
-    /// heaps for each core, whose free memory other threads cannot use, and allocates ever larger
-    /// blocks from heaps, which then cannot shrink. Must be called before threads start.
+    /// heaps for each core, and threads cannot use the free memory of each other's heaps. Large
+    /// blocks also keep heaps from shrinking. Must be called before threads start.
     static func keepSmall() {
         #if canImport(Glibc)
             mallopt(M_ARENA_MAX, 2)
@@ -23,9 +23,9 @@ enum Allocator {
     }
 }
 
-/// Handlers that replace the default action of signals, on one thread that the first call starts. A
-/// dispatch source would start a thread when a signal arrives, and would hang if the system has
-/// none left.
+/// Handlers that replace the default actions of signals. The first call starts a thread for all
+/// handlers. A dispatch source would start a thread when a signal arrives, and would hang if no
+/// thread can be started.
 enum SignalWatch {
     private static let handlers = Mutex<[Int32: @Sendable () -> Void]>([:])
     private static let hasThread = Mutex(false)
@@ -56,13 +56,14 @@ enum SignalWatch {
     }
 }
 
-/// The files, threads and memory that a command needs. Checked first, because a run at its limit
-/// may be unable to report it.
+/// The files, threads and memory that a command needs. Checked first, because a run at a limit may
+/// be unable to report the problem.
 enum ProcessLimits {
     /// The number of file descriptors that every command needs: for the cache, its index, and
-    /// libdispatch, which traps (SIGILL) without one.
+    /// libdispatch, which traps (SIGILL) if no descriptor is free.
     private static let files = 24
-    /// The number of threads that every command needs, with signals and libdispatch.
+    /// The number of threads that every command needs, including threads for signals and
+    /// libdispatch.
     private static let threads = 4
     private static let transferThreads = 24
     /// The address space that a command needs besides stacks, in bytes.
@@ -97,7 +98,7 @@ enum ProcessLimits {
 }
 
 enum ProgramVersion {
-    /// `larder 0.2.0 (1a2b3c4d5e6f, libcurl 7.88.1)`. Only packages know the commit.
+    /// `larder 0.2.0 (1a2b3c4d5e6f, libcurl 7.88.1)`. Only packaged programs contain the commit.
     static var text: String {
         let commit = larder_commit().map { String(cString: $0) } ?? "unknown commit"
         return "larder \(LarderVersion.current) (\(commit), libcurl \(CurlLibrary.version))"
@@ -105,8 +106,8 @@ enum ProgramVersion {
 }
 
 enum ProgramText {
-    /// Frees the pages of code and constants. Each costs a page fault if it is used again, but
-    /// those for loading the program, 8 MB of a run's 39 MB, are not.
+    /// Frees the memory pages of code and constants. A page that is used again costs a page fault.
+    /// The pages for loading the program, 8 MB of a run's 39 MB, are not used again.
     ///
     /// Does nothing in a debug build, because a debugger writes breakpoints into these pages.
     static func release() {

@@ -9,7 +9,7 @@ package struct ProgressText: Sendable {
 
     /// - Parameters:
     ///   - forms: The figure's texts, the longest first.
-    ///   - rank: The highest rank is omitted first, rank 0 never.
+    ///   - rank: Figures with the highest rank are omitted first, figures with rank 0 never.
     mutating func add(_ forms: String..., rank: Int) { parts.append((forms, rank)) }
 
     package var whole: String { parts.map { $0.forms[0] }.joined(separator: "  ") }
@@ -58,7 +58,7 @@ extension StringProtocol {
     /// The number of columns on a terminal: two for a wide character, none for a combining mark.
     /// The text must have no control characters (`sanitizedForTerminal`).
     ///
-    /// Each part of an emoji sequence counts, as many terminals draw it.
+    /// Each part of an emoji sequence is counted, because many terminals draw each part.
     package var columns: Int {
         if utf8.allSatisfy({ $0 < 0x80 }) { return utf8.count }
         return CharacterWidths.withLocale { unicodeScalars.reduce(0) { $0 + $1.columns } }
@@ -66,7 +66,6 @@ extension StringProtocol {
 }
 
 extension String {
-    /// Returns the text, shortened with `…` to at most `limit` columns.
     package func cut(to limit: Int) -> String {
         guard columns > limit else { return self }
         var left = limit - 1
@@ -99,7 +98,7 @@ private enum CharacterWidths {
 extension Unicode.Scalar {
     /// Must be used within ``CharacterWidths/withLocale(_:)``.
     fileprivate var columns: Int {
-        // Too few columns for a character that is not in the table would wrap the line.
+        // The line would wrap if the width of an unknown character were too small.
         let width = wcwidth(wchar_t(bitPattern: value))
         return width < 0 ? 2 : Int(width)
     }

@@ -4,8 +4,8 @@ import Synchronization
 /// The progress line at the bottom of a terminal, below all messages. It takes one row, so it never
 /// scrolls. It is not drawn in the background.
 ///
-/// The cursor stays at the start, so that all of the line is after it even if a narrower terminal
-/// breaks the line.
+/// The cursor stays at the start of the line, so that the whole line follows the cursor even if a
+/// narrower terminal breaks the line.
 final class StatusLine: Sendable {
     private struct State {
         var text: ProgressText?
@@ -13,7 +13,7 @@ final class StatusLine: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Whether to erase with spaces, not control sequences.
+    /// Whether to erase with spaces instead of control sequences.
     private let isPlain = Terminal.isDumb
 
     func draw(_ text: ProgressText) {
@@ -59,15 +59,15 @@ final class StatusLine: Sendable {
 
     private func blank(_ state: inout State) -> String {
         defer { state.columns = 0 }
-        // The cursor is in a shell's text now.
+        // In the background, the cursor is in a shell's text.
         guard Terminal.isInForeground else { return "" }
         let width = Terminal.columns
         return eraseBroken(state, width)
             + (isPlain ? "\r\(blanks(state.columns, width - 1))\r" : "\r\(Self.eraseRest)")
     }
 
-    // EL and CUD are from ECMA-48, saving and restoring the cursor from DEC. Not ED, because tmux
-    // would keep the erased text in its history.
+    // EL and CUD are from ECMA-48, saving and restoring the cursor from DEC. ED is not used,
+    // because tmux would keep the erased text in its history.
     private static let eraseRest = "\u{1B}[K"
 
     /// Returns the sequence that erases the other rows of a line that a narrower terminal broke.
@@ -99,7 +99,7 @@ final class ProgressLine: Sendable {
 
     init(isQuiet: Bool) {
         self.isQuiet = isQuiet
-        // A run of less than five seconds prints none.
+        // A run of less than five seconds prints no progress.
         if !Terminal.isThere { state.withLock { $0.lastShown = .now } }
         var signals = [SIGUSR1]
         #if canImport(Darwin)
@@ -133,7 +133,7 @@ final class ProgressLine: Sendable {
         }
     }
 
-    /// Erases the line, which the next ``show(_:)`` draws at once.
+    /// The next ``show(_:)`` draws the line at once.
     func clear() {
         state.withLock { state in
             (state.latest, state.lastMade) = (nil, nil)

@@ -4,7 +4,7 @@ import Foundation
 enum Terminal {
     static let isThere = isatty(STDERR_FILENO) == 1
 
-    /// Whether the terminal has no control sequences, or `$TERM` is not set.
+    /// Whether the terminal supports no control sequences, or `$TERM` is not set.
     static let isDumb = ["", "dumb"].contains(environment("TERM") ?? "")
 
     /// Whether the process may draw. In the background, the terminal has a shell's prompt.
@@ -43,12 +43,12 @@ enum Terminal {
 }
 
 enum StandardStreams {
-    /// Opens /dev/null for closed standard streams (`larder … 2>&-`). Otherwise, the next opened
-    /// file would get the stream's number and its messages.
+    /// Opens /dev/null for closed standard streams (`larder … 2>&-`). If a stream stayed closed,
+    /// the next opened file would get the stream's number and messages.
     static func ensureOpen() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-            // open(2) returns the lowest free number, which is this one. With the opposite access
-            // mode, reads and writes fail as on a closed stream.
+            // open(2) returns the lowest free number, which is the closed stream's. With the
+            // opposite access mode, reads and writes fail as on a closed stream.
             _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
@@ -65,21 +65,22 @@ enum StandardStreams {
         sigpending(&pending)
         let wasPending = sigismember(&pending, SIGPIPE) == 1
         body()
-        // A pending signal would be delivered with the former mask.
+        // Restoring the mask would deliver a pending signal.
         sigpending(&pending)
         var taken: Int32 = 0
         if !wasPending, sigismember(&pending, SIGPIPE) == 1 { sigwait(&pipe, &taken) }
     }
 
-    /// Writes text to standard error. It is lost if the pipe is closed, the disk is full, or the
-    /// reader reads nothing for a second.
+    /// Writes text to standard error. The text is lost if the pipe is closed, the disk is full, or
+    /// the reader reads nothing for a second.
     static func write(_ text: String) {
         withoutBrokenPipes {
             _ = Array(text.utf8).withUnsafeBytes { send($0, to: STDERR_FILENO, patience: 1_000) }
         }
     }
 
-    /// Writes `bytes`. Returns the number of bytes written, and an error number if not all were.
+    /// Writes `bytes`. Returns the number of bytes written, and an error number if some bytes were
+    /// not written.
     ///
     /// - Parameter patience: The milliseconds to wait before each write, or -1 for no limit.
     static func send(
@@ -90,8 +91,8 @@ enum StandardStreams {
             var rest = UnsafeRawBufferPointer(rebasing: bytes[sent...])
             if patience >= 0 {
                 if let failure = wait(for: descriptor, patience) { return (sent, failure) }
-                // A ready pipe takes this much without blocking. The streams are in blocking mode,
-                // because other processes share them.
+                // A ready pipe takes PIPE_BUF bytes without blocking. The streams are in blocking
+                // mode, because other processes share them.
                 rest = UnsafeRawBufferPointer(rebasing: rest.prefix(Int(PIPE_BUF)))
             }
             let count = Foundation.write(descriptor, rest.baseAddress, rest.count)

@@ -3,7 +3,7 @@ import Foundation
 import LarderCache
 
 extension ArgumentVisibility {
-    /// The visibility of options only in `--help-all`, completions and manual pages.
+    /// Shows options only in `--help-all`, completions and manual pages.
     static let rare: ArgumentVisibility = {
         let words = CommandLine.arguments.dropFirst().prefix { $0 != "--" }
         let isHelp = words.first == "help" || words.contains("--help") || words.contains("-h")
@@ -25,7 +25,7 @@ extension CompletionKind {
     static let manifest = file(extensions: [
         "gz", "json", "jsonl", "ndjson", "opml", "plist", "rss", "txt", "xml", "yaml", "yml",
     ])
-    /// The URLs and keys in the cache. For `unpin`, only pinned ones.
+    /// The URLs and keys in the cache. For `unpin`, only pinned names.
     static let cachedNames = custom { words, index, prefix in
         // Exits after 2 s, because the shell waits.
         alarm(2)
@@ -55,8 +55,8 @@ struct CachedNames {
     func beginning(with text: String) -> [String] {
         guard let options = try? CacheOptions.parse(cache.map { ["--cache", expanded($0)] } ?? []),
             let cache = try? Cache.open(at: options.path),
-            // The shell inserts the common prefix of all names. These first names and the last name
-            // have the same one.
+            // The shell inserts the common prefix of all names. The first names and the last name
+            // have the same prefix.
             let names = try? cache.keys(
                 beginningWith: text, limit: Self.maximumCount, arePinned: arePinned)
         else { return [] }
@@ -65,8 +65,8 @@ struct CachedNames {
         return names.filter(Self.isShowable).map { isZsh ? $0.replacing(":", with: "\\:") : $0 }
     }
 
-    /// Whether a name has no secrets and nothing that a terminal or a shell would interpret: bash
-    /// expands the names in a completion.
+    /// Whether a name has no secrets and no characters that a terminal or a shell would interpret.
+    /// Bash expands the names in a completion.
     private static func isShowable(_ name: String) -> Bool {
         name.utf8.count <= maximumLength && name.shownAsURL.utf8.elementsEqual(name.utf8)
             && !name.utf8.contains { " $`\\\"'{}".utf8.contains($0) }

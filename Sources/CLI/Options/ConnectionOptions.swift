@@ -34,7 +34,7 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         help: .rare(
-            "Abort a transfer below 100 bytes per second for this time. (default: 30s)", "time"),
+            "Abort a transfer slower than 100 bytes/s for this time. (default: 30s)", "time"),
         transform: TimeSpan.parseAboveZero)
     var stallTimeout = TimeSpan(seconds: 30)
 
@@ -47,8 +47,9 @@ struct ConnectionOptions: ParsableArguments {
     @Option(
         help: .rare(
             """
-            Connect to the second host and port instead of the first. If the first host or port is \
-            empty, it matches any. If the second is empty, it is unchanged. May be repeated.
+            Connect to the second host and port instead of the first. An empty first host or port \
+            matches any. An empty second host or port keeps the URL's host or port. May be \
+            repeated.
             """, "host:port:host:port"))
     var connectTo: [String] = []
 
@@ -71,7 +72,6 @@ struct ConnectionOptions: ParsableArguments {
         configuration.maximumBytesPerSecond = limitRate?.bytes
     }
 
-    /// Returns the configuration of a client that connects only to a remote.
     func configuration() throws -> TransferConfiguration {
         var configuration = TransferConfiguration()
         configuration.userAgent = LarderVersion.userAgent
@@ -85,7 +85,7 @@ struct ConnectionOptions: ParsableArguments {
                 proxy: proxy, noProxy: noProxy,
                 environment: ProcessInfo.processInfo.environment)
         } catch {
-            // Not quoted, because it may contain a password.
+            // The value is not quoted, because it may contain a password.
             let name = error.variable.map { "$\($0)" } ?? "--proxy"
             let reason =
                 switch error.reason {
@@ -109,7 +109,7 @@ struct ConnectionOptions: ParsableArguments {
         _ texts: [String], _ option: String, _ form: String, _ value: (String) -> Value?
     ) throws -> [Value] {
         try texts.map { text in
-            // Not quoted, because it may be a URL with a password.
+            // The value is not quoted, because it may be a URL with a password.
             guard let value = value(text) else { throw ValidationError("\(option) needs \(form).") }
             return value
         }

@@ -28,7 +28,7 @@ struct ManifestOptions: ParsableArguments {
         do {
             return try HTTPURL(text)
         } catch {
-            // Not quoted, because it may contain a password.
+            // The URL is not quoted, because it may contain a password.
             let isHTTP = ["http", "https"].contains(scheme.lowercased())
             throw ValidationError(
                 isHTTP
@@ -63,7 +63,7 @@ struct ManifestSelection: ParsableArguments {
 /// Manifests read without the network: files, standard input, and cached copies of URLs.
 struct LocalManifests {
     private let sources: [ManifestSource]
-    /// The keys of the manifests at URLs, which are resources too.
+    /// The resource keys of manifests at URLs.
     private let ownKeys: [String]
     private let rules: ManifestRules
 
@@ -99,7 +99,7 @@ struct LocalManifests {
         try ownKeys.forEach(body)
     }
 
-    /// Throws if an entry is unusable or none names an icon.
+    /// Throws if an entry is unusable or if no entry names an icon.
     func forEachKeyOfAll(_ body: (String) throws -> Void) throws {
         var isEmpty = true
         try ManifestKeys(sources, rules: rules, mustBeUsable: true).forEach { key in

@@ -4,11 +4,10 @@ import Foundation
 struct Quantity {
     let number: Decimal
     let unit: Substring
-    /// Whether the number has a decimal point, as in `5.0`.
     let hasFraction: Bool
 
-    /// Removes a quantity from the start of a text. Returns nil without a number, or if it has more
-    /// than 38 digits, the precision of `Decimal`.
+    /// Removes a quantity from the start of a text. Returns nil without a number, or if the number
+    /// has more than 38 digits, the precision of `Decimal`.
     init?(takenFrom text: inout Substring) {
         guard let match = text.prefixMatch(of: /([0-9]*)(\.[0-9]+)?([^0-9.]*)/) else { return nil }
         let digits = match.output.1 + (match.output.2 ?? "")
@@ -23,7 +22,7 @@ struct Quantity {
         text = text[match.range.upperBound...]
     }
 
-    /// Returns the quantity in units of `size`, rounded down. Returns nil if it overflows, or a
+    /// Returns the quantity in units of `size`, rounded down. Returns nil on overflow, or if a
     /// positive number is rounded to 0.
     func counted(in size: Int64) -> Int64? {
         var (product, count) = (number * Decimal(size), Decimal())
@@ -70,14 +69,15 @@ struct ByteCount {
         var rest = argument
         guard let quantity = Quantity(takenFrom: &rest), rest.isEmpty,
             let size = Self.size(of: quantity.unit),
-            // The unit of a fraction of bytes was forgotten.
+            // If the number of bytes has a fraction, the unit was forgotten.
             size > 1 || !quantity.hasFraction,
             let bytes = quantity.counted(in: size)
         else { return nil }
         self.bytes = bytes
     }
 
-    /// Returns the bytes in a unit of any case. Returns nil for `Mb`, which may mean a megabit.
+    /// Returns the number of bytes in a unit, ignoring case. Returns nil for `Mb`, which may mean a
+    /// megabit.
     private static func size(of unit: Substring) -> Int64? {
         guard unit.wholeMatch(of: /[A-Z]b/) == nil else { return nil }
         let unit = unit.lowercased()
@@ -137,7 +137,7 @@ struct TimeSpan {
         duration = .microseconds(sum)
     }
 
-    /// Returns the length of a unit of any case. Returns nil for `M`, which may mean a month.
+    /// Returns the length of a unit, ignoring case. Returns nil for `M`, which may mean a month.
     private static func microseconds(in unit: Substring) -> Int64? {
         guard !unit.contains("M") else { return nil }
         return switch unit.lowercased() {

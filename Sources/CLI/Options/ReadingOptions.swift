@@ -3,7 +3,8 @@ import LarderCore
 import LarderManifest
 import LarderPrefetch
 
-/// Options for reading manifests. All commands have them, to find the icons that a prefetch stored.
+/// Options for reading manifests. All commands have the same options, to find the icons that a
+/// prefetch stored.
 struct ReadingOptions: ParsableArguments {
     @Option(help: .common("Resolve relative icon URLs against this URL.", "url"))
     var baseURL: String?

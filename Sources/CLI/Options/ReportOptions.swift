@@ -36,7 +36,6 @@ struct ReportOptions: ParsableArguments {
     @Flag(name: .shortAndLong, help: "Print nothing, or one line if there is a problem.")
     var quiet = false
 
-    /// - Parameter complaint: The message for `--quiet`.
     func write(json: String, text: @autoclosure () -> String, complaint: String?) {
         if self.json { print(json) } else if !quiet { print(text()) }
         if quiet, let complaint { Console.complain(complaint) }

@@ -6,16 +6,16 @@ struct RevalidationOptions: ParsableArguments {
     @Option(
         help: .common(
             """
-            The cached icons to revalidate: stale ones only (stale), fresh ones too unless they \
-            are immutable (always), or none (never).
+            The cached icons to revalidate: stale icons only (stale), also fresh icons unless they \
+            are immutable (always), or no icons (never).
             """, "which"))
     var revalidate = Revalidation.stale
 
     @Option(
         help: .rare(
             """
-            The time during which an icon that was gone (404, 410) fails without a new request. 0 \
-            requests it every time. (default: 1h)
+            The time during which an icon that was gone (404, 410) fails without a new request. \
+            With 0, the icon is requested every time. (default: 1h)
             """, "time"), transform: TimeSpan.parse)
     var failureTtl = TimeSpan(seconds: 3600)
 

@@ -52,7 +52,7 @@ struct ShardOptions: ParsableArguments {
             {
                 return split
             }
-            // Not quoted, because it may be a URL with a password.
+            // The value is not quoted, because it may be a URL with a password.
             let pieces = HostSplit.allowedPieces
             throw ValidationError(
                 """
@@ -99,7 +99,7 @@ enum ShardName: Equatable {
                     as in auto/8.
                     """)
             }
-            // An array that is partly submitted again has indices from 0 again.
+            // If a part of an array is submitted again, its indices start at 0 again.
             if let said = task.count, said != count {
                 throw ValidationError(
                     """
@@ -134,8 +134,8 @@ struct SchedulerTask {
     let variable: String
     let number: Int
 
-    /// - Throws: `ValidationError` without a scheduler, or with several: one may run inside the
-    ///   other, so the index is ambiguous.
+    /// - Throws: `ValidationError` without a scheduler, or with several schedulers. A scheduler may
+    ///   run inside another, so the index would be ambiguous.
     init(_ environment: [String: String]) throws {
         let set = ["JOB_COMPLETION_INDEX", Self.slurm, Self.parallel]
             .filter { environment[$0]?.isEmpty == false }
@@ -160,8 +160,8 @@ struct SchedulerTask {
         }
     }
 
-    /// Returns the place of a task in an array, which may start at any number and have steps.
-    /// Throws for gaps.
+    /// Returns the index of a task in an array. The array may start at any number and have a step,
+    /// but no gaps.
     private static func place(
         ofArrayTask id: Int, _ environment: [String: String]
     ) throws -> (index: Int, count: Int) {

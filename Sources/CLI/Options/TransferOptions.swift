@@ -9,7 +9,7 @@ struct TransferOptions: ParsableArguments {
         help: .rare(
             """
             The maximum number of concurrent requests to one scheme, host and port. With several \
-            hosts, it is at most one less than --max-concurrent.
+            hosts, the limit is at most one less than --max-concurrent.
             """, "n"))
     var maxPerHost = 6
 
@@ -74,11 +74,11 @@ struct TransferOptions: ParsableArguments {
     }
 }
 
-/// A command with network options. `plan` has them because request headers select the variant of an
-/// icon.
+/// A command with network options. `plan` has these options because request headers select the
+/// variant of an icon.
 ///
-/// Not one nested option group, because in a debug build the parser validates a group four times
-/// for each level above it, which took most of a short run.
+/// The option groups are not nested, because in a debug build the parser validates a group four
+/// times for each level above it. The validation took most of a short run.
 protocol NetworkCommand: ParsableCommand {
     var transfer: TransferOptions { get }
     var connections: ConnectionOptions { get }

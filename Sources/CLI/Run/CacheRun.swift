@@ -26,8 +26,8 @@ final class CacheRun: Sendable {
     /// Takes the lock of `--exclusive`, then runs a command's body like ``ExitStatus/of(_:_:)``.
     ///
     /// - Parameters:
-    ///   - hasOneCache: Whether relative names in errors get this cache's path, because the command
-    ///     uses no other cache.
+    ///   - hasOneCache: Whether the command uses no other cache. Relative names in errors then get
+    ///     this cache's path.
     ///   - record: The name of the run record, or nil for none.
     static func of<Command: ParsableCommand>(
         _ command: Command, on cache: CacheOptions, _ locks: LockOptions,
@@ -55,7 +55,7 @@ final class CacheRun: Sendable {
 
     func note(_ counts: [RunRecord.Count: Int64]) { self.counts.withLock { $0 = counts } }
 
-    /// Returns the command with its group: `larder remote push`.
+    /// For example `larder remote push`.
     private static func commandLine(_ name: String) -> String {
         let first = CommandLine.arguments.dropFirst().first ?? name
         return first == name ? "larder \(name)" : "larder \(first) \(name)"

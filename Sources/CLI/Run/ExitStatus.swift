@@ -83,7 +83,8 @@ enum ExitStatus: Int32, CaseIterable {
 
     /// Runs a command's body. Reports an error as a message and throws an exit status.
     ///
-    /// - Parameter cache: The cache of relative names in errors, or nil if there are two.
+    /// - Parameter cache: The cache of relative names in errors, or nil if the command uses two
+    ///   caches.
     static func of(_ cache: CacheOptions?, _ body: () async throws -> Void) async throws {
         do {
             let status: ExitCode?
@@ -99,7 +100,7 @@ enum ExitStatus: Int32, CaseIterable {
         } catch let exit as ExitCode {
             throw exit
         } catch let error as ValidationError {
-            // If thrown, the parser would add the usage.
+            // If the error were thrown, the parser would add the usage.
             Console.complain(error.message)
             throw ExitCode.validationFailure
         } catch {

@@ -2,9 +2,9 @@ import Foundation
 import LarderCache
 import Synchronization
 
-/// The handler of SIGINT, SIGTERM and SIGHUP. The first signal asks the run to stop, if the run has
-/// called ``ask(_:_:)``. Otherwise, and with the second signal, the program exits at once. An
-/// ignored SIGHUP stays ignored, for nohup(1).
+/// The handler of SIGINT, SIGTERM and SIGHUP. If the run has called ``ask(_:_:)``, the first signal
+/// asks the run to stop, and the second exits at once. Without this call, the first exits at once.
+/// An ignored SIGHUP stays ignored, for nohup(1).
 final class Interrupts: Sendable {
     private struct State {
         var signal: Int32?
@@ -65,7 +65,7 @@ final class Interrupts: Sendable {
             state.signal = state.signal ?? number
             return (isFirst, isFirst ? state.ask : nil)
         }
-        // Without threads, the run could not stop by itself.
+        // If no thread can be started, the run cannot stop by itself.
         if let ask, HelperThread.start({}) { return ask() }
         Console.statusLine.erase()
         // A quiet run has not reported the first signal.

@@ -43,7 +43,6 @@ enum OutputFile {
         throw ValidationError("\(option) would write into the cache: '\(path)'")
     }
 
-    /// - Throws: `ValidationError` if both options name the same file.
     static func confirm(
         _ path: String, for option: String, isNot other: String, for otherOption: String
     ) throws {
@@ -55,7 +54,7 @@ enum OutputFile {
         throw ValidationError("\(option) and \(otherOption) name the same file: '\(path)'")
     }
 
-    /// Returns the real path of a file that may not exist yet, or nil without its directory.
+    /// Returns the real path of a file that may not exist yet, or nil if its directory is missing.
     /// Follows up to 40 dangling links, as Linux does.
     private static func place(_ path: String, links: Int = 40) -> String? {
         if let place = realPath(path) { return place }
@@ -84,7 +83,8 @@ enum OutputFile {
     }
 }
 
-/// A file that replaces another atomically: readers see the old or the new one, also after a crash.
+/// A file that replaces another file atomically. Readers see the old or the new file, even after a
+/// crash.
 final class OutputReplacement: Sendable {
     private let state: Mutex<State>
 
@@ -94,7 +94,7 @@ final class OutputReplacement: Sendable {
 
     deinit { state.withLock { $0.discard() } }
 
-    /// Throws early if the file cannot be written, for example without its directory.
+    /// Throws early if the file cannot be written, for example if its directory is missing.
     func check() throws(OutputError) {
         let failure = state.withLock { state in
             OutputError.of { () throws(CacheError) in try state.check() }
@@ -112,7 +112,7 @@ final class OutputReplacement: Sendable {
         }
     }
 
-    /// Replaces the old file durably. After a failure of this or an earlier step, keeps it and
+    /// Replaces the old file durably. If this or an earlier step fails, keeps the old file and
     /// throws.
     func commit() throws(OutputError) {
         let failure = state.withLock { state in

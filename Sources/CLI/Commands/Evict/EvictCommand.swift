@@ -10,8 +10,8 @@ struct EvictCommand: AsyncParsableCommand {
             Removes files left over from crashes, then the least recently used objects until all \
             limits are met. Without a limit, only leftovers are removed. Pinned icons, icons in a \
             --keep manifest, and icons that a running prefetch has stored are never removed. If \
-            these exceed a limit, the exit status is 2. Other processes may use the cache during \
-            the run.
+            these icons exceed a limit, the exit status is 2. Other processes may use the cache \
+            during the run.
 
             EXAMPLES:
               # Reduce the cache to 2 GB, and keep all icons in a manifest.
@@ -27,7 +27,7 @@ struct EvictCommand: AsyncParsableCommand {
     @OptionGroup(title: "Reading manifests", visibility: .rare) var reading: ReadingOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
-    // -1 must be an invalid value, not an unknown option.
+    // Makes -1 an invalid value, not an unknown option.
     @Option(
         parsing: .unconditional,
         help: .common("The maximum total size of objects: 500MB, 2GiB, or 0.", "size"),
@@ -66,7 +66,7 @@ struct EvictCommand: AsyncParsableCommand {
 
     @Option(
         help: .common(
-            "Evict icons that are not in this manifest. If repeated, not in any of them.",
+            "Evict icons that are not in this manifest, or in none of the manifests if repeated.",
             "manifest"),
         completion: .manifest)
     var only: [String] = []

@@ -58,7 +58,6 @@ extension EvictionReport {
         isInterrupted ? "interrupted: evicted \(total.count.of("object"))" : shortfall
     }
 
-    /// A line about limits that were not reached, or nil.
     private var shortfall: String? {
         guard !missed.isEmpty, !isInterrupted else { return nil }
         let kept = held.values.reduce(0) { $0 + $1.count }

@@ -6,11 +6,11 @@ struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export", abstract: "Write icons in the layout of another program.",
         discussion: """
-            The layouts of libraries (\(ExportLayout.names(where: \.hasFolder))) write the disk \
-            cache of that library, so that an app starts with a filled cache. Each file is named \
-            after the URL exactly as the manifest spells it. files writes files with readable \
-            names and an index.json. asset-catalog writes an asset catalog for Xcode, to a \
-            directory whose name ends with .xcassets. gallery writes a web page with all icons.
+            A library's layout (\(ExportLayout.names(where: \.hasFolder))) is the disk cache of \
+            that library, so that an app starts with a filled cache. Each file is named after the \
+            URL exactly as the manifest spells it. files writes files with readable names and an \
+            index.json. asset-catalog writes an asset catalog for Xcode, to a directory whose name \
+            ends with .xcassets. gallery writes a web page with all icons.
 
             Each object is compared with its digest while it is written. A second run writes only \
             changes. The exit status is 2 if an icon is not cached, or is damaged and was not \
@@ -49,8 +49,8 @@ struct ExportCommand: AsyncParsableCommand {
     @Option(
         help: .common(
             """
-            Also write a Swift source file for the app, which copies the exported directory to \
-            Library/Caches at launch. For \(ExportLayout.names(where: \.hasInstaller)).
+            Also write a Swift source file that copies the exported directory to Library/Caches \
+            when the app is launched. For \(ExportLayout.names(where: \.hasInstaller)).
             """, "file"), completion: .file(extensions: ["swift"]))
     var installer: String?
 
@@ -102,7 +102,7 @@ struct ExportCommand: AsyncParsableCommand {
             {
                 try OutputFile.write(source, to: installer)
             }
-            // As the user named it: `kingfisher`, also with --kingfisher-version 7.
+            // The user's name for the layout: `kingfisher`, even with --kingfisher-version 7.
             report.layout = layout
             output.write(
                 json: report.json, text: report.text(colors.output), complaint: report.complaint)

@@ -10,8 +10,9 @@ struct LayoutOptions: ParsableArguments {
     @Option(
         help: .common(
             """
-            The name of the library's directory, if the app sets it: Nuke's DataCache(name:), \
-            SDWebImage's namespace, Coil's directory, or Kingfisher's directory with its prefix.
+            The name of the library's directory, if the app sets the name: Nuke's \
+            DataCache(name:), SDWebImage's namespace, Coil's directory, or Kingfisher's directory \
+            with its prefix.
             """, "name"))
     var folder: String?
 

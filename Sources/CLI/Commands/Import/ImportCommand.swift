@@ -77,7 +77,7 @@ struct ImportCommand: AsyncParsableCommand {
             configuration.maximumBytes = maxObjectSize.bytes
             configuration.acceptsAnyContent = anyContent
             configuration.manifestRules = try reading.rules()
-            // Checked before a cache is created.
+            // Inputs are checked before a cache is created.
             try MissingInput.checkDirectory(directory)
             for name in selection.manifest where name != "-" && !LocalManifests.isURL(name) {
                 try MissingInput.check(name, for: "--manifest")

@@ -7,7 +7,7 @@ struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List the cached URLs.",
         discussion: """
-            Each line has digest, size in bytes, media type and URL, separated by tabs.
+            Each line has the digest, size in bytes, media type and URL, separated by tabs.
 
             EXAMPLES:
               # Print only the URLs.
@@ -49,7 +49,7 @@ struct PathCommand: AsyncParsableCommand {
                     message: "the file does not match the index; \(Lookup.remedy)")
             }
             let line = cache.absolutePath(of: object.digest) + "\n"
-            // Printed first, so that its reader does not wait for the index.
+            // Prints the path first, so that its reader does not wait for the index.
             try Console.print(
                 line.withPath { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) })
             cache.noteUse(of: object)
@@ -89,7 +89,7 @@ struct CatCommand: AsyncParsableCommand {
 }
 
 struct Lookup: ParsableArguments {
-    static let remedy = "larder verify --repair downloads it again"
+    static let remedy = "larder verify --repair downloads the icon again"
 
     @Argument(
         help: .common("The URL of the icon, or key:NAME for its key in the manifest.", "url"),

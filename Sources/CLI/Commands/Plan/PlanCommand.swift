@@ -9,9 +9,9 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
 
             Prints one line for each icon: first the icons to request, in that order, then the \
             others in the order of the manifest. A line has the status (missing, stale, cached, \
-            skipped or failed), past failures, priority, URL and name. For an invalid entry, it \
-            has the position in the manifest and the error. Private addresses are not detected. \
-            Network options have an effect only if they change the request headers.
+            skipped or failed), past failures, priority, URL and name. The line of an invalid \
+            entry has the position in the manifest and the error. Private addresses are not \
+            detected. Network options have an effect only if they change the request headers.
 
             EXAMPLES:
               # Show which icons a prefetch would request.
@@ -53,7 +53,7 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
             revalidation.apply(to: &configuration.policy)
             try applyNetwork(to: &configuration)
             let planner = Planner(
-                // No message without a cache: all icons are missing.
+                // Without a cache, all icons are missing.
                 cache: try cache.openIfThere(), rules: configuration.manifestRules,
                 acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
                 headers: configuration.requestHeaders, shard: try workers.shard)

@@ -1,11 +1,12 @@
 import LarderCore
 import LarderManifest
 
-/// The failures of a run. The first of each code are shown, others are counted by host.
+/// The failures of a run. The first failures of each code are shown. Other failures are counted by
+/// host.
 struct FailureGroups {
     private static let shownPerCode = 5
     private static let maximumHosts = 8
-    /// Limits memory, because each icon may have another host.
+    /// Limits memory, because each icon may have a different host.
     private static let maximumGroups = 4096
 
     private struct Group: Hashable {
@@ -33,7 +34,7 @@ struct FailureGroups {
         return false
     }
 
-    /// The counts of other failures, by code, the most frequent host first.
+    /// Lines with the counts of other failures, by code, with the most frequent host first.
     var lines: [String] { Set(rest.keys.map(\.code)).union(others.keys).sorted().flatMap(lines) }
 
     private func lines(of code: String) -> [String] {
@@ -58,15 +59,14 @@ struct FailureGroups {
     }
 }
 
-/// The unsupported URL schemes that were reported.
 struct UnsupportedSchemes {
     private var schemes: Set<String> = []
 
     mutating func isNew(_ code: String?, _ message: String?) -> Bool {
         guard let message, code == EntryError.Code.unsupportedScheme.rawValue else { return true }
-        // The part before the scheme differs: "line 7: icon has the scheme …".
+        // The text before the scheme differs: "line 7: icon has the scheme …".
         let scheme = message.drop { $0 != "'" }
-        // Limits memory, because each entry may have another scheme.
+        // Limits memory, because each entry may have a different scheme.
         return schemes.count < 32 && schemes.insert(String(scheme)).inserted
     }
 }

@@ -21,7 +21,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
               larder prefetch https://example.com/apps.json --report report.jsonl
               # Read a manifest in an unknown format.
               larder prefetch top.json --entries feed.list --icon-key art.big
-              # Write a lock file. A prefetch of it gets the same bytes or fails.
+              # Write a lock file. A prefetch of this file gets the same bytes or fails.
               larder prefetch apps.json --write-lock apps.lock.json
             """)
 
@@ -40,7 +40,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
     @OptionGroup(title: "Several workers") var workers: ShardOptions
 
-    @Flag(help: "Download nothing. Cached icons are used even if stale, missing icons fail.")
+    @Flag(help: "Download nothing. Cached icons are used even if stale. Missing icons fail.")
     var offline = false
 
     @Flag(help: .rare("Do not store icons in the remote.")) var remoteReadOnly = false
@@ -63,7 +63,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
 
     @Flag(
         help: .rare(
-            "Also store icons whose servers forbid it (no-store). They are always stale."))
+            "Also store icons whose servers forbid storing (no-store). They are always stale."))
     var storeAnyway = false
 
     @Option(
@@ -78,8 +78,8 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
         help: .common(
             """
             Write a lock file: a manifest of the same icons with their digests and sizes. A \
-            prefetch of it gets the same bytes or fails. If an icon failed, no lock file is \
-            written. - is standard output, as for --report.
+            prefetch of this lock file gets the same bytes or fails. If an icon failed, no lock \
+            file is written. - is standard output, as for --report.
             """, "file"), completion: .file())
     var writeLock: String?
 
@@ -204,8 +204,8 @@ extension CacheRun {
             switch event {
             case .planned:
                 ProgramText.release()
-                // Not earlier: while manifests are read, nothing is in flight, and reading a pipe
-                // may never return.
+                // Set only now, because nothing is in flight while manifests are read, and reading
+                // a pipe may never return.
                 interrupts.ask("transfers in flight have 2 s to finish") { prefetcher.cancel() }
             case .finished(let report): last = report
             case .recovered, .planning, .entry, .progress: break

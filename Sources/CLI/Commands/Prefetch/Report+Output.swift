@@ -17,7 +17,7 @@ extension Report {
             if count(.shared) > 0 { counts.insert("in the remote \(count(.shared))", at: 2) }
         }
         if count(.unstored) > 0 {
-            counts.append("not stored \(count(.unstored)) (no-store; --store-anyway stores them)")
+            counts.append("not stored \(count(.unstored)) (no-store; to store: --store-anyway)")
         }
         if count(.skipped) > 0 { counts.append("skipped \(count(.skipped))") }
         if count(.unfinished) > 0 { counts.append("unfinished \(count(.unfinished))") }

@@ -17,7 +17,7 @@ final class ReportFile {
     private var isBegun = false
     private(set) var failure: OutputError?
 
-    /// - Throws: `ValidationError` if the file is a manifest or in the cache.
+    /// - Throws: `ValidationError` if the file is a manifest or is in the cache.
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         self.path = path
         mode = 0o644 & ~Self.umask()
@@ -52,15 +52,15 @@ final class ReportFile {
         guard fstat(handle.fileDescriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             return
         }
-        // An existing file loses permissions that a new one would lack.
+        // An existing file loses permissions that a new file would not have.
         if status.st_uid == geteuid() { fchmod(handle.fileDescriptor, status.st_mode & mode) }
         if ftruncate(handle.fileDescriptor, 0) != 0 {
             failure = OutputError("truncate", path, errno)
         }
     }
 
-    /// Returns the umask. Must be called before other threads create files, because umask(2) cannot
-    /// read it without changing it.
+    /// Returns the umask. Must be called before other threads create files, because umask(2) can
+    /// read the mask only by changing it.
     private static func umask() -> mode_t {
         let mask = Foundation.umask(0o077)
         _ = Foundation.umask(mask)
@@ -93,7 +93,6 @@ final class LockedManifest: Sendable {
     private let file: OutputReplacement?
     private let isEmpty = Mutex(true)
 
-    /// - Throws: `ValidationError` or ``OutputError``.
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         guard path != "-" else {
             file = nil

@@ -23,8 +23,8 @@ struct RemoteOptions: ParsableArguments {
     @Option(
         help: .common(
             """
-            The server of the remote, if not Amazon S3: http://127.0.0.1:9000. \
-            (default: $AWS_ENDPOINT_URL_S3, $AWS_ENDPOINT_URL or the profile's)
+            The server of the remote, if not Amazon S3: http://127.0.0.1:9000. (default: \
+            $AWS_ENDPOINT_URL_S3, $AWS_ENDPOINT_URL or the profile's endpoint)
             """, "url"))
     var remoteEndpoint: String?
 
@@ -32,7 +32,7 @@ struct RemoteOptions: ParsableArguments {
         help: .rare(
             """
             The region of the remote. (default: $AWS_REGION, $AWS_DEFAULT_REGION, the profile's \
-            or us-east-1)
+            region or us-east-1)
             """, "name"))
     var remoteRegion: String?
 

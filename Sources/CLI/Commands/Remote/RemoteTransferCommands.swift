@@ -8,8 +8,8 @@ struct RemotePullCommand: AsyncParsableCommand, NetworkCommand, CarryingCommand 
         abstract: "Copy the icons in manifests from a remote into the cache.",
         discussion: """
             The servers of the icons are not contacted. Icons that are already cached are not \
-            changed, and icons are copied from the remote, even if they are stale. The exit status \
-            is 2 if an icon is not in the remote.
+            changed. Icons are copied from the remote even if they are stale. The exit status is 2 \
+            if an icon is not in the remote.
 
             EXAMPLES:
               # Fill the cache of a machine that can connect only to the remote.
@@ -91,7 +91,7 @@ struct RemotePushCommand: AsyncParsableCommand, NetworkCommand, CarryingCommand 
             var configuration = PrefetchConfiguration(cache: cache.path)
             configuration.logger = Log.logger("larder.prefetch")
             if selection.manifest.isEmpty {
-                // Cached icons are not limited.
+                // The number of cached icons is not limited.
                 configuration.manifestRules.limits.maximumEntries = .max
             } else {
                 configuration.manifestRules = try reading.rules()

@@ -74,7 +74,7 @@ struct RemoteEvictCommand: AsyncParsableCommand {
     @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
-    // -1 must be an invalid value, not an unknown option.
+    // Makes -1 an invalid value, not an unknown option.
     @Option(
         parsing: .unconditional,
         help: .common("Remove references that were not renewed for this time: 12h, 30d.", "time"),

@@ -6,24 +6,24 @@ struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Serve the cache over HTTP, without downloading anything.",
         discussion: """
-            Prints its URL when it is ready. The URL shows a page with all icons. /icon?url=URL is \
-            an icon, /objects/sha256/DIGEST an object, /manifest/NAME a manifest whose icons are \
-            on this server, /metrics is for Prometheus, and /healthz answers "ok". Each object is \
-            compared with its digest before it is sent.
+            Prints the server's URL when the server is ready. The URL is a page with all icons. \
+            /icon?url=URL is an icon, /objects/sha256/DIGEST an object, /manifest/NAME a manifest \
+            whose icons are on this server, /metrics is for Prometheus, and /healthz answers "ok". \
+            Each object is compared with its digest before it is sent.
 
             With --mirror, the server is also a proxy for http URLs. An unchanged app that uses \
             this proxy reads from the cache.
 
             SIGINT and SIGTERM stop the server after the responses in flight. The exit status is \
-            then 0, or 130 or 143 if responses were aborted after --grace. It is 66 if there is no \
-            cache.
+            then 0, or 130 or 143 if responses were aborted after --grace. Without a cache, the \
+            exit status is 66.
 
             EXAMPLES:
               # Serve the default cache to this machine.
               larder serve
               # Serve a manifest and its icons to a local network.
               larder serve --manifest apps.json --listen 0.0.0.0:8080
-              # Be the proxy of an app, and record which icons are missing.
+              # Serve as an app's proxy, and list the missing icons.
               larder serve --mirror --missing-list missing.json
             """)
 
@@ -34,14 +34,14 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: .common(
-            "The host and port to listen on. With port 0, the system chooses. "
+            "The host and port to listen on. With port 0, the system chooses the port. "
                 + "(default: 127.0.0.1:8080)", "address"), transform: ListenAddress.parse)
     var listen = ListenAddress(host: "127.0.0.1", port: 8_080)
 
     @Option(
         name: .customLong("manifest"),
         help: .common(
-            "Serve this manifest at /manifest/ and the name of its file. May be repeated.",
+            "Serve this manifest at /manifest/NAME. NAME is the file's name. May be repeated.",
             "manifest"),
         completion: .manifest)
     var manifests: [String] = []
@@ -49,7 +49,7 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: .common("The URL that clients use. (default: the Host of each request)", "url"))
     var publicURL: String?
 
-    @Flag(help: "Also be a proxy for cached http URLs.") var mirror = false
+    @Flag(help: "Also serve as a proxy for cached http URLs.") var mirror = false
 
     @Option(help: "The response for an icon that is not cached. (default: 404)")
     var fallbackStatus: MissingIcon?
@@ -60,7 +60,7 @@ struct ServeCommand: AsyncParsableCommand {
             "file"), completion: .file())
     var missingList: String?
 
-    @Option(help: .rare("Let web pages of this origin read responses. * is any origin.", "origin"))
+    @Option(help: .rare("Let web pages of this origin read responses. * means any.", "origin"))
     var allowOrigin: String?
 
     @Option(
@@ -110,7 +110,6 @@ struct ServeCommand: AsyncParsableCommand {
         return text.hasSuffix("/") ? String(text.dropLast()) : text
     }
 
-    /// Whether a URL has only a scheme, a host and an optional port.
     private static func isOrigin(_ text: String) throws -> Bool {
         text.utf8.count { $0 == UInt8(ascii: "/") } == 2 && (try? base(text)) == text
     }
@@ -183,7 +182,6 @@ struct ListenAddress {
     let host: String
     let port: Int
 
-    /// Whether the host is spelled as a loopback address.
     var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
 
     static func parse(_ argument: String) throws -> ListenAddress {
@@ -201,7 +199,7 @@ struct ListenAddress {
         throw ValidationError(
             """
             expected a host and a port, such as 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:80; with \
-            port 0, the system chooses
+            port 0, the system chooses the port
             """)
     }
 }

@@ -9,9 +9,9 @@ import Synchronization
 final class AccessLog: Sendable {
     /// The maximum size of the buffer in bytes. Further lines are dropped and counted.
     private static let bufferLimit = 4 << 20
-    /// The time for which a reader may block a write, in milliseconds. Then lines are dropped.
+    /// The maximum wait for a slow reader, in milliseconds. Lines are then dropped.
     private static let patience: Int32 = 1_000
-    /// The time limit for the last lines, in seconds.
+    /// The time limit for writing the last lines, in seconds.
     private static let lastPatience = 5.0
     private static let pause = Duration.seconds(60)
 
@@ -19,16 +19,16 @@ final class AccessLog: Sendable {
         var waiting: [UInt8] = []
         var isScheduled = false
         var lost = 0
-        /// The error that lost lines. Nil if the buffer was full.
+        /// The error that caused the loss of lines. Nil if the buffer was full.
         var reason: Int32?
         var saidAt: ContinuousClock.Instant?
-        /// Whether the last line was partly written.
+        /// Whether only a part of the last line was written.
         var isInLine = false
     }
 
     private let file: FileDescriptor?
     private let state = Mutex(State())
-    /// Separate, because a write may block its thread forever.
+    /// A separate queue, because a write may block its thread forever.
     private let queue = DispatchQueue(label: "larder.access-log")
 
     init(_ path: String) throws(OutputError) {
@@ -77,7 +77,6 @@ final class AccessLog: Sendable {
             defer { (state.waiting, state.isScheduled) = ([], false) }
             return (state.waiting, state.isInLine)
         }
-        // Ends a partly written line.
         if !lines.isEmpty { send(lines, behind: isInLine ? [UInt8(ascii: "\n")] : []) }
         sayLosses()
     }
@@ -98,7 +97,7 @@ final class AccessLog: Sendable {
         }
     }
 
-    /// Reports lost lines: first at once, then after ``pause``, and at the end.
+    /// Reports lost lines at most once per ``pause``, and at the end.
     private func sayLosses(isLast: Bool = false) {
         let (lost, reason) = state.withLock { state in
             let isDue = state.saidAt.map { ContinuousClock.now - $0 >= Self.pause } ?? true
@@ -118,14 +117,13 @@ final class AccessLog: Sendable {
 
 /// The file of `--missing-list`: a manifest that is replaced atomically.
 final class MissingListFile: Sendable {
-    /// Only the user may read the URLs of clients.
+    /// Only the user may read the URLs that clients requested.
     private static let mode: mode_t = 0o600
 
     private let path: String
     private let lastFailure = Mutex<OutputError?>(nil)
     var failure: OutputError? { lastFailure.withLock { $0 } }
 
-    /// - Throws: `ValidationError` or ``OutputError``.
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         try OutputFile.confirm(path, isNoneOf: manifests, orIn: cache.path, for: "--missing-list")
         try OutputReplacement(path, mode: Self.mode).check()

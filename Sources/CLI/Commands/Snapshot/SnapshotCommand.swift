@@ -33,7 +33,7 @@ struct SnapshotCommand: AsyncParsableCommand {
     func run() async throws {
         try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet, hasOneCache: false) {
             run in
-            // Set first, because exiting at once would leave files behind.
+            // Handles signals first, because exiting at once would leave files behind.
             run.interrupts.ask()
             let report: SnapshotReport
             do {

@@ -12,7 +12,7 @@ struct StatusCommand: AsyncParsableCommand {
         commandName: "status", abstract: "Show the contents of the cache and the last runs.",
         discussion: """
             --format prometheus is for the textfile collector of the Prometheus node exporter. Use \
-            --output to write a .prom file to its directory.
+            --output to write a .prom file to the collector's directory.
 
             EXAMPLES:
               # Show the status of the default cache.

@@ -113,14 +113,14 @@ struct VerifyPartOptions: ParsableArguments {
 
     @Option(
         help: .common(
-            "Stop after this time. The next run with --max-duration continues there.", "time"),
+            "Stop after this time. The next run with --max-duration verifies the rest.", "time"),
         transform: TimeSpan.parseAboveZero)
     var maxDuration: TimeSpan?
 
     @Option(
         name: .customLong("manifest"),
         help: .common(
-            "Verify only the icons in this manifest, and that they are cached. May be repeated.",
+            "Verify only the icons in this manifest, and report uncached icons. May be repeated.",
             "manifest"), completion: .manifest)
     var manifests: [String] = []
 
@@ -151,7 +151,7 @@ struct VerifyPartOptions: ParsableArguments {
     }
 }
 
-/// A part of a cache: random (`5%`), or one of several that together cover it (`3/10`).
+/// A part of a cache: a random part (`5%`), or one of several parts that cover the cache (`3/10`).
 enum Sample {
     case percent(Double)
     case part(Int, of: Int)

@@ -54,7 +54,7 @@ extension VerifyReport {
     private var lost: [Finding] { unrepaired.filter { $0.repair == .lost } }
 
     private var remedy: String? {
-        // A repair does not download these.
+        // A repair does not download uncached entries.
         let uncached = entryFindings.fetchable
         if uncached > 0 {
             let count = uncached.of("entry is", "entries are")
@@ -65,8 +65,8 @@ extension VerifyReport {
         }
         let isRepairable = unrepaired.contains { $0.repair == nil && $0.isRepairable }
         guard isRepairable, findings.allSatisfy({ $0.repair == nil }) else { return nil }
-        return "to download damaged objects again: larder verify --repair, with the network options"
-            + " of the prefetch"
+        return "to download damaged objects again: larder verify --repair, with the same network"
+            + " options as prefetch"
     }
 
     private var prefetch: String {
@@ -77,7 +77,7 @@ extension VerifyReport {
         return "to download the missing icons: \(command), with the same options"
     }
 
-    /// A line about all problems, including repaired ones, or nil.
+    /// Includes repaired problems.
     package var complaint: String? {
         let bad = findings.filter(\.kind.isCorruption)
         let interruption = isInterrupted ? "interrupted after \(objects.of("object"))" : nil
@@ -110,7 +110,6 @@ extension VerifyReport {
         return parts.joined(separator: "; ")
     }
 
-    /// Writes a JSON line in pieces, as ``writeText(_:_:)`` does.
     package func writeJSON(_ write: (String) throws -> Void) throws {
         var object = JSONObject()
         object.set("clean", isClean)
