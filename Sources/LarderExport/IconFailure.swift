@@ -51,7 +51,7 @@ package typealias ExportFailure = IconFailure<ExportCode>
 package enum ExportCode: String, FailureCode {
     // Skipped.
     case noIcon = "no-icon"
-    /// The icon is inline, so it has no URL that an app could request.
+    /// Inline icons have no URL that an app could request.
     case noURL = "no-url"
     case notAnImage = "not-an-image"
     case unsupportedType = "unsupported-type"
@@ -64,7 +64,7 @@ package enum ExportCode: String, FailureCode {
     case integrityMismatch = "integrity-mismatch"
     case sizeMismatch = "size-mismatch"
     case unreadable
-    /// The file cannot be created, for example because it is a directory.
+    /// The file cannot be created, for example because its name belongs to a directory.
     case obstructed
     /// Another icon has the same file name but different bytes.
     case ambiguous
@@ -79,7 +79,7 @@ package typealias ImportFailure = IconFailure<ImportCode>
 package enum ImportCode: String, FailureCode {
     // Skipped.
     case noIcon = "no-icon"
-    /// The icon is inline. `larder prefetch` stores it.
+    /// `larder prefetch` stores inline icons.
     case noURL = "no-url"
 
     // Failed.

@@ -2,7 +2,8 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// The contents of untrusted files. Each is read once, even with many hard links or list entries.
+/// The contents of untrusted files. Each file is read once, even with many hard links or list
+/// entries.
 struct ReadFiles {
     struct Content {
         let digest: Digest
@@ -55,7 +56,7 @@ struct ReadFiles {
         }
     }
 
-    /// Returns the digest of a regular file, open at its start; nil if cancelled.
+    /// Returns the digest of a regular file that is open at its start, or nil if cancelled.
     func digest(of file: FileDescriptor, isCancelled: () -> Bool) throws -> Digest? {
         let identity = FileIdentity(try file.status())
         if let known = try content(of: identity) { return known.digest }

@@ -1,7 +1,7 @@
 import GRDB
 import LarderCache
 
-// Temporary databases, which bound memory for any number of icons.
+// Temporary databases, which limit memory for any number of icons.
 
 extension DatabaseQueue {
     static let pageLimit = 500
@@ -29,8 +29,8 @@ extension DatabaseQueue {
         try read { try PreparedStatement($0, sql).firstInteger(value) != nil }
     }
 
-    /// Calls `body` with each page of rows. `page` reads the rows after a row. `body` can use the
-    /// database.
+    /// Calls `body` with each page of rows. `page` reads the page after a given row. `body` can use
+    /// the database.
     func forEachPage<Row>(
         _ page: (Database, Row?) throws -> [Row], _ body: ([Row]) throws -> Void
     ) throws {

@@ -16,7 +16,7 @@ struct ExportCollection {
 
     private typealias Wanted = (name: String, url: String?, key: String, expectation: Expectation)
 
-    /// Adds the icons of manifests, with their URLs as spelled there.
+    /// Adds the icons of manifests. URLs keep their spelling.
     mutating func add(_ manifests: [ManifestSource], rules: ManifestRules) throws {
         var page: [Wanted] = []
         for source in manifests {
@@ -61,7 +61,7 @@ struct ExportCollection {
         }
         if library != nil, wanted.url == nil { return failure(.noURL, Self.noURL) }
         guard var object else {
-            return failure(.missing, "not in the cache; run larder prefetch to download it")
+            return failure(.missing, "not in the cache; run larder prefetch to download the icon")
         }
         let expectation = wanted.expectation
         if expectation.size != nil { object = cache.sized(object) }
@@ -82,7 +82,7 @@ struct ExportCollection {
             ? "Xcode does not accept \(object.mediaType ?? "an unknown media type")" : nil
     }
 
-    /// Adds all images of the cache. For a library, also adds each spelling of their URLs.
+    /// Adds all images of the cache. For a library, adds them under each spelling of their URLs.
     mutating func addAll() throws {
         try cache.forEachResource { resource in
             if isCancelled() { throw CancellationError() }
@@ -106,7 +106,7 @@ struct ExportCollection {
     private mutating func add(_ spellings: [Spelling]) throws {
         let resources = try cache.resources(spellings.map(\.key))
         for (spelling, resource) in zip(spellings, resources) {
-            // The icon may have been evicted since.
+            // The icon may have been evicted in the meantime.
             if let resource { try add(resource, url: spelling.text) }
         }
     }

@@ -5,7 +5,7 @@ import LarderCache
 struct ExportedIcon {
     var id: Int64 = 0
     let name: String
-    /// The URL as spelled by an app.
+    /// The URL in an app's spelling.
     let url: String?
     let key: String
     /// The common prefix of the icon's file names; nil until ``ExportList/nameAll()``.
@@ -30,7 +30,7 @@ extension ExportedIcon {
     }
 }
 
-/// All icons of an export, in a temporary database: written, then sorted, then read.
+/// A temporary database of all icons of an export.
 final class ExportList {
     private let database: DatabaseQueue
 
@@ -66,7 +66,7 @@ final class ExportList {
         }
     }
 
-    /// Names each icon. A name that is already taken gets a digest of the URL appended.
+    /// Names each icon. Appends a digest of the URL to names that are already taken.
     func nameAll() throws {
         try database.writeWithoutTransaction {
             try $0.execute(sql: "CREATE INDEX main.by_base ON o (folded_base, id)")
@@ -118,7 +118,7 @@ final class ExportList {
         }
     }
 
-    /// Calls `body` with pages of named icons, by stem and insertion order.
+    /// Calls `body` with pages of named icons, sorted by stem, then by insertion.
     func forEachPage(_ body: ([ExportedIcon]) throws -> Void) throws {
         try database.forEachPage(
             { db, last in
@@ -136,12 +136,12 @@ final class ExportList {
         try forEachPage { try $0.forEach(body) }
     }
 
-    /// Whether an icon, possibly a failed one, has the stem.
+    /// Whether a successful or failed icon has the stem.
     func has(_ stem: String) throws -> Bool {
         try database.hasRow("SELECT 1 FROM o WHERE stem = ? LIMIT 1", stem)
     }
 
-    /// Whether a readable stem is equal except for case and normalisation.
+    /// Whether an icon has the readable stem, ignoring case and normalisation.
     func hasEquivalent(_ stem: String) throws -> Bool {
         try database.hasRow("SELECT 1 FROM o WHERE folded_stem = ? LIMIT 1", SafeName.folded(stem))
     }

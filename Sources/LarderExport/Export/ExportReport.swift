@@ -8,7 +8,7 @@ package struct ExportReport: Sendable {
     package internal(set) var cloned = 0
     package internal(set) var copied = 0
     package internal(set) var unchanged = 0
-    /// Icons with the same file name and bytes as another icon.
+    /// The number of icons with the same file name and bytes as another icon.
     package internal(set) var duplicates = 0
     package internal(set) var bytes: Int64 = 0
     package internal(set) var pruned = 0

@@ -1,8 +1,8 @@
 import Foundation
 import LarderCache
 
-/// The directory of an export, locked against other exports. Links in it are not followed, so
-/// nothing outside it is written.
+/// The directory of an export, locked against other exports. Links in the directory are not
+/// followed, so nothing outside is written.
 final class ExportTree: Sendable {
     /// The layout's directory: DIR, or a subdirectory of DIR.
     let folder: FileDescriptor
@@ -31,7 +31,7 @@ final class ExportTree: Sendable {
             throw CacheError(
                 .locked, subject: self.path, message: "another export is writing to it")
         }
-        // The lock excludes other exports.
+        // The lock keeps out other exports, so these files are leftovers.
         try folder.forEachName { (name) throws(CacheError) in
             if Self.isTemporary(name) { unlinkat(folder.raw, name, 0) }
         }
@@ -72,7 +72,8 @@ extension FileDescriptor {
         }
     }
 
-    /// Throws `.obstructed` for a directory and for a name that is too long.
+    /// Returns a file's status, or nil if it is missing. Throws `.obstructed` for a directory and
+    /// for a name that is too long.
     func statusOfFile(_ name: String) throws(CacheError) -> stat? {
         do throws(CacheError) {
             guard let status = try status(of: name) else { return nil }
@@ -89,7 +90,7 @@ extension FileDescriptor {
         }
     }
 
-    /// Returns the size of a regular file, else nil.
+    /// Returns the size of a regular file, or nil for anything else.
     func sizeOfFile(_ name: String) throws(CacheError) -> Int64? {
         var status = stat()
         if fstatat(raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
@@ -101,7 +102,7 @@ extension FileDescriptor {
         return nil
     }
 
-    /// Whether the file system finds an existing file if the case of its ASCII letters is swapped.
+    /// Whether an existing file can also be found with the case of its ASCII letters swapped.
     func ignoresCase(of name: String) throws(CacheError) -> Bool {
         let swapped = name.utf8.map { (byte: UInt8) -> UInt8 in
             0x41...0x5A ~= byte & 0xDF ? byte ^ 0x20 : byte
@@ -109,8 +110,8 @@ extension FileDescriptor {
         return try status(of: String(decoding: swapped, as: UTF8.self)) != nil
     }
 
-    /// Sets the modification date, and the access date to now. Returns false if another user owns
-    /// the file.
+    /// Sets the modification date to `modified` and the access date to now. Returns false if
+    /// another user owns the file.
     func setDates(modified: Date) throws(CacheError) -> Bool {
         let seconds = time_t(modified.timeIntervalSince1970)
         var times = [

@@ -2,7 +2,7 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// An atomic writer of files in an export's directory. It skips files with the correct bytes.
+/// An atomic writer of an export's files. Existing files with the correct bytes are kept.
 final class ExportWriter {
     /// The age in seconds at which access dates are renewed.
     private static let accessDateAge = 86_400
@@ -18,7 +18,7 @@ final class ExportWriter {
     private var mayClone: Bool
     private var isDirty = false
 
-    /// - Parameter modified: The modification date of all files; nil for any.
+    /// - Parameter modified: The modification date of all files; nil for any date.
     init(
         _ tree: ExportTree, cache: Cache, mayLink: Bool, mayClone: Bool, modified: Date?,
         isCancelled: @escaping () -> Bool
@@ -44,7 +44,8 @@ final class ExportWriter {
         let directory = directory ?? tree.folder
         if try isInPlace(object, name, directory) { return .unchanged }
         let (file, identity) = try cache.open(object)
-        // Cloning is cheapest, then linking. A method that the file system refuses is not retried.
+        // Cloning is cheapest, then linking. A method that the file system does not support is
+        // tried only once.
         if mayClone, let temporary = try clone(file) {
             let copy = try tree.folder.file(temporary)
             try publish(temporary, copy, as: name, in: directory, before: body) {
@@ -85,7 +86,7 @@ final class ExportWriter {
     private func isInPlace(
         _ object: StoredObject, _ name: String, _ directory: FileDescriptor
     ) throws -> Bool {
-        // A file that cannot be read, or whose dates cannot be set, is replaced.
+        // Replace a file if it cannot be read or its dates cannot be set.
         guard let status = try directory.statusOfFile(name), status.isRegularFile,
             status.st_size == object.size, mayLink || status.st_nlink == 1,
             let file = try? directory.file(name), try file.status().isRegularFile,
@@ -118,7 +119,7 @@ final class ExportWriter {
 
     /// Returns the digest of an existing file, or nil if it is sparse.
     func digest(of file: FileDescriptor) throws -> Digest? {
-        // Swift 6.3 crashes if this is a catch clause.
+        // A catch clause here would crash Swift 6.3.
         let read = Result { try readFiles.digest(of: file, isCancelled: isCancelled) }
         if case .failure(let error as CacheError) = read, error.isSparse { return nil }
         guard let digest = try read.get() else { throw CancellationError() }
@@ -169,8 +170,8 @@ final class ExportWriter {
         } catch  where [EISDIR, EPERM, EACCES].contains(error.errno) {}
     }
 
-    /// Makes all written files durable. Once is enough, because the next export replaces lost
-    /// files.
+    /// Makes all written files durable. One call at the end suffices, because the next export
+    /// replaces lost files.
     func flush() throws(CacheError) {
         guard isDirty else { return }
         try Durability.add(tree.folder)
@@ -192,14 +193,14 @@ final class ExportWriter {
         }
     }
 
-    /// Fills a temporary file and renames it to `name`. Removes it if `fill` returns false or
-    /// throws. `file` is nil for a hard link, which is durable and shares the dates of the cache's
+    /// Fills a temporary file and renames it to `name`, or removes it if `fill` returns false or
+    /// throws. `file` is nil for a hard link, which is durable and has the dates of the cache's
     /// file.
     private func publish(
         _ temporary: String, _ file: FileDescriptor?, as name: String, in directory: FileDescriptor,
         before body: () throws -> Void = {}, filling fill: () throws -> Bool
     ) throws {
-        // rename(2) does nothing if both names are links to the same file.
+        // rename(2) keeps the temporary name if both names are links to the same file.
         defer { unlinkat(tree.folder.raw, temporary, 0) }
         guard try fill() else { return }
         if let file {
@@ -248,7 +249,7 @@ final class GeneratedFile {
 #endif
 
 extension ExportWriter {
-    /// Returns the name of a new clone, or nil if unsupported.
+    /// Returns the name of a new clone, or nil if cloning is not supported.
     private func clone(_ file: FileDescriptor) throws -> String? {
         #if canImport(Darwin)
             var temporary: String
@@ -258,13 +259,13 @@ extension ExportWriter {
                 result = fclonefileat(file.raw, tree.folder.raw, temporary, 0)
             } while result != 0 && errno == EEXIST
             if result == 0 {
-                // A clone is read-only, like the cache's file.
+                // The clone is read-only because the cache's file is.
                 try tree.folder.file(temporary).setMode(0o644)
                 return temporary
             }
         #else
             let (temporary, copy) = try newFile()
-            // FICLONE, ioctl_ficlone(2): _IOW(0x94, 9, int). The Glibc module does not import it.
+            // FICLONE, ioctl_ficlone(2): _IOW(0x94, 9, int). The Glibc module lacks the constant.
             if ioctl(copy.raw, 0x4004_9409, file.raw) == 0 { return temporary }
             unlinkat(tree.folder.raw, temporary, 0)
         #endif
@@ -272,7 +273,7 @@ extension ExportWriter {
         return nil
     }
 
-    /// Returns the name of a new hard link, or nil if that fails.
+    /// Returns the name of a new hard link, or nil on failure.
     private func link(_ object: StoredObject, _ read: FileIdentity) throws -> String? {
         var temporary: String
         var number: Int32?

@@ -7,7 +7,7 @@ import LarderManifest
 /// An export of a cache, or of the icons of manifests, in the layout of another program.
 ///
 /// Objects are verified before their files get a name. Unchanged files are not written again. Files
-/// whose names do not belong to the layout are not touched.
+/// whose names do not belong to the layout are not changed.
 package struct Exporter {
     private let cache: Cache
     private let configuration: ExportConfiguration
@@ -88,7 +88,7 @@ package struct Exporter {
         }
     }
 
-    /// Whether to prune. An unreadable entry may refer to any file.
+    /// Whether to prune. With an unreadable entry, any file may still be in use.
     private func mayPrune(_ report: ExportReport) -> Bool {
         configuration.isPruning && report.problems.counts[.badEntry] == nil
     }
@@ -149,7 +149,7 @@ package struct Exporter {
         }
     }
 
-    /// Returns the reason that one icon failed, or rethrows an error that affects all icons.
+    /// Returns the reason code for an error of one icon. Rethrows other errors.
     private func code(of error: CacheError, _ object: StoredObject) throws -> ExportCode {
         switch error.code {
         case .corrupt: try cache.object(object.digest) == nil ? .missing : .corrupt
@@ -157,7 +157,6 @@ package struct Exporter {
         case .obstructed: .obstructed
         // A directory or a file of another user has the file's name.
         case _ where [EISDIR, ENOTEMPTY, ENOTDIR, EPERM].contains(error.errno): .obstructed
-        // The cache's file is unreadable.
         case _ where error.isOfObject: .unreadable
         default: throw error
         }
@@ -167,9 +166,9 @@ package struct Exporter {
 package struct ExportConfiguration: Sendable {
     package var layout: ExportLayout
     package var directory: String
-    /// The name of the library's directory; nil for its default.
+    /// The name of the library's directory; nil for the library's default.
     package var folder: String?
-    /// Whether to remove the files of other icons.
+    /// Whether to remove the files of icons that are not exported.
     package var isPruning = false
     /// Whether to copy every file instead of cloning or linking.
     package var copiesAll = false

@@ -2,12 +2,12 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// The `index.json` of the layout `files`: a JSON array with a file per line, by name.
+/// The `index.json` of the layout `files`: a JSON array with one file per line, sorted by name.
 struct FileIndex {
     static let file = "index.json"
-    /// A second list, with the lines that the first lacks during an export.
+    /// The list of files that `index.json` lacks during an export.
     static let pendingFile = ".larder-pending.json"
-    /// In bytes. Names and URLs of entries are shorter, even escaped.
+    /// In bytes. Names and URLs are shorter, even when escaped.
     private static let longestLine = 128 << 10
     private static let mostLines = 4_000_000
     /// In bytes. ``stat/plausibleBytes`` is a further limit.
@@ -25,7 +25,8 @@ struct FileIndex {
 
         init(_ icon: ExportedIcon, _ object: StoredObject, file: String) {
             name = icon.name
-            // The list may be published with the files. An import cannot find masked URLs.
+            // Secrets are masked because the list may be published. An import cannot find masked
+            // URLs.
             let hasOwnKey = ResourceKey.name(in: icon.key) != nil
             url = hasOwnKey ? icon.url?.maskingQuery : icon.url?.maskingSecretsInQuery
             self.file = file
@@ -65,7 +66,7 @@ struct FileIndex {
             self.digest = digest
         }
 
-        /// Whether the name is that of a visible file in the directory, not the list.
+        /// Whether an exported file can have the name: no path, not hidden, not `index.json`.
         private static func isPlain(_ file: String) -> Bool {
             !file.utf8.isEmpty && file.utf8.count <= 255 && file.utf8.first != UInt8(ascii: ".")
                 && !file.utf8.contains { $0 == UInt8(ascii: "/") || $0 == 0 }
@@ -81,7 +82,7 @@ struct FileIndex {
         self.name = name
     }
 
-    /// Calls `body` with pages of valid lines. Returns whether the list exists.
+    /// Calls `body` with pages of valid lines. Returns false if the list does not exist.
     @discardableResult
     func forEachPage(
         _ checkCancellation: () throws -> Void,
@@ -125,7 +126,7 @@ struct FileIndex {
     }
 }
 
-/// A reader of JSON members in a fixed order. It builds no dictionary, because comparing hostile
+/// A reader of JSON members in a fixed order. It builds no dictionary, because comparing untrusted
 /// keys can take minutes.
 private struct MemberReader {
     private var rest: ArraySlice<UInt8>
@@ -142,7 +143,7 @@ private struct MemberReader {
 
     mutating func text(_ key: StaticString) -> String? { skip(key: key) ? text() : nil }
 
-    /// Returns `.some(nil)` for null, nil if the member is missing or malformed.
+    /// Returns `.some(nil)` for null, and nil if the member is missing or malformed.
     mutating func textOrNull(_ key: StaticString) -> String?? {
         guard skip(key: key) else { return nil }
         return skip("null") ? .some(nil) : text().map(Optional.some)
@@ -162,7 +163,7 @@ private struct MemberReader {
             end += rest[end] == UInt8(ascii: "\\") ? 2 : 1
         }
         guard end < rest.endIndex else { return nil }
-        // In an array, because some versions of Foundation reject a top-level string.
+        // Decode an array, because some versions of Foundation reject a top-level string.
         let json = Data("[".utf8 + rest[...end] + "]".utf8)
         rest = rest[(end + 1)...]
         return (try? JSONSerialization.jsonObject(with: json) as? [Any])?.first as? String

@@ -2,7 +2,7 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// The index lines of the last and the current export, in a temporary database.
+/// A temporary database of the index lines of the previous and the current export.
 struct FileLines {
     private let database: DatabaseQueue
 
@@ -25,7 +25,7 @@ struct FileLines {
             """)
     }
 
-    /// Adds lines of the last export. The first line for a file and digest wins.
+    /// Adds lines of the previous export. The first line for a file and digest is kept.
     func addEarlier(_ lines: [(line: FileIndex.Line, text: String)], arePending: Bool) throws {
         try database.run(
             "INSERT OR IGNORE INTO earlier VALUES (?, ?, ?, ?, ?, ?, ?, ?)", for: lines
@@ -52,7 +52,8 @@ struct FileLines {
     }
 
     func keep(_ earlier: Earlier) throws {
-        // The stem is empty: a current file with the same stem would have replaced this file.
+        // An empty stem suffices, because a current file with the same stem would have replaced
+        // this file.
         try update(
             """
             INSERT OR IGNORE INTO current
@@ -71,7 +72,7 @@ struct FileLines {
         }
     }
 
-    /// A file of the last export that the current export has not written.
+    /// A file of the previous export that the current export has not written.
     struct Earlier {
         let file: String
         let stem: String
@@ -79,12 +80,12 @@ struct FileLines {
         let size: Int64
         /// Whether the current export has a file with the same stem.
         let isReplaced: Bool
-        /// Whether the name of a current file differs only in case or normalisation.
+        /// Whether a current file has the same name in another case or normalisation.
         let isRespelled: Bool
         let hasOneDigest: Bool
     }
 
-    /// Calls `body` with each combination of a file and a known digest.
+    /// Calls `body` for each file and each of its known digests.
     func forEachEarlier(_ body: (Earlier) throws -> Void) throws {
         try database.forEachRow(
             { db, last in

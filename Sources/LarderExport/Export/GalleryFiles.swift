@@ -81,7 +81,7 @@ final class GalleryFiles: GalleryPlace {
         let object = writer.cache.sized(object)
         do {
             let placement = try writer.place(object, as: name, in: images)
-            // The page shows the state of the cache.
+            // The page shows whether the cached object is damaged.
             if placement == .unchanged { try writer.confirm(object, unlessIn: images, name) }
             report.note(placement, bytes: object.size)
         } catch let error as CacheError {

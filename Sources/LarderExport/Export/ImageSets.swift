@@ -17,13 +17,13 @@ struct ImageSets: ExportedFiles {
                 .obstructed, subject: name, message: "is an image set not created by larder")
         }
         let file = "\(stem).\(ImageFile.suffix(of: object.mediaType))"
-        // The description identifies the set as Larder's, so a new set begins with it. In an old
-        // set, the image must exist before the description refers to it.
+        // The description marks the set as Larder's, so a new set needs it first. The description
+        // of an old set must not refer to a missing image.
         if !isOld { try describe(file, object, in: set) }
         let placement = try writer.place(object, as: file, in: set)
         if isOld { try describe(file, object, in: set) }
         for other in try set.names() where ImageSet.isImage(other, of: stem) {
-            // If case is ignored, another spelling can be the same file.
+            // If the file system ignores case, another spelling can be the same file.
             let isSame = SafeName.folded(other).isSame(as: SafeName.folded(file))
             if isSame, try other.isSame(as: file) || set.ignoresCase(of: other) { continue }
             try writer.removeIfPermitted(other, in: set)
@@ -57,7 +57,7 @@ struct ImageSets: ExportedFiles {
         }
     }
 
-    /// Removes an exported image set without an icon in the list.
+    /// Removes an exported image set whose icon is not in the list.
     private func remove(_ name: String, unlessIn list: ExportList) throws -> Bool {
         let stem = String(decoding: name.utf8.dropLast(ImageSet.suffix.utf8.count), as: UTF8.self)
         guard name.isSame(as: stem + ImageSet.suffix), try !list.has(stem),
@@ -70,7 +70,7 @@ struct ImageSets: ExportedFiles {
         // Sets with foreign files are kept.
         let names = try set.names().filter { !$0.isSame(as: ImageSet.contentsFile) }
         guard try names.allSatisfy({ try isFile($0, of: stem, in: set) }) else { return false }
-        // The description identifies the set as Larder's, so it is last.
+        // The description marks the set as Larder's, so it is removed last.
         for file in names { try writer.removeIfPermitted(file, in: set) }
         try writer.removeIfPermitted(ImageSet.contentsFile, in: set)
         return unlinkat(folder.raw, name, AT_REMOVEDIR) == 0

@@ -27,7 +27,7 @@ final class Journal {
             """)
     }
 
-    /// Reads the journal. One that the library would reject counts as empty.
+    /// Reads the journal. A journal that the library would reject counts as empty.
     func read(in directory: FileDescriptor, _ checkCancellation: () throws -> Void) throws {
         var name = JournalForm.file
         if try directory.status(of: name) == nil { name = JournalForm.backup }
@@ -81,7 +81,8 @@ final class Journal {
             isState("CLEAN", sizes: form.valueCount) && words[2...].allSatisfy(Self.isSize)
         let isDirty = isState("DIRTY")
         guard isClean || isDirty || isState("READ") else { return false }
-        // READ changes only the place. DIRTY keeps the sizes because the old files still exist.
+        // READ changes only the entry's place. DIRTY keeps the sizes because the old files still
+        // exist.
         try PreparedStatement(
             db,
             """
@@ -96,7 +97,7 @@ final class Journal {
         return true
     }
 
-    /// Whether the library accepts a key. Such a key cannot lead to another directory.
+    /// Whether the library accepts a key. Accepted keys cannot lead to another directory.
     private static func isKey(_ word: ArraySlice<UInt8>) -> Bool {
         (1...120).contains(word.count)
             && word.allSatisfy { byte in
@@ -121,8 +122,8 @@ final class Journal {
         }
     }
 
-    /// Adds complete entries: new ones at the end, existing ones in their place. The size is that
-    /// of the last file. Other files are empty.
+    /// Adds complete entries. New entries are appended, existing entries keep their place. `size`
+    /// is the size of the last file. Other files are empty.
     func add(_ entries: [(stem: String, size: Int64)]) throws {
         let empty = String(repeating: " 0", count: form.valueCount - 1)
         try database.run(

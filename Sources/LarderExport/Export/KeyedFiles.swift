@@ -16,8 +16,8 @@ final class KeyedFiles: ExportedFiles {
         journal = try layout.journal.map(Journal.init)
     }
 
-    /// Removes entries that the app was writing when it ended, with their files. Otherwise the
-    /// library would do so later, and could remove entries of this export.
+    /// Removes entries that the app did not finish writing, and their files. The library would
+    /// remove these entries later, possibly with files of this export.
     func begin(_ list: ExportList) throws {
         guard let journal, let form = layout.journal else { return }
         try journal.read(in: tree.folder, writer.checkCancellation)
@@ -34,7 +34,7 @@ final class KeyedFiles: ExportedFiles {
         func writeEmptyFiles() throws {
             for name in layout.journal?.emptyFiles(stem) ?? [] { try writer.write([], as: name) }
         }
-        // Metadata of the old bytes must not apply to the new bytes.
+        // The old metadata must not apply to the new bytes.
         let placement = try writer.place(object, as: layout.file(stem), before: writeEmptyFiles)
         if placement == .unchanged { try writeEmptyFiles() }
         placed.append((stem, object.size))
@@ -52,7 +52,7 @@ final class KeyedFiles: ExportedFiles {
         if let journal, let form = layout.journal {
             try write(journal, form, of: list, leavingOutOthers: prune)
         }
-        // The old journal may list these files, so it is replaced first.
+        // Remove files after replacing the old journal, which may list them.
         if prune { report.pruned = try removeOthers(than: list) }
     }
 
@@ -69,7 +69,8 @@ final class KeyedFiles: ExportedFiles {
         return removed
     }
 
-    /// Writes the old and new entries whose files exist. The library ignores unlisted files.
+    /// Writes a journal of the old and new entries whose files exist. The library ignores unlisted
+    /// files.
     private func write(
         _ journal: Journal, _ form: JournalForm, of list: ExportList, leavingOutOthers: Bool
     ) throws {

@@ -1,7 +1,7 @@
 import LarderCache
 
-/// Files with readable names, and the `index.json` that lists them. During an export, a second list
-/// contains the files that the first lacks, in case the export is killed.
+/// Files with readable names and an `index.json`. During an export, a second list contains the new
+/// files, in case the export is killed.
 struct NamedFiles: ExportedFiles {
     /// The maximum size of a file to verify, in bytes. Icons are smaller.
     private static let largestFile: Int64 = 1 << 30

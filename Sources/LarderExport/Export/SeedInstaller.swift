@@ -2,7 +2,7 @@ import Foundation
 import LarderCache
 import LarderCore
 
-// all text: it is generated source code, for an app that reads its own files.
+// all text: generated source code for an app that reads its own files.
 
 /// A Swift source file that installs an exported directory for an app's image library at launch.
 ///
@@ -45,7 +45,7 @@ package struct SeedInstaller: Sendable {
             guard status.st_size <= status.plausibleBytes else {
                 throw CacheError(
                     .unusable, subject: directory.path(of: name),
-                    message: "is a sparse file, so it is not from an export; remove it")
+                    message: "is a sparse file, which exports never create; remove the file")
             }
             let digest = try readFiles.digest(of: directory.file(name), isCancelled: isCancelled)
             isEnded = digest == nil || isCancelled()
@@ -62,8 +62,8 @@ package struct SeedInstaller: Sendable {
         switch seed.dates {
         case .expiry:
             dates = """
-                                    // \(seed.library) interprets these as the last access and the
-                                    // expiration date.
+                                    // \(seed.library) interprets these dates as the last access and
+                                    // the expiration date.
                                     let dates: [FileAttributeKey: Any] = [
                                         .creationDate: Date(),
                                         .modificationDate: Date(timeIntervalSinceNow: lifetime),
@@ -87,7 +87,7 @@ package struct SeedInstaller: Sendable {
 
     private var lifetime: String {
         guard seed.dates != .any else { return "" }
-        let use = seed.dates == .expiry ? "\n    /// Each use renews it." : ""
+        let use = seed.dates == .expiry ? "\n    /// Each use renews the lifetime." : ""
         return """
 
                 /// The lifetime of the icons in seconds: ten years.\(use)
@@ -109,7 +109,7 @@ package struct SeedInstaller: Sendable {
 
     package var source: String {
         let library = seed.library
-        // The generated condition that the library would still use `file`.
+        // The generated condition that `file` has not expired.
         let isUsable = seed.dates == .expiry ? " try modified(file) > Date()," : ""
         let folder = folders.joined(separator: "/").swiftLiteral
         return """
@@ -128,16 +128,16 @@ package struct SeedInstaller: Sendable {
                     Bundle.main.resourceURL?.appendingPathComponent(\(directory.swiftLiteral))
                 }\(lifetime)
 
-                /// Copies missing icons and replaces icons of an earlier seed. It does so once for
-                /// each seed, and again if the system has emptied the directory. It keeps icons
-                /// that the app has loaded. Call it at launch,
+                /// Copies missing icons and replaces icons of an earlier seed, once for each seed,
+                /// and again if the system has emptied the directory. Keeps icons that the app has
+                /// loaded. Call this function at launch,
                 /// \(seed.moment).
                 ///
                 /// - Parameters:
                 ///   - seed: The exported directory.
                 ///   - caches: The app's Library/Caches.
-                /// - Returns: The number of copied files, and of files that could not be copied.
-                ///   The next call tries to copy these again.
+                /// - Returns: The number of copied files, and the number of failed files. The next
+                ///   call copies failed files again.
                 @discardableResult
                 static func install(
                     from seed: URL? = bundled, into caches: URL? = nil
@@ -149,8 +149,8 @@ package struct SeedInstaller: Sendable {
                             for: .cachesDirectory, in: .userDomainMask, appropriateFor: nil,
                             create: true)
                     let target = caches.appendingPathComponent(folder)
-                    // The installed seed, and a line for each of its files. \(library) ignores
-                    // hidden files.
+                    // The installed seed's fingerprint, and a line for each file. \(library)
+                    // ignores hidden files.
                     let mark = target.appendingPathComponent(".larder-seed")
                     let lines = ((try? String(contentsOf: mark, encoding: .utf8)) ?? "")
                         .split(separator: "\\n")
@@ -191,7 +191,7 @@ package struct SeedInstaller: Sendable {
                                     if old == bytes { current.insert(line(name, bytes)) }
                                     return
                                 }
-                                // Written instead of copied, for new permissions and dates.
+                                // Writing, unlike copying, sets new permissions and dates.
                                 let temporary = target.appendingPathComponent(".larder-partial")
                                 try bytes.write(to: temporary)\(stamp)
                                 guard rename(temporary.path, file.path) == 0 else {
@@ -231,7 +231,6 @@ package struct SeedInstaller: Sendable {
                     return "\\(escaped(name)) \\(digest) \\(bytes.count)"
                 }
 
-                /// Escapes spaces and line feeds.
                 private static func escaped(_ name: String) -> String {
                     name.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? ""
                 }

@@ -4,7 +4,7 @@ import LarderCore
 import LarderManifest
 
 /// A web page with the icons of manifests and of a cache. Its data files are scripts because a page
-/// from a disk cannot load JSON.
+/// opened from a disk cannot load JSON.
 package struct Gallery {
     private static let iconsPerFile = 1000
     private static let format = 1
@@ -14,8 +14,8 @@ package struct Gallery {
     let rules: ManifestRules
     let hasOthers: Bool
 
-    /// Manifests add names and missing icons. Manifests at URLs are read from the cache.
-    /// `hasOthers` adds cached icons that are in no manifest.
+    /// Creates a gallery. Manifests add names and missing icons. Manifests at URLs are read from
+    /// the cache. `hasOthers` adds cached icons that are in no manifest.
     package init(
         of cache: Cache, manifests: [ManifestSource] = [], rules: ManifestRules = .init(),
         hasOthers: Bool = true
@@ -26,9 +26,8 @@ package struct Gallery {
         self.hasOthers = hasOthers
     }
 
-    /// Writes files of 1,000 icons, then the description that lists them. The output is
-    /// deterministic. With `isNamedByContent`, file names contain a digest, so that a file never
-    /// changes.
+    /// Writes files of 1,000 icons, then the description, which lists the files. The output is
+    /// deterministic. With `isNamedByContent`, file names contain a digest of the content.
     @discardableResult
     package func write(
         to place: some GalleryPlace, isNamedByContent: Bool = false,
@@ -110,7 +109,7 @@ package struct GalleryFile: Sendable {
     package let mediaType: String
     package let bytes: [UInt8]
 
-    /// The page, its style sheet and its script, the same for every cache.
+    /// The page, its style sheet and its script.
     package static let page: [GalleryFile] = [
         GalleryFile(
             path: "index.html", mediaType: "text/html; charset=utf-8",
@@ -126,11 +125,12 @@ package struct GalleryFile: Sendable {
 
     package static let catalogue = "gallery/icons.js"
 
-    /// The response while the description is being created. The page requests it again.
+    /// The response while the description is being created. The page then requests the description
+    /// again.
     package static let notYet = GalleryFile(
         path: catalogue, mediaType: script, bytes: Array("larder.later()\n".utf8))
 
-    /// Returns the response if the description cannot be created. The page shows the message.
+    /// Returns the response for a failed description. The page shows the message.
     package static func description(ofProblem message: String) -> GalleryFile {
         var description = JSONObject()
         description.set("problem", message)
@@ -139,7 +139,7 @@ package struct GalleryFile: Sendable {
             bytes: Array("larder.begin(\(description.text))\n".utf8))
     }
 
-    /// Whether the name is that of a file of icons without a digest.
+    /// Whether a file of icons can have the name, which has no digest.
     static func isPart(_ name: String) -> Bool {
         let (start, end) = ("icons-".utf8, ".js".utf8)
         let text = name.utf8
@@ -150,7 +150,7 @@ package struct GalleryFile: Sendable {
 }
 
 package struct GalleryReport: Sendable {
-    /// Includes icons that are not shown.
+    /// The number of icons, including icons that are not shown.
     package internal(set) var total = 0
     package internal(set) var counts: [GalleryState: Int] = [:]
 

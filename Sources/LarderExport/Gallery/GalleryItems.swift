@@ -7,8 +7,8 @@ extension Gallery {
     /// The maximum size of a batch's keys and inline icons.
     private static let batchBytes = 1 << 20
 
-    /// Calls `body` with the icons of manifests in order, then with other cached icons. Returns
-    /// their number. `isIntact` is whether an object's bytes match its digest.
+    /// Calls `body` with the icons of manifests in order, then with other cached icons. Returns the
+    /// number of icons. `isIntact` returns whether an object's bytes match its digest.
     func forEachItem(
         isIntact: (StoredObject) throws -> Bool, _ body: (GalleryItem) throws -> Void
     ) throws -> Int {
@@ -123,11 +123,11 @@ extension Gallery {
 }
 
 package struct GalleryIcon: Sendable {
-    /// The app's name, else the last part of the URL's path. Untrusted text of at most
-    /// ``GalleryLimits/nameBytes``.
+    /// The app's name, or the last component of the URL's path. Untrusted, at most
+    /// ``GalleryLimits/nameBytes`` long.
     let name: String
-    /// The URL with masked secrets, of at most ``GalleryLimits/urlBytes``; nil for inline icons and
-    /// bad entries.
+    /// The URL with masked secrets, at most ``GalleryLimits/urlBytes`` long; nil for inline icons
+    /// and bad entries.
     let url: String?
     let host: String?
     let manifest: Int?
@@ -161,7 +161,7 @@ package struct GalleryIcon: Sendable {
     }
 }
 
-/// The limits of a gallery, which browsers keep in memory.
+/// The limits of a gallery. Browsers keep the whole gallery in memory.
 package enum GalleryLimits {
     package static let icons = 100_000
     package static let nameBytes = 256

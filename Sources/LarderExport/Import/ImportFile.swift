@@ -11,11 +11,11 @@ struct ImportFile {
     let maximumBytes: Int64
     let acceptsAnyContent: Bool
     let readFiles: ReadFiles
-    /// The budget of all files, because the cache stores the holes of sparse files as bytes.
+    /// The budget of all sparse files, because the cache stores their holes as bytes.
     let sparse = SparseBudget()
 
     /// Stages a file's bytes, or returns nil if the file does not exist. Throws ``ImportError`` for
-    /// unexpected bytes, ``CacheError`` if the cache fails.
+    /// unexpected bytes, or ``CacheError`` if the cache fails.
     func stage(_ place: ImportPlace, _ expectation: Expectation) throws -> StagedObject? {
         guard let file = try open(place.name) else { return nil }
         if let metadata = place.metadata, try !hasMetadata(metadata, hasStatus: place.hasStatus) {
@@ -92,7 +92,7 @@ struct ImportFile {
     private func file(_ name: String) throws(CacheError) -> FileDescriptor {
         #if os(Linux)
             do throws(CacheError) {
-                // O_NOATIME, only for the owner (open(2)). The Glibc module does not import it.
+                // O_NOATIME, only for the owner (open(2)). The Glibc module lacks the constant.
                 return try directory.open(name, flags: O_RDONLY | O_NONBLOCK | 0o1000000)
             } catch  where error.errno == EPERM {}
         #endif

@@ -5,7 +5,7 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// The import of entries in pages, each committed before the next is looked up.
+/// The import of entries in pages. Each page is committed before the next page is looked up.
 struct ImportPages {
     private let cache: Cache
     private let store: Store
@@ -50,7 +50,7 @@ struct ImportPages {
         let arePresent = try cache.presence.arePresent(
             resources.compactMap { $0.map { ($0.object.digest, $0.object.size) } })
         var isPresent = arePresent.makeIterator()
-        // Objects of this page, which the cache cannot find before the commit.
+        // Objects of this page, which the cache cannot find until they are committed.
         var known: [[UInt8]: (digest: Digest, size: Int64, number: Int)] = [:]
         for (entry, resource) in zip(entries, resources) {
             let object = resource != nil && isPresent.next() == true ? resource?.object : nil
@@ -68,8 +68,8 @@ struct ImportPages {
         try settle()
     }
 
-    /// Stages the first usable file of an entry, by the URL in the manifest, then by the canonical
-    /// URL.
+    /// Stages the first usable file of an entry. The URL in the manifest is tried before the
+    /// canonical URL.
     private mutating func stage(_ entry: Entry) throws -> StagedObject? {
         let url = entry.writtenURL
         let canonical = entry.icon.string
@@ -97,8 +97,8 @@ struct ImportPages {
         return nil
     }
 
-    /// Adds a resource to the store's batch. Its validators are unknown, so it is stale and the
-    /// next prefetch requests it.
+    /// Adds a resource to the store's batch. The next prefetch requests it, because its validators
+    /// are unknown.
     private func add(_ object: StagedObject, key: String, url: String) {
         let now = Date()
         let accepted = DispatchSemaphore(value: 0)

@@ -4,11 +4,11 @@ import LarderCore
 
 struct ImportPlace {
     let name: String
-    /// The listed digests; empty without a list.
+    /// The file's digests in the list; empty without a list.
     var digests: [Digest] = []
-    /// The file with response metadata, for libraries that require one.
+    /// The file with response metadata; nil if the library needs none.
     var metadata: String?
-    /// Whether the metadata begins with a status, which can be that of an error.
+    /// Whether the metadata begins with a response status, possibly an error status.
     var hasStatus = false
 }
 
@@ -47,7 +47,7 @@ struct ListedFiles {
                 .missing, subject: directory.subject,
                 message: "has no \(FileIndex.file) that lists the URLs of its files")
         }
-        // After a killed export, only the pending list contains some files.
+        // If an export was killed, some files are only in the pending list.
         _ = try add(FileIndex(in: directory, FileIndex.pendingFile), checkCancellation)
     }
 

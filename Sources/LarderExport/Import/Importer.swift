@@ -5,8 +5,8 @@ import LarderManifest
 
 /// An import of the icons of manifests from another program's cache.
 ///
-/// The other cache is not changed. Links in it are not followed. Files must be complete images that
-/// match their entries.
+/// The other cache is not changed, and its links are not followed. Files must be complete images
+/// that match their manifest entries.
 package struct Importer {
     private let cache: Cache
     private let configuration: ImportConfiguration
@@ -92,7 +92,7 @@ package struct Importer {
 package struct ImportConfiguration: Sendable {
     package var layout: ExportLayout
     package var directory: String
-    /// The name of the library's directory; nil for its default.
+    /// The name of the library's directory; nil for the library's default.
     package var folder: String?
     package var maximumBytes: Int64 = 16 << 20
     package var acceptsAnyContent = false
@@ -105,8 +105,8 @@ package struct ImportConfiguration: Sendable {
         self.directory = directory
     }
 
-    /// Checks the directory, before a cache is created. Throws `.missing` if it does not exist,
-    /// `.unusable` if it is the cache or contains the cache among the library's files.
+    /// Checks the directory before a cache is created. Throws `.missing` if it does not exist.
+    /// Throws `.unusable` if it is the cache, or if the layout's directory contains the cache.
     package func check(besideCacheAt path: String) throws(CacheError) {
         _ = try folder(besideCacheAt: path)
     }
@@ -131,7 +131,7 @@ package struct ImportConfiguration: Sendable {
         let place = try Cache.nearestDirectory(to: path)
         let isCache =
             try FileIdentity(path: path)?.isSameFile(as: FileIdentity(root.status())) ?? false
-        // On macOS, the default cache is beside the libraries' caches.
+        // On macOS, Larder's default cache is next to the libraries' caches.
         guard !isCache, try !place.lies(in: folder) else {
             throw CacheError(.unusable, subject: directory, message: "contains the cache")
         }

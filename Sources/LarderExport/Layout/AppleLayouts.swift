@@ -1,20 +1,20 @@
 import Foundation
 import LarderCore
 
-/// The expiration date: the end of 2037, the last year in 32-bit seconds, as in some archives. It
-/// is constant so that exports are deterministic.
+/// The expiration date: the end of 2037, because some archives store 32-bit seconds. A constant
+/// date makes exports deterministic.
 private let lastDate = Date(timeIntervalSince1970: 2_145_830_400)
 
-/// Nuke's `DataCache` with the name that `.withDataCache` gives it.
+/// Nuke's `DataCache` with the default name of `.withDataCache`.
 ///
 /// Source: Nuke 13.2.0, Sources/Nuke/Caching/DataCache.swift (`filename(for:)`) and
-/// Sources/Nuke/Internal/Extensions.swift (`sha1`); the key of an unprocessed image is its URL's
+/// Sources/Nuke/Internal/Extensions.swift (`sha1`). The key of an unprocessed image is its URL's
 /// `absoluteString`.
 struct NukeLayout: KeyedLayout {
     var folders = ["com.github.kean.Nuke.DataCache"]
 
     var seed: AppSeed? {
-        AppSeed(library: "Nuke", moment: "before a pipeline with this `DataCache` is created")
+        AppSeed(library: "Nuke", moment: "before you create a pipeline with this `DataCache`")
     }
 
     func stem(of url: String) -> String { url.sha1Hex }
@@ -24,19 +24,18 @@ struct NukeLayout: KeyedLayout {
 /// Kingfisher's default `DiskStorage`: hashed names without an extension.
 ///
 /// Source: Kingfisher 8.11.0 and 7.12.0, Sources/Cache/DiskStorage.swift (`cacheFileName`,
-/// `FileMeta`), Sources/Utility/String+SHA256.swift and String+MD5.swift; the key of an unprocessed
+/// `FileMeta`), Sources/Utility/String+SHA256.swift and String+MD5.swift. The key of an unprocessed
 /// image is its URL's `absoluteString`.
 struct KingfisherLayout: KeyedLayout {
     let version: Int
     var folders = ["com.onevcat.Kingfisher.ImageCache.default"]
 
-    /// Kingfisher's expiration date.
     var modified: Date? { lastDate }
 
     var seed: AppSeed? {
         AppSeed(
             library: "Kingfisher",
-            moment: "before its `ImageCache` is created, which remembers the files that it finds",
+            moment: "before you create the `ImageCache`, which lists its files only at creation",
             dates: .expiry)
     }
 
@@ -50,17 +49,18 @@ struct KingfisherLayout: KeyedLayout {
 /// SDImageCache.m (`defaultDiskCacheDirectory`); SDWebImage 5.19.7, SDDiskCache.m
 /// (`removeExpiredData`).
 struct SDWebImageLayout: KeyedLayout {
-    /// Darwin's `NAME_MAX` less the digest and the dot, in UTF-16 like `NSString`.
+    /// Darwin's `NAME_MAX` minus the digest and the dot, in UTF-16 units like `NSString`.
     private static let longestExtension = 255 - 32 - 1
 
     var folders = ["com.hackemist.SDImageCache", "default"]
 
-    /// Before 5.20, files expire 7 days after this date. Since then, 7 days after the last access.
+    /// SDWebImage before 5.20 removes files 7 days after this date. Later versions use the last
+    /// access.
     var modified: Date? { lastDate }
 
     var seed: AppSeed? {
         AppSeed(
-            library: "SDWebImage", moment: "before its `SDImageCache` is used",
+            library: "SDWebImage", moment: "before you use the `SDImageCache`",
             dates: .modification)
     }
 

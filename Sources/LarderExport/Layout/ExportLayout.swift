@@ -22,7 +22,8 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         }
     }
 
-    /// Returns the rules with an app's name for the library's directory; nil is the default.
+    /// Returns the rules, with `folder` as the name of the library's directory. Nil is the default
+    /// name.
     func library(in folder: String?) -> (any KeyedLayout)? {
         var library = library
         if let folder {
@@ -57,16 +58,16 @@ protocol KeyedLayout: Sendable {
     /// The path components of the directory. An app can choose the last component.
     var folders: [String] { get set }
 
-    /// Returns the common prefix of the names of a URL's files. It is unique for each URL.
+    /// Returns the common prefix of the names of a URL's files. The prefix is unique for each URL.
     func stem(of url: String) -> String
     /// Returns the stem of a file name, or nil if the library never creates such a name.
     func stem(ofFile name: String) -> String?
 
-    /// Returns the names under which the library looks up a URL, in order. The default is the file
-    /// of the stem.
+    /// Returns the file names that the library tries for a URL, in order. The default is the stem's
+    /// file.
     func names(of url: String) -> [String]
-    /// The required modification date of files, which then cannot be hard links to the cache's
-    /// files. The default is nil: any date.
+    /// The required modification date. Files with a required date cannot be hard links to the
+    /// cache's files. The default is nil: any date.
     var modified: Date? { get }
     /// The format of the directory's list of files. The default is nil: no list.
     var journal: JournalForm? { get }
@@ -100,13 +101,12 @@ struct AppSeed {
     }
 
     let library: String
-    /// The time by which an app must call the installer, as a clause.
+    /// The latest time to call the installer, as a clause.
     let moment: String
     var dates = Dates.any
 }
 
 extension String {
-    /// Whether the string consists of `count` lower-case hexadecimal digits.
     func isHex(_ count: Int) -> Bool {
         utf8.count == count && utf8.allSatisfy { $0.isDigit || 0x61...0x66 ~= $0 }
     }

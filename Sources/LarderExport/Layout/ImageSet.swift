@@ -4,7 +4,7 @@ import LarderImages
 
 /// An image set of an asset catalog: a directory with one image and `Contents.json`.
 ///
-/// Source: "Asset Catalog Format Reference" of Apple, "Contents.json" and "Image Set Type".
+/// Source: Apple's "Asset Catalog Format Reference", "Contents.json" and "Image Set Type".
 enum ImageSet {
     static let suffix = ".imageset"
     static let contentsFile = "Contents.json"
@@ -75,7 +75,7 @@ enum ImageSet {
         return PathExtension.without(file)
     }
 
-    /// Whether an export with the set's stem can create the file name.
+    /// Whether an export can create the file name in a set with this stem.
     static func isImage(_ file: String, of stem: String) -> Bool {
         self.stem(ofImage: file).map(SafeName.folded)?.isSame(as: SafeName.folded(stem)) == true
     }

@@ -40,13 +40,14 @@ struct GlideLayout: KeyedLayout {
 /// The journal format of Jake Wharton's DiskLruCache, version 1, which Coil and Glide copied.
 struct JournalForm: Sendable {
     static let file = "journal"
-    /// The journal's name while it is replaced. It is read if the journal is missing.
+    /// The old journal's name during a replacement. The library reads this file if the journal is
+    /// missing.
     static let backup = "journal.bkp"
 
-    /// The app version in the library's constructor. The library deletes everything for another
-    /// version.
+    /// The app version in the library's constructor. The library deletes the entries of other
+    /// versions.
     let appVersion: Int
-    /// The number of files per key. The last contains the bytes. The others are empty.
+    /// The number of files per key. The last file contains the bytes. Other files are empty.
     let valueCount: Int
 
     var header: String { "libcore.io.DiskLruCache\n1\n\(appVersion)\n\(valueCount)\n\n" }

@@ -1,10 +1,9 @@
 import Foundation
 import LarderCore
 
-/// Readable file names made from untrusted text, for common file systems. Shells require quotes
-/// around parentheses.
+/// Readable file names made from untrusted text, for common file systems.
 enum SafeName {
-    /// In bytes. A disambiguating suffix and an extension are added.
+    /// In bytes, without a disambiguating suffix and the extension.
     private static let longest = 100
 
     /// Returns a name without an extension, from the entry's name, else from the last path
@@ -34,7 +33,7 @@ enum SafeName {
         }
         name = withoutEdges(name)
         guard isReserved(name) else { return name }
-        // Windows checks the part before the first dot.
+        // Windows compares the part before the first dot.
         let stem = name.utf8.prefix { $0 != UInt8(ascii: ".") }
         name = String(Substring(stem)) + "_" + String(Substring(name.utf8.dropFirst(stem.count)))
         while name.utf8.count > longest { name.unicodeScalars.removeLast() }
@@ -75,14 +74,13 @@ enum SafeName {
         name.uppercased().lowercased().decomposedStringWithCanonicalMapping
     }
 
-    /// Whether the name looks like a result of ``disambiguated(_:by:)``.
     static func isDisambiguated(_ name: String) -> Bool {
         let tail = Array(name.utf8.suffix(17))
         return tail.count == 17 && tail[0] == UInt8(ascii: "-")
             && String(decoding: tail.dropFirst(), as: UTF8.self).lowercased().isHex(16)
     }
 
-    /// Returns a name for an icon whose plain name is taken, the same in every export.
+    /// Returns a name for an icon whose plain name is taken. The name is the same in every export.
     static func disambiguated(_ name: String, by identity: String) -> String {
         "\(name)-\(identity.sha256Hex.prefix(16))"
     }
@@ -107,8 +105,7 @@ enum PathExtension {
         return String(decoding: file.utf8.dropLast(suffix.utf8.count + 1), as: UTF8.self)
     }
 
-    /// Returns the decoded last component of a URL's path, or "" if there is none or it is not
-    /// UTF-8.
+    /// Returns the decoded last component of a URL's path, or "" if it is missing or not UTF-8.
     static func lastComponent(ofURL text: String) -> String {
         decodedPath(of: text).flatMap { path in
             let end = path.lastIndex { $0 != UInt8(ascii: "/") } ?? path.startIndex
@@ -125,7 +122,7 @@ enum PathExtension {
         return Array(last[(dot + 1)...])
     }
 
-    /// Returns the percent-decoded path of a URL, or nil if it is not UTF-8.
+    /// Returns the percent-decoded path of a URL, or nil if the path is not UTF-8.
     private static func decodedPath(of text: String) -> [UInt8]? {
         let bytes = Array(text.utf8)
         var start = 0

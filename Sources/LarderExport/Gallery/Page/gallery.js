@@ -1,6 +1,6 @@
 // A contact sheet of a cache. The description (gallery/icons.js) calls larder.begin, or
-// larder.later while it is being created. Each file of icons calls larder.add. All text comes from
-// manifests and servers, so it is never inserted as HTML.
+// larder.later while the description is being created. Each file of icons calls larder.add. All
+// text comes from manifests and servers, so it is never inserted as HTML.
 "use strict";
 
 globalThis.larder = (() => {
@@ -18,7 +18,7 @@ globalThis.larder = (() => {
 
   let about = null;
   let icons = [];
-  // For each sort key: all icons in that order, and the rank of each icon by its place.
+  // For each sort key: all icons in sorted order, and the rank of each icon by its place.
   let sorted = new Map();
   let shown = [];
   let page = 0;
@@ -26,10 +26,10 @@ globalThis.larder = (() => {
   let drawn = [];
   let isBroken = false;
   let isLoaded = false;
-  // Filter values and page from the address that are not loaded yet.
+  // Filter values and the page number in the address, until the icons are loaded.
   let awaited = {};
 
-  // Loads one file after another and shows each one immediately.
+  // Loads the files one after another and shows the icons of each file immediately.
 
   function load(path) {
     const script = document.createElement("script");
@@ -63,7 +63,7 @@ globalThis.larder = (() => {
     if (about.manifests.length > 0) {
       find("manifest").append(new Option("In no manifest", "none"));
     }
-    // Only once, to keep what the user types during loading.
+    // Only once, to keep the user's input during loading.
     restore();
     next(0);
   }
@@ -149,8 +149,8 @@ globalThis.larder = (() => {
     state: (a, b) => states.indexOf(b.state) - states.indexOf(a.state),
   };
 
-  /// Returns icons sorted. Comparing all names with a collator takes a second, so it is done once.
-  /// Later sorts compare ranks.
+  /// Returns sorted icons. Comparing all names with a collator takes a second, so later sorts
+  /// compare the ranks from the first.
   function inOrder(some, sort) {
     const compare = comparisons[sort];
     if (!compare) return some;
@@ -176,7 +176,7 @@ globalThis.larder = (() => {
     if (find("direction").getAttribute("aria-pressed") === "true") shown.reverse();
   }
 
-  /// Whether a word is the start of an icon's digest, of at least 7 digits.
+  /// Whether a word of at least 7 digits is the start of an icon's digest.
   function isDigest(word, icon) {
     return word.length >= 7 && icon.digest !== undefined && icon.digest.startsWith(word);
   }
@@ -204,8 +204,8 @@ globalThis.larder = (() => {
     remember();
   }
 
-  /// Replaces the icons on the page if they have changed. The focused icon keeps the focus if it is
-  /// still there, otherwise the first icon gets it.
+  /// Replaces the icons on the page if they have changed. The focus stays on the focused icon, or
+  /// moves to the first icon if the focused icon is gone.
   function lay(some, first) {
     const places = some.map((icon) => icon.place);
     const sheet = find("sheet");
@@ -324,7 +324,7 @@ globalThis.larder = (() => {
     return seconds === undefined ? undefined : instant.format(new Date(seconds * 1000));
   }
 
-  // The address contains the selection, so that it can be shared.
+  // The address contains the selection, so that users can share it.
 
   const members = ["search", ...filters, "sort"];
 
