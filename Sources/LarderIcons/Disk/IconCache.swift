@@ -41,10 +41,10 @@ public final class IconCache: Sendable {
     /// is an empty cache.
     ///
     /// - Parameters:
-    ///   - bundle: A read-only cache directory, for example in the app's bundle. If both contain an
-    ///     icon, the one received later is used. Default: nil, none.
-    ///   - memory: The memory cache. Default: one with the default limit.
-    ///   - log: Receives messages of the directories and of an ``IconLoader``. Default: none.
+    ///   - bundle: A read-only cache directory, for example in the app's bundle. If both
+    ///     directories contain an icon, the icon received later is used. Default: nil.
+    ///   - memory: The memory cache. Default: a cache with the default limit.
+    ///   - log: Receives messages about reads and loads. Default: none.
     public init(
         directory: URL, bundle: URL? = nil, memory: MemoryCache = MemoryCache(),
         log: CacheLog = .none
@@ -82,11 +82,11 @@ public final class IconCache: Sendable {
         memory.entry(for: url.absoluteString)
     }
 
-    /// Returns the icon's bytes, or nil if it is not cached. Throws as ``entry(for:)``.
+    /// Returns the icon's bytes, or nil if the icon is not cached. Throws like ``entry(for:)``.
     public func data(for url: URL) async throws -> Data? { try await entry(for: url)?.data }
 
-    /// Returns the icon from memory or the disk, or nil if it is not cached. Concurrent calls share
-    /// a read.
+    /// Returns the icon from memory or the disk, or nil if the icon is not cached. Concurrent calls
+    /// share one read.
     ///
     /// - Throws: `CacheError` if the cached icon cannot be read (`.corrupt` if its bytes are
     ///   damaged), `CancellationError` if the task is cancelled.
@@ -113,7 +113,7 @@ public final class IconCache: Sendable {
         }
     }
 
-    /// Whether the icon is cached. Throws as ``lookup(_:)``.
+    /// Whether the icon is cached. Throws like ``lookup(_:)``.
     public func contains(_ url: URL) async throws -> Bool {
         let key = url.absoluteString
         if memory.contains(key) || unstoredEntry(key) != nil { return true }
@@ -121,7 +121,7 @@ public final class IconCache: Sendable {
     }
 
     /// Adds a fetched icon to memory, and to the disk unless its URL has credentials or is not http
-    /// or https. `isStored` is whether it is being stored.
+    /// or https. `isStored` is true if the icon is being written to the disk.
     func keep(
         _ icon: FetchedIcon, for url: URL, isReplacing: Bool
     ) -> (entry: MemoryCache.Entry, isStored: Bool) {
@@ -152,11 +152,11 @@ public final class IconCache: Sendable {
 
     func waitUntilStorable() async { await writer?.waitUntilStorable() }
 
-    /// The failure to store the latest fetched icons; nil if there was none.
+    /// The error of the last attempt to store fetched icons; nil on success.
     public var storeFailure: CacheError? { writer?.lastFailure }
 
-    /// Stores pending icons and uses, and closes the directories until the next read. Call it
-    /// before the app is suspended. It ignores task cancellation.
+    /// Stores pending icons and uses, and closes the directories until the next read. Call this
+    /// function before the app is suspended. Ignores task cancellation.
     public func flush() async {
         await withCheckedContinuation { waiter in
             perform { [self] in
@@ -192,7 +192,7 @@ public final class IconCache: Sendable {
         return nil
     }
 
-    /// Returns the caches that contain the icon, the most recently received one first.
+    /// Returns the caches that contain the icon, most recently received copy first.
     private func matches(_ key: String) throws -> [(layer: CacheLayer, match: Match)] {
         var found: [(layer: CacheLayer, match: Match)] = []
         var failure: (any Error)?
@@ -219,12 +219,12 @@ public final class IconCache: Sendable {
 
 /// A recorder of the objects that an app uses, in batches.
 ///
-/// If another process is writing the index, a batch is dropped. Its objects are noted again at
+/// If another process is writing the index, the batch is dropped. Its objects are noted again at
 /// their next read.
 final class UseRecorder: @unchecked Sendable {
-    // Unchecked because it has variables: every access holds `lock`.
+    // Unchecked because of the variables: every access holds `lock`.
 
-    /// The time in which a batch collects uses.
+    /// The time between the first use in a batch and the write.
     private static let delay = DispatchTimeInterval.seconds(2)
 
     private let cache: LiveCache
@@ -255,7 +255,7 @@ final class UseRecorder: @unchecked Sendable {
     }
 }
 
-/// A cache directory. A missing cache is empty.
+/// A cache directory. A missing directory is an empty cache.
 struct CacheLayer {
     /// In bytes, so that one object of a foreign cache cannot fill the app's memory.
     private static let maximumSize: Int64 = 256 << 20
@@ -276,10 +276,10 @@ struct CacheLayer {
         try unlessMissing { try cache.data(of: object, atMost: Self.maximumSize).data }
     }
 
-    /// Returns nil if there is no cache, which a prefetch may create later.
+    /// Returns nil if the cache does not exist. A prefetch may create it later.
     private func unlessMissing<Value>(_ body: () throws -> Value) throws -> Value? {
         do {
-            // Another process may have created the index since.
+            // Another process may have created the index since the last read.
             if let cache = cache.opened, cache.indexURI == nil { self.cache.close() }
             return try body()
         } catch let error as CacheError where error.code == .missing {

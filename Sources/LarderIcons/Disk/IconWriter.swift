@@ -2,13 +2,13 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// A writer of fetched icons, in batches on its own queue.
+/// A writer that stores fetched icons in batches on its own queue.
 ///
-/// It closes an idle directory, because `larder reindex` waits for all processes that have it open.
-/// An icon that could not be stored is fetched again later.
+/// An idle writer closes its directory, because `larder reindex` waits until no process has the
+/// directory open. An icon that could not be stored is fetched again later.
 final class IconWriter: Depositor, @unchecked Sendable {
-    // Unchecked because there are variables: `lock` protects those that follow it, up to the blank
-    // line. The others are only used on `queue`.
+    // Unchecked because there are variables: `lock` protects the group that follows it, and the
+    // next group is only used on `queue`.
 
     /// An uncommitted icon, which can be read from memory.
     private struct Unstored: Sendable {
@@ -26,7 +26,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
         let number: Int
     }
 
-    /// The number of waiting bytes above which they are committed.
+    /// The number of waiting bytes above which a batch is committed.
     private static let maximumWaitingBytes = 16 << 20
     /// The time until an idle directory is closed, and the delay after a failure.
     private static let idleSeconds: TimeInterval = 30
@@ -50,8 +50,8 @@ final class IconWriter: Depositor, @unchecked Sendable {
     init(path: String, log: CacheLog) { (self.path, self.log) = (path, log) }
 
     deinit {
-        // Closing is slow, and this may be the app's main thread. Pending work would retain this
-        // object.
+        // Closing is slow, and this may be the app's main thread. No work is pending, because
+        // pending work retains this object.
         guard let opened else { return }
         DispatchQueue.global(qos: .utility).async {
             opened.store.close()
@@ -62,7 +62,8 @@ final class IconWriter: Depositor, @unchecked Sendable {
     func entry(_ key: String) -> MemoryCache.Entry? { lock.withLock { waiting[key]?.entry } }
     var lastFailure: CacheError? { lock.withLock { failure } }
 
-    /// Stores an icon, which ``entry(_:)`` returns until then. Returns false for `no-store`.
+    /// Queues an icon for storing. ``entry(_:)`` returns the icon until it is stored. Returns false
+    /// for `no-store`.
     func take(
         _ icon: FetchedIcon, _ entry: MemoryCache.Entry, for url: HTTPURL, isReplacing: Bool
     ) -> Bool {

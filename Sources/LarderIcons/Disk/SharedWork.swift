@@ -1,11 +1,11 @@
 import Foundation
 
-/// Asynchronous work by key. Concurrent callers of a key share one run, which is cancelled with its
-/// last caller.
+/// Asynchronous work by key. Concurrent callers of a key share one run. The run is cancelled when
+/// all callers are cancelled.
 final class SharedWork<Value: Sendable>: @unchecked Sendable {
-    // Unchecked because it has variables: every access holds `lock`.
+    // Unchecked because of the variables: every access holds `lock`.
 
-    /// Starts the work, which must call `finish`. Returns a function that cancels it.
+    /// Starts the work, which must call `finish`. Returns a function that cancels the work.
     typealias Start = (_ finish: @escaping Finish) -> @Sendable () -> Void
     typealias Finish = @Sendable (Result<Value, any Error>) -> Void
 
@@ -19,7 +19,7 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
     }
 
     private final class Caller: @unchecked Sendable {
-        // Unchecked because it has variables: every access holds the `lock` of `SharedWork`.
+        // Unchecked because of the variables: every access holds the `lock` of `SharedWork`.
         var hasJoined = false
         var isCancelled = false
     }
@@ -73,7 +73,7 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
     private func leave(_ key: String, _ caller: Caller) {
         lock.lock()
         caller.isCancelled = true
-        // A caller without a waiter has not joined yet, or has its result.
+        // A caller without a waiter has not joined yet, or has received the result.
         guard caller.hasJoined,
             let waiter = jobs[key]?.waiters.removeValue(forKey: ObjectIdentifier(caller))
         else { return lock.unlock() }

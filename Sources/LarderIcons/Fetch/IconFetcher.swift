@@ -1,7 +1,7 @@
 import Foundation
 
-/// A network client that fetches icons for an ``IconLoader``, which limits concurrent fetches and
-/// chooses their order.
+/// A network client that fetches icons for an ``IconLoader``. The loader limits concurrent fetches
+/// and chooses their order.
 ///
 /// `TransferFetcher` in LarderPrefetch uses libcurl. `URLSessionFetcher` is for Apple's platforms.
 public protocol IconFetcher: Sendable {
@@ -10,14 +10,15 @@ public protocol IconFetcher: Sendable {
     /// The task is cancelled if no caller waits for the icon. The result is shown and stored, so
     /// check that it is an icon and not an error page.
     ///
-    /// - Throws: Any error. The loader converts it into an ``IconFailure`` and remembers it for
-    ///   some time, which an `IconFailure` can extend.
+    /// - Throws: Any error. The loader converts the error into an ``IconFailure`` and remembers the
+    ///   failure for the longer of ``IconLoader/Options/failureLifetime`` and
+    ///   ``IconFailure/retryAfter``.
     func fetch(_ request: IconRequest) async throws -> FetchedIcon
 }
 
 /// A request to an ``IconFetcher``. Its priority can change during the fetch.
 public final class IconRequest: @unchecked Sendable {
-    // Unchecked because it has variables: every access holds `lock`.
+    // Unchecked because of the variables: every access holds `lock`.
     private let lock = NSLock()
     private var current: IconPriority
     private var onChange: (@Sendable (IconPriority) -> Void)?
@@ -80,7 +81,7 @@ public struct FetchedIcon: Sendable {
     }
 }
 
-/// The priority of an icon. Icons with the same priority are loaded in the order of requests.
+/// The priority of an icon. Icons with the same priority are loaded in request order.
 public enum IconPriority: Int, Sendable, Comparable, CaseIterable {
     case veryLow
     /// The priority of prefetched icons, see ``IconLoader/prefetch(_:)``.

@@ -3,9 +3,9 @@
     import ImageIO
 
     extension MemoryCache.Entry {
-        /// Returns the icon decoded at the size at which it is shown, or nil if the system cannot
-        /// decode it (for example SVG). At full size, 4,000 × 4,000 pixels take 64 MB. Decoding is
-        /// slow, so do not call this on the main thread.
+        /// Returns the icon decoded to fit `size`, or nil if the system cannot decode the format,
+        /// for example SVG. At full size, 4,000 × 4,000 pixels take 64 MB. Decoding is slow, so do
+        /// not call this function on the main thread.
         ///
         /// - Parameters:
         ///   - size: The maximum size, in points. Smaller icons are not enlarged.
@@ -30,7 +30,7 @@
     extension IconLoader {
         /// Loads and decodes an icon, see `MemoryCache.Entry.image(fitting:scale:)`.
         ///
-        /// - Throws: ``IconFailure`` (`unreadable` if the system cannot decode it),
+        /// - Throws: ``IconFailure`` (`unreadable` if the system cannot decode the icon),
         ///   `CancellationError`.
         public func image(
             for url: URL, fitting size: CGSize, scale: CGFloat = 1,

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A loader of icons for views, from memory, the disk or the network, in this order. Concurrent
-/// callers of a URL share one load.
+/// A loader that gets icons for views from memory, the disk or the network, in this order.
+/// Concurrent callers of a URL share one load.
 ///
 ///     let loader = IconLoader(cache: icons, fetcher: URLSessionFetcher())
 ///     for await state in loader.states(for: app.icon, priority: .veryHigh) { show(state) }
@@ -14,8 +14,8 @@ public final class IconLoader: Sendable {
     public struct Options: Sendable {
         /// The maximum number of concurrent fetches. Default: 6.
         public var concurrentFetches = 6
-        /// The time until a failed icon may be fetched again, in seconds. A server can extend it to
-        /// at most a day. With 0, failures are not remembered. Default: 60.
+        /// The time until a failed icon may be fetched again, in seconds. A server can extend this
+        /// time to at most one day. With 0, failures are not remembered. Default: 60.
         public var failureLifetime: TimeInterval = 60
 
         /// Creates the default options.
@@ -27,7 +27,7 @@ public final class IconLoader: Sendable {
 
     private let loads: Loads
 
-    /// Creates a loader. Without a fetcher, it loads only cached icons.
+    /// Creates a loader. Without a fetcher, only cached icons are loaded.
     public convenience init(
         cache: IconCache, fetcher: (any IconFetcher)? = nil, options: Options = Options()
     ) {
@@ -49,8 +49,8 @@ public final class IconLoader: Sendable {
 
     /// Loads the icon. Returns a task that can cancel the load or change its priority.
     ///
-    /// `then` is called once, with `image` or `failed`, on any thread, and before this function
-    /// returns if the result is in memory. It is not called after the task is cancelled.
+    /// Calls `then` once, on any thread, with `image` or `failed`, unless the task is cancelled
+    /// first. If the result is in memory, calls `then` before returning.
     @discardableResult
     public func load(
         _ url: URL, priority: IconPriority = .normal,
@@ -96,7 +96,8 @@ public final class IconLoader: Sendable {
     /// Cancels loads that ``prefetch(_:)`` started, unless other callers wait for them.
     public func stopPrefetching(_ urls: [URL]) { loads.stopPrefetching(urls) }
 
-    /// Forgets the failure of one URL or, by default, of all, so that the next load fetches again.
+    /// Forgets the failure of one URL, or by default of all URLs, so that the next load fetches
+    /// again.
     public func forgetFailures(of url: URL? = nil) { loads.forgetFailures(url?.absoluteString) }
 
     /// The number of icons that are loading or waiting.
@@ -127,7 +128,7 @@ public enum IconSource: Sendable {
 
 /// The state of an icon in a view.
 public enum IconState: Sendable {
-    /// The icon is being loaded from this source. Nil if no load was started.
+    /// The icon is being loaded from this source, or is not being loaded if the source is nil.
     case placeholder(IconSource?)
     /// The icon is loaded.
     case image(MemoryCache.Entry, from: IconSource)

@@ -7,8 +7,8 @@ import LarderCore
 /// Reads and fetches need slots, which are assigned by priority. A fetch keeps its slot while too
 /// many icons wait to be stored, so that a slow disk slows down the network.
 final class Loads: @unchecked Sendable {
-    // Unchecked because it has variables: every access holds `lock`. Callers' functions and
-    // cancellations of tasks run without it.
+    // Unchecked because of the variables: every access holds `lock`. Callers' functions and task
+    // cancellations run without the lock.
 
     private typealias Effect = () -> Void
 
@@ -74,7 +74,7 @@ final class Loads: @unchecked Sendable {
         }
     }
 
-    /// Whether neither an icon nor a failure is in memory. Counts no look-up.
+    /// Whether memory has neither an icon nor a failure. Does not count a look-up.
     func mustWait(for key: String) -> Bool {
         !cache.memory.contains(key) && lock.withLock { failures.failure(of: key, at: now()) == nil }
     }
@@ -138,8 +138,8 @@ final class Loads: @unchecked Sendable {
         lock.withLock { if let key { failures.forget(key) } else { failures.forgetAll() } }
     }
 
-    /// Changes the state with the lock, then runs the effects without it. Functions with `effects`
-    /// require the lock.
+    /// Changes the state with the lock, then runs the effects without the lock. Functions with a
+    /// parameter `effects` require the lock.
     @discardableResult
     private func withEffects<Value>(_ body: (inout [Effect]) -> Value) -> Value {
         var effects: [Effect] = []
@@ -176,7 +176,6 @@ final class Loads: @unchecked Sendable {
         if let task = loads.removeValue(forKey: key)?.task { effects.append { task.cancel() } }
     }
 
-    /// Updates a load's priority and queue position.
     private func reorder(_ key: String, _ effects: inout [Effect]) {
         guard let load = loads[key] else { return }
         let priority = load.priority
@@ -275,7 +274,7 @@ final class Loads: @unchecked Sendable {
             let failure =
                 error as? IconFailure
                 ?? IconFailure(.fetch, url: load.url, "\(error)", underlying: error)
-            // This load was not cancelled, so the fetcher's cancellation is not the icon's failure.
+            // A fetcher's own cancellation is not remembered as the icon's failure.
             if !(error is CancellationError) {
                 failures.remember(failure, of: key, for: failureLifetime, at: now())
             }
@@ -318,7 +317,6 @@ struct Load {
     let serial: Int
     var stage = Stage.reading
     var waiters: [Int: Waiter] = [:]
-    /// Nil while the load waits for a slot.
     var task: Task<Void, Never>?
     var isDamaged = false
     var request: IconRequest?

@@ -80,11 +80,11 @@ struct TurnQueue {
     }
 }
 
-/// The recent failures, so that icons are not requested whenever their rows appear.
+/// The recent failures. They prevent a request each time a failed icon's row appears.
 struct FailureMemory {
     /// Above this number, the failures that expire first are removed.
     static let limit = 4096
-    /// The maximum lifetime in seconds, also for a longer `Retry-After`.
+    /// The maximum lifetime in seconds, even if `Retry-After` is longer.
     static let longest: TimeInterval = 86_400
 
     private var failures: [String: (failure: IconFailure, until: Date)] = [:]

@@ -5,8 +5,8 @@ import LarderCore
 /// An LRU cache of icons in memory, by URL, with a limit in bytes.
 ///
 /// The cache can be used on any thread. Look-ups, insertions and removals take constant time and
-/// block only each other. Memory pressure evicts half of the cost (warning) or all entries
-/// (critical).
+/// block only each other. A memory pressure warning evicts half of the cost. Critical memory
+/// pressure evicts all entries.
 public final class MemoryCache: @unchecked Sendable {
     // Unchecked because there are variables: `lock` protects `store`, and only `init` sets
     // `observation`. `Mutex` would require iOS 18.
@@ -15,7 +15,7 @@ public final class MemoryCache: @unchecked Sendable {
     private var observation: MemoryPressure.Observation?
     private let log: CacheLog
 
-    /// 32 MiB, enough for several thousand encoded icons.
+    /// The default limit: 32 MiB, enough for several thousand encoded icons.
     public static let defaultCostLimit = 32 << 20
 
     /// The memory of an entry besides its data, key and media type, in bytes. Measured with tiny
@@ -31,10 +31,9 @@ public final class MemoryCache: @unchecked Sendable {
     ///   - costLimit: The maximum total cost, in bytes. With 0, no entries are kept. Default:
     ///     ``defaultCostLimit``.
     ///   - countLimit: The maximum number of entries. Default: no limit.
-    ///   - entryShare: The maximum cost of one entry as a fraction of `costLimit`, so that it does
-    ///     not evict too many others. Default: 0.25.
-    ///   - pressure: The source of memory pressure, or nil for none. Default: the system's, which
-    ///     on Linux reports only the app's own calls.
+    ///   - entryShare: The maximum cost of one entry as a fraction of `costLimit`. Default: 0.25.
+    ///   - pressure: The source of memory pressure, or nil for none. Default:
+    ///     ``MemoryPressure/system()``, which on Linux reports only the app's own calls.
     ///   - log: Receives a message when memory pressure evicts entries. Default: none.
     public init(
         costLimit: Int = MemoryCache.defaultCostLimit, countLimit: Int = .max,
@@ -59,11 +58,11 @@ public final class MemoryCache: @unchecked Sendable {
         return lock.withLock { store.contains(key) }
     }
 
-    /// Adds or replaces an entry as the most recently used one. Evicts the least recently used
-    /// entries above the limits.
+    /// Adds or replaces an entry, and makes it the most recently used. Evicts the least recently
+    /// used entries above the limits.
     ///
-    /// - Returns: False if the entry costs more than ``entryCostLimit``. It is not added, and the
-    ///   key's previous entry is removed because it is outdated.
+    /// - Returns: False if the entry costs more than ``entryCostLimit``. Such an entry is not
+    ///   added, and the key's outdated entry is removed.
     @discardableResult
     public func insert(_ entry: Entry, for key: String) -> Bool {
         let item = RecencyTable.Item(
@@ -85,7 +84,7 @@ public final class MemoryCache: @unchecked Sendable {
     public func trim(toCost cost: Int) { shrink { _ in MemoryStore.Limits(cost: cost) } }
 
     /// Evicts half of the cost for a warning, and all entries for critical memory pressure. Apps
-    /// can call it, too.
+    /// can also call this function.
     public func respond(to level: MemoryPressure.Level) {
         let before = log.isEnabled ? counts : Counts()
         switch level {
@@ -130,8 +129,8 @@ public final class MemoryCache: @unchecked Sendable {
         entry.data.count + (entry.mediaType?.utf8.count ?? 0) + key.utf8.count + entryOverhead
     }
 
-    /// Evicts entries in steps, so that other threads do not wait long. The initial count bounds
-    /// the loop, because other threads may insert more.
+    /// Evicts entries in steps, so that other threads do not wait long. The initial count limits
+    /// the loop, because other threads may insert entries.
     private func shrink(to target: (MemoryStore) -> MemoryStore.Limits) {
         var (left, limits) = lock.withLock { (store.counts.entries, target(store)) }
         while left > 0 {
@@ -149,8 +148,8 @@ public final class MemoryCache: @unchecked Sendable {
         withExtendedLifetime(removed) {}
     }
 
-    /// Runs `body` with the lock, and frees removed entries without it. Freeing takes longer than
-    /// all other work, and may call this cache.
+    /// Runs `body` with the lock, then frees removed entries without the lock. Freeing takes longer
+    /// than all other work, and may call this cache.
     private func whileLocked<Result>(
         _ body: (_ store: inout MemoryStore, _ removed: inout [MemoryStore.Item]) -> Result
     ) -> Result {

@@ -2,7 +2,7 @@ import Foundation
 
 /// A source of memory pressure events.
 ///
-/// On Apple's platforms, ``system()`` reports the system's events. On Linux, the app must call its
+/// On Apple's platforms, ``system()`` reports the system's events. On Linux, the app must call
 /// ``report(_:)``.
 public final class MemoryPressure: @unchecked Sendable {
     // Unchecked because there are variables: `lock` protects the handlers, and `watch` is set
@@ -43,8 +43,9 @@ public final class MemoryPressure: @unchecked Sendable {
 
     /// Calls `handler` for each event until the observation is released.
     ///
-    /// The handler runs on the thread of the source or of ``report(_:)``, and should be short. It
-    /// may be called once more during the release. It must not retain the owner of the observation.
+    /// The handler runs on the thread of the source or of ``report(_:)``, and should be short. The
+    /// handler may be called once more during the release, and must not retain the observation's
+    /// owner.
     public func observe(_ handler: @escaping @Sendable (Level) -> Void) -> Observation {
         let number = lock.withLock {
             observations += 1
@@ -54,7 +55,8 @@ public final class MemoryPressure: @unchecked Sendable {
         return Observation(of: self, number)
     }
 
-    /// Calls all handlers on the current thread. Use it, for example, in `didReceiveMemoryWarning`.
+    /// Calls all handlers on the current thread. Call this function, for example, in
+    /// `didReceiveMemoryWarning`.
     public func report(_ level: Level) {
         // Handlers run without the lock because they may add or end observations.
         for handler in lock.withLock({ handlers.map(\.handler) }) { handler(level) }
@@ -64,7 +66,7 @@ public final class MemoryPressure: @unchecked Sendable {
         let ended = lock.withLock {
             handlers.firstIndex { $0.number == number }.map { handlers.remove(at: $0) }
         }
-        // Released without the lock because that may end other observations.
+        // Released without the lock because freeing the handler may end other observations.
         withExtendedLifetime(ended) {}
     }
 
@@ -84,7 +86,7 @@ public final class MemoryPressure: @unchecked Sendable {
 
 #if canImport(Darwin)
     private final class DispatchWatch: @unchecked Sendable {
-        // Unchecked because dispatch sources are not `Sendable`. This one is only set up and
+        // Unchecked because dispatch sources are not `Sendable`. This source is only set up and
         // cancelled.
         private let source: any DispatchSourceMemoryPressure
 

@@ -96,7 +96,7 @@ struct MemoryStore {
     }
 }
 
-/// A table of entries by key and by last use, with constant time for all operations. The order is a
+/// A table of entries by key and by last use. All operations take constant time. The order is a
 /// doubly linked ring in an array, which needs no object per entry.
 struct RecencyTable {
     struct Item {
@@ -110,7 +110,7 @@ struct RecencyTable {
     }
 
     /// The neighbours of a place. Indices have four bytes so that many links fit into a core's
-    /// cache. They suffice for 800 GB.
+    /// cache. Four bytes suffice for 800 GB.
     private struct Link {
         /// For the ring's end, the least recently used place.
         var newer: Int32 = 0
@@ -135,7 +135,7 @@ struct RecencyTable {
         return items[Int(place)].entry
     }
 
-    /// Adds an item as the most recently used one. Returns the replaced item, if any.
+    /// Returns the replaced item, if any.
     mutating func insert(_ item: Item) -> Item? {
         if let place = places[item.key] {
             makeNewest(place)
