@@ -2,7 +2,7 @@ import Foundation
 import NIOCore
 
 /// A limit on open connections. Further connections wait in the kernel's queue, because clients
-/// whose connections are closed would retry at once.
+/// would retry at once if the server closed their connections.
 final class AcceptGate: ChannelDuplexHandler {
     typealias InboundIn = Channel
     typealias InboundOut = Channel
@@ -82,8 +82,8 @@ final class LoopConnections {
     func add(_ handler: ConnectionHandler) { handlers[ObjectIdentifier(handler)] = handler }
     func remove(_ handler: ConnectionHandler) { handlers[ObjectIdentifier(handler)] = nil }
 
-    /// Closes connections after a timeout. Called every second, which costs less than a scheduled
-    /// task for each connection.
+    /// Closes connections that have timed out. Called every second, which costs less than a
+    /// scheduled task for each connection.
     func sweep(isFull: Bool) {
         renewDate()
         let now = NIODeadline.now()

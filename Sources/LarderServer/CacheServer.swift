@@ -7,7 +7,7 @@ import Synchronization
 
 /// An HTTP server for a cache. It never connects to another server.
 package final class CacheServer: Sendable {
-    /// The send buffer of a connection, in bytes. The kernel's own limit is megabytes.
+    /// The send buffer of a connection, in bytes. The kernel's default limit is several megabytes.
     private static let sendBuffer = 128 << 10
     /// In bytes. All requests in a read are parsed before the first is answered.
     private static let receiveBuffer = 4 << 10
@@ -19,10 +19,11 @@ package final class CacheServer: Sendable {
 
     /// Starts to listen. Returns the server's URL, for example `http://127.0.0.1:8080/`.
     ///
-    /// - Throws: `CacheError` (`.missing` if there is no cache), `ManifestError`, ``ServerError``.
+    /// - Throws: `CacheError` (`.missing` if the cache does not exist), `ManifestError`,
+    ///   ``ServerError``.
     package func start() async throws -> String {
         let configuration = configuration
-        // Each event loop needs up to three descriptors (epoll, eventfd, timerfd). The others are
+        // Each event loop needs up to three descriptors (epoll, eventfd, timerfd). The other 32 are
         // for the cache, its index, and one connection with its file.
         try OpenFileLimit.require(3 * System.coreCount + 32, for: configuration.cache)
         let log = ServerLog(configuration.logger, onProblem: configuration.onProblem)
@@ -87,7 +88,7 @@ package final class CacheServer: Sendable {
     }
 
     /// Stops listening, waits for responses in progress, and closes all connections. Returns false
-    /// if ``ServerConfiguration/grace`` cut off a response.
+    /// if a response was cut off after ``ServerConfiguration/grace``.
     @discardableResult
     package func stop() async -> Bool {
         let server = running.withLock { running in
@@ -113,7 +114,7 @@ package final class CacheServer: Sendable {
             return try await ServerBootstrap(group: group)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 .serverChannelOption(.backlog, value: 1_024)
-                // The routes need the port, so no connection is accepted before they exist.
+                // The routes need the port, so no connection is accepted before the routes exist.
                 .serverChannelOption(.autoRead, value: false)
                 // The gate must be checked before each connection.
                 .serverChannelOption(.maxMessagesPerRead, value: 1)

@@ -2,7 +2,8 @@ import NIOCore
 import NIOPosix
 
 extension ConnectionHandler {
-    /// In bytes. A small body is copied to its head, because sending two buffers takes longer.
+    /// In bytes. A small body is copied into the head's buffer, because sending two buffers takes
+    /// longer.
     private static let smallBody = 16 << 10
 
     private static let lengthName = Array("Content-Length: ".utf8)

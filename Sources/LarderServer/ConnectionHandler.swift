@@ -21,12 +21,12 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     /// The idle timeout if other clients wait.
     private static let crowdedIdleTimeout = TimeAmount.seconds(2)
-    /// The time for the client to close the connection at the end.
+    /// The time for a client to close the connection after the last response.
     private static let closeTimeout = TimeAmount.seconds(2)
 
     let answerer: RequestAnswerer
     let connections: LoopConnections
-    /// Requests that wait for earlier responses. A read can contain dozens.
+    /// Requests that wait for earlier responses. One read can add dozens.
     private var queue: [ServerRequest] = []
     private(set) var context: ChannelHandlerContext?
     private let client = Client()
@@ -42,7 +42,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var isInHead = false
     private var deadline: NIODeadline?
     private var idleSince = NIODeadline.now()
-    /// The number of buffered bytes, and the time since it changed.
+    /// The number of buffered bytes, and the time of its last change.
     private var backlog: (bytes: Int, since: NIODeadline)?
     var lent: LentFile?
     var entry: AccessEntry?
@@ -62,7 +62,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        // The server may be shutting down.
         if connections.isDraining { drain() }
         context.fireChannelActive()
     }
@@ -193,7 +192,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         if response.isLast, activity == .idle { end() }
     }
 
-    /// Completes a response. `isWhole` is whether its body was written.
+    /// Completes a response. `isWhole` is true if the whole body was written.
     func sent(isWhole: Bool, isLast: Bool) {
         guard context != nil else { return }
         activity = .idle
@@ -205,8 +204,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     // MARK: - Closing
 
-    /// Closes the connection after all responses and after the client has closed its side.
-    /// Otherwise, a client that is still sending would lose the response.
+    /// Closes the connection after all responses and after the client has closed its side, so that
+    /// a client that is still sending does not lose the response.
     func end() {
         guard !isEnding, let context else { return }
         isEnding = true
@@ -237,8 +236,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     func abort() { context?.close(promise: nil) }
 
-    /// Closes the connection after a timeout, which is shorter for idle connections of a full
-    /// server.
+    /// Closes the connection if it has timed out. The timeout is shorter for idle connections of a
+    /// full server.
     func checkTime(_ now: NIODeadline, isCrowded: Bool) {
         guard let context else { return }
         let bytes =
@@ -251,13 +250,13 @@ final class ConnectionHandler: ChannelDuplexHandler {
             if now - backlog.since >= TimeAmount(answerer.configuration.stallTimeout) {
                 timeOut("stalled")
             }
-            // The rest of the file cannot be sent.
+            // The rest of a shortened file cannot be sent.
             if let lent, lent.isShortened { abort() }
             return
         }
         backlog = nil
-        // A client that has stopped sending looks like a disconnected one. It gets only responses
-        // that are ready within this time.
+        // A client that has stopped sending may have disconnected. Send only responses that are
+        // ready within the timeout.
         if activity == .answering, let inputEnd, now - inputEnd >= Self.closeTimeout {
             return abort()
         }

@@ -17,7 +17,7 @@ struct GalleryAnswer: Sendable {
     func atOnce(_ request: RoutedRequest) -> Response? {
         // A page that includes a script can read its data.
         if request.request.isCrossSite, !request.path.utf8.elementsEqual("/".utf8) {
-            return Response(403, text: "Only the gallery page can load this.", [Self.isolation])
+            return Response(403, text: "This file is only for the gallery page.", [Self.isolation])
         }
         guard let file = Self.files[Array(Self.path(of: request).utf8)] else { return nil }
         return Self.response(file.mediaType, file.text, request)

@@ -1,7 +1,7 @@
 import NIOCore
 
 struct IconAnswer: Sendable {
-    /// Fields that stop browsers from using an icon as another type, and SVG scripts and loads.
+    /// Fields that prevent content sniffing, and scripts and external loads in SVG.
     private static let harmless = [
         ("X-Content-Type-Options", "nosniff"),
         ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"),
@@ -79,7 +79,7 @@ struct IconAnswer: Sendable {
         }
     }
 
-    /// Returns the response for a missing icon, and lists its URL.
+    /// Returns the response for a missing icon, and records the URL.
     func missing(_ url: String?) -> Response {
         if let url { missing?.note(url) }
         let absent = absent()
@@ -95,7 +95,7 @@ struct IconAnswer: Sendable {
         }
     }
 
-    /// Returns status 404 without a placeholder, whose bytes would not match a requested digest.
+    /// Returns status 404. A placeholder's bytes would not match the requested digest.
     func absent() -> Response {
         metrics.misses.add(1, ordering: .relaxed)
         return Response(404, text: "Not cached.", allowed)

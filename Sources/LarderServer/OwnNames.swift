@@ -1,9 +1,9 @@
 import Foundation
 import NIOCore
 
-/// The names of a server in `Host` and in targets.
+/// The server's names in `Host` and in targets.
 ///
-/// A server on a loopback address must not answer to other names. Otherwise, a page whose name
+/// A server on a loopback address must not answer to other names, because a page whose host name
 /// resolves to that address (DNS rebinding) could read the responses.
 struct OwnNames: Sendable {
     private let authorities: [[UInt8]]

@@ -19,8 +19,8 @@ struct RequestAnswerer: Sendable {
     let pool: NIOThreadPool
     let log: ServerLog
 
-    /// Returns the response if that cannot wait for a disk, a lock or another process. Otherwise, a
-    /// thread of the pool calls `done` with it, unless the client has disconnected.
+    /// Returns the response if no disk, lock or other process can delay it. Otherwise returns nil,
+    /// and a thread of the pool calls `done` with the response unless the client has disconnected.
     func answer(
         _ request: ServerRequest, _ done: @escaping @Sendable (Response) -> Void
     ) -> Response? {
@@ -41,7 +41,7 @@ struct RequestAnswerer: Sendable {
         }
     }
 
-    /// Returns the response, or nil if it could block.
+    /// Returns the response, or nil if that could block.
     private func atOnce(_ request: RoutedRequest) -> Response? {
         switch request.route {
         case .icon, .object, .mirror:
@@ -55,7 +55,6 @@ struct RequestAnswerer: Sendable {
     private func submit(_ request: RoutedRequest, _ done: @escaping @Sendable (Response) -> Void) {
         let client = request.request.client
         pool.submit { state in
-            // The pool is shutting down, or the client has disconnected.
             guard state == .active, !client.isGone else { return }
             do {
                 done(try answer(request))
@@ -98,7 +97,7 @@ struct RequestAnswerer: Sendable {
         guard let url = PercentDecoding.url(value.dropFirst(4)), !url.utf8.isEmpty,
             url.utf8.count <= ManifestLimits.maximumURLSize
         else { return Response(400, text: "The value of url= is not a percent-encoded URL.") }
-        // Pages of other sites can request any URL, so their URLs are not listed.
+        // Pages of other sites can request any URL, so these requests are not listed.
         return try found(request) { try $0.resource(url)?.object }
             ?? icon.missing(request.request.isCrossSite ? nil : url)
     }
@@ -112,7 +111,7 @@ struct RequestAnswerer: Sendable {
 
     private func ofObject(_ request: RoutedRequest) throws -> Response {
         let name = request.path.dropFirst(Route.objects.count)
-        // Only lower case is valid, so that each object has one URL.
+        // Only lower case is valid, so that each object has a single URL.
         guard let digest = Digest(hex: name), digest.hex.isSame(as: name) else {
             return Response(404, text: "The digest must be 64 hexadecimal digits in lower case.")
         }

@@ -7,7 +7,7 @@ enum Route: Sendable {
     case icon
     /// `/objects/sha256/<digest>`: the bytes of an object.
     case object
-    /// The exact URL in a request to a proxy. It is never fetched.
+    /// The exact URL in a proxy request. The server never fetches this URL.
     case mirror
     /// `/manifest/<name>`: a manifest in its plain form, with this server's icon URLs.
     case manifest
@@ -47,7 +47,7 @@ struct RoutedRequest: Sendable {
     /// The path as it was sent. For a mirror, the URL.
     let path: Substring
     let query: Substring?
-    /// The server's URL as the client knows it, without a final slash.
+    /// The server's URL as the client knows it, without a trailing slash.
     let base: String
     /// The icon's key in memory: the target, or a mirror's URL.
     let key: CacheKey
@@ -73,7 +73,7 @@ struct Router: Sendable {
         if request.hostCount == 0, request.isOld {
             return isPath ? local(request, target[...], host: names.authority) : absolute(request)
         }
-        // RFC 9112, section 3.2: required even if the target contains a host.
+        // RFC 9112, section 3.2: `Host` is required even if the target contains a host.
         guard request.hostCount == 1, let host = request.host, OwnNames.isAuthority(host.utf8)
         else { return .refusal(Self.last(400, "The request needs exactly one valid Host field.")) }
         guard isPath else { return absolute(request) }

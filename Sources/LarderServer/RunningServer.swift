@@ -14,7 +14,7 @@ final class RunningServer: Sendable {
     private let loops: [Loop]
     private let missing: MissingList?
     private let limit: Int
-    /// Whether ``maintain()`` runs, and the number of runs.
+    /// Whether ``maintain()`` is running, and the number of its runs.
     private let maintenance = Mutex((isRunning: false, count: 0))
 
     init(
@@ -63,7 +63,8 @@ final class RunningServer: Sendable {
             try? await loop.submit { connections.value.drain() }.get()
         }
         let end = ContinuousClock.now + grace
-        // Idle connections count until the client closes them, because it may still be reading.
+        // Idle connections count until the client closes them, because the client may still be
+        // reading.
         var left = await connectionsLeft
         while left.open > 0, ContinuousClock.now < end {
             try? await Task.sleep(for: .milliseconds(20))

@@ -4,7 +4,7 @@ import NIOCore
 
 /// The icon for a request target, with parts of the response.
 final class KnownIcon: Sendable {
-    /// The estimate for the table entry and the header fields, in bytes.
+    /// The estimated size of the table entry and the header fields, in bytes.
     private static let overhead = 1_024
 
     let digest: Digest
@@ -17,7 +17,7 @@ final class KnownIcon: Sendable {
     let file: FileIdentity
     let generation: Int
     let foundAt: NIODeadline
-    /// In bytes. It includes the key, because clients choose its length.
+    /// In bytes, including the key, because clients choose the key's length.
     let cost: Int
 
     init(
@@ -33,7 +33,7 @@ final class KnownIcon: Sendable {
         ])
         (self.body, self.file, self.generation) = (body, file, generation)
         foundAt = .now()
-        // An object with several keys counts once for each.
+        // An object with several keys counts once for each key.
         cost = (body?.readableBytes ?? 0) + key.byteCount + Self.overhead
     }
 }
@@ -48,10 +48,10 @@ struct FoundIcon: Sendable {
     let bytes: Bytes
 }
 
-/// Recently used icons by request target, within a limit of bytes.
+/// Recently used icons by request target, within a limit in bytes.
 ///
-/// When the young table reaches half of the limit, it replaces the old one, so that a look-up of a
-/// young icon needs no write.
+/// When the young table reaches half of the limit, it replaces the old table. A look-up of a young
+/// icon needs no write.
 struct HotIcons {
     private let limit: Int
     private var young: [CacheKey: KnownIcon] = [:]

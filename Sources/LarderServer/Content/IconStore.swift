@@ -10,11 +10,11 @@ final class IconStore: Sendable {
     static let largestInMemory: Int64 = 64 << 10
     /// The age at which an icon is looked up again, so that its use is recorded.
     private static let maximumAge = TimeAmount.minutes(10)
-    /// In bytes. It applies if no bodies are kept in memory.
+    /// In bytes, for servers that keep no bodies in memory.
     private static let minimumTableLimit = 8 << 20
     private static let maximumIdentities = 1 << 18
-    /// The maximum number of open files, at most a quarter of the process's limit. Opening a file
-    /// takes as long as all other work for an icon.
+    /// The maximum number of files to keep open, at most a quarter of the process's limit. Opening
+    /// a file takes as long as all other work for an icon.
     private static let maximumOpenFiles = min(16_384, OpenFileLimit.current / 4)
 
     private struct State {
@@ -36,7 +36,7 @@ final class IconStore: Sendable {
     private let metrics: ServerMetrics
     private let log: ServerLog
 
-    /// - Throws: `CacheError`, `.missing` if there is no cache.
+    /// - Throws: `CacheError`, `.missing` if the cache does not exist.
     init(path: String, memoryLimit: Int, metrics: ServerMetrics, log: ServerLog) throws(CacheError)
     {
         cache = LiveCache(path: path, knownLimit: Self.maximumIdentities)
@@ -71,8 +71,7 @@ final class IconStore: Sendable {
         }
     }
 
-    /// Returns a remembered icon without blocking. Nil if it must be looked up or read from the
-    /// disk.
+    /// Returns a remembered icon, or nil if that would block.
     func iconAtOnce(_ key: CacheKey) -> FoundIcon? {
         guard let icon = state.withLock({ $0.hot[key] }), icon.generation == cache.generation,
             NIODeadline.now() - icon.foundAt < Self.maximumAge
@@ -88,7 +87,7 @@ final class IconStore: Sendable {
         return FoundIcon(icon: icon, bytes: bytes)
     }
 
-    /// Looks up an icon and remembers it by `key`. Returns nil if it is not cached.
+    /// Looks up an icon and remembers it by `key`. Returns nil if the icon is not cached.
     ///
     /// - Throws: ``ObjectReadings/Busy``, `CacheError` (`.corrupt` if the bytes are damaged).
     func icon(
@@ -119,7 +118,7 @@ final class IconStore: Sendable {
             return found
         } catch let error as CacheError where error.isOfDamagedObject {
             state.withLock { $0.hot.remove(key) }
-            // The object may have been replaced since.
+            // The object may have been replaced since the look-up.
             guard let now = try lookUp(cache) else { return nil }
             guard now.digest == object.digest else {
                 return try icon(key, fields: fields, for: client, lookUp)
@@ -152,7 +151,7 @@ final class IconStore: Sendable {
         return FoundIcon(icon: known(identity), bytes: .file(file))
     }
 
-    /// Returns a small file's bytes if that does not block, or a large file.
+    /// Returns a large file, or a small file's bytes if reading them does not block.
     private static func bytesAtOnce(of file: LentFile) -> FoundIcon.Bytes? {
         guard file.size <= largestInMemory else { return .file(file) }
         var buffer = ByteBufferAllocator().buffer(capacity: Int(file.size))
@@ -215,15 +214,15 @@ final class IconStore: Sendable {
         }
     }
 
-    /// Returns a verified object's file if that does not read the disk.
+    /// Returns a verified object's file if opening it does not read the disk.
     private func fileAtOnce(_ digest: Digest, size: Int64, known: FileIdentity) -> LentFile? {
         let open = state.withLock { $0.open[digest] }
         if let open, open.isStill(known) { return open }
         guard let file = cache.opened?.lendAtOnce(digest, size: size, known: known) else {
             return nil
         }
-        // A full table is kept. With replacement, a cyclic sequence of requests would never find an
-        // open file.
+        // A full table stays unchanged. With replacement, a cyclic sequence of requests would never
+        // find an open file.
         state.withLock { if $0.open.count < Self.maximumOpenFiles { $0.open[digest] = file } }
         return file
     }

@@ -82,7 +82,7 @@ private struct SpoolWriter {
         try flush()
     }
 
-    /// Whether a byte is unreserved (RFC 3986), or a reserved one without a meaning in a query.
+    /// Whether a byte is unreserved (RFC 3986), or reserved but without a meaning in a query.
     private static func isPlain(_ byte: UInt8) -> Bool {
         byte.isASCIILetterOrDigit || "-._~/:".utf8.contains(byte)
     }
@@ -95,14 +95,14 @@ private struct SpoolWriter {
 }
 
 final class ManifestText: ChunkSource {
-    /// In bytes. Each client has one chunk in memory.
+    /// In bytes. Memory holds one chunk per client.
     private static let pieceSize = 8 << 10
 
     private let spool: ManifestSpool
     private let base: [UInt8]
     private let offset = Mutex<Int64>(0)
 
-    /// - Parameter base: The server's URL without a slash at the end.
+    /// - Parameter base: The server's URL without a trailing slash.
     init(_ spool: ManifestSpool, base: String) {
         self.spool = spool
         self.base = Array(base.utf8)

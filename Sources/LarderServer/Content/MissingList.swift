@@ -9,7 +9,7 @@ final class MissingList: Sendable {
     private struct Item {
         let url: String
         let number: Int
-        /// Whether a client has requested the URL since the start.
+        /// Whether a client has requested the URL since the server started.
         var isRequested: Bool
     }
 
@@ -17,12 +17,12 @@ final class MissingList: Sendable {
         var items: [[UInt8]: Item] = [:]
         var count = 0
         var bytes = 0
-        /// The URLs of the previous list, oldest first, which can be replaced.
+        /// The replaceable URLs of the previous list, oldest first.
         var old: ArraySlice<[UInt8]> = []
         var isChanged = false
         var isFull = false
         var isFullReported = false
-        /// The cache's generation at the last look-up of all URLs; nil if that failed.
+        /// The cache's generation at the last look-up of all URLs; nil if the look-up failed.
         var generation: Int?
 
         mutating func makeRoom(for count: Int) -> Bool {
@@ -59,7 +59,7 @@ final class MissingList: Sendable {
     }
 
     /// Adds a URL as it was requested, unless it cannot be fetched or contains a client's secret. A
-    /// full list drops the oldest URLs that were not requested since the start.
+    /// full list drops the oldest URLs that were not requested since the server started.
     func note(_ url: String, isRequested: Bool = true) {
         guard MissingListOutput.isKept(url), !TargetMask.hasSecret(url) else { return }
         state.withLock { state in
@@ -79,7 +79,8 @@ final class MissingList: Sendable {
         }
     }
 
-    /// Removes cached URLs, and writes a changed list. Called every few seconds and at the end.
+    /// Removes cached URLs and writes a changed list. Called every few seconds and when the server
+    /// stops.
     func save(_ cache: LiveCache, _ log: ServerLog) {
         let isFull = state.withLock { state in
             defer { state.isFullReported = state.isFull }
@@ -158,8 +159,8 @@ package struct MissingListOutput: Sendable {
         return lines.isEmpty ? "[]\n" : "[\n\(lines.joined(separator: ",\n"))\n]\n"
     }
 
-    /// Returns the URLs of a list's text, which may be empty or `[]`. Nil for any text that a
-    /// server does not write, because the user's manifest must not be replaced.
+    /// Returns the URLs in a list's text, which may be empty or `[]`. Returns nil for text that no
+    /// server wrote, because a user's manifest must not be replaced.
     package static func urls(of text: Data) -> [String]? {
         if text.isEmpty || text.elementsEqual("[]".utf8) { return [] }
         guard text.count <= maximumSize,

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The objects that threads of the pool are verifying.
 ///
-/// A request for one of these fails with ``Busy`` and is retried later. Verifying large objects
-/// takes seconds, so one thread always remains for other requests.
+/// A request for one of these objects fails with ``Busy`` and is retried later. Verifying large
+/// objects takes seconds, so one thread always remains for other requests.
 final class ObjectReadings: Sendable {
     struct Busy: Error { let digest: Digest }
 
@@ -23,7 +23,8 @@ final class ObjectReadings: Sendable {
     private static let limit = threads - 1
     private let state = Mutex(State())
 
-    /// Whether the calling thread may read the object now. If true, it must call ``end(_:)``.
+    /// Whether the calling thread may read the object now. If true, the thread must call
+    /// ``end(_:)``.
     func begin(_ digest: Digest) -> Bool {
         state.withLock { state in
             guard state.reading.count < Self.limit else { return false }
@@ -31,7 +32,7 @@ final class ObjectReadings: Sendable {
         }
     }
 
-    /// Retries the requests that wait for the object, and one other.
+    /// Retries the requests that wait for the object, and one other request.
     func end(_ digest: Digest) {
         let ready = state.withLock { state in
             state.reading.remove(digest)
@@ -57,7 +58,6 @@ final class ObjectReadings: Sendable {
         if isFree { retry() }
     }
 
-    /// Whether a connected client waits for the object.
     func isAwaited(_ digest: Digest) -> Bool {
         state.withLock { $0.waiting.contains { $0.digest == digest && !$0.client.isGone } }
     }

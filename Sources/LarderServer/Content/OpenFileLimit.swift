@@ -17,12 +17,12 @@ package enum OpenFileLimit {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// The maximum number of connections. Each needs one descriptor, and another while a file is
-    /// sent. A quarter of the limit is for files that are kept open.
+    /// The maximum number of connections. Each connection needs one descriptor, and a second while
+    /// a file is sent. A quarter of the limit is for files that are kept open.
     static var connections: Int { max(1, (current - current / 4 - reserve) / 2) }
 
-    /// Throws `.unusable` if fewer than `count` descriptors are free. NIO would trap without one
-    /// for an event loop.
+    /// Throws `.unusable` if fewer than `count` descriptors are free. NIO traps if an event loop
+    /// gets no descriptor.
     static func require(_ count: Int, for cache: String) throws(CacheError) {
         var taken: [Int32] = []
         defer { for descriptor in taken { close(descriptor) } }

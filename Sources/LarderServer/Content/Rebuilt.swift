@@ -1,8 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// A value that is rebuilt when its source has changed or it is too old. One thread builds it,
-/// while others use the last value.
+/// A value that is rebuilt when its source has changed or the value is too old. One thread builds
+/// the value while others use the last one.
 final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
     struct Pace {
         var least = TimeAmount.zero
@@ -18,7 +18,7 @@ final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
         /// The caller must build the value and call ``end(_:of:since:)``.
         case build
         case building
-        /// The last value is still valid. Nil if its build failed.
+        /// The last value is still valid, or is nil because the build failed.
         case last(Value?)
     }
 
@@ -53,8 +53,8 @@ final class Rebuilt<Source: Equatable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// Ends a build. `source` is its state before. If `value` is nil, the build failed and the last
-    /// value is kept.
+    /// Ends a build. `source` is the source's state before the build. If `value` is nil, the build
+    /// failed and the last value is kept.
     func end(_ value: Value?, of source: Source, since start: NIODeadline) {
         state.withLock { state in
             state.isBuilding = false

@@ -7,9 +7,9 @@ import Synchronization
 
 /// The gallery's descriptions of all icons, which a request rebuilds if they are too old.
 final class ServedGallery: Sendable {
-    /// The maximum age of a build. Icons become stale without other changes.
+    /// The maximum age of a build. Icons become stale even if the cache does not change.
     private static let longestLifetime = TimeAmount.minutes(5)
-    /// The time to keep an unused build, whose files open pages may still request.
+    /// The time to keep an unused build, because open pages may still request its files.
     private static let unusedLifetime = TimeAmount.minutes(5)
     private static let maximumBuilds = 4
 
@@ -34,7 +34,7 @@ final class ServedGallery: Sendable {
     }
 
     /// Returns the first file of the latest build, or a message during a build. Starts a build if
-    /// the latest is too old.
+    /// the latest build is too old.
     func description() -> GalleryText {
         let sources = GallerySources(icons.cache, configuration.manifests)
         switch newest.step(sources) {
@@ -97,14 +97,13 @@ final class ServedGallery: Sendable {
                     "milliseconds": "\((NIODeadline.now() - start).nanoseconds / 1_000_000)",
                 ])
         case .failure(let error):
-            let rest = newest.last == nil ? "" : "; the last one is still shown"
+            let rest = newest.last == nil ? "" : "; the last version is still shown"
             log.problem("cannot build the gallery: \(error)\(rest)")
         }
         newest.end(try? result.get(), of: sources, since: start)
     }
 }
 
-/// The state of a gallery's inputs.
 struct GallerySources: Sendable, Equatable {
     private let generation: Int
     private let manifests: [FileIdentity?]

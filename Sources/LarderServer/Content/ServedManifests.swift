@@ -15,8 +15,8 @@ final class ServedManifests: Sendable {
     private let rules: ManifestRules
     private let cache: LiveCache
     private let log: ServerLog
-    /// Whether a manifest is being read. No thread waits for that, because long manifests would
-    /// block the whole pool.
+    /// Whether a manifest is being read. No thread waits, because long manifests would block the
+    /// whole pool.
     private let isReading = Atomic<Bool>(false)
 
     init(
@@ -37,7 +37,7 @@ final class ServedManifests: Sendable {
     }
 
     /// Returns a manifest's spool, or nil if no manifest has the name. Reads a changed manifest
-    /// first. If that fails, returns the previous version.
+    /// first. If reading fails, returns the previous version.
     func spool(_ name: String) throws -> ManifestSpool? {
         guard let (manifest, spool) = manifests.first(where: { $0.manifest.name.isSame(as: name) })
         else { return nil }

@@ -4,11 +4,11 @@ import Logging
 package struct ServerConfiguration: Sendable {
     package var cache: String
     package var host = "127.0.0.1"
-    /// 0 lets the system choose.
+    /// The port. With 0, the system chooses.
     package var port = 8080
     package var manifests: [ServedManifest] = []
     package var manifestRules = ManifestRules()
-    /// The URL that clients use, without a final slash, for example `https://icons.example`.
+    /// The URL that clients use, without a trailing slash, for example `https://icons.example`.
     /// Default: nil, the `Host` of each request.
     package var publicURL: String?
     /// Whether the server is a proxy for all `http` URLs.
@@ -20,13 +20,13 @@ package struct ServerConfiguration: Sendable {
     package var allowedOrigin: String?
     /// The maximum size of icons in memory, in bytes. With 0, icons are read from the disk.
     package var memoryLimit = 64 << 20
-    /// Further connections wait.
+    /// The maximum number of connections. Further connections wait.
     package var maximumConnections = 4_096
     /// The maximum time for receiving a request's head.
     package var headTimeout = Duration.seconds(10)
     /// The maximum time without a request on a connection.
     package var idleTimeout = Duration.seconds(60)
-    /// The maximum time in which a client reads nothing of a response.
+    /// The maximum time a client may go without reading any of a response.
     package var stallTimeout = Duration.seconds(120)
     /// The maximum time for responses in progress when the server stops.
     package var grace = Duration.seconds(30)
@@ -34,8 +34,8 @@ package struct ServerConfiguration: Sendable {
     package var missing: MissingListOutput?
     /// Receives messages, for example about damaged objects, on any thread.
     package var onProblem: @Sendable (String) -> Void = { _ in }
-    /// Receives lines of the access log with line ends. Event loops call it concurrently and wait
-    /// for it.
+    /// Receives lines of the access log with line ends. Called concurrently by event loops, which
+    /// wait.
     package var accessLog: (@Sendable (String) -> Void)?
     /// Receives events for the operator: connections, refused and slow clients, limits, reopened
     /// caches and galleries. Secrets in URLs are masked. Default: nil.

@@ -29,7 +29,7 @@ final class ServerMetrics: Sendable {
         count("requests", "Requests.", requests)
         count("memory_hits", "Icons and objects sent from memory.", memoryHits)
         count("disk_hits", "Icons and objects read from the disk.", diskHits)
-        count("misses", "Icons and objects that are not cached.", misses)
+        count("misses", "Requests for icons and objects that are not cached.", misses)
         count("corrupt", "Requests for damaged objects.", corrupt)
         count("failures", "Requests that failed because the cache could not be read.", failures)
         count("refused", "Requests refused before a look-up, including 404 and 421.", refused)
@@ -77,7 +77,6 @@ struct PrometheusText {
         text += "# HELP larder_\(name) \(help)\n# TYPE larder_\(name) \(type)\n" + lines.joined()
     }
 
-    /// Formats a number with at most three decimal places.
     static func number(_ value: Double) -> String {
         let rounded = (value * 1000).rounded() / 1000
         return Int64(exactly: rounded).map { "\($0)" } ?? "\(rounded)"
@@ -122,18 +121,18 @@ extension CacheStatus {
         add("pins", "Pinned resources.", Double(totals.pins))
         add("index_bytes", "Size of the index's files, in bytes.", Double(indexBytes))
         add("quarantined", "Files that failed verification.", Double(quarantined))
-        add("temporaries", "Entries of tmp: running commands and leftovers.", Double(temporaries))
+        add("temporaries", "Entries in tmp from running or killed commands.", Double(temporaries))
         add("oldest_fetch", "Time when the oldest object was stored.", totals.oldest)
         add("newest_fetch", "Time when the newest object was stored.", totals.newest)
         add("oldest_use", "Last use of the least recently used object.", totals.oldestUse)
         add("newest_use", "Last use of the most recently used object.", totals.newestUse)
-        addRuns("timestamp_seconds", "End of the command's last run.") {
+        addRuns("timestamp_seconds", "Time when the command's last run ended.") {
             $0.ended.timeIntervalSince1970
         }
         addRuns("duration_seconds", "Duration of the last run.") { $0.seconds }
         addRuns("exit_status", "Exit status of the last run.") { Double($0.exitStatus) }
         for count in RunRecord.Count.allCases {
-            addRuns(count.rawValue, "Count of the last run: \(count.rawValue).") {
+            addRuns(count.rawValue, "Count from the last run: \(count.rawValue).") {
                 $0.counts[count].map(Double.init)
             }
         }

@@ -4,10 +4,10 @@ import NIOCore
 
 /// A filter that rewrites valid request heads for NIO's parser.
 ///
-/// - `Upgrade` is ignored (RFC 9110, section 7.8). After it, the parser reads no further request,
-///   so the last letter of the name is replaced.
+/// - `Upgrade` is ignored (RFC 9110, section 7.8). The last letter of the name is replaced, because
+///   the parser reads no request after an `Upgrade` field.
 /// - A minor version above 1 is handled as 1.1 (RFC 9110, section 2.5).
-/// - Bytes beyond ASCII in a target are percent-encoded. curl sends them unencoded.
+/// - Non-ASCII bytes in a target, which curl sends unencoded, are percent-encoded.
 ///
 /// No bytes are buffered. Rewriting a body is harmless because a request with a body is refused and
 /// ends the connection.

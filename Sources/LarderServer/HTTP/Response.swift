@@ -6,7 +6,7 @@ import NIOHTTP1
 struct Response: Sendable {
     enum Body: Sendable {
         case bytes(ByteBuffer)
-        /// A range of a file that matches its digest.
+        /// A range of a verified file.
         case file(LentFile, Range<Int64>)
         case chunks(any ChunkSource, length: Int64)
     }
@@ -17,7 +17,6 @@ struct Response: Sendable {
     /// Not sent for HEAD.
     var body: Body
     var isLast = false
-    /// Whether the head has `Content-Length`.
     var hasLength = true
 
     init(_ status: Int, fields: [UInt8], body: Body) {
@@ -57,8 +56,8 @@ struct Response: Sendable {
     }
 }
 
-/// A body in chunks, each created after the previous one was written. One thread at a time calls
-/// it, and may block.
+/// A body in chunks. Each chunk is created after the previous chunk was written. One thread at a
+/// time calls ``next()``, which may block.
 protocol ChunkSource: Sendable {
     func next() throws -> ByteBuffer?
 }
@@ -80,7 +79,7 @@ enum HeadLine {
         var (seconds, parts) = (seconds, tm())
         gmtime_r(&seconds, &parts)
         var text = [CChar](repeating: 0, count: 64)
-        // The locale is C because it is never set.
+        // The names are in English because the program sets no locale.
         let count = strftime(&text, text.count, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &parts)
         return text.prefix(count).map(UInt8.init)
     }

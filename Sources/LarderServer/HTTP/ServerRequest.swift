@@ -16,7 +16,7 @@ struct ServerRequest: Sendable {
     /// The response status for a request that cannot be parsed.
     let refusal: Int?
     /// Whether a page of another site made the request (Fetch Metadata Request Headers, section
-    /// 2.1). Only browsers send this.
+    /// 2.1). Only browsers send this field.
     private(set) var isCrossSite = false
     let client: Client
 
@@ -30,7 +30,7 @@ struct ServerRequest: Sendable {
         isOld = head.version.minor == 0
         refusal = nil
         for (name, value) in head.headers {
-            // The length first, because most fields have other names.
+            // Compare the length first, because most fields have other names.
             switch name.utf8.count {
             case 4 where name.utf8.isWord("host"):
                 host = value
@@ -51,7 +51,7 @@ struct ServerRequest: Sendable {
         }
     }
 
-    /// A request that cannot be parsed, which ends the connection.
+    /// Creates a request that cannot be parsed. Its response ends the connection.
     init(refusedWith status: Int) {
         client = Client()
         method = .GET
@@ -107,8 +107,7 @@ struct EntityTagList {
 
 /// A range of a body (RFC 9110, section 14.2).
 enum RequestedRange: Equatable {
-    /// The whole body. Also for other units, invalid ranges and multiple ranges, which may be
-    /// ignored.
+    /// The whole body. Other units, invalid ranges and multiple ranges are ignored.
     case whole
     case part(Range<Int64>)
     case none
@@ -131,7 +130,7 @@ enum RequestedRange: Equatable {
         return start < size ? .part(start..<min(end, size - 1) + 1) : .none
     }
 
-    /// Parses digits. Very large numbers become larger than any size.
+    /// Parses digits. Returns more than `Int64.max / 2` for a number that overflows.
     private static func number(_ digits: Substring.UTF8View) -> Int64? {
         guard !digits.isEmpty, digits.allSatisfy(\.isDigit) else { return nil }
         var number: Int64 = 0

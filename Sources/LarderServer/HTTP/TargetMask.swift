@@ -3,8 +3,8 @@ import LarderCore
 /// A request's target or a URL with its secrets masked: user names, passwords, and parameters that
 /// seem secret.
 ///
-/// A URL may contain other URLs, so secrets are searched everywhere, also after decoding the text
-/// several times. This runs on an event loop, in time proportional to the target's limited length.
+/// A URL may contain other URLs, so secrets are searched for everywhere, also in several decodings.
+/// Masking runs on an event loop, in time proportional to the target's limited length.
 struct TargetMask {
     /// In bytes. The query of a longer target is masked.
     static let longest = 16 << 10
@@ -19,8 +19,8 @@ struct TargetMask {
 
     private init(_ text: String) { self.text = text }
 
-    /// Returns a target for the log: unchanged without secrets, otherwise decoded and masked. If it
-    /// is too long or has too many parameters, the query is masked.
+    /// Returns a target for the log: unchanged without secrets, otherwise decoded and masked. If
+    /// the target is too long or has too many parameters, the query is masked.
     static func shown(_ target: String) -> String {
         if let shown = masked(target) { return shown.sanitizedForTerminal }
         guard let mark = target.utf8.firstIndex(where: { "?#".utf8.contains($0) }),
@@ -69,7 +69,7 @@ struct TargetMask {
         }
     }
 
-    /// Masks the values of secret parameters. Returns false if there are too many.
+    /// Masks the values of secret parameters. Returns false if there are too many parameters.
     private mutating func maskParameters() -> Bool {
         guard let first = text.utf8.firstIndex(where: Self.isMark) else { return true }
         var result = String(text[..<first])
@@ -119,8 +119,8 @@ struct TargetMask {
     }
 
     /// Replaces the segments between the characters that can end an authority. `isAuthority` is
-    /// whether a segment may be one: at the beginning of a text that is not a path, after `//`, or
-    /// after `http:/`, which many programs read as `http://`.
+    /// true if a segment may be an authority: at the beginning of a text that is not a path, after
+    /// `//`, or after `http:/`, which many programs read as `http://`.
     private static func mapSegments(
         of text: String, _ body: (Substring.UTF8View, _ isAuthority: Bool) -> String
     ) -> String {

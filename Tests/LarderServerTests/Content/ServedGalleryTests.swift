@@ -97,7 +97,7 @@ import Testing
                 try #require(isFirst || Self.isNotYet(text))
                 isShown = isFirst && !problems.all.isEmpty
             }
-            #expect(problems.all[0].hasSuffix("; the last one is still shown"))
+            #expect(problems.all[0].hasSuffix("; the last version is still shown"))
         }
     }
 
