@@ -10,7 +10,8 @@ extension ImageFormat {
 
 /// Windows and OS/2 bitmaps (Microsoft, "Bitmap Storage").
 enum BMPStructure {
-    /// Whether the bytes begin with "BM", as text can, and a header of a known length.
+    /// Whether the bytes begin with "BM" and a header of a known length. Text can also begin with
+    /// "BM".
     static func recognises(_ bytes: UnsafeRawBufferPointer) -> Bool {
         bytes.starts(with: "BM".utf8) && bytes.count >= 18
             && headerLengths.contains(
@@ -41,7 +42,7 @@ enum BMPStructure {
 
     private static let headerLengths = [12, 16, 40, 52, 56, 64, 108, 124]
 
-    /// Larger than any real bitmap, but the pixel length cannot overflow.
+    /// The maximum exceeds any real bitmap, but the pixel length cannot overflow.
     private static let sizes = 1...0xFFF_FFFF
 
     /// A bitmap's information header. ICO files contain the same header.
@@ -50,7 +51,7 @@ enum BMPStructure {
         let height: Int
         let bitsPerPixel: Int
         let isRunLengthEncoded: Bool
-        /// Includes the colour masks. The colour table follows.
+        /// The length with colour masks. The colour table follows.
         let headerLength: Int
         let colours: Int
 
@@ -65,7 +66,7 @@ enum BMPStructure {
             var header = try reader.part(length - 4, "the bitmap header")
             let isCore = length == 12
             width = try header.little(isCore ? 2 : 4)
-            // With a negative height, rows run from the top.
+            // A negative height means that rows run from top to bottom.
             let signedHeight = Int(Int32(truncatingIfNeeded: try header.little(isCore ? 2 : 4)))
             height = abs(signedHeight)
             let planes = try header.little(2)

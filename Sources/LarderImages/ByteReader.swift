@@ -10,7 +10,7 @@ struct ByteReader {
     let type: MediaType
     /// The current part of the file, for messages.
     var place: StaticString = "the header"
-    /// Whether the bytes are a part of the file. Running out of them then means damage, not
+    /// Whether the bytes are a part of the file. Missing bytes in a part mean damage, not
     /// truncation.
     private var isPart = false
 
@@ -44,7 +44,7 @@ struct ByteReader {
     mutating func fourCC() throws(ImageError) -> FourCC { FourCC(value: UInt32(try big(4))) }
     mutating func skip(_ count: Int) throws(ImageError) { _ = try take(count) }
 
-    /// Returns a reader of the next `count` bytes. If they are too few, the file is damaged.
+    /// Returns a reader of the next `count` bytes. Reading beyond these bytes means damage.
     mutating func part(_ count: Int, _ place: StaticString) throws(ImageError) -> ByteReader {
         var part = ByteReader(try take(count), of: type)
         part.isPart = true
@@ -69,7 +69,7 @@ struct ByteReader {
         while offset < bytes.count, matches(bytes[offset]) { offset += 1 }
     }
 
-    /// Whether both ranges contain the same bytes. False outside of `bytes`.
+    /// Whether both ranges contain the same bytes. False if a range exceeds `bytes`.
     func isSame(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
         guard let base = bytes.baseAddress, left.count == right.count,
             left.lowerBound >= 0, left.upperBound <= bytes.count,

@@ -1,8 +1,8 @@
 import LarderCore
 
-/// A guess at the type of other content, for messages.
+/// A guess at the type of content that is not an image, for messages.
 package enum ContentGuess {
-    /// Returns a noun phrase, for example "an HTML page". It never quotes the content.
+    /// Returns a noun phrase, for example "an HTML page". Never quotes the content.
     package static func describe(_ bytes: UnsafeRawBufferPointer) -> String {
         if let name = signature(of: bytes) { return name }
         let start = bytes.prefix(4096)

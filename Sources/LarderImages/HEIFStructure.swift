@@ -17,10 +17,11 @@ extension ImageFormat {
     ) { HEIFStructure.recognise($0) == .heic }
 }
 
-/// AVIF and HEIC: images in a HEIF file (ISO/IEC 23008-12), which has boxes (ISO/IEC 14496-12).
+/// AVIF and HEIC: images in a HEIF file (ISO/IEC 23008-12), which consists of boxes (ISO/IEC
+/// 14496-12).
 enum HEIFStructure {
-    /// Returns the format that the file type box claims. A file with only brands of the container
-    /// counts as HEIC.
+    /// Returns the format that the file type box claims. A file with only container brands counts
+    /// as HEIC.
     static func recognise(_ bytes: UnsafeRawBufferPointer) -> MediaType? {
         var reader = ByteReader(bytes, of: .heic)
         guard let length = try? reader.big(4), let type = try? reader.fourCC(), type == "ftyp",
@@ -51,8 +52,8 @@ enum HEIFStructure {
     /// Walks the boxes and checks that the bytes of all images are inside the file. Returns the
     /// primary item's size, rotated by its `irot`. A clean aperture (`clap`) is ignored.
     ///
-    /// An image sequence must have a still image, as its writers include one. Bytes after a still
-    /// image that are not a box are ignored, as in libavif and libheif.
+    /// An image sequence must also have a still image. Bytes after a still image are ignored if
+    /// they are not a box, as in libavif and libheif.
     static func inspect(
         _ bytes: UnsafeRawBufferPointer, as claimed: MediaType
     ) throws(ImageError) -> ImageInfo {
@@ -97,7 +98,7 @@ enum HEIFStructure {
         let start = reader.offset
         var length = try reader.big(4)
         let type = try reader.fourCC()
-        // 1: a 64-bit length follows. 0: the box extends to the end.
+        // Length 1: a 64-bit length follows. Length 0: the box extends to the end.
         if length == 1 { length = try reader.big(8) }
         if length == 0 { length = reader.bytes.count - start }
         let headerLength = reader.offset - start
@@ -224,7 +225,8 @@ struct HEIFItems {
             let isElsewhere = try reader.big(2) != 0 || method > 1
             let base = try reader.big(baseWidth)
             let extents = try reader.big(2)
-            // Empty extents are identical. A small file could declare a huge number of them.
+            // Read only one of many empty extents, because a small file could declare a huge
+            // number.
             let areIdentical = indexWidth + offsetWidth + lengthWidth == 0
             for _ in 0..<(areIdentical ? min(extents, 1) : extents) {
                 try reader.skip(indexWidth)
@@ -292,14 +294,14 @@ struct HEIFItems {
 }
 
 /// The low-overhead form of a HEIF file (ISO/IEC 23008-12, `mini`): a box with a bit-packed
-/// description of the image, followed by its data.
+/// description of the image, then the image data.
 struct HEIFMini {
     let mediaType: MediaType
     private let width: Int
     private let height: Int
     private let isTurned: Bool
 
-    /// Respects the orientation.
+    /// The size after the orientation is applied.
     var size: (width: Int, height: Int) { isTurned ? (height, width) : (width, height) }
 
     /// Checks the length of the data. The box may specify a format other than `claimed`.

@@ -10,7 +10,7 @@ extension ImageFormat {
 
 /// Windows icons: a directory of bitmaps and PNGs.
 enum ICOStructure {
-    /// Checks every image once, because entries can share one. Returns the size of the largest.
+    /// Checks every image once, even if entries share it. Returns the size of the largest image.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .ico)
         reader.place = "its directory"
@@ -54,7 +54,7 @@ enum ICOStructure {
         var whole = ByteReader(image, of: .ico)
         var reader = try whole.part(image.count, "an image")
         let bitmap = try BMPStructure.Bitmap(&reader)
-        // The height includes the rows of the mask, which some writers omit.
+        // The height includes the mask's rows. Some writers omit the mask.
         let height = bitmap.height / 2
         let colourTable = bitmap.headerLength == 12 ? 3 : 4
         let pixels = bitmap.pixelLength / bitmap.height * height

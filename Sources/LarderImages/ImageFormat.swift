@@ -4,13 +4,13 @@ import LarderCore
 ///
 /// To add a format, declare a static constant in a new file and list it in ``all``.
 package struct ImageFormat: Sendable {
-    /// The accepted formats, in the order in which content is matched.
+    /// The accepted formats, in matching order.
     package static let all: [ImageFormat] = [
         .png, .jpeg, .gif, .webp, .ico, .bmp, .svg, .avif, .heic,
     ]
 
     package let mediaType: MediaType
-    /// File extensions, the usual one first.
+    /// File extensions, most common first.
     package let suffixes: [String]
     /// Whether Xcode's `actool` accepts the format in an image set.
     package var isForAssetCatalogs = false

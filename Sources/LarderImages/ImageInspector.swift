@@ -1,8 +1,8 @@
 /// The check that bytes are a complete image.
 package enum ImageInspector {
-    /// Recognises an image by its content, never by a name or a Content-Type. Checks all of its
-    /// structure and every checksum of the format. Pixels are not decoded. Bytes after the end
-    /// marker are ignored if decoders ignore them.
+    /// Recognises an image by its content, never by a name or a Content-Type. Checks the whole
+    /// structure and all checksums, but does not decode pixels. Ignores bytes after the end marker
+    /// if decoders do.
     package static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         guard !bytes.isEmpty else {
             throw ImageError(code: .empty, mediaType: nil, message: "0 bytes")
@@ -36,7 +36,7 @@ package struct ImageError: Error, Sendable, Equatable, CustomStringConvertible {
     }
 
     package let code: Code
-    /// The claimed format; nil if it is not recognised.
+    /// The recognised format, or nil.
     package let mediaType: MediaType?
     /// Printable characters only.
     package let message: String

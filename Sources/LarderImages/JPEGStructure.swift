@@ -13,9 +13,9 @@ extension ImageFormat {
 enum JPEGStructure {
     /// Walks the marker segments and searches for the end of every scan.
     ///
-    /// Bytes after EOI are ignored, as in every decoder: cameras store further images and films
-    /// there. Bytes between segments are ignored, as in libjpeg: they follow a comment or profile
-    /// whose length is too small. The size ignores the Exif orientation.
+    /// Bytes after EOI are ignored, as in every decoder. Cameras store further images and videos
+    /// there. Bytes between segments are ignored, as in libjpeg. They occur if the length of a
+    /// comment or profile is too small. The size ignores the Exif orientation.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .jpeg)
         try reader.skip(2)
@@ -75,7 +75,7 @@ enum JPEGStructure {
         }
     }
 
-    /// Returns the second byte of the next marker. Fill bytes 0xFF may precede it.
+    /// Returns the second byte of the next marker. Fill bytes 0xFF may precede the marker.
     private static func nextMarker(_ reader: inout ByteReader) throws(ImageError) -> Int {
         while true {
             reader.skip(to: 0xFF)

@@ -17,7 +17,7 @@ enum PNGStructure {
 
     /// Walks the chunks from the signature to IEND, and checks the CRC of each chunk of the image.
     /// An ancillary chunk with a wrong CRC is ignored, as in libpng by default. Bytes after IEND
-    /// are ignored, as in every decoder: some icons have padding there.
+    /// are ignored, as in every decoder. Some icons have padding there.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .png)
         reader.place = "the signature"
@@ -119,16 +119,16 @@ enum PNGStructure {
         return (type, content)
     }
 
-    /// Whether the image is complete without chunks of this type. The frames of an animation have
-    /// ancillary names. A critical type in a different case, for example after a bit flip, does not
-    /// count as ancillary.
+    /// Whether the image is complete without chunks of this type. Animation frames are not
+    /// expendable, although their types are ancillary. A critical type in a different case, for
+    /// example after a bit flip, is not expendable either.
     private static func isExpendable(_ type: FourCC) -> Bool {
         let isAncillary = type.value & ancillaryBit != 0
         return isAncillary && !["acTL", "fcTL", "fdAT"].contains(type)
             && !["IHDR", "PLTE", "IDAT", "IEND"].contains(FourCC(value: type.value & ~letterCase))
     }
 
-    /// The case of the first letter. Lower case marks a chunk that decoders may skip.
+    /// The case bit of the first letter. Lower case marks a chunk that decoders may skip.
     private static let ancillaryBit: UInt32 = 0x2000_0000
     private static let letterCase: UInt32 = 0x2020_2020
 }

@@ -20,8 +20,8 @@ enum SVGStructure {
     }
 
     /// Checks the whole document. A root element without a namespace is accepted, as in native
-    /// decoders. The size is `width` and `height` if both are in px or without a unit, else that of
-    /// the `viewBox`.
+    /// decoders. The size is `width` and `height` if both are in px or without a unit, else the
+    /// size of the `viewBox`.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         guard let isBigEndian = isBigEndianUTF16(bytes) else {
             return try inspect(bytes, of: bytes)
@@ -57,7 +57,7 @@ enum SVGStructure {
         return ImageInfo(mediaType: .svg, width: size?.width, height: size?.height)
     }
 
-    /// In bytes. It limits the size of the UTF-8 copy.
+    /// In bytes, to limit the size of the UTF-8 copy.
     private static let utf16Limit = 2 << 20
 
     private static func isBigEndianUTF16(_ bytes: UnsafeRawBufferPointer) -> Bool? {
@@ -66,8 +66,8 @@ enum SVGStructure {
         return bytes[1] == 0 || bytes.starts(with: [0xFF, 0xFE]) ? false : nil
     }
 
-    /// Whether the XML declaration names an encoding other than UTF-8 and UTF-16. Its markup is
-    /// also ASCII, so it can be checked.
+    /// Whether the XML declaration names an encoding other than UTF-8 and UTF-16. Markup after a
+    /// readable declaration is ASCII, so it can be checked.
     private static func declaresOtherThanUTF8(_ text: UnsafeRawBufferPointer) -> Bool {
         let start = text.prefix(256).lowercasedASCII
         let declaration = start[
@@ -80,7 +80,7 @@ enum SVGStructure {
     }
 
     /// Whether the root element is `svg` in the SVG namespace. Some drawing programs declare the
-    /// namespace by an entity, which is not expanded.
+    /// namespace by an entity. Any entity is accepted without expansion.
     private static func isSVG(_ root: XMLWellFormedness.Element) -> Bool {
         let parts = root.name.split(separator: UInt8(ascii: ":"))
         guard parts.count <= 2, parts.last?.elementsEqual("svg".utf8) ?? false else { return false }

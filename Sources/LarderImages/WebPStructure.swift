@@ -13,8 +13,8 @@ extension ImageFormat {
 /// WebP (RFC 9649): a RIFF file with one or more VP8 or VP8L images.
 enum WebPStructure {
     /// Walks the chunks of the file and of its animation frames. Bytes after the declared length
-    /// are ignored, as RFC 9649 §2.4 allows. Metadata of a wrong length after the image is ignored,
-    /// as in libwebp.
+    /// are ignored, as RFC 9649 §2.4 allows. Metadata after the image is ignored if its length is
+    /// wrong, as in libwebp.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         var reader = ByteReader(bytes, of: .webp)
         try reader.skip(4)

@@ -1,10 +1,10 @@
 import LarderCore
 
-/// A check that an XML 1.0 document is well-formed. It loads nothing and expands no entities.
+/// A check that an XML 1.0 document is well-formed. Loads nothing and expands no entities.
 ///
-/// libxml2 is not used because the bytes are untrusted. Its time grows with the square of the
-/// number of attributes of a tag, of names in a declaration, and of distinct names, so 16 MB can
-/// keep it busy for many minutes. Here, every byte is read a fixed number of times.
+/// libxml2 is not used for untrusted bytes, because its time grows with the square of the number of
+/// attributes in a tag, of names in a declaration, and of distinct names. A file of 16 MB can take
+/// many minutes. Here, every byte is read a fixed number of times.
 struct XMLWellFormedness {
     struct Element {
         let name: [UInt8]
@@ -19,9 +19,9 @@ struct XMLWellFormedness {
 
     /// The same limit as in libxml2.
     private static let depthLimit = 256
-    /// Per tag. Each attribute is compared with all earlier ones.
+    /// Per tag. Each attribute is compared with all earlier attributes.
     private static let attributeLimit = 256
-    /// In bytes, as in libxml2. Embedded images have millions.
+    /// In bytes, as in libxml2. Embedded images have millions of bytes.
     private static let valueLimit = 10_000_000
     /// In bytes, for the root element's name and attributes. A size and a namespace are shorter.
     private static let keptLimit = 1024
@@ -90,7 +90,7 @@ struct XMLWellFormedness {
         try skip(past: "?>")
     }
 
-    /// Skips the document type. Delimiters in quotes and comments do not count.
+    /// Skips the document type. Ignores delimiters in quotes and comments.
     private mutating func skipDocumentType() throws(ImageError) {
         var isInside = false
         while true {
@@ -251,7 +251,7 @@ struct XMLWellFormedness {
         throw isCut
     }
 
-    /// Skips `mark` if it is next. A document that ends inside it is truncated.
+    /// Skips `mark` if it is next. A document that ends inside `mark` is truncated.
     private mutating func accept(_ mark: StaticString) throws(ImageError) -> Bool {
         let count = mark.utf8CodeUnitCount
         for index in 0..<count {
