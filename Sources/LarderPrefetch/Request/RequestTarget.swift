@@ -53,7 +53,7 @@ struct RequestTarget: Sendable {
                 .badRedirect,
                 """
                 redirected from https to http: \(next.description.maskingQuery); \
-                --allow-downgrade permits it
+                use --allow-downgrade to permit it
                 """)
         }
         url = next
