@@ -128,7 +128,7 @@ import Testing
             }
             let errors = try ErrorPipe(at: larder.directory.path("errors"))
             let process = try errors.start(larder.binary, ["verify", "--cache", larder.cache])
-            let message = "waiting for \(larder.cache): another process is rebuilding its index"
+            let message = "waiting for \(larder.cache): another process is rebuilding the index"
             #expect(errors.wait(for: message))
             close(root)
             #expect(try process.wait().status == 0)

@@ -2,10 +2,10 @@ import CLarderSystem
 import Foundation
 import LarderCore
 
-/// The files of one cache, opened by descriptor. Holds a `flock` on the root.
+/// An open cache directory, whose root is locked with flock(2).
 final class CacheDirectory: Sendable {
     let path: String
-    /// The root for SQLite, which needs a path. Valid while `root` is open.
+    /// The root's path for SQLite, valid while `root` is open.
     let databases: String
     let root: FileDescriptor
     let isWritable: Bool
@@ -16,8 +16,8 @@ final class CacheDirectory: Sendable {
     /// `shared` to use the index, `exclusive` to replace it.
     enum Lock { case none, shared, exclusive }
 
-    /// Opens or, with `create`, creates the cache at `path`. Refuses directories that have another
-    /// purpose, that other users could change, or that are on a network file system.
+    /// Refuses directories that have another purpose, that other users could change, or that are on
+    /// a network file system.
     init(
         path: String, create: Bool, lock: Lock = .shared, wait: LockWait = .none,
         log: CacheLog = .none
@@ -40,10 +40,10 @@ final class CacheDirectory: Sendable {
             }
             try layOut()
         }
-        // Never upgraded, because two processes doing so would deadlock.
+        // The lock is never upgraded, because two upgrading processes would deadlock.
         if lock != .none {
             try wait.take(lock == .shared ? LOCK_SH : LOCK_EX, on: root, subject: path) {
-                "another process is \(lock == .shared ? "rebuilding its index" : "using the cache")"
+                "another process is \(lock == .shared ? "rebuilding the index" : "using the cache")"
             }
         }
         for name in CacheLayout.databaseFiles {
@@ -61,7 +61,7 @@ final class CacheDirectory: Sendable {
         }
     }
 
-    /// Creates a cache in a directory just created by this process.
+    /// Creates a cache in a directory that this process has just created.
     init(in directory: FileDescriptor, at path: String) throws(CacheError) {
         wait = .none
         log = .none
@@ -71,7 +71,7 @@ final class CacheDirectory: Sendable {
         isWritable = true
         databases = root.pathForSQLite ?? path
         try Self.refuseNetwork(root)
-        // A directory that replaced it may contain files.
+        // The directory may have been replaced by one with files.
         guard try root.names().isEmpty else {
             throw CacheError(
                 .unusable, subject: path, message: "was replaced while larder created it")
@@ -96,7 +96,7 @@ final class CacheDirectory: Sendable {
         "\(databases)/\(CacheLayout.run(run.name, name))"
     }
 
-    /// Removes journals that other programs' SQLite would apply to the databases.
+    /// Removes journals that SQLite in other programs would apply to the databases.
     func removeForeignJournals() {
         for name in CacheLayout.foreignJournals
         where (try? root.status(of: name))??.isRegularFile == true {
@@ -123,7 +123,6 @@ final class CacheDirectory: Sendable {
         try status(of: digest).flatMap { $0.isRegularFile ? Int64($0.st_size) : nil }
     }
 
-    /// Whether the object's file has the size `size` or the correct digest.
     func isPresent(_ digest: Digest, size: Int64) throws(CacheError) -> Bool {
         do {
             guard let found = try self.size(of: digest) else { return false }
@@ -136,7 +135,7 @@ final class CacheDirectory: Sendable {
         return read?.digest == digest
     }
 
-    /// Returns the digests without files. The caller has checked their directories.
+    /// Returns the digests of objects without files. The caller must check the fan-out directories.
     func absent(_ digests: some Collection<Digest>) throws(CacheError) -> Set<Digest> {
         guard !digests.isEmpty else { return [] }
         let objects: FileDescriptor
@@ -154,7 +153,7 @@ final class CacheDirectory: Sendable {
         return absent
     }
 
-    /// Opens an object for reading. Throws `.corrupt` without a regular file.
+    /// Throws `.corrupt` if there is no regular file.
     func open(_ digest: Digest) throws(CacheError) -> FileDescriptor {
         let subject = "\(digest)"
         do {
@@ -163,18 +162,18 @@ final class CacheDirectory: Sendable {
         } catch  where error.errno == ENOENT {
             throw CacheError(.corrupt, subject: subject, message: "the object's file is missing")
         } catch  where error.isAbsence {
-            // A link, or a file in place of a directory.
+            // The path contains a link, or a file in place of a directory.
         }
         throw CacheError(.corrupt, subject: subject, message: "is not a regular file")
     }
 
-    /// Prevents other processes from opening the index until the result is released. Waits without
-    /// limit. Locks `tmp/`, because closing a descriptor of the index would release SQLite's locks
+    /// Prevents other processes from opening the index until the result is released. Locks `tmp/`
+    /// instead of the index, because closing a descriptor of the index would release SQLite's locks
     /// (fcntl(2)).
     func openingLock() throws(CacheError) -> FileDescriptor {
         let temporary = try root.directory(CacheLayout.temporary, create: true)
         try wait.unlimited.take(LOCK_EX, on: temporary, subject: path) {
-            "another process is opening its index"
+            "another process is opening the index"
         }
         return temporary
     }
@@ -184,11 +183,12 @@ final class CacheDirectory: Sendable {
         return try temporary.names().count { $0 != CacheLayout.partial }
     }
 
-    /// Returns the disk's error, or `damage` if the disk works. Lost pages look like damage.
+    /// Returns `damage`, or the disk's error if the disk is failing, because lost pages look like
+    /// damage.
     func judged(_ damage: CacheError) -> CacheError {
         guard damage.isDamage, isWritable else { return damage }
         guard fsync(root.raw) == 0 else { return CacheError("fsync", subject: path, errno: errno) }
-        // On a shut-down XFS, syncing an unchanged directory succeeds.
+        // Create a directory, because on a shut-down XFS, syncing an unchanged directory succeeds.
         do throws(CacheError) {
             try RunDirectory(in: self).remove()
         } catch  where error.code == .storage {
@@ -236,7 +236,7 @@ final class CacheDirectory: Sendable {
         _ = try objects.directory(CacheLayout.algorithm, create: true)
         try Durability.add(objects)
         try Durability.add(root)
-        // A killed process leaves an empty tag. Another program's tag is kept.
+        // A process killed during creation leaves an empty tag. Keep another program's tag.
         let tag = try root.status(of: CacheLayout.tag)
         if let tag, !tag.isRegularFile || tag.st_size > 0 || tag.st_nlink > 1 { return }
         try root.createOrOpen(CacheLayout.tag).write(Array(CacheLayout.tagContents.utf8))
@@ -252,8 +252,8 @@ final class CacheDirectory: Sendable {
         try run.directory.rename(staged, to: parent, as: name)
     }
 
-    /// Opens an object if its path is in the kernel's cache. Otherwise returns nil, as on macOS and
-    /// before Linux 5.12.
+    /// Opens an object if the kernel has cached its path. Always returns nil on macOS and before
+    /// Linux 5.12.
     func openAtOnce(_ digest: Digest) -> FileDescriptor? {
         #if os(Linux)
             let path = CacheLayout.path(digest)

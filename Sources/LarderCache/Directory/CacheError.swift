@@ -8,8 +8,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     public enum Code: String, Sendable, CaseIterable {
         /// The disk is full or failing, or was remounted read-only: ENOSPC, EDQUOT, EIO, EROFS.
         case storage
-        /// The root cannot be a cache: permissions, a link, or a network file system. Or the
-        /// process has too little memory, threads or file descriptors.
+        /// The root cannot be used because of permissions, a link or a network file system, or the
+        /// process lacks memory, threads or file descriptors.
         case unusable
         /// No cache exists at the path.
         case missing
@@ -21,8 +21,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         case damaged
         /// An object's file is missing, or has another digest.
         case corrupt
-        /// An object's path or directory is another kind of file or inaccessible, or its file is
-        /// sparse and was not read.
+        /// An object's path is inaccessible or has another kind of file, or a sparse file was not
+        /// read.
         case obstructed
     }
 
@@ -42,7 +42,7 @@ extension CacheError {
         self.init(code: code, subject: subject, message: message, errno: nil)
     }
 
-    /// Creates the error of a failed system call, with a code for `errno`.
+    /// Creates an error for a failed system call, with the code for `errno`.
     public init(_ call: String, subject: String, errno: Int32) {
         let code: Code =
             switch errno {
@@ -55,15 +55,14 @@ extension CacheError {
         self.init(code: code, subject: subject, message: message, errno: errno)
     }
 
-    /// Creates the error of an unread sparse file.
     init(sparse subject: String, size: Int64, allocated: Int64) {
         self.init(
             code: .obstructed, subject: subject,
-            message: "was not read because it is sparse: it has \(size) bytes, of which"
-                + " \(allocated) are allocated on disk", errno: EFBIG)
+            message: "was not read because it is sparse: only \(allocated) of"
+                + " its \(size) bytes are allocated on disk", errno: EFBIG)
     }
 
-    /// Creates the error of an operation on the index or a temporary database.
+    /// Creates an error for an operation on the index or a temporary database.
     public init(index subject: String, _ error: any Error) {
         guard let error = error as? DatabaseError else {
             self.init(.index, subject: subject, message: "\(error)")
@@ -85,13 +84,14 @@ extension CacheError {
             .SQLITE_PERM, .SQLITE_AUTH:
             self.init(.unusable, subject: subject, message: message)
         case .SQLITE_READONLY, .SQLITE_CANTOPEN: self.init(unopened: subject, message)
-        // A file without Larder's tables leads to SQLITE_ERROR.
+        // A file without Larder's tables causes SQLITE_ERROR.
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_ERROR, .SQLITE_TOOBIG,
             .SQLITE_MISMATCH:
             self.init(damaged: subject, message)
         case .SQLITE_INTERRUPT:
-            // From ``StepLimit``. Code that cancels a statement catches the error itself.
-            self.init(damaged: subject, "a query exceeded the step limit for the index's size")
+            // ``StepLimit`` ended the statement. Code that cancels a statement catches the error
+            // itself.
+            self.init(damaged: subject, "a query exceeded the step limit for an index of this size")
         default: self.init(.index, subject: subject, message: message)
         }
     }
@@ -120,7 +120,7 @@ extension CacheError {
         return faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : Foundation.errno
     }
 
-    /// Whether the disk is full, which SQLite reports for mapped files as an I/O error.
+    /// Whether the disk is full. For mapped files, SQLite reports a full disk as an I/O error.
     private static func isFull(_ path: String) -> Bool {
         var status = statvfs()
         guard path.hasPrefix("/"), statvfs(path.parentDirectory, &status) == 0 else { return false }
@@ -150,39 +150,34 @@ extension CacheError {
 
     private var hint: String? {
         switch errno {
-        case ENOSPC, EDQUOT: "larder evict --min-free 1GB frees space"
+        case ENOSPC, EDQUOT: "run larder evict --min-free 1GB to free space"
         case EMFILE, ENFILE: "the limit on open files is too low (ulimit -n)"
         default: nil
         }
     }
 
-    /// Whether too few descriptors are left for a connection.
     private static var isShortOfDescriptors: Bool {
         let opened = (0..<8).map { _ in open("/dev/null", O_RDONLY | O_CLOEXEC) }
         for descriptor in opened where descriptor >= 0 { close(descriptor) }
         return opened.contains { $0 < 0 }
     }
 
-    /// `subject: message`.
+    /// The subject and the message.
     public var description: String { "\(subject): \(message)" }
 
     var isDamage: Bool { code == .damaged }
-    /// Whether the path leads to no file, to a link or to a socket.
+    /// Whether the file is missing, a link or a socket.
     var isAbsence: Bool { [ENOENT, ENOTDIR, ELOOP, ENXIO].contains(errno) }
-    /// Like ``isAbsence``, or whether the path is inaccessible.
     var isOutOfReach: Bool { isAbsence || errno == EACCES }
-    /// Whether a sparse file was not read (``SparseBudget``).
     package var isSparse: Bool { code == .obstructed && errno == EFBIG }
-    /// Whether an object's file is missing, wrong, or sparse and unread.
     package var isOfDamagedObject: Bool { code == .corrupt || isSparse }
 
-    /// Whether one object's file is damaged, obstructed or unreadable.
     package var isOfObject: Bool {
         code == .corrupt || code == .obstructed
             || [EACCES, EIO].contains(errno) && subject.utf8.starts(with: "objects/".utf8)
     }
 
-    /// The error as `.obstructed`; nil unless it concerns one object's path.
+    /// The error with the code `.obstructed`; nil unless the error concerns one object's path.
     var obstruction: CacheError? {
         switch errno {
         case EISDIR, ENOTDIR, ELOOP, ENXIO:

@@ -57,7 +57,7 @@ enum CacheLayout {
     static let indexFiles = [index, index + "-wal", index + "-shm"]
     static let databaseFiles = indexFiles + [index + "-journal"]
 
-    /// SQLite's files for other journal modes, never written or read.
+    /// Files that SQLite uses in other journal modes. Larder never reads or writes them.
     static let foreignJournals = [
         index + "-journal", snapshot + "-journal", snapshot + "-wal", snapshot + "-shm",
     ]

@@ -1,12 +1,12 @@
 import Foundation
 import LarderCore
 
-/// A policy for locks that other processes hold. There is no queue: a reindex can wait long if
-/// others keep opening the cache.
+/// A policy for waiting for locks of other processes. Locks have no queue, so a reindex can wait
+/// long if other processes keep opening the cache.
 public struct LockWait: Sendable {
     /// The maximum waiting time; nil means no limit.
     public var limit: Duration?
-    /// Called with a message after one second. Default: does nothing.
+    /// Called with a message after one second of waiting. Default: does nothing.
     public var onWait: @Sendable (String) -> Void
     /// Called at least ten times a second. Returning true ends the wait. Default: never.
     public var isCancelled: @Sendable () -> Bool
@@ -35,11 +35,11 @@ public struct LockWait: Sendable {
         return logged
     }
 
-    /// This policy without a limit, for locks held briefly.
     var unlimited: LockWait { LockWait(limit: nil, onWait: onWait, isCancelled: isCancelled) }
 
     /// Takes a flock(2) lock, `LOCK_SH` or `LOCK_EX`. Throws `.locked` after the limit. Polls every
-    /// 1 to 100 ms, because only signals, which belong to the program, end a blocked flock(2).
+    /// 1 to 100 ms, because only a signal ends a blocked flock(2), and signals belong to the
+    /// program.
     func take(
         _ operation: Int32, on file: FileDescriptor, subject: String, describeHolder: () -> String
     ) throws(CacheError) {
@@ -66,12 +66,13 @@ public struct LockWait: Sendable {
     }
 }
 
-/// A named lock between runs. Its file is never removed, because other processes may wait for it.
+/// A named lock that excludes other runs. The lock's file is never removed, because other processes
+/// may be waiting for the lock.
 package final class NamedLock: Sendable {
     private let file: FileDescriptor
 
-    /// Takes the lock `name`. Take it before you open the cache, so that a waiting run holds no
-    /// other lock. `command` is for messages of waiting processes.
+    /// Take the lock before opening the cache, so that a waiting run holds no other lock. Waiting
+    /// processes print `command`.
     package init(
         _ name: String, ofCacheAt path: String, create: Bool, for command: String,
         wait: LockWait = .none
@@ -79,7 +80,8 @@ package final class NamedLock: Sendable {
         guard Self.isName(name) else {
             throw CacheError(.unusable, subject: name, message: "is not a valid lock name")
         }
-        // Without a lock on the root, which another process may hold while it waits for this one.
+        // Do not lock the root, because another process may hold that lock while waiting for this
+        // one.
         let cache = try CacheDirectory(path: path, create: create, lock: .none)
         let locks = try cache.root.directory(CacheLayout.locks, create: true)
         let file = try locks.createOrOpen(name)
@@ -93,13 +95,12 @@ package final class NamedLock: Sendable {
 
     deinit { file.unlock() }
 
-    /// Whether `text` is 1 to 100 ASCII letters, digits, `.`, `_` and `-`.
     package static func isName(_ text: String) -> Bool {
         (1...100).contains(text.utf8.count) && text != "." && text != ".."
             && text.utf8.allSatisfy { $0.isASCIILetterOrDigit || "._-".utf8.contains($0) }
     }
 
-    /// Returns the noted command and process; nil if the process has ended.
+    /// Returns the command and process noted in the file; nil if the process has ended.
     private static func holder(_ file: FileDescriptor) -> String? {
         guard let bytes = try? file.read(at: 0, atMost: 200) else { return nil }
         let line = String(decoding: bytes, as: UTF8.self).prefix { $0 != "\n" }
@@ -111,7 +112,8 @@ package final class NamedLock: Sendable {
     }
 }
 
-/// A wait for SQLite's lock on the index, at least ``grace``, because transactions are short.
+/// The wait for SQLite's lock on the index. Waits for at least ``grace``, because transactions are
+/// short.
 final class WriterWait: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
     static let grace = Duration.seconds(5)
@@ -130,8 +132,8 @@ final class WriterWait: @unchecked Sendable {
         limit = wait.limit.map { max($0, Self.grace) }
     }
 
-    /// Waits and returns true, or returns false to fail (SQLite's busy handler). SQLite's own waits
-    /// of up to 100 ms would miss the milliseconds between steps of an eviction.
+    /// Waits and returns true to retry, or returns false to fail (SQLite's busy handler). SQLite's
+    /// own handler waits up to 100 ms and would miss the short pauses of an eviction.
     func retry(_ attempt: Int) -> Bool {
         let (waited, isOver, isReporting) = lock.withLock {
             if attempt == 0 { (start, isReported) = (.now, false) }
@@ -146,7 +148,6 @@ final class WriterWait: @unchecked Sendable {
         return true
     }
 
-    /// Calls `body` with a limit that can be less than ``grace``.
     func limited<Value, Failure: Error>(
         to limit: Duration, _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {

@@ -2,8 +2,8 @@ import CLarderSystem
 import Foundation
 
 package enum Durability {
-    /// Prepares a changed file or directory for ``flush(_:)``. Opens it only if necessary, because
-    /// a batch has more files than a process may open.
+    /// Prepares a changed file or directory for ``flush(_:)``. Opens the file only if necessary,
+    /// because a batch may have more files than a process may open.
     package static func add(
         _ file: @autoclosure () throws(CacheError) -> FileDescriptor
     ) throws(CacheError) {
@@ -67,7 +67,8 @@ struct DiskSpace {
     }
 }
 
-/// Disk space that an eviction frees first, because deleting rows needs space for the log.
+/// Reserved disk space. An eviction frees this space first, because deleting rows needs space for
+/// the log.
 struct Reserve {
     private static let sizes: ClosedRange<Int64> = (1 << 20)...(4 << 20)
     /// The required free space, as a multiple of the reserve's size.

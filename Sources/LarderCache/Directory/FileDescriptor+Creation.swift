@@ -1,8 +1,8 @@
 import Foundation
 
 extension FileDescriptor {
-    /// Creates and opens the directory `name`. Returns nil if it exists. With `keepsUmask`, the
-    /// owner still gets all permissions, so that `rm -r` works.
+    /// Creates and opens the directory `name`. Returns nil if `name` exists. With `keepsUmask`, the
+    /// umask applies except to the owner's permissions, so that `rm -r` works.
     func makeDirectory(
         _ name: String, mode: mode_t = CacheLayout.directoryMode, keepsUmask: Bool = false
     ) throws(CacheError) -> FileDescriptor? {
@@ -14,7 +14,7 @@ extension FileDescriptor {
             do throws(CacheError) {
                 return try openMade(name, mode: mode, keepsUmask: keepsUmask)
             } catch  where error.errno == ENOENT {
-                // Another process swept it. Create it again.
+                // Another process swept the directory. Create the directory again.
             } catch {
                 _ = name.withPath { unlinkat(raw, $0, AT_REMOVEDIR) }
                 throw error
@@ -29,7 +29,8 @@ extension FileDescriptor {
         do throws(CacheError) {
             made = try open(name, flags: O_RDONLY | O_DIRECTORY)
         } catch  where error.errno == EACCES {
-            // The umask denies access. Safe if no other user can replace the directory.
+            // The umask denies access. Changing the mode is safe if no other user can replace the
+            // directory.
             guard Ownership.fault(of: try status()) == nil,
                 name.withPath({ fchmodat(raw, $0, mode, AT_SYMLINK_NOFOLLOW) }) == 0
             else { throw error }
@@ -47,7 +48,7 @@ extension FileDescriptor {
         return made
     }
 
-    /// Creates and opens the file `name`. Throws EEXIST if it exists.
+    /// Throws EEXIST if `name` exists.
     package func create(
         _ name: String, mode: mode_t = CacheLayout.fileMode
     ) throws(CacheError) -> FileDescriptor {
@@ -56,15 +57,15 @@ extension FileDescriptor {
         return file
     }
 
-    /// Opens or creates one of the cache's own files. Throws `.unusable` if it has other hard
-    /// links, or if other users could change it.
+    /// Opens or creates one of the cache's own files. Throws `.unusable` if the file has other hard
+    /// links or other users could change the file.
     func createOrOpen(
         _ name: String, mode: mode_t = CacheLayout.fileMode
     ) throws(CacheError) -> FileDescriptor {
         do throws(CacheError) {
             return try create(name, mode: mode)
         } catch  where error.errno == EEXIST {}
-        // O_NONBLOCK, because a pipe would block.
+        // O_NONBLOCK, because opening a pipe would block.
         let file = try open(name, flags: O_RDWR | O_NONBLOCK)
         var status = try file.status()
         guard status.isRegularFile, status.st_nlink == 1 else {
@@ -94,8 +95,8 @@ extension FileDescriptor {
         try status(of: name)?.isSameFile(as: file.status()) ?? false
     }
 
-    /// Removes `name` with its contents, and returns the freed bytes. Follows no link and enters no
-    /// other file system. Throws only if the disk fails.
+    /// Removes `name` with its contents, and returns the freed bytes. Does not follow links or
+    /// enter other file systems. Throws only if the disk fails.
     func removeTree(
         _ name: String, isDryRun: Bool = false
     ) throws(CacheError) -> (isGone: Bool, bytes: Int64) {
@@ -127,10 +128,10 @@ extension FileDescriptor {
         return (true, bytes + status.freeableBytes)
     }
 
-    /// Empties a directory, and removes it if it still has its name.
+    /// Empties a directory, and removes the directory unless `name` now leads to another one.
     func remove(_ directory: FileDescriptor, named name: String) {
         for name in (try? directory.names()) ?? [] { _ = try? directory.removeTree(name) }
-        // If it is replaced now, only an empty directory is removed.
+        // If the directory is replaced now, only an empty directory is removed.
         if (try? has(directory, as: name)) == true { unlinkat(raw, name, AT_REMOVEDIR) }
         withExtendedLifetime(directory) {}
     }

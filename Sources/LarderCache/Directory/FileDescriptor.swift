@@ -4,7 +4,7 @@ import Foundation
 /// relative to its parent without following links, so no path leads out of the cache.
 package final class FileDescriptor: Sendable {
     package let raw: Int32
-    /// For messages: a path that the user named, or a path relative to it.
+    /// The path for messages: a path that the user named, or a path relative to that path.
     package let subject: String
     private let isUsersOwn: Bool
     /// Whether to refuse directories that other users could change.
@@ -114,7 +114,7 @@ package final class FileDescriptor: Sendable {
         return bytes
     }
 
-    /// Reads until `buffer` is full or the file ends. Does not move the position.
+    /// Reads until `buffer` is full or the file ends. Does not move the file position.
     package func read(
         at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
     ) throws(CacheError) -> Int {
@@ -135,7 +135,7 @@ package final class FileDescriptor: Sendable {
         return status
     }
 
-    /// Returns the status of `name`, or of a link itself; nil if it does not exist.
+    /// Returns the status of `name` without following links; nil if `name` does not exist.
     package func status(of name: String) throws(CacheError) -> stat? {
         var status = stat()
         if fstatat(raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return status }
@@ -160,7 +160,7 @@ package final class FileDescriptor: Sendable {
     }
 
     package func forEachName(_ body: (String) throws(CacheError) -> Void) throws(CacheError) {
-        // Not dup(2), which would share the position.
+        // dup(2) would share the file position.
         let copy = openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0, let stream = fdopendir(copy) else {
             let code = errno
@@ -224,11 +224,11 @@ package final class FileDescriptor: Sendable {
             } else if errno != EWOULDBLOCK {
                 throw CacheError("lock", subject: directory.subject, errno: errno)
             }
-            // Another process swept it before it was locked.
+            // Another process swept the directory before it was locked.
         }
         throw CacheError(
             .unusable, subject: subject,
-            message: "another process removes each directory that larder creates in it")
+            message: "another process keeps removing the directories that larder creates here")
     }
 
     func lockAbandoned(_ name: String) -> FileDescriptor? {
@@ -237,6 +237,6 @@ package final class FileDescriptor: Sendable {
         return directory
     }
 
-    /// Unlocks even if a process that is being started shares the descriptor.
+    /// Releases the lock even if a child process being started shares the descriptor.
     func unlock() { flock(raw, LOCK_UN) }
 }

@@ -58,7 +58,7 @@ extension stat {
     package var plausibleBytes: Int64 {
         min(max(0, Int64(st_blocks)), 1 << 48) * 512 * 16 + 1 << 20
     }
-    /// The bytes that removing this name frees: 0 if the file has other hard links.
+    /// The number of bytes freed by removing this name: 0 if the file has other hard links.
     var freeableBytes: Int64 { isDirectory || st_nlink < 2 ? allocatedBytes : 0 }
 
     #if canImport(Darwin)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Threads that report a failed start. Otherwise, libdispatch retries without limit, and
+/// Threads that report a failed start. In contrast, libdispatch retries without limit, and
 /// Foundation's `Thread` silently never runs.
 package enum HelperThread {
     package static var shortage: CacheError { shortage(isOfRoom: !hasRoom(usualThread)) }
@@ -22,8 +22,8 @@ package enum HelperThread {
         return true
     }
 
-    /// Calls `body` on this and up to `count - 1` new threads, and waits for all. Threads may fail
-    /// to start, so each call must work until nothing is left.
+    /// Calls `body` on this thread and up to `count - 1` new threads, and waits for all calls.
+    /// Threads may fail to start, so each call must continue until no work is left.
     package static func share(_ count: Int, _ body: @Sendable () -> Void) {
         withoutActuallyEscaping(body) { body in
             var helpers: [pthread_t] = []
@@ -41,7 +41,7 @@ package enum HelperThread {
     /// Throws unless `count` threads can start and `room` more bytes can be mapped.
     package static func require(_ count: Int, room: Int) throws(CacheError) {
         let gate = NSCondition()
-        // Unsafe because it is captured. `gate` guards it.
+        // Unsafe because threads capture the variable. `gate` guards it.
         nonisolated(unsafe) var isOpen = false
         var threads: [pthread_t] = []
         while threads.count < count,
@@ -78,7 +78,7 @@ package enum HelperThread {
         #else
             var thread = pthread_t()
         #endif
-        // Unmanaged because C passes a pointer. The new thread releases it.
+        // Unmanaged because C passes a pointer. The new thread releases the object.
         let work = Unmanaged.passRetained(Work(body))
         let code = pthread_create(&thread, &attributes, { HelperThread.run($0) }, work.toOpaque())
         guard code == 0 else {

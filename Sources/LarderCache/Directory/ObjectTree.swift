@@ -7,9 +7,9 @@ struct ObjectTree {
         let parent: FileDescriptor
         let name: String
         let path: String
-        /// The digest in the name, in the correct fan-out directory.
+        /// The digest that is the file's name; nil if the file is in the wrong directory.
         let digest: Digest?
-        /// The digest in the name, in another directory.
+        /// The digest that is the file's name, if the file is in the wrong directory.
         let misplaced: Digest?
     }
 
@@ -17,7 +17,7 @@ struct ObjectTree {
 
     init(_ directory: CacheDirectory) { self.directory = directory }
 
-    /// Calls `body` for each name in fan-out directories, and for other names in the root. Calls
+    /// Calls `body` for each file in fan-out directories, and for other files in the root. Calls
     /// `onRefusal`, which throws by default, for an inaccessible directory.
     func walk(
         onRefusal: (CacheError) throws(CacheError) -> Void = { (error) throws(CacheError) in
@@ -60,7 +60,7 @@ struct ObjectTree {
     }
 
     private func entry(_ name: String, in parent: FileDescriptor, prefix: String) -> Entry {
-        // Upper case names another file on most systems.
+        // A name in upper case is another file on most systems.
         let digest = Digest(hex: name).flatMap { $0.hex == name ? $0 : nil }
         let isHome = !prefix.isEmpty && name.hasPrefix(prefix)
         return Entry(
@@ -70,9 +70,10 @@ struct ObjectTree {
     }
 }
 
-/// A file reader with one buffer, because allocating one takes longer than reading a small file.
+/// A file reader with one buffer, because allocating a buffer takes longer than reading a small
+/// file.
 package final class ObjectReader {
-    // Large enough for cheap system calls, small enough for the processor's cache.
+    // Large enough to need few system calls, and small enough for the processor's cache.
     private let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: 256 * 1024, alignment: 16)
     private let budget: SparseBudget
@@ -80,9 +81,9 @@ package final class ObjectReader {
     package init(_ budget: SparseBudget = SparseBudget()) { self.budget = budget }
     deinit { buffer.deallocate() }
 
-    /// Returns a file's digest and size; nil if cancelled. A sparse file with the `expected` digest
-    /// returns its bytes to the budget. Throws ``CacheError/isSparse`` if the file exceeds the
-    /// budget.
+    /// Returns a file's digest and size; nil if cancelled. If a sparse file has the `expected`
+    /// digest, its bytes are returned to the budget. Throws ``CacheError/isSparse`` if the file
+    /// exceeds the budget.
     package func digest(
         _ file: FileDescriptor, expecting expected: Digest? = nil,
         isCancelled: () -> Bool = { false },
@@ -117,17 +118,15 @@ package final class ObjectReader {
     }
 }
 
-/// A check for objects' files, with one system call for each.
+/// A check for the presence of object files, with one system call per file.
 package final class ObjectPresence: @unchecked Sendable {
-    // Unchecked because of variables, used from one thread or serial queue.
+    // Unchecked because of its variables. Use an instance from one thread or serial queue.
     private let directory: CacheDirectory
     private var tree: FileDescriptor?
-    /// By the first byte of digests.
     private var canEnter = [Bool?](repeating: nil, count: 256)
 
     init(in directory: CacheDirectory) { self.directory = directory }
 
-    /// Whether each object's file has the right size or digest.
     package func arePresent(
         _ objects: [(digest: Digest, size: Int64)]
     ) throws(CacheError) -> [Bool] {

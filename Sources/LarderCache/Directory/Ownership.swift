@@ -5,18 +5,17 @@ import Foundation
 package enum Ownership {
     static func isTrusted(_ owner: uid_t) -> Bool { owner == geteuid() || owner == 0 }
 
-    /// Returns why another user could change the file. Allows new files in sticky directories.
     static func fault(of status: stat) -> String? {
         guard isTrusted(status.st_uid) else {
             return "belongs to \(name(of: status.st_uid)); run larder as that user, or choose"
                 + " another directory"
         }
         guard status.st_mode & S_IWOTH == 0 else {
-            return "is writable by all users, who could replace its contents (chmod o-w)"
+            return "is writable by all users, who could replace the contents (chmod o-w)"
         }
         guard status.st_mode & S_IWGRP == 0 || isTrusted(group: status.st_gid) else {
-            return "is writable by \(name(ofGroup: status.st_gid)), to which this user does not"
-                + " belong and whose members could replace its contents (chmod g-w)"
+            return "is writable by \(name(ofGroup: status.st_gid)), which does not include this"
+                + " user; group members could replace the contents (chmod g-w)"
         }
         return nil
     }
@@ -61,7 +60,8 @@ package enum Ownership {
     }
 }
 
-/// Checks of a cache's root. A read-only one may have any owner, because objects have digests.
+/// Checks for a cache's root. A read-only root may have any owner, because digests protect the
+/// objects.
 enum CacheRoot {
     /// Throws `.unusable` if another user could change the directory or owns a link on the path.
     static func open(
@@ -117,7 +117,7 @@ enum NetworkFileSystem {
         #endif
     }
 
-    /// The magic numbers of statfs(2) and linux/magic.h.
+    /// The magic numbers from statfs(2) and linux/magic.h.
     private static let names: [UInt32: String] = [
         0x6969: "NFS", 0x517B: "SMB", 0xFE53_4D42: "SMB2", 0xFF53_4D42: "CIFS",
         0x00C3_6400: "Ceph", 0x5346_414F: "AFS", 0x6B41_4653: "AFS", 0x7375_7245: "Coda",

@@ -3,8 +3,8 @@ import LarderCore
 
 typealias RunFile = (name: String, descriptor: FileDescriptor)
 
-/// A run's directory in `tmp/`, for staged bodies and the plan. The kernel releases its lock when
-/// the process ends, so later runs can sweep it.
+/// A run's directory in `tmp/`, for staged bodies and the plan. The kernel releases the directory's
+/// lock when the process ends, so later runs can sweep the directory.
 final class RunDirectory: Sendable {
     let name: String
     let directory: FileDescriptor
@@ -14,14 +14,12 @@ final class RunDirectory: Sendable {
     init(in cache: CacheDirectory) throws(CacheError) {
         parent = try cache.root.directory(CacheLayout.temporary, create: true)
         (name, directory) = try parent.makeLockedDirectory(LOCK_EX, mode: 0o700) {
-            // Milliseconds since 1970 and a random number, in base 36.
             let now = UInt64(max(0, Date().timeIntervalSince1970) * 1000)
             let random = UInt64.random(in: .min ... .max)
             return "run-\(String(now, radix: 36))-\(String(random, radix: 36))"
         }
     }
 
-    /// Returns the start of the oldest run in progress except `own`; nil if there is none.
     static func oldestStart(
         in cache: CacheDirectory, except own: String?
     ) throws(CacheError) -> Date? {
@@ -91,7 +89,7 @@ final class RunDirectory: Sendable {
     }
 }
 
-/// A temporary directory, removed by descriptor because its path may be replaced.
+/// A temporary directory, removed by descriptor because the path may be replaced.
 package final class ScratchDirectory: Sendable {
     package let path: String
     private let name: String
@@ -126,8 +124,8 @@ struct Quarantine {
         return Digest(hex: former)?.hex == former || ObjectTree.isFanOut(former)
     }
 
-    /// Moves an object or fan-out directory to the quarantine. Returns its new path; nil if the
-    /// file `inode` is gone. A file that just replaced it is moved back.
+    /// Moves an object or fan-out directory to the quarantine. Returns the new path; nil if the
+    /// file with `inode` is gone. Moves a file with another inode back.
     func take(
         _ name: String, from parent: FileDescriptor, inode: ino_t
     ) throws(CacheError) -> String? {

@@ -2,7 +2,7 @@ import CLarderSystem
 import Foundation
 
 /// A path that the user named, with links resolved. Links of other users are refused. No link is
-/// followed later, because a directory's owner can create one at any time.
+/// followed later, because a directory's owner can create a link at any time.
 package struct UsersPath {
     private typealias ForeignLink = (path: String, owner: uid_t, isLast: Bool)
 
@@ -66,7 +66,6 @@ package struct UsersPath {
             .filter { !$0.utf8.elementsEqual(".".utf8) }
     }
 
-    /// Returns a link's target; nil if the link was replaced.
     private static func target(of path: String, _ status: stat) -> String? {
         var target = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
         var after = stat()
@@ -76,7 +75,8 @@ package struct UsersPath {
         return String(path: target)
     }
 
-    /// Only the kernel creates links on procfs, and some targets (of `/dev/fd/3`) are not paths.
+    /// Whether a path is on procfs. Only the kernel creates links there, and some targets are not
+    /// paths.
     private static func isOfProcesses(_ path: String) -> Bool {
         #if os(Linux)
             var status = statfs()
@@ -87,7 +87,8 @@ package struct UsersPath {
         #endif
     }
 
-    /// Throws `.unusable` if the path (with `isLast`, its last name) is another user's link.
+    /// Throws `.unusable` if the path contains another user's link. With `isLast`, checks only the
+    /// last name.
     func checkLinks(isLast: Bool = false) throws(CacheError) {
         guard let foreignLink, foreignLink.isLast || !isLast else { return }
         throw CacheError(
@@ -122,7 +123,7 @@ package struct UsersPath {
         }
     }
 
-    /// Opens a directory, readable or not, to create or replace a file.
+    /// Opens a directory in which to create or replace a file. The directory need not be readable.
     package func folder() throws(CacheError) -> FileDescriptor {
         try checkLinks()
         return try openPlain(place)
@@ -135,7 +136,7 @@ package struct UsersPath {
                 subject: named)
             return FileDescriptor(taking: raw, subject: place)
         #else
-            // O_PATH, which Glibc's module lacks, needs no read permission (open(2)).
+            // O_PATH needs no read permission (open(2)). Glibc's module lacks this constant.
             let flags = O_DIRECTORY | O_NOFOLLOW | 0o10000000
             var current = FileDescriptor(
                 taking: try FileDescriptor.open(
@@ -173,7 +174,7 @@ package struct UsersPath {
             }
             let file = FileDescriptor(taking: raw, subject: named)
             let (own, folder) = (try file.status(), try parent.status())
-            // Like fs.protected_regular (proc(5)).
+            // The same rule as fs.protected_regular (proc(5)).
             guard
                 !own.isRegularFile || Ownership.isTrusted(own.st_uid)
                     || own.st_uid == folder.st_uid || folder.st_mode & 0o022 == 0
@@ -181,7 +182,7 @@ package struct UsersPath {
                 throw CacheError(
                     .unusable, subject: named,
                     message: "was created by \(Ownership.name(of: own.st_uid)) in a directory that"
-                        + " other users can write to; remove it, or choose another directory")
+                        + " other users can write to; remove the file, or choose another directory")
             }
             return file
         }
