@@ -1,9 +1,9 @@
 import Foundation
 import LarderCore
 
-/// The result of a fetch, for the next batch. A class, because it is large to copy.
+/// The result of a fetch, for the next batch. A class, to avoid copies of many fields.
 package final class Deposit: Sendable {
-    /// The content, of which only `staged` and `unchanged` change the resource.
+    /// The content. Only `staged` and `unchanged` change the resource.
     package enum Content: Sendable {
         /// New bytes from ``Store/stage(_:digest:attributes:isReplacing:)``.
         case staged(StagedObject)
@@ -21,7 +21,7 @@ package final class Deposit: Sendable {
     package let context: (any Sendable)?
     package let key: String
     package let url: String
-    /// The validators' URL, if redirects led to another URL.
+    /// The URL after redirects, to which the validators belong; nil without redirects.
     package let responseURL: String?
     package let validators: Validators
     /// The response's variant (`Vary`), if any.
@@ -63,6 +63,7 @@ package struct StagedObject: Sendable {
 }
 
 package protocol Depositor: AnyObject, Sendable {
-    /// Receives a batch's outcomes of this depositor's deposits, in order, on the store's queue.
+    /// Receives the outcomes of this depositor's deposits in a batch, in order, on the store's
+    /// queue.
     func committed(_ outcomes: [Store.Outcome])
 }

@@ -23,7 +23,7 @@ struct DepositRows {
             INSERT INTO objects (digest, size, media_type, width, height, stored_at, used_at)
             VALUES (?, ?, ?, ?, ?, ?, ?)
             """)
-        // The time never goes back, because a wrong clock would get the object evicted. It always
+        // The time never decreases, because a wrong clock could cause an eviction. The time always
         // changes, so that an eviction in progress notices the use.
         touch = try db.prepared(
             """
@@ -35,8 +35,8 @@ struct DepositRows {
             UPDATE objects SET media_type = ?, width = ?, height = ?
             WHERE id = ? AND media_type IS NULL
             """)
-        // Not one statement with DO UPDATE: because that may change a foreign key, SQLite allocates
-        // 64 KB each time for copies of pages.
+        // A statement with DO UPDATE may change a foreign key, so SQLite would allocate 64 KB each
+        // time for copies of pages.
         add = try db.prepared(
             """
             INSERT INTO resources (key, url, object, etag, last_modified, date, age,
@@ -56,14 +56,14 @@ struct DepositRows {
         move = try db.prepared("UPDATE resources SET object = ? WHERE key = ?")
     }
 
-    /// Records a use of an object, and returns its row; nil if it was evicted.
+    /// Returns the object's row; nil if evicted.
     func use(_ digest: Digest, at instant: Date) throws -> Int64? {
         guard let row = try find.firstInteger(digest) else { return nil }
         try touch.run(instant.timeIntervalSince1970, row)
         return row
     }
 
-    /// Records a use of an object or inserts it, and returns its row; nil if it was evicted.
+    /// Records a use of an object or inserts the object, and returns its row; nil if evicted.
     func record(_ object: StagedObject, isGone: Bool, at instant: Date) throws -> Int64? {
         let attributes = object.attributes
         if let row = try use(object.digest, at: instant) {
@@ -95,7 +95,7 @@ struct DepositRows {
                 freshUntil.timeIntervalSince1970)
             return db.changesCount > 0
         }
-        // An unchanged resource most likely has this object.
+        // Renew first, because an unchanged resource most likely has this object.
         if case .unchanged = deposit.content, try ran(renew) { return }
         if try ran(add) || ran(renew) { return }
         try move.run(object, deposit.key)

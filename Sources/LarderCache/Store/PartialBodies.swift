@@ -6,7 +6,7 @@ import LarderCore
 package final class PartialBodies: Sendable {
     private let temporary: FileDescriptor
     fileprivate let run: RunDirectory
-    /// The known files, so that other URLs cost no system call.
+    /// The names of existing files, so that other URLs need no system call.
     private let names: Locked<Set<String>>
 
     init(in directory: CacheDirectory, run: RunDirectory) throws(CacheError) {
@@ -16,7 +16,6 @@ package final class PartialBodies: Sendable {
         if let partial = try? temporary.directory(CacheLayout.partial) {
             for name in (try? partial.names()) ?? [] {
                 let status = try? partial.status(of: name)
-                // A body not resumed within a week is removed.
                 let isOld = status.map { $0.modified.tv_sec < time(nil) - 7 * 86_400 } ?? false
                 if isOld { unlinkat(partial.raw, name, 0) } else { names.insert(name) }
             }
@@ -43,7 +42,8 @@ package final class PartialBodies: Sendable {
             unlinkat(partial.raw, name, 0)
             return nil
         }
-        // It will be written, so it must have one name. It is read, so it must not be sparse.
+        // The file will be written, so no other hard link is allowed. The file is read, so it must
+        // not be sparse.
         guard let file = try? run.directory.open(claimed, flags: O_RDWR | O_NONBLOCK),
             let status = try? file.status(), status.isRegularFile, status.st_nlink == 1,
             status.st_size <= status.plausibleBytes,
@@ -56,7 +56,8 @@ package final class PartialBodies: Sendable {
         return PartialBody(trailer, in: self, name: name, hasher: hasher, claim: (claimed, file))
     }
 
-    /// Keeps a body larger than ``StagedBody/memoryLimit``, which cannot be used afterwards.
+    /// Keeps a body if it is larger than ``StagedBody/memoryLimit``. The body cannot be used
+    /// afterwards.
     package func keep(
         _ body: StagedBody, of url: String, validator: String, fields: Validators,
         totalBytes: Int64?
@@ -83,7 +84,6 @@ package final class PartialBodies: Sendable {
 
     private static func name(of url: String) -> String { url.sha256Hex }
 
-    /// Returns the digest state after the last byte; nil if the bytes have changed.
     private static func digest(of file: FileDescriptor, _ trailer: PartialTrailer) -> RunningDigest?
     {
         var hasher = RunningDigest()
@@ -134,7 +134,8 @@ package final class PartialBody: Sendable {
         if let claim = claim.withLock({ $0.take() }) { bodies.put(claim.name, back: name) }
     }
 
-    /// Gives away the file, without trailer, and the digest state after the last byte.
+    /// Returns the file without its trailer, now owned by the caller, and the digest state after
+    /// the last byte.
     func handOver() throws(CacheError) -> (file: RunFile?, hasher: RunningDigest) {
         guard let claim = claim.withLock({ $0.take() }) else {
             throw CacheError(.unusable, subject: name, message: "the partial body is in use")
@@ -155,7 +156,7 @@ struct PartialTrailer: Codable {
     /// The digest of the body, because a power cut may damage files that are not synced.
     let digest: String
 
-    /// The last bytes, after the length of the JSON text in four bytes.
+    /// The file's last bytes. The four bytes before them are the length of the JSON text.
     private static let mark = Array("larderpb".utf8)
     private static let longest = 16 << 10
 

@@ -2,20 +2,20 @@ import Foundation
 import LarderCore
 
 /// A response body being received. A body of up to ``memoryLimit`` bytes stays in memory. A larger
-/// one is written on another queue, so that the receiving thread never waits for the disk.
+/// body is written on another queue, so that the receiving thread never waits for the disk.
 package final class StagedBody: @unchecked Sendable {
     // Unchecked because `lock` guards the variables, except for `hasher` and `file`, which belong
-    // to the serial queue `writer` until `finish` has waited for it.
+    // to the serial queue `writer` until `finish` has waited for the queue.
 
     package static let memoryLimit = 64 * 1024
-    /// The bytes waiting for the disk at which the transfer is paused.
+    /// The number of bytes waiting for the disk at which the transfer pauses.
     static let backlogLimit = 512 * 1024
-    /// Room for one more piece, without which the buffer would be doubled.
+    /// Includes room for one more piece, so that the buffer is never reallocated.
     private static let capacity = memoryLimit + 16 * 1024
 
     package enum Acceptance: Sendable {
         case taken
-        /// No byte was taken. Append the bytes again after `onDrained`.
+        /// No byte was accepted. Append the bytes again after `onDrained`.
         case full
     }
 
@@ -74,7 +74,7 @@ package final class StagedBody: @unchecked Sendable {
         return .taken
     }
 
-    /// Called with the lock held.
+    /// Must be called with the lock held.
     private func spill() {
         let chunk = buffer
         buffer = []
@@ -108,7 +108,7 @@ package final class StagedBody: @unchecked Sendable {
         return (name, try run.directory.open(name, flags: flags, mode: 0o600))
     }
 
-    /// Waits for the writer, and returns the digest. Call it once, after the last byte.
+    /// Waits for the writer, and returns the digest. Call once, after the last byte.
     package func finish() throws(CacheError) -> Digest {
         if let writer = lock.withLock({ self.writer }) {
             lock.withLock { if !buffer.isEmpty { spill() } }
@@ -120,7 +120,7 @@ package final class StagedBody: @unchecked Sendable {
         return hasher.digest
     }
 
-    /// Calls `body` with all bytes, in memory or mapped. Call it after ``finish()``.
+    /// Calls `body` with all bytes, in memory or mapped. Call after ``finish()``.
     package func withBytes<Value>(
         _ body: (UnsafeRawBufferPointer) throws -> Value
     ) throws -> Value {
@@ -144,7 +144,8 @@ package final class StagedBody: @unchecked Sendable {
         return name
     }
 
-    /// Gives away an interrupted body's file and digest; nil if it is in memory.
+    /// Returns an interrupted body's file, now owned by the caller, and digest; nil if the body is
+    /// in memory.
     func takeUnfinished() throws(CacheError) -> (
         name: String, descriptor: FileDescriptor, digest: Digest
     )? {

@@ -4,24 +4,24 @@ import LarderCore
 
 /// A writer that makes staged bodies durable and records them in the index, in batches.
 ///
-/// The cache's promises depend on this order, for each batch: stage and digest → sync → rename into
-/// place → sync → commit to the index → report. Objects are durable before the rename, because they
-/// may replace another process's durable copies. The second sync makes the directories durable, so
-/// that the index never has an object without a file.
+/// The cache's guarantees depend on the order of steps for each batch: stage and digest → sync →
+/// rename into place → sync → commit to the index → report. Objects are durable before the rename,
+/// because they may replace another process's durable copies. The second sync makes the directories
+/// durable, so that the index never has an object without a file.
 package final class Store: @unchecked Sendable {
     // Unchecked because `lock` guards the variables, except for `failure`, `hasCommitted` and
     // `remembered`, which belong to the serial queue `commits`.
 
     /// The number of deposits at which a batch is committed.
     package static let batchLimit = 500
-    /// The age of its first deposit, in seconds, at which a batch is committed.
+    /// The age of a batch's first deposit, in seconds, at which the batch is committed.
     package static let batchInterval: TimeInterval = 1
-    /// The maximum size of `deposited`, which is then emptied.
+    /// The size at which `deposited` is emptied.
     private static let depositedLimit = 65_536
 
     package struct Outcome: Sendable {
         package let context: (any Sendable)?
-        /// The durable object; nil if none was stored.
+        /// The durable object; nil if no object was stored.
         package let result: Result<Digest?, CacheError>
     }
 
@@ -34,13 +34,13 @@ package final class Store: @unchecked Sendable {
     private var pending: [(deposit: Deposit, depositor: (any Depositor)?)] = []
     /// This run's deposits, which need not be staged again.
     private var deposited: Set<Digest> = []
-    /// Whether the index was empty at the start, so that only `deposited` is looked up.
+    /// Whether the index was empty at the start. If so, only `deposited` is searched.
     private var isCold: Bool
     private var waiting: [@Sendable () -> Void] = []
     private var batchNumber = 0
     private var failure: CacheError?
     private var hasCommitted = false
-    /// Upper bounds of the recorded failures and their bytes; nil until one is added.
+    /// Upper bounds for the number and bytes of recorded failures; nil until a failure is added.
     private var remembered: (rows: Int, bytes: Int)?
 
     init(directory: CacheDirectory, index: CacheIndex) throws(CacheError) {
@@ -56,7 +56,7 @@ package final class Store: @unchecked Sendable {
 
     package func scratchPath(_ name: String) -> String { directory.path(of: name, in: run) }
 
-    /// Returns an empty body. Calls `onDrained` when a full body accepts bytes again.
+    /// Calls `onDrained` when a full body accepts bytes again.
     package func newBody(
         expecting expected: Int? = nil, onDrained: @escaping @Sendable () -> Void
     ) -> StagedBody {
@@ -106,8 +106,8 @@ package final class Store: @unchecked Sendable {
         return StagedObject(digest: digest, size: size, attributes: attributes, file: nil)
     }
 
-    /// Adds a deposit to the current batch, and retains the depositor until it has the outcome.
-    /// Calls `accepted` when the store can take another.
+    /// Adds a deposit to the current batch, and retains the depositor until the outcome is
+    /// reported. Calls `accepted` when the store can take another deposit.
     package func add(
         _ deposit: Deposit, for depositor: (any Depositor)? = nil,
         accepted: @escaping @Sendable () -> Void = {}
@@ -146,7 +146,7 @@ package final class Store: @unchecked Sendable {
         commits.async(execute: body)
     }
 
-    /// Takes a snapshot of a changed index, and removes the run's directory.
+    /// Takes a snapshot of the index if it has changed, and removes the run's directory.
     package func close() {
         commits.sync {
             if hasCommitted, failure == nil {
@@ -238,7 +238,8 @@ package final class Store: @unchecked Sendable {
         return outcomes
     }
 
-    /// Limits the recorded failures, which are counted at first and when they may be too many.
+    /// Limits the number of recorded failures. Counts them only at first and when the bounds exceed
+    /// a limit.
     private func bound(_ failures: FailureTable, _ db: Database) throws {
         let added = failures.added
         guard added.rows > 0 else { return }
