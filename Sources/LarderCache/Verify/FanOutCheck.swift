@@ -43,7 +43,7 @@ struct FanOutCheck {
                     try check(entry, digest, expected.removeValue(forKey: digest))
                 }
             } catch  where error.errno == ENOENT {
-                // The directory was just removed. noteMissing looks up its rows again.
+                // The directory was just removed. noteMissing looks up the rows again.
             } catch  where error.concernsFile {
                 expected = [:]
                 add(.unreadable, root.path(of: name), error.message)
@@ -70,7 +70,7 @@ struct FanOutCheck {
             guard let status = try entry.parent.status(of: entry.name) else { return }
             guard status.isRegularFile else {
                 guard try isIndexed(digest, row) else {
-                    // Storing the object would replace anything but a directory.
+                    // Storing the object would replace any file except a directory.
                     return add(
                         .foreign, entry.path, "is not a regular file",
                         status.isDirectory ? digest : nil)
@@ -104,7 +104,7 @@ struct FanOutCheck {
         } catch  where error.errno == ENOENT {
             // The object was just evicted.
         } catch  where error.isSparse {
-            // A crash may leave such a file without a row.
+            // A crash may leave a sparse file without a row.
             let kind = try isIndexed(digest, row) ? Kind.unreadable : .orphaned
             let message = "\(error.message); run larder verify --repair to download it again"
             add(kind, entry.path, message, digest)
@@ -119,14 +119,14 @@ struct FanOutCheck {
     ) throws(CacheError) {
         let size = Int64(status.st_size)
         guard try isIndexed(digest, row) else {
-            // Not corruption, because a crash may leave such a file.
+            // Not corruption, because a crash may leave a file without a row.
             let more = actual == digest ? "" : ", and its bytes have another digest"
             return add(.orphaned, entry.path, "has no row in the index" + more, digest)
         }
         if actual != digest {
             add(.corrupt, entry.path, "the bytes have the digest \(actual.hex)", digest)
         } else if let row, row.size != size {
-            let message = "the index states \(row.size) bytes, the file has \(size)"
+            let message = "the index states \(row.size) bytes, but the file has \(size)"
             add(.index, entry.path, message, digest)
         } else {
             report.whole += 1
@@ -157,11 +157,11 @@ struct FanOutCheck {
         }
     }
 
-    /// Reports objects with rows but no files, unless just evicted.
+    /// Reports objects that have rows but no files, unless they were just evicted.
     private mutating func noteMissing() throws(CacheError) {
         guard case .of(let index) = rows else { return }
         for object in expected.values {
-            // The row again, because an eviction deletes it before the file.
+            // Look up the row again, because an eviction deletes the row before the file.
             guard try index.object(object.digest) != nil,
                 try directory.size(of: object.digest) == nil, try index.object(object.digest) != nil
             else { continue }

@@ -5,18 +5,19 @@ import LarderCore
 /// The repairs that need no network. The table `damaged` keeps dropped resources until they have
 /// been downloaded again.
 ///
-/// Bad files are moved before their rows are deleted. A crash in between leaves rows without files,
-/// which the next repair or prefetch fixes. Every finding is checked again, before and in the
-/// transaction that deletes its rows, because other processes may have stored the object.
+/// Bad files are moved before their rows are deleted. A crash in between leaves rows without files.
+/// The next repair or prefetch fixes these rows. Every finding is checked again before and during
+/// the transaction that deletes the rows, because other processes may have stored the object.
 struct Repairer {
-    /// The maximum number of objects per transaction, for which other writers wait.
+    /// The maximum number of objects per transaction, because other writers wait for its end.
     private static let batch = 64
 
     let directory: CacheDirectory
     let index: CacheIndex
     let reader: ObjectReader
 
-    /// Records the repairs, and returns the resources to download, which count as lost until then.
+    /// Repairs the findings, and returns the resources to download. Resources count as lost until
+    /// downloaded.
     func repair(
         _ findings: inout [VerifyReport.Finding], isCancelled: () -> Bool
     ) throws(CacheError) -> [DroppedResource] {
@@ -91,7 +92,6 @@ struct Repairer {
                     try drop(digest, finding: position, in: db)
                     repairs[position] = .removed
                 } else {
-                    // Another process has stored the object again.
                     repairs[position] = .restored
                 }
             }
@@ -109,7 +109,7 @@ struct Repairer {
             return try reader.digest(file, expecting: digest)?.digest == digest
                 ? .whole(size: Int64(found.st_size)) : .bad(inode: found.st_ino)
         } catch  where error.code == .corrupt || error.isSparse {
-            // Sparse, missing or replaced. The transaction checks again.
+            // The file is sparse, missing or replaced. The transaction checks again.
             return bad
         }
     }
@@ -158,7 +158,7 @@ struct Repairer {
     }
 
     /// Moves a misplaced object to its directory, or to `quarantine/` if its digest is wrong or the
-    /// object exists.
+    /// directory already has the object.
     private func moveHome(_ finding: inout VerifyReport.Finding) throws(CacheError) {
         guard let digest = finding.digest else { return }
         let objects = try directory.objects()
@@ -189,7 +189,6 @@ struct Repairer {
         finding.repair = .removed
     }
 
-    /// Moves away a foreign file in the place of an object or an object directory.
     private func clear(_ finding: inout VerifyReport.Finding) throws(CacheError) {
         var parent = try directory.objects()
         var name = String(finding.subject.suffix(2))
@@ -212,7 +211,7 @@ struct Repairer {
         }
     }
 
-    /// Sets the mode 0444 unless the file has other hard links. Returns whether it did.
+    /// Sets the mode 0444 unless the file has other hard links. Returns whether the mode was set.
     @discardableResult
     private static func makeReadOnly(_ file: FileDescriptor) throws(CacheError) -> Bool {
         guard try file.status().st_nlink == 1 else { return false }
@@ -274,7 +273,8 @@ extension VerifyReport {
 
         /// Calls `body` for each finding, in the order of the manifests.
         ///
-        /// - Throws: A ``CacheError`` if the temporary file cannot be read. Errors from `body`.
+        /// - Throws: A ``CacheError`` if the temporary file cannot be read. Also errors from
+        ///   `body`.
         public func forEach(_ body: (Finding) throws -> Void) throws { try read(body) }
     }
 }

@@ -10,10 +10,10 @@ final class Verifier: @unchecked Sendable {
     private let lock = NSLock()
     private var report = VerifyReport()
     private var failure: CacheError?
-    /// The directories to verify, of which threads have taken the first `next`.
+    /// The directories to verify. Threads have taken the first `next` directories.
     private var leadingBytes: [UInt8] = []
     private var next = 0
-    /// The completed directories, also of the runs that this one resumes.
+    /// The completed directories, including those of verifications that this one resumes.
     private var done = VerifyPosition()
     private var deadline: ContinuousClock.Instant?
     private var progress = ObjectProgress()
@@ -80,7 +80,7 @@ final class Verifier: @unchecked Sendable {
                 }
             }
         } catch  where error.isDamage {
-            // The index is damaged. Start again without it.
+            // The index is damaged. Start again without the index.
             report = before
             giveUpIndex(error)
             try walk(from: position)
@@ -93,10 +93,11 @@ final class Verifier: @unchecked Sendable {
 
     private typealias StructureResult = (complaints: Result<[String], CacheError>, seconds: Double)
 
-    /// Starts SQLite's check of the index on another thread, because it takes as long as reading
-    /// the objects. Returns a function that waits for the result.
+    /// Starts SQLite's check of the index on another thread, because the check takes as long as
+    /// reading the objects. Returns a function that waits for the result.
     private func startStructureCheck(of index: CacheIndex) -> () -> StructureResult {
-        // Emptied, so that a thread that is slow to end does not keep the index open.
+        // The thread takes the index out, so that a thread that ends late does not keep the index
+        // open.
         let pending = Locked<CacheIndex?>(index)
         let result = Locked<StructureResult>((.success([]), 0))
         let done = DispatchSemaphore(value: 0)
@@ -188,7 +189,7 @@ final class Verifier: @unchecked Sendable {
     }
 
     private func noteDamaged(_ index: CacheIndex) throws(CacheError) {
-        // Damaged resources have no objects to select by. ManifestCoverage reports them.
+        // Damaged resources have no objects to select. ManifestCoverage reports these resources.
         if case .named = options.selection { return }
         let known = Dictionary(
             report.findings.enumerated().compactMap { position, finding in

@@ -5,11 +5,12 @@ import LarderCore
 public struct VerifyOptions: Sendable {
     /// The objects to verify. Default: all.
     public var selection = VerifySelection.all
-    /// Whether to compare only sizes, and read only files whose size differs from the index.
-    /// Default: false.
+    /// Whether to compare sizes instead of digests. Only files whose size differs from the index
+    /// are read. Default: false.
     public var isQuick = false
-    /// The time limit. Default: none. The next verification with a time limit, the same selection
-    /// and the same ``isQuick`` resumes. At least one directory is verified.
+    /// The time limit. When it has passed, no further directory is started. The next verification
+    /// with a time limit continues from that directory if its selection and ``isQuick`` are the
+    /// same. At least one directory is always verified. Default: nil, no limit.
     ///
     /// Needs ``VerifySelection/all`` or ``VerifySelection/part(_:of:)``, and a writable cache.
     public var maximumDuration: Duration?
@@ -20,19 +21,20 @@ public struct VerifyOptions: Sendable {
     /// Creates default options.
     public init() {}
 
-    /// The name of the saved position, if the selection can be resumed.
     var positionName: String? { selection.name.map { isQuick ? "\($0) quick" : $0 } }
 }
 
-/// The objects to verify. Other files belong to the part of the first object in their directory.
+/// The objects to verify. A file that is not an object belongs to the part that contains the lowest
+/// digest of the file's directory.
 public enum VerifySelection: Sendable {
     /// All objects.
     case all
-    /// One of several equal parts, from 1, by the leading bits of the digests.
+    /// One of several equal parts, numbered from 1 and divided by the leading bits of digests.
     case part(Int, of: Int)
-    /// A random sample with this probability, and all other files. Repeatable with the same seed.
+    /// A random sample of objects with this probability, and all files that are not objects. The
+    /// same seed selects the same objects.
     case share(Double, seed: UInt64)
-    /// The objects that the function returns for a leading byte of digests.
+    /// The objects whose digests the function returns for each leading byte.
     case named(@Sendable (_ leadingByte: UInt8) throws(CacheError) -> Set<Digest>)
 
     func objects(_ byte: UInt8) throws(CacheError) -> (Digest) -> Bool {
@@ -55,7 +57,6 @@ public enum VerifySelection: Sendable {
             && number <= Self.part(of: first | (1 << 56 - 1), count: count)
     }
 
-    /// Whether other files in a directory are selected.
     func includesStrays(_ byte: UInt8) -> Bool {
         switch self {
         case .all, .share: true
@@ -73,7 +74,8 @@ public enum VerifySelection: Sendable {
         }
     }
 
-    /// Multiplies instead of dividing, so that every value is in exactly one part.
+    /// Returns the part of a value. Multiplies instead of dividing, so that every value is in
+    /// exactly one part.
     private static func part(of bits: UInt64, count: Int) -> Int {
         Int(bits.multipliedFullWidth(by: UInt64(count)).high) + 1
     }
@@ -91,10 +93,10 @@ public enum VerifySelection: Sendable {
     }
 }
 
-/// The leading bytes of completed directories, a set because threads do not complete them in order.
-/// Saved in an expendable file.
+/// The leading bytes of completed directories. A set, because threads complete directories in any
+/// order. Saved in an expendable file.
 struct VerifyPosition {
-    /// The maximum number of saved positions, at which all others are deleted.
+    /// The number of saved positions at which all other positions are deleted.
     private static let limit = 100
 
     private var done: Set<UInt8> = []
@@ -126,7 +128,7 @@ struct VerifyPosition {
             with: Array("{\(members.joined(separator: ","))}\n".utf8))
     }
 
-    /// A bit for each leading byte, spelled as a digest of 256 bits.
+    /// A bit for each leading byte, encoded as a digest of 256 bits.
     private var bits: Digest? {
         var bits = [UInt8](repeating: 0, count: Digest.byteCount)
         for byte in done { bits[Int(byte / 8)] |= 1 << (byte % 8) }

@@ -22,7 +22,7 @@ public struct VerifyReport: Sendable {
     public internal(set) var objects = 0
     /// The number of bytes read.
     public internal(set) var bytes: Int64 = 0
-    /// The number of intact objects: digest (or size, if quick) and index row are right.
+    /// The number of intact objects, whose digest (or size, if quick) and index row match.
     public internal(set) var whole = 0
     /// The number of resources in the index.
     public internal(set) var resources = 0
@@ -30,17 +30,17 @@ public struct VerifyReport: Sendable {
     public package(set) var entries = 0
     /// The number of selected objects in the index.
     public internal(set) var indexObjects = 0
-    /// The sum of their sizes in the index.
+    /// The size of the selected objects in the index, in bytes.
     public internal(set) var indexBytes: Int64 = 0
     /// The number of selected object files.
     public internal(set) var treeObjects = 0
-    /// The sum of their sizes.
+    /// The size of the selected object files, in bytes.
     public internal(set) var treeBytes: Int64 = 0
     /// The number of entries in `tmp/`.
     public internal(set) var temporaries = 0
     /// The number of entries in `tmp/` without a run in progress.
     public internal(set) var leftovers = 0
-    /// Whether only files whose size differs from the index were read.
+    /// Whether the verification was quick (``VerifyOptions/isQuick``).
     public internal(set) var isQuick = false
     /// Whether the verification resumed an earlier one.
     public internal(set) var isResumed = false
@@ -70,7 +70,6 @@ public struct VerifyReport: Sendable {
     /// Creates an empty report.
     public init() {}
 
-    /// The digest and size that a manifest entry demands.
     package struct Demand: Hashable, Sendable {
         package let digest: Digest?
         package let size: Int64?
@@ -151,8 +150,8 @@ public struct VerifyReport: Sendable {
             case orphaned
             /// An object in the wrong directory.
             case misplaced
-            /// A file that does not belong to the cache. A repair moves only directories in place
-            /// of objects.
+            /// A file that does not belong to the cache. A repair moves such a file only if it is a
+            /// directory in place of an object.
             case foreign
             /// An intact object whose mode is not 0444, for example after copying.
             case mode
@@ -174,7 +173,7 @@ public struct VerifyReport: Sendable {
             case changed
             /// The file was moved away, and no URL needs it.
             case removed
-            /// The file was moved away, and not all of its URLs could be downloaded. The next
+            /// The file was moved away, but not all of its URLs could be downloaded. The next
             /// repair or prefetch retries.
             case lost
         }
@@ -208,7 +207,7 @@ public struct VerifyReport: Sendable {
         package init(damaged digest: Digest?, urls: [String]) {
             self.init(
                 .missing, digest.map(CacheLayout.path) ?? CacheLayout.index,
-                "was damaged and is not yet downloaded again", digest: digest, urls: urls)
+                "was damaged and has not been downloaded again", digest: digest, urls: urls)
         }
 
         package var isRepaired: Bool { repair.map { $0 != .lost } ?? false }
