@@ -2,11 +2,12 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// A rebuild of the index from the objects, compared with their digests, and from the rows of the
-/// old index, or of its last snapshot if the index is damaged.
+/// A rebuild of the index. Objects are compared with their digests. Rows come from the old index,
+/// or from its last snapshot if the index is damaged.
 ///
 /// Processes with the old index open detect the replacement before they report an object as stored
-/// (``CacheIndex/write(isDurable:_:)``). After a kill, the next opening rebuilds a missing index.
+/// (``CacheIndex/write(isDurable:_:)``). If the rebuild is killed, the next process to open the
+/// cache rebuilds the missing index.
 struct IndexRecovery {
     private let directory: CacheDirectory
     private let run: RunDirectory
@@ -21,7 +22,8 @@ struct IndexRecovery {
         return try isIndexGone(from: directory)
     }
 
-    /// Whether objects exist without an index. With `waiting`, waits for a process that opens it.
+    /// Whether objects exist without an index. With `waiting`, waits for a process that is opening
+    /// the index.
     static func isIndexGone(
         from directory: CacheDirectory, waiting: Bool = false
     ) throws(CacheError) -> Bool {
@@ -40,17 +42,17 @@ struct IndexRecovery {
         guard try isDue(in: directory) else { return nil }
         let lock = try directory.openingLock()
         defer { withExtendedLifetime(lock) {} }
-        // Another process may have rebuilt it.
         guard try isDue(in: directory) else { return nil }
         return try IndexRecovery(directory).rebuild()
     }
 
-    /// Creates a mark for ``isDue(in:)``, because other processes may be using the index.
+    /// Creates the mark that ``isDue(in:)`` checks. The index stays, because other processes may be
+    /// using it.
     static func markDamage(in directory: CacheDirectory) {
         _ = try? directory.root.createOrOpen(CacheLayout.damage)
     }
 
-    /// Rebuilds the index. Throws `.index` if a newer version wrote it.
+    /// Throws `.index` if a newer version wrote the index.
     func rebuild(
         isCancelled: @escaping @Sendable () -> Bool = { false },
         onProgress: (ObjectProgress) -> Void = { _ in }
@@ -61,7 +63,7 @@ struct IndexRecovery {
         var stop: DatabaseQueue?
         defer { try? stop?.close() }
         do {
-            // Before any file is changed.
+            // Check the version before any file is changed.
             let index = DatabaseFile(CacheLayout.index, in: directory)
             if try directory.root.status(of: index.name)?.isRegularFile == true {
                 try CacheIndex.refuseNewerVersion(of: index)
@@ -80,7 +82,7 @@ struct IndexRecovery {
             return report
         } catch {
             let error = error as? CacheError ?? CacheError(index: CacheLayout.index, error)
-            // Damage in a new file is an error of the disk.
+            // Damage in a new file means that the disk is failing.
             throw error.isDamage
                 ? CacheError("read", subject: CacheLayout.index, errno: EIO) : error
         }
@@ -97,7 +99,8 @@ struct IndexRecovery {
         return report
     }
 
-    /// Copies the rows of the index, which is then locked, or of its snapshot.
+    /// Copies the rows of the index, and then blocks its writers, or copies the rows of its
+    /// snapshot.
     private func copyRows(
         to database: DatabaseQueue, _ stop: inout DatabaseQueue?,
         unless isCancelled: @escaping @Sendable () -> Bool
@@ -130,14 +133,16 @@ struct IndexRecovery {
                 if source == .index {
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.truncate) }
                     stop = try Self.stopCommits(to: file, wait)
-                    // Commits since then must survive a kill before the new index is in place.
+                    // Commits after the first checkpoint must survive if the process is killed
+                    // before the new index is in place.
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.passive) }
                 }
                 try old.copy(to: database, unless: isCancelled)
                 try database.writeWithoutTransaction { db in
                     try db.execute(sql: "PRAGMA journal_mode = MEMORY")
                     for (table, condition) in IndexSchema.brokenRows {
-                        // Resources of deleted objects remain until `keepDamaged` has their URLs.
+                        // Resources of deleted objects remain until `keepDamaged` has saved their
+                        // URLs.
                         let key = table == "objects" ? "OFF" : "ON"
                         try db.execute(sql: "PRAGMA foreign_keys = \(key)")
                         // An older index may lack the column.
@@ -154,7 +159,6 @@ struct IndexRecovery {
                 if let complaint = rest.first { throw DatabaseError.corruption(complaint) }
                 return source
             } catch let error as DatabaseError {
-                // Two rows have the same key.
                 let isConstraint = error.resultCode == .SQLITE_CONSTRAINT
                 // On a failing disk, the rows may be intact and must stay.
                 let error = CacheError(index: "\(directory.path)/\(name)", error)
@@ -165,7 +169,7 @@ struct IndexRecovery {
         return .nothing
     }
 
-    /// Blocks other writers, whose commits would be lost, until the result is closed. Throws
+    /// Blocks other writers until the result is closed, because their commits would be lost. Throws
     /// `SQLITE_BUSY` after `wait`.
     private static func stopCommits(
         to file: DatabaseFile, _ wait: WriterWait
@@ -187,7 +191,6 @@ struct IndexRecovery {
         let start = ContinuousClock.now
         var progress = ObjectProgress()
         try database.writeWithoutTransaction { db in
-            // An estimate, because the tree may have other objects.
             let known = try Int.fetchOne(db, sql: "SELECT count(*) FROM objects") ?? 0
             if report.source != .nothing { progress.total = known }
             try db.execute(
@@ -196,7 +199,8 @@ struct IndexRecovery {
                     CREATE TEMP TABLE found (digest BLOB PRIMARY KEY, is_good INTEGER) WITHOUT ROWID
                     """)
             try db.inTransaction {
-                // First, because added objects can get row numbers to which such resources refer.
+                // Delete resources without objects first, because added objects can get their row
+                // numbers.
                 try keepDamaged(db, where: "o.id IS NULL")
                 try db.execute(
                     sql: "DELETE FROM resources WHERE object NOT IN (SELECT id FROM objects)")
@@ -226,10 +230,11 @@ struct IndexRecovery {
                     } catch { throw CacheError(index: CacheLayout.index, error) }
                 }
                 if isCancelled() { throw CancellationError() }
-                // An object missing since the snapshot may have been evicted.
+                // An object in the snapshot that is now missing may have been evicted.
                 let isLost = report.source == .index ? "f.is_good IS NOT 1" : "f.is_good = 0"
                 try keepDamaged(db, where: isLost)
-                // Also removes resources. Unreadable objects may be whole and keep their rows.
+                // This also removes resources. Unreadable objects keep their rows, because they may
+                // be intact.
                 try db.execute(
                     sql: """
                         DELETE FROM objects WHERE digest NOT IN
@@ -255,7 +260,7 @@ struct IndexRecovery {
 
     private typealias Content = (isGood: Bool, whole: (size: Int64, modified: TimeInterval)?)
 
-    /// Returns nil if cancelled. An unreadable file may be good.
+    /// Returns nil if cancelled. An unreadable file counts as good.
     private static func check(
         _ entry: ObjectTree.Entry, _ digest: Digest, _ reader: ObjectReader,
         _ isCancelled: () -> Bool
@@ -275,7 +280,7 @@ struct IndexRecovery {
         } catch  where error.isSparse || [EACCES, EIO].contains(error.errno) { return (true, nil) }
     }
 
-    /// Renames a damaged index. Removes the log of a sound one, which is about to be replaced.
+    /// Renames a damaged index. Removes the log of a sound index that is about to be replaced.
     private func setAside(isDamaged: Bool) throws(CacheError) -> String? {
         var kept: String?
         var stamp = UTCTime.name(Date())
@@ -284,7 +289,8 @@ struct IndexRecovery {
             serial += 1
             stamp = "\(UTCTime.name(Date()))-\(serial)"
         }
-        // The index first, because without its log it may look sound but be outdated.
+        // Rename the index before its log, because an index without a log may look sound but be
+        // outdated.
         for name in CacheLayout.indexFiles where try directory.root.status(of: name) != nil {
             if isDamaged {
                 let suffix = name.dropFirst(CacheLayout.index.count)
@@ -310,13 +316,13 @@ public struct RecoveryReport: Sendable, Equatable {
         case index
         /// The last snapshot of the index.
         case snapshot
-        /// None. The objects remain, without their URLs.
+        /// No source. The objects remain, without their URLs.
         case nothing
     }
 
     /// The source of URLs and validators.
     public internal(set) var source = Source.nothing
-    /// The number of whole objects, all in the new index.
+    /// The number of intact objects in the new index.
     public internal(set) var objects = 0
     /// The number of resources in the new index.
     public internal(set) var resources = 0
