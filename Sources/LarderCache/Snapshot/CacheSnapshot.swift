@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// A copy of a cache: the index as one file, and its objects with checked digests. Made in a
-/// temporary directory next to its destination, made durable, and renamed.
+/// A copy of a cache: the index as one file, and its objects with checked digests. The copy is
+/// written to a temporary directory next to the destination, made durable, and renamed.
 struct CacheSnapshot {
     let source: CacheDirectory
     let index: CacheIndex?
@@ -19,13 +19,13 @@ struct CacheSnapshot {
             var report = SnapshotReport()
             let draft = CacheLayout.index + ".draft"
             let database = try DatabaseFile(draft, in: copy).open(.making)
-            // First the index, so that it has no object that is stored later.
+            // Copy the index first, so that the copy lists no object that is stored later.
             try index?.connections.reading { try $0.copy(to: database, unless: isCancelled) }
-            // A cycle of pages would have endless rows.
+            // A cycle of pages would return rows forever.
             let complaints = try database.read { try $0.complaints(isQuick: true, limit: 1) }
             if let complaint = complaints.first { throw DatabaseError.corruption(complaint) }
             try database.writeWithoutTransaction {
-                // The copied header asks for a log. A draft needs no journal either.
+                // The copied header requests a log. A draft needs no log and no journal.
                 try $0.execute(sql: "PRAGMA journal_mode = OFF; PRAGMA foreign_keys = ON")
             }
             try IndexSchema.migrator.migrate(database)
@@ -52,7 +52,7 @@ struct CacheSnapshot {
         }
     }
 
-    /// Copies the objects, and deletes the rows of those that cannot be copied.
+    /// Copies the objects, and deletes the rows of objects that cannot be copied.
     private func copyObjects(
         of database: DatabaseQueue, to copy: CacheDirectory, _ report: inout SnapshotReport
     ) throws {
@@ -153,14 +153,14 @@ struct CacheSnapshot {
     }
 }
 
-/// The destination of a snapshot and the temporary directory next to it. Their parent's owner can
-/// replace both at any time, so the copy is made and removed by descriptor.
+/// The destination of a snapshot and the temporary directory next to it. The owner of the parent
+/// directory can replace both at any time, so the copy is made and removed by descriptor.
 struct SnapshotPlace {
     private let path: String
     private let name: String
     private let parent: FileDescriptor
     private let stagingName: String
-    /// Locked while it is open. Directories without a lock are from killed processes.
+    /// Locked while it is open. Unlocked directories are from killed processes.
     let staging: FileDescriptor
     let stagingPath: String
 
@@ -190,7 +190,7 @@ struct SnapshotPlace {
             }
         }
         try Self.sweep(name, beneath: parent)
-        // Shared, because opening the new cache takes another lock.
+        // A shared lock, because opening the new cache takes another shared lock.
         (stagingName, staging) = try parent.makeLockedDirectory(LOCK_SH) { [name] in
             let serial = String(UInt64.random(in: .min ... .max), radix: 36)
             return ".\(name).\(serial)\(Self.suffix)"
@@ -200,7 +200,6 @@ struct SnapshotPlace {
 
     private static let suffix = ".partial"
 
-    /// Removes temporary directories of killed processes for this destination.
     private static func sweep(_ name: String, beneath parent: FileDescriptor) throws(CacheError) {
         for staging in try parent.names() {
             let start = ".\(name)."
@@ -209,7 +208,6 @@ struct SnapshotPlace {
             guard UInt64(serial, radix: 36) != nil,
                 (start + serial + suffix).utf8.elementsEqual(staging.utf8),
                 let left = parent.lockAbandoned(staging),
-                // Another user's directory stays.
                 try left.status().st_uid == geteuid()
             else { continue }
             parent.remove(left, named: staging)
@@ -225,7 +223,7 @@ struct SnapshotPlace {
             }
         }
         try confirm(stagingName)
-        // Replaces an empty directory, and nothing else (rename(2)).
+        // rename(2) replaces an empty directory, but no other file.
         guard renameat(parent.raw, stagingName, parent.raw, name) == 0 else {
             throw CacheError("rename", subject: path, errno: errno)
         }
@@ -265,8 +263,8 @@ extension Cache {
     ///   - path: The destination: a missing or empty directory.
     ///   - isCancelled: Called often. If it returns true, the copy stops soon and is removed.
     ///     Default: never.
-    /// - Throws: A ``CacheError``: `.unusable` if the destination exists or is inside the cache.
-    ///   `CancellationError`.
+    /// - Throws: A ``CacheError``: `.unusable` if the destination is not empty or is inside the
+    ///   cache. Or a `CancellationError`.
     public func snapshot(
         to path: String, isCancelled: @escaping () -> Bool = { false },
         onProgress: @escaping (ObjectProgress) -> Void = { _ in }
