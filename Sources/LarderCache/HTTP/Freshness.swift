@@ -10,8 +10,8 @@ package enum Freshness {
     /// The tolerated difference between two clocks: a minute.
     package static let clockSkew: TimeInterval = 60
 
-    /// Returns the time until which a response is fresh: the lifetime minus the age on arrival,
-    /// which includes `delay`. `no-cache`, `no-store` and `Vary: *` responses are never fresh.
+    /// Returns the time until which a response is fresh. The age on arrival, including `delay`,
+    /// reduces the lifetime. `no-cache`, `no-store` and `Vary: *` responses are never fresh.
     package static func expiry(
         of validators: Validators, receivedAt: Date, delay: TimeInterval = 0
     ) -> Date {
@@ -24,7 +24,8 @@ package enum Freshness {
         if let maxAge = directives.maxAge {
             lifetime = TimeInterval(maxAge)
         } else if let expires = validators.expires {
-            // An invalid date has passed (section 5.3). Both dates are from the origin's clock.
+            // An invalid date counts as expired (section 5.3). Both dates are from the origin's
+            // clock.
             lifetime = HTTPDate.parse(expires)?.timeIntervalSince(date ?? receivedAt) ?? 0
         } else {
             lifetime = guess(validators, date ?? receivedAt)
@@ -43,7 +44,7 @@ package enum Freshness {
     }
 
     /// Returns the heuristic lifetime (section 4.2.2): a tenth of the time since `Last-Modified`,
-    /// at most a week; a day if unknown.
+    /// but at most a week. Returns a day if that time is unknown.
     private static func guess(_ validators: Validators, _ date: Date) -> TimeInterval {
         guard let modified = validators.lastModified.flatMap({ HTTPDate.parse($0) }),
             modified <= date
@@ -53,11 +54,11 @@ package enum Freshness {
 }
 
 /// The directives of a response's Cache-Control field (RFC 9111, section 5.2.2; `immutable`: RFC
-/// 8246). A cache directory is a private cache, a remote a shared one.
+/// 8246). A cache directory is a private cache. A remote is a shared cache.
 package struct CacheControl: Equatable, Sendable {
     /// `max-age` in seconds; 0 if its value is not a number (section 4.2.1).
     package private(set) var maxAge: Int?
-    /// `no-cache`, also with field names (section 5.2.2.4).
+    /// `no-cache`, with or without field names (section 5.2.2.4).
     package private(set) var isNoCache = false
     /// `no-store` without `must-understand` (section 5.2.2.3), because Larder stores only responses
     /// whose status it understands.
@@ -67,23 +68,24 @@ package struct CacheControl: Equatable, Sendable {
 
     private var hasNoStore = false
     private var hasMustUnderstand = false
-    /// `private`, also with field names.
+    /// `private`, with or without field names.
     private var isPrivate = false
     /// `public`, `s-maxage` or `must-revalidate`: shared despite credentials (section 3.5).
     private var isForShared = false
 
-    /// Whether a shared cache may store the response. `isPersonal`: the request had credentials.
+    /// Whether a shared cache may store the response. `isPersonal` means that the request had
+    /// credentials.
     package func mayBeShared(isPersonal: Bool) -> Bool {
         !isNoStore && !isPrivate && (!isPersonal || isForShared)
     }
 
-    /// Returns the field to record for a request with credentials: with `private`, unless shared
-    /// caches may store the response. A later push does not know of the credentials.
+    /// Returns the field to record for a request with credentials. Adds `private` unless shared
+    /// caches may store the response, because a later push does not know of the credentials.
     package static func ofPersonal(_ field: String?) -> String? {
         let directives = CacheControl(field)
         guard directives.mayBeShared(isPersonal: false), !directives.mayBeShared(isPersonal: true)
         else { return field }
-        // At the front, where an unclosed quote cannot hide it.
+        // `private` comes first, so that an unclosed quote cannot hide it.
         return "private" + (field.map { ", \($0)" } ?? "")
     }
 
@@ -122,7 +124,6 @@ private struct DirectiveReader {
 
     init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
-    /// Returns the next directive's name and the text after it; nil at the end.
     mutating func next() -> (name: Part, argument: Part)? {
         skip { $0 == UInt8(ascii: ",") || $0.isBlank }
         guard place < bytes.count else { return nil }
@@ -145,7 +146,7 @@ private struct DirectiveReader {
         while place < bytes.count, isSkipped(bytes[place]) { place += 1 }
     }
 
-    /// Returns the value without quotes, but with blanks around `=`.
+    /// Removes quotes, but keeps blanks around `=`.
     static func value(of argument: Part) -> [UInt8] {
         var value: [UInt8] = []
         var (isQuoted, isEscaped) = (false, false)

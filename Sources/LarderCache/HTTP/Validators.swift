@@ -23,8 +23,8 @@ public struct Validators: Sendable, Equatable, Codable {
 
     /// Creates the validators of a response. `fields` returns all values for a name, in order.
     ///
-    /// Of fields with one value, the first applies. An `Age` that is not a number is ignored (RFC
-    /// 9111, sections 4.2.1 and 5.1).
+    /// If a field that allows one value is repeated, the first value applies. An `Age` that is not
+    /// a number is ignored (RFC 9111, sections 4.2.1 and 5.1).
     public init(_ fields: (_ name: String) -> [String]) {
         func list(_ name: String) -> String? {
             let values = fields(name)
@@ -40,8 +40,8 @@ public struct Validators: Sendable, Equatable, Codable {
         vary = list("Vary")
     }
 
-    /// Returns these fields, with missing fields except `Date` and `Age` from `older`, because a
-    /// 304 need not repeat fields (RFC 9111, section 3.2).
+    /// Returns these fields, completed with fields from `older` except `Date` and `Age`. A 304 need
+    /// not repeat fields (RFC 9111, section 3.2).
     public func completed(from older: Validators) -> Validators {
         var merged = self
         merged.etag = etag ?? older.etag
@@ -61,13 +61,13 @@ public struct Validators: Sendable, Equatable, Codable {
         return opaque(etag).elementsEqual(opaque(known))
     }
 
-    /// The entity tag, or nil if it has control characters, with which a request would fail.
+    /// The entity tag, or nil if it contains control characters, because a request would fail.
     package var sendableETag: String? {
         etag.flatMap { $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } ? $0 : nil }
     }
 
     /// Returns the header fields of a conditional request (RFC 9111, section 4.3.1). For another
-    /// variant, only the ETag, because variants are often modified at the same time.
+    /// variant, returns only the ETag, because variants are often modified at the same time.
     package func conditions(sameVariant: Bool = true) -> [(name: String, value: String)] {
         var conditions: [(name: String, value: String)] = []
         if let etag = sendableETag { conditions.append(("If-None-Match", etag)) }
@@ -102,8 +102,8 @@ package struct Vary: Equatable, Sendable {
         self.names = names.sorted()
     }
 
-    /// Returns a digest of the selecting header fields, which may be secrets; nil without any.
-    /// Fields with the same name are combined (RFC 9111, section 4.1).
+    /// Returns a digest of the selecting header fields, because the fields may be secrets; nil if
+    /// there are none. Fields with the same name are combined (RFC 9111, section 4.1).
     package func variant(for fields: [(name: String, value: String)]) -> Digest? {
         guard !names.isEmpty else { return nil }
         var sent: [[UInt8]: [UInt8]] = [:]
