@@ -65,7 +65,7 @@ extension CacheIndex {
                     WHERE \(column) \(last == nil ? ">=" : ">") ? ORDER BY \(column) LIMIT 500
                     """
                 ).rows(last ?? "", as: row)
-                // A damaged index could be read forever.
+                // A damaged index could return rows forever.
                 guard let last, let end = page.last,
                     !last.utf8.lexicographicallyPrecedes(key(end).utf8)
                 else { return page }
@@ -111,7 +111,7 @@ extension CacheIndex {
     func totals() throws(CacheError) -> IndexTotals {
         try read { db in
             var totals = IndexTotals()
-            // Not count(*), which the step limit cannot end.
+            // The step limit cannot end count(*).
             try db.prepared(
                 """
                 SELECT count(id), coalesce(sum(size), 0), min(stored_at), max(stored_at),

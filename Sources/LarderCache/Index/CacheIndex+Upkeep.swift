@@ -3,7 +3,7 @@ import GRDB
 import GRDBSQLite
 
 extension CacheIndex {
-    /// Returns the database's problems. A quick check does not compare rows with indexes.
+    /// A quick check does not compare rows with indexes.
     func structuralComplaints(
         isQuick: Bool = false, isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws(CacheError) -> [String] {
@@ -36,14 +36,15 @@ extension CacheIndex {
         } catch { throw file.failure(error) }
     }
 
-    /// Replaces the snapshot, from which URLs are recovered if the index is lost. Ignores errors.
+    /// Replaces the snapshot of the index. If the index is lost, URLs are recovered from the
+    /// snapshot. Ignores errors.
     func trySnapshot(in run: RunDirectory? = nil) {
         guard let run = run ?? (try? RunDirectory(in: directory)) else { return }
         let name = run.uniqueName()
         do {
             let copy = try DatabaseFile(of: run, name, in: directory).open(.making)
             try connections.reading { try $0.backup(to: copy) }
-            // The copied header states a log, which a snapshot does not have.
+            // The copied header requests a log, but a snapshot has none.
             try copy.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = MEMORY") }
             try copy.close()
             try run.publish(name, as: CacheLayout.snapshot, in: directory.root)
@@ -54,10 +55,10 @@ extension CacheIndex {
 
     func foldLog() throws {
         _ = try connections.writer.writeWithoutTransaction { try $0.checkpoint(.truncate) }
-        directory.log(.debug, "folded the log of the index into it")
+        directory.log(.debug, "folded the log into the index")
     }
 
-    /// Writes one step of long work. Other processes can write before the next.
+    /// Writes one step of a long operation. Other processes can write between steps.
     func writeStep(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
         try write(isDurable: isDurable, body)
         let version = try? connections.writer.writeWithoutTransaction {
@@ -76,7 +77,7 @@ extension CacheIndex {
             }
             guard code == SQLITE_OK else {
                 throw DatabaseError(
-                    resultCode: ResultCode(rawValue: code), message: "the log's sync failed")
+                    resultCode: ResultCode(rawValue: code), message: "the log could not be synced")
             }
         }
     }
@@ -96,13 +97,13 @@ extension CacheIndex {
 
     /// SQLite's default page cache, in KiB.
     static let usualCache = 2_000
-    /// For work on all rows, in KiB.
+    /// The page cache for work on all rows, in KiB.
     private static let roomyCache = 8_000
     private static let pagesPerStep = 100
-    /// The minimum number of free pages to keep for the next run.
+    /// Free pages to keep for the next run.
     private static let sparePages = 64
 
-    /// Truncates free pages beyond 5 %, in steps. Old indexes cannot shrink.
+    /// Removes free pages beyond 5 %, in steps. Indexes from older versions cannot shrink.
     func shrink(unless isCancelled: () -> Bool) throws(CacheError) {
         while !isCancelled() {
             let free = try read { db in
@@ -112,10 +113,10 @@ extension CacheIndex {
                 return free - max(Self.sparePages, pages / 20)
             }
             guard free > 0 else { return }
-            // Not durable, because a power cut may undo it without harm.
+            // The step need not be durable, because losing it does no harm.
             try writeStep(isDurable: false) { db in
                 let deadline = ContinuousClock.now + WriteStep.time
-                // Each step moves one page.
+                // Each call of `next` moves one page.
                 let vacuum = try db.prepared(
                     "PRAGMA incremental_vacuum(\(min(free, Self.pagesPerStep)))")
                 defer { vacuum.reset() }
@@ -132,7 +133,7 @@ extension DatabaseQueue {
         }
     }
 
-    /// Copies the database into a new file without free pages and log, not durably.
+    /// Copies the database into a new file without free pages or a log. The copy is not durable.
     func compact(into file: DatabaseFile) throws {
         file.make()
         try writeWithoutTransaction { db in

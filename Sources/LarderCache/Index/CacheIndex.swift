@@ -7,13 +7,12 @@ import GRDBSQLite
 final class CacheIndex: Sendable {
     let connections: IndexConnections
     let file: DatabaseFile
-    /// Of the opened file; nil if the index is read-only.
+    /// The inode of the opened file; nil if the index is read-only.
     private let inode: ino_t?
     let uri: String
-    /// Whether the index is open as ``DatabaseFile/Access/frozen``.
     let isFrozen: Bool
     let hasSpellings: Bool
-    /// The old keys, by current key, of a read-only index of an earlier version, loaded when
+    /// The old keys by current key, for a read-only index from an earlier version. Loaded when
     /// needed. Nil if the keys are current.
     let formerKeys: Locked<[String: String]?>?
     let hasDamaged: Bool
@@ -22,8 +21,7 @@ final class CacheIndex: Sendable {
     var path: String { file.path }
     var directory: CacheDirectory { file.directory }
 
-    /// Opens and migrates the index of `directory`. Waits for other writers for `patience`, by
-    /// default as long as for the directory's locks.
+    /// Waits up to `patience` for other writers, by default as long as for the directory's locks.
     init(of directory: CacheDirectory, patience: Duration? = nil) throws(CacheError) {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         self.file = file
@@ -34,7 +32,7 @@ final class CacheIndex: Sendable {
         hasSpellings = true
         formerKeys = nil
         hasDamaged = true
-        // One process at a time, because two would both create the tables of a new file.
+        // One process at a time, because two processes would both create the tables of a new file.
         let lock = try directory.openingLock()
         defer { withExtendedLifetime(lock) {} }
         do {
@@ -63,20 +61,20 @@ final class CacheIndex: Sendable {
             try CacheRoot.confirm(directory.root, isAt: directory.path)
             inode = try directory.root.status(of: CacheLayout.index)?.st_ino
             configuration.busyMode = .timeout(10)
-            // Readers look up single rows or scan in order, for which a small cache suffices.
+            // Readers look up single rows or scan in order, so a small cache suffices.
             configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -512") }
             let readers = configuration
             connections = IndexConnections(writer: writer) { try file.open(.reading, readers) }
         } catch { throw file.failure(error) }
     }
 
-    /// Enables the log and creates missing tables. Returns whether all migrations are applied.
+    /// Returns whether all migrations are applied.
     private static func setUp(_ db: Database, _ file: DatabaseFile) throws -> Bool {
         let applied = try migrations(in: db, file)
         if try String.fetchOne(db, sql: "PRAGMA journal_mode") != "wal" {
-            // In memory, because the index must not have a journal file.
+            // Keep the journal in memory, because the index must not have a journal file.
             try db.execute(sql: "PRAGMA journal_mode = MEMORY")
-            // Possible only in an empty database.
+            // auto_vacuum can be set only in an empty database.
             if file.byteCount == 0 { try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
             guard try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL") == "wal" else {
                 throw DatabaseError(resultCode: .SQLITE_IOERR, message: "the log cannot be enabled")
@@ -90,7 +88,8 @@ final class CacheIndex: Sendable {
         return true
     }
 
-    /// Opens an index that is read-only or being written by another process. Nil without an index.
+    /// Opens an index that is read-only or being written by another process. Returns nil if there
+    /// is no index.
     init?(readOnly directory: CacheDirectory, isBesideWriter: Bool = false) throws(CacheError) {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         self.file = file
@@ -123,8 +122,8 @@ final class CacheIndex: Sendable {
             guard IndexSchema.isReadable(applied) else {
                 throw CacheError(
                     .index, subject: file.path,
-                    message: "was written by an older version of larder; open the cache with this"
-                        + " version where it is writable, to update it")
+                    message: "was written by an older version of larder; to update the index,"
+                        + " make the cache writable and open it with this version")
             }
             hasSpellings = IndexSchema.hasSpellings(applied)
             formerKeys = IndexSchema.hasURLKeys(applied) ? nil : Locked(nil)
@@ -138,7 +137,7 @@ final class CacheIndex: Sendable {
         [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY].contains(error.resultCode)
     }
 
-    /// Whether the directory has Larder's tables. Leaves no trace.
+    /// Whether the directory's index has Larder's tables. Creates no files.
     static func isOwn(in directory: CacheDirectory) -> Bool {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         let tables = try? file.open(.alone).unsafeRead {
@@ -158,7 +157,7 @@ final class CacheIndex: Sendable {
         }
     }
 
-    /// Checks the database. Returns the number of applied migrations; nil without tables.
+    /// Checks the database. Returns the number of applied migrations; nil if there are no tables.
     static func migrations(in db: Database, _ file: DatabaseFile) throws -> Int? {
         // A flipped bit can mark the database as read-only.
         if !db.configuration.readonly, sqlite3_db_readonly(db.sqliteConnection, "main") == 1,
@@ -166,7 +165,7 @@ final class CacheIndex: Sendable {
         {
             throw DatabaseError.corruption("its header marks it as read-only")
         }
-        // A log can state any size, and a copy would fill the disk.
+        // A log can state any size. A copy of that size would fill the disk.
         let pages = try db.prepared("PRAGMA page_count").firstInteger() ?? 0
         let pageSize = try db.prepared("PRAGMA page_size").firstInteger() ?? 0
         guard
@@ -189,10 +188,10 @@ final class CacheIndex: Sendable {
             message: "was written by a newer version of larder; use that version")
     }
 
-    /// Writes a batch in one transaction. ``syncLog()`` makes it durable if `isDurable` is false.
-    /// Throws if the index was replaced, because the batch is then lost.
+    /// Writes a batch in one transaction. If `isDurable` is false, ``syncLog()`` makes the batch
+    /// durable. Throws if the index was replaced, because the batch is lost.
     func write(isDurable: Bool = true, _ body: (Database) throws -> Void) throws(CacheError) {
-        // In one access to the connection, so that this process's other commits stay durable.
+        // Use one access to the connection, so that this process's other commits stay durable.
         try withWriter { db in
             if !isDurable { try db.execute(sql: "PRAGMA synchronous = NORMAL") }
             let written = Result { try commit(db, body) }
@@ -206,7 +205,6 @@ final class CacheIndex: Sendable {
 
     /// Writes a batch unless another process holds SQLite's lock for ``WriterWait/moment``.
     func writeInPassing(_ body: (Database) throws -> Void) throws(CacheError) {
-        // In one access to the connection, to which the limit applies.
         try withWriter { db in
             try wait.limited(to: WriterWait.moment) { try commit(db, body) }
         }
@@ -220,7 +218,7 @@ final class CacheIndex: Sendable {
 
     private func commit(_ db: Database, _ body: (Database) throws -> Void) throws {
         try db.inTransaction(.immediate) {
-            // First, because `body` describes files that may now belong to a new index.
+            // Check this first, because files that `body` records may now belong to a new index.
             try confirmPlace()
             try body(db)
             return .commit
@@ -236,10 +234,9 @@ final class CacheIndex: Sendable {
         }
     }
 
-    /// Closes the database. The last process folds the log into it.
     func close() { connections.close() }
 
-    /// Reads with a single statement, without a transaction, in a fifth of the time.
+    /// Reads with a single statement and without a transaction, which takes a fifth of the time.
     func lookUp<Value>(
         isWatching: Bool = false, _ body: (Database) throws -> Value
     ) throws(CacheError) -> Value {
@@ -248,7 +245,6 @@ final class CacheIndex: Sendable {
         } catch { throw file.failure(error) }
     }
 
-    /// Reads with several statements in one transaction.
     func read<Value>(_ body: (Database) throws -> Value) throws(CacheError) -> Value {
         do {
             return try connections.reading { try $0.read(body) }
@@ -256,9 +252,9 @@ final class CacheIndex: Sendable {
     }
 }
 
-/// Limits for a transaction, for which other writers wait.
+/// Limits for a transaction, because other writers wait for its end.
 enum WriteStep {
-    /// The maximum number of rows and of dependent rows: an object may have many URLs.
+    /// The maximum number of rows, including dependent rows, because an object may have many URLs.
     static let rowLimit = 1_000
     static let time = Duration.milliseconds(20)
 }

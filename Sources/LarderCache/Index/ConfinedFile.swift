@@ -2,17 +2,18 @@ import CLarderGuard
 import Foundation
 import GRDBSQLite
 
-/// SQLite's methods for a cache's open file, some of them replaced:
+/// SQLite's methods for an open file of a cache. Some methods are replaced:
 ///
-/// - A read error is not reported as corruption, for which the index would be rebuilt.
-/// - The file behind shared memory gets its disk blocks before use. SQLite writes only one byte in
+/// - A read error is not reported as corruption, because corruption leads to a rebuild of the
+///   index.
+/// - The file behind shared memory gets its disk blocks before use. SQLite writes only one byte per
 ///   4 KiB. With smaller blocks and a full disk, the first write to another block would end the
 ///   process with SIGBUS.
 /// - After shared memory was lost to a failing disk (``SharedMemory``), all methods fail, because
 ///   the newest pages cannot be found.
 enum ConfinedFile {
     fileprivate struct Methods {
-        // First, because SQLite reads its methods at this address.
+        // Must be first, because SQLite reads its methods at this address.
         var replaced: sqlite3_io_methods
         let original: UnsafePointer<sqlite3_io_methods>
     }
@@ -23,8 +24,8 @@ enum ConfinedFile {
         let isFrozen: Bool
     }
 
-    /// Never freed, because open files use them. Unsafe because it is a variable, guarded by
-    /// `lock`.
+    /// Never freed, because open files use the methods. Unsafe because the dictionary is a
+    /// variable. `lock` guards it.
     private nonisolated(unsafe) static var known: [Kind: UnsafeMutablePointer<Methods>] = [:]
 
     /// Returns the replacement for `original`. Locks of a frozen file do nothing.
@@ -53,7 +54,7 @@ enum ConfinedFile {
     }
 
     private static func replace(_ methods: inout sqlite3_io_methods) {
-        // Swift does not import SQLite's names for these numbers.
+        // Swift does not import SQLite's names for these error codes.
         methods.xRead = { file, bytes, count, offset in
             guard let read = original(of: file)?.pointee.xRead else { return SQLITE_MISUSE }
             let (readError, corruptFileSystem) = (SQLITE_IOERR | 1 << 8, SQLITE_IOERR | 33 << 8)
@@ -86,7 +87,7 @@ enum ConfinedFile {
             guard code == SQLITE_OK, let start = address.pointee,
                 !allocateBlocks(start, Int(size))
             else { return code }
-            // Otherwise SQLite would keep the address.
+            // SQLite would otherwise use the address.
             address.pointee = nil
             return SQLITE_FULL
         }
@@ -100,7 +101,8 @@ private func original(
     return UnsafeRawPointer(own).assumingMemoryBound(to: ConfinedFile.Methods.self).pointee.original
 }
 
-/// Returns false if the disk is full; true if unknown (Linux before 5.14).
+/// Allocates disk blocks for mapped memory. Returns false if the disk is full. Always returns true
+/// before Linux 5.14.
 private func allocateBlocks(_ start: UnsafeMutableRawPointer, _ count: Int) -> Bool {
     #if os(Linux)
         // MADV_POPULATE_WRITE, which older headers lack (madvise(2)).
@@ -114,25 +116,25 @@ private func allocateBlocks(_ start: UnsafeMutableRawPointer, _ count: Int) -> B
     #endif
 }
 
-/// SQLite's file systems for a cache. The index, and the files whose names SQLite derives from its
-/// name, may come from another user:
+/// SQLite's file systems for a cache. SQLite derives the names of other files from the index's
+/// name. All these files may come from another user:
 ///
 /// - `-journal` and super-journals: never opened or deleted, because no database has a journal
-///   file.
-///   SQLite would apply a foreign one and delete its super-journal, which can be anywhere.
-/// - `-wal`: as untrusted as the index. SQLite reads it up to the first wrong checksum. It is the
-///   only file that SQLite may delete.
+///   file. SQLite would apply a foreign journal and delete its super-journal, which can be
+///   anywhere.
+/// - `-wal`: as untrusted as the index. SQLite reads the log up to the first wrong checksum. SQLite
+///   may delete only this file.
 /// - `-shm`: cleared by the first process, so planted contents are never read.
 /// - files that `ATTACH` names: only this package's own statements are executed.
 ///
 /// ``CacheDirectory`` refuses files that are not regular. Paths are not resolved: SQLite would
-/// replace the link in `/proc/self/fd` by its target, and another file may be there later. URIs
-/// select the file system with `vfs`, so an app's other databases are not affected.
+/// replace the link in `/proc/self/fd` by its target, and another file may have that path later.
+/// URIs select the file system with `vfs`, so an app's other databases are not affected.
 enum ConfinedFileSystem {
     static let name = "larder"
-    /// For a new database in a run's directory, which may have a journal.
+    /// For a run's new databases, which may have journals.
     static let draftName = "larder-draft"
-    /// For files that cannot be written and thus not locked.
+    /// For files that cannot be written and therefore cannot be locked.
     static let frozenName = "larder-frozen"
 
     static func register() { _ = registration }
@@ -187,7 +189,7 @@ enum ConfinedFileSystem {
         return made
     }
 
-    /// Never freed, because SQLite keeps it while the process runs.
+    /// The structure is never freed, because SQLite uses it until the process ends.
     private static func register(named name: String, _ vfs: sqlite3_vfs) {
         let place = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
         place.initialize(to: vfs)
@@ -196,16 +198,16 @@ enum ConfinedFileSystem {
     }
 }
 
-/// SQLite's own file system, not an app's default. Unsafe because it is a pointer, to a constant
-/// that is never unregistered.
+/// SQLite's own file system, not an app's default. Unsafe because it is a pointer. The constant
+/// behind it is never unregistered.
 private nonisolated(unsafe) let system: UnsafeMutablePointer<sqlite3_vfs> =
     sqlite3_vfs_find("unix") ?? sqlite3_vfs_find(nil)
 
-/// A mapped file that processes share for an index. After a disk failure, a write to it ends the
-/// process with SIGBUS, because the page cannot be made writable.
+/// A mapped file that processes share for an index. After a disk failure, a write to the file ends
+/// the process with SIGBUS, because the page cannot be made writable.
 package enum SharedMemory {
-    /// Ignores such a write. All later accesses to an index fail. Only for programs, because the
-    /// signal handler belongs to the process. Linux only.
+    /// Ignores the SIGBUS of a failed write. All later accesses to an index fail. Only for
+    /// programs, because a process has only one handler for a signal. Linux only.
     package static func guardAgainstFailingDisk() { larder_guard_shared_memory() }
     static var isLost: Bool { larder_shared_memory_is_lost() }
 }

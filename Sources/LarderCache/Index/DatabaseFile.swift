@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// A database file of a cache, possibly from another user and thus opened as untrusted.
+/// A database file of a cache, opened as untrusted because it may come from another user.
 struct DatabaseFile: Sendable {
     enum Access {
         /// Reads and writes the index, with its log.
@@ -11,11 +11,11 @@ struct DatabaseFile: Sendable {
         /// Creates a database without a log.
         case making
         case reading
-        /// Reads without locks, log and shared memory, for a read-only medium. Leaves no trace.
+        /// Reads without locks, log and shared memory, for a read-only medium. Creates no files.
         case alone
-        /// Reads with the log. Leaves no trace. Fails if another process has the database open.
+        /// Reads with the log. Creates no files. Fails if another process has the database open.
         case withLog
-        /// Reads with the log but without locks and shared memory. Leaves no trace.
+        /// Reads with the log but without locks and shared memory. Creates no files.
         case frozen
 
         fileprivate var parameter: String {
@@ -59,8 +59,8 @@ struct DatabaseFile: Sendable {
                 message: "the path is too long for SQLite; move the cache to a shorter path")
         }
         if access == .writing || access == .making { make() }
-        // Weak, because connections close late and must not keep the directory's lock. The path is
-        // valid only while the root is open.
+        // Weak, because connections close late and must not keep the directory locked. Captures the
+        // root, because the path is valid only while the root is open.
         configuration.prepareDatabase { [weak directory, name, root = directory.root] db in
             guard let directory else { return }
             try CacheRoot.confirm(root, isAt: directory.path)
@@ -89,8 +89,8 @@ struct DatabaseFile: Sendable {
         return header.count == 19 && header[18] <= 2
     }
 
-    /// The size with the log, limited by the allocated blocks, because sparse files can have any
-    /// size.
+    /// The size in bytes, including the log, limited by the allocated blocks, because sparse files
+    /// can have any size.
     var byteCount: Int64 {
         [name, name + "-wal"].reduce(0) { sum, name in
             guard let status = (try? directory.root.status(of: name)) ?? nil else { return sum }
@@ -98,7 +98,7 @@ struct DatabaseFile: Sendable {
         }
     }
 
-    /// The URI of an empty file in a run's directory, which SQLite fills with a journal.
+    /// The URI for writing a new file in a run's directory with a journal.
     var draftURI: String {
         ConfinedFileSystem.register()
         return "file:\(Self.escaped(place))?mode=rwc&vfs=\(ConfinedFileSystem.draftName)"
@@ -114,7 +114,7 @@ struct DatabaseFile: Sendable {
         return "file:\(escaped(path))?\(access.parameter)&vfs=\(system)"
     }
 
-    /// In bytes, less than `MAX_PATHNAME` of os_unix.c.
+    /// The maximum path length in bytes, less than `MAX_PATHNAME` of os_unix.c.
     private static let longestPlace = 500
 
     /// Follows the recommendations of sqlite.org/security.html for untrusted files.

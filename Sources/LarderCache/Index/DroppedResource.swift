@@ -2,17 +2,17 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// A resource that a repair or rebuild removed from the index, with the data to download it again.
-/// Kept in the table `damaged` until an object is stored for its key.
+/// A resource that a repair or rebuild removed from the index, with the data to download the
+/// resource again. Kept in the table `damaged` until an object is stored for its key.
 package struct DroppedResource: Sendable {
     package let key: String
     package let url: String
     package let digest: Digest?
-    /// Whether its object was accepted although not a known image.
+    /// Whether the object was accepted although it is not a known image.
     package let isAnyContent: Bool
-    /// Whether its object was stored although the origin forbids it.
+    /// Whether the object was stored although the origin forbids storing.
     package let isUnstorable: Bool
-    /// The position of the finding about its object.
+    /// The position of the finding about the object.
     package let finding: Int
 
     static let columns =
@@ -49,7 +49,7 @@ extension CacheIndex {
         }
     }
 
-    /// Returns the distinct digests of damaged resources; nil for those without one.
+    /// Returns the distinct digests of damaged resources; nil if a resource has no digest.
     func damagedDigests() throws(CacheError) -> [Digest?] {
         guard hasDamaged else { return [] }
         return try lookUp { db in

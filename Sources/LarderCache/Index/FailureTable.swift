@@ -5,7 +5,6 @@ import LarderCore
 /// The table of last failures, for use in one transaction.
 struct FailureTable {
     private let db: Database
-    /// Usually true, so that a success costs nothing.
     private var isEmpty: Bool
     private(set) var added = (rows: 0, bytes: 0)
 
@@ -43,7 +42,8 @@ struct FailureTable {
     /// A month, in seconds. Failures further in the future are removed, too.
     static let lifetime: TimeInterval = 30 * 86_400
 
-    /// Removes old failures, and the oldest beyond the limits. Returns the remaining totals.
+    /// Removes old failures, and the oldest failures beyond the limits. Returns the remaining
+    /// totals.
     static func trim(
         _ db: Database, at instant: Date, to fraction: Double = 1
     ) throws -> (rows: Int, bytes: Int) {
@@ -53,7 +53,7 @@ struct FailureTable {
         return (bounds.rows, bounds.bytes)
     }
 
-    /// Removes the same failures in steps. Returns their number.
+    /// Removes old and excess failures in steps. Returns the number of removed failures.
     static func trim(_ index: CacheIndex, unless isCancelled: () -> Bool) throws(CacheError) -> Int
     {
         let instant = Date()
@@ -68,7 +68,7 @@ struct FailureTable {
                     SELECT key FROM failures WHERE key > ? ORDER BY key LIMIT \(WriteStep.rowLimit)
                     """)
                 let page = try keys.rows(last) { try $0.requireText() }
-                // A key that is not UTF-8 is read with replacements, and may repeat.
+                // A key that is not UTF-8 is read with replacement characters, so pages may repeat.
                 guard let end = page.last, !end.isSame(as: last) else { return isDone = true }
                 try db.prepared(
                     """
@@ -106,7 +106,7 @@ struct FailureTable {
                 Double(bounds.bytes + bytes) <= fraction * Double(byteLimit)
             else {
                 bounds.isExceeded = true
-                // Removes all failures that are not newer.
+                // Remove all failures that are not newer than this one.
                 if failedAt <= bounds.last { bounds.first = max(bounds.first, failedAt.nextUp) }
                 return
             }
@@ -118,7 +118,6 @@ struct FailureTable {
 }
 
 extension Cache {
-    /// Returns each resource's last failure, or nil.
     package func failures(_ keys: [String]) throws(CacheError) -> [PastFailure?] {
         guard let index else { return keys.map { _ in nil } }
         return try index.lookUp { db in
@@ -141,7 +140,7 @@ extension Cache {
 public struct PastFailure: Sendable, Equatable {
     /// The code of the reason, for example `http-503`.
     public let code: String
-    /// The HTTP status, if that is the reason.
+    /// The HTTP status, if the status is the reason.
     public let status: Int?
     /// The time of the failure.
     public let failedAt: Date

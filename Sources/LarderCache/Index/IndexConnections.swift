@@ -8,7 +8,7 @@ final class IndexConnections: @unchecked Sendable {
     private static let readerLimit = 4
 
     let writer: DatabaseQueue
-    /// Nil if the index is read-only. The writer's connection then reads.
+    /// Nil if the index is read-only. Then the writer's connection reads.
     private let openReader: (@Sendable () throws -> DatabaseQueue)?
     private let places = DispatchSemaphore(value: IndexConnections.readerLimit)
     private let lock = NSLock()
@@ -23,7 +23,7 @@ final class IndexConnections: @unchecked Sendable {
 
     deinit { close() }
 
-    /// - Parameter isWatching: Uses the connection that reports changes by others.
+    /// - Parameter isWatching: Whether to use the connection that reports other processes' changes.
     func reading<Value>(
         isWatching: Bool = false, _ body: (DatabaseQueue) throws -> Value
     ) throws -> Value {
@@ -41,7 +41,8 @@ final class IndexConnections: @unchecked Sendable {
         return try body(connection)
     }
 
-    /// Closes all connections after the last read. The writer is last and folds the log.
+    /// Closes all connections after the last read. The writer closes last and folds the log into
+    /// the index.
     func close() {
         for _ in 0..<Self.readerLimit { places.wait() }
         defer { for _ in 0..<Self.readerLimit { places.signal() } }
@@ -56,7 +57,7 @@ final class IndexConnections: @unchecked Sendable {
 }
 
 extension DatabaseReader {
-    /// Reads with long statements. Throws `CancellationError` if cancelled.
+    /// Runs long statements for reading. Throws `CancellationError` if cancelled.
     func read<Value>(
         unless isCancelled: @escaping @Sendable () -> Bool, _ body: (Database) throws -> Value
     ) throws -> Value {
@@ -82,7 +83,6 @@ extension Database {
 }
 
 extension DatabaseError {
-    /// Creates the error for damage that SQLite does not find.
     static func corruption(_ message: String, sql: String? = nil) -> DatabaseError {
         DatabaseError(resultCode: .SQLITE_CORRUPT, message: message, sql: sql)
     }

@@ -7,7 +7,7 @@ enum IndexSchema {
         case none
         case own(migrations: Int)
         case newer
-        /// Also after damage: a flipped bit can rename a column.
+        /// Another program's tables, or damaged ones: a flipped bit can rename a column.
         case foreign
     }
 
@@ -44,7 +44,7 @@ enum IndexSchema {
     private typealias Statement = [[UInt8]]
 
     /// The digest of the schema after 0, 1, … migrations. Constants, because migrating a database
-    /// in memory took a tenth of a short run.
+    /// in memory took a tenth of a short run's time.
     static let known = [
         "e30fa713fd8f8a9b90b2c2587a67edbebbed5a082c6d2e335a7b4edc220b8d3c",
         "fa6ee121e44915efc95ebb0dd8bb4e40208ec8f8f27df63af2e6969d8dc66ee2",
@@ -68,7 +68,7 @@ enum IndexSchema {
         return running.digest.hex
     }
 
-    /// Returns the statements that created the tables. More than 64 are not Larder's.
+    /// Returns at most 64 statements that created the tables. Larder's schema is smaller.
     private static func statements(of db: Database) throws -> [Statement] {
         try db.prepared(
             """
@@ -100,7 +100,8 @@ enum IndexSchema {
         "typeof(\(column)) NOT IN ('real', 'integer') OR abs(\(column)) > \(RowReader.longestTime)"
     }
 
-    /// Creates the tables of an empty index in one transaction. The migrator would use seven.
+    /// Creates the tables of an empty index in one transaction. The migrator would use seven
+    /// transactions.
     static func create(in db: Database) throws {
         try db.inTransaction(.immediate) {
             try db.execute(
@@ -132,7 +133,7 @@ enum IndexSchema {
     private static let isNoURL = "key NOT GLOB 'http://*' AND key NOT GLOB 'https://*'"
     private static let isOwnKey = "url IS NOT NULL OR \(isNoURL) AND key NOT GLOB 'ni:*'"
 
-    /// The names and statements, in order; nil for ``URLKeys/renew(_:)``.
+    /// The names and statements, in order. Nil means a call of ``URLKeys/renew(_:)``.
     private static let migrations: KeyValuePairs<String, String?> = [
         "1: objects and resources": """
         CREATE TABLE objects (
@@ -184,8 +185,8 @@ enum IndexSchema {
         ) STRICT, WITHOUT ROWID;
         """,
         // Keys from manifests have separate URLs, or do not look like URLs. If two rows get the
-        // same key, one is downloaded again. URL rows that look like embedded icons are deleted,
-        // because their bytes may be forged. An ambiguous pin keeps both.
+        // same key, one icon is downloaded again. URL rows that look like embedded icons are
+        // deleted, because their bytes may be forged. An ambiguous pin keeps both rows.
         "4: keys apart from URLs": """
         DELETE FROM resources WHERE url IS NULL AND date IS NULL AND etag IS NULL
             AND last_modified IS NULL AND response_url IS NULL

@@ -2,7 +2,8 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The times of last use: stored, confirmed, found fresh by a prefetch, or read.
+/// The times of last use. An object is used when it is stored, confirmed, found fresh by a
+/// prefetch, or read.
 package enum ObjectUse {
     /// The minimum time between recorded uses in seconds, so that frequent runs write nothing.
     package static let precision: TimeInterval = 3_600
@@ -11,12 +12,11 @@ package enum ObjectUse {
     /// The beginning of 2020, in seconds since 1970. Earlier times are from an unset clock.
     static let earliest: TimeInterval = 1_577_836_800
 
-    /// Whether to record a use at `instant`.
     package static func isDue(_ last: Date, at instant: Date = Date()) -> Bool {
         instant.timeIntervalSince(last) >= precision
     }
 
-    /// Returns the same condition in SQL for `objects o`.
+    /// Returns ``isDue(_:at:)`` as an SQL condition on `objects o`.
     package static func isDue(at instant: Date) -> String {
         "\(instant.timeIntervalSince1970) - o.used_at >= \(precision)"
     }
@@ -41,11 +41,11 @@ package enum ObjectUse {
         }
     }
 
-    /// The days after which future times, not the clock, are considered wrong.
+    /// The number of days after which future times are considered wrong instead of the clock.
     private static let patience = 7
 
-    /// Replaces times before ``earliest`` and in the future by the current time. If most are in the
-    /// future, the clock may be wrong, and they are kept for a week.
+    /// Replaces times before ``earliest`` and in the future by the current time. If most times are
+    /// in the future, the clock may be wrong, so the times are kept for a week.
     static func settle(in index: CacheIndex) throws(CacheError) {
         let now = Date().timeIntervalSince1970
         guard now >= earliest else { return }

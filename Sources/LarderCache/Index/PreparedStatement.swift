@@ -4,7 +4,7 @@ import GRDBSQLite
 import LarderCore
 
 /// A statement that binds and reads values with SQLite's own functions, because GRDB's wrappers
-/// take longer than SQLite itself. It must not begin or end a transaction.
+/// take longer than SQLite itself. The statement must not begin or end a transaction.
 package struct PreparedStatement {
     private let statement: Statement
     @usableFromInline package let raw: OpaquePointer
@@ -21,7 +21,8 @@ package struct PreparedStatement {
         try finish()
     }
 
-    /// Runs a very frequent statement: Swift does not specialize parameter packs.
+    /// Runs a very frequent statement without parameter packs, because Swift does not specialize
+    /// them.
     @inlinable
     package func run(_ bind: (inout Parameters) -> Void) throws {
         reset()
@@ -108,7 +109,7 @@ package struct PreparedStatement {
         return rows
     }
 
-    /// Releases the locks for unread rows.
+    /// Releases the locks that unread rows hold.
     package func reset() { sqlite3_reset(raw) }
 
     private func error(_ code: CInt) -> DatabaseError {
@@ -127,7 +128,7 @@ extension Database {
 }
 
 /// A reader of a row's columns, each read once and in order. The `require` functions throw
-/// `SQLITE_CORRUPT` for another type.
+/// `SQLITE_CORRUPT` if the column has another type.
 package struct RowReader {
     private let raw: OpaquePointer
     private var position: CInt = -1
@@ -203,7 +204,7 @@ package struct RowReader {
         throw corrupt("a row has an invalid digest")
     }
 
-    /// Returns the next column, valid until the statement's next step.
+    /// The column is valid until the statement's next step.
     package mutating func value() -> Column { Column(raw: raw, position: advance()) }
 
     private func corrupt(_ message: String) -> DatabaseError {

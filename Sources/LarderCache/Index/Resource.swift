@@ -26,7 +26,7 @@ public struct Resource: Sendable {
         freshUntil > instant && receivedAt <= instant.addingTimeInterval(Freshness.clockSkew)
     }
 
-    /// Whether the key can belong to the object. Otherwise the row is ignored.
+    /// Whether the key can belong to the object. Rows with other keys are ignored.
     var isAsNamed: Bool { ResourceKey.mayName(object.digest, key.utf8) }
 
     package static func isFresh(at instant: Date) -> String {
@@ -68,7 +68,7 @@ public struct StoredObject: Sendable {
     public let digest: Digest
     /// The number of bytes.
     public internal(set) var size: Int64
-    /// The media type, for example `image/png`; nil if not a known image.
+    /// The media type, for example `image/png`; nil if the object is not a known image.
     public let mediaType: String?
     /// The width in pixels; nil if unknown.
     public let width: Int?
@@ -110,7 +110,7 @@ public struct StoredObject: Sendable {
 }
 
 package struct IndexedObject: Sendable {
-    /// The row's number, which another object can get after a deletion.
+    /// The row number. Another object can get the same number after a deletion.
     package let row: Int64
     package let digest: Digest
 
@@ -122,7 +122,7 @@ package struct IndexedObject: Sendable {
 
 /// The media type and dimensions of an object.
 public struct ObjectAttributes: Sendable, Equatable {
-    /// The media type; nil if not a known image.
+    /// The media type; nil if the object is not a known image.
     public var mediaType: String?
     /// The width in pixels; nil if unknown.
     public var width: Int?

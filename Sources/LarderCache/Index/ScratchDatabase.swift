@@ -7,16 +7,16 @@ import LarderCore
 enum ScratchDatabase {
     static func open(at path: String?, joining index: CacheIndex?) throws -> DatabaseQueue {
         var configuration = Configuration()
-        // Kept, because the paths are valid only while the root is open.
+        // Keep the root, because the paths are valid only while the root is open.
         let root = index?.directory.root
         let isFrozen = index?.isFrozen ?? false
         configuration.prepareDatabase { [weak directory = index?.directory] db in
             withExtendedLifetime(root) {}
-            // First, because a hardened connection cannot turn its journal off.
+            // Before hardening, because a hardened connection cannot turn its journal off.
             try db.execute(sql: "PRAGMA main.journal_mode = OFF; PRAGMA main.synchronous = OFF")
             try db.execute(sql: "PRAGMA main.locking_mode = EXCLUSIVE")
             if isFrozen {
-                // Also for the attached index, which then needs no shared memory.
+                // With exclusive access, the attached index needs no shared memory.
                 try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
                 larder_sqlite_configure(db.sqliteConnection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             }
@@ -35,7 +35,7 @@ enum ScratchDatabase {
     }
 }
 
-/// A set of keys in a temporary database, which bounds memory.
+/// A set of keys in a temporary database, to limit memory.
 package struct ScratchKeys {
     private let database: DatabaseQueue
 

@@ -2,13 +2,13 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// A limit on a statement's steps, because pages of an untrusted index can form a loop. It is
-/// several times what Larder needs for files of the same size.
+/// A limit on a statement's steps, because pages of an untrusted index can form a loop. The limit
+/// is several times what Larder needs for files of the same size.
 final class StepLimit {
     private static let interval: CInt = 10_000
     private static let least = 4_000_000
     private static let stepsPerByte = 16
-    /// Ends this thread's statements. Checked between steps.
+    /// Cancels this thread's statements. Checked between steps.
     @TaskLocal static var cancellation: Cancellation?
 
     /// A structure, because a task-local closure crashes in release builds with Swift 6.3.
@@ -71,14 +71,14 @@ final class StepLimit {
     }
 }
 
-/// Pauses between steps, in which other processes can take SQLite's write lock: after each step
-/// while others commit, and otherwise at intervals, because waiting processes, which poll every
-/// millisecond, cannot be detected.
+/// Pauses between steps, so that other processes can take SQLite's write lock. Pauses follow each
+/// step while other processes commit, and otherwise come at intervals, because waiting processes
+/// cannot be detected.
 final class StepPause: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
     private static let microseconds: UInt32 = 3_000
     private static let interval = Duration.milliseconds(40)
-    /// The time after another process's commit in which it is expected to commit again.
+    /// The time after another process's commit in which another commit is expected.
     private static let recency = Duration.seconds(1)
 
     private let lock = NSLock()
@@ -86,7 +86,7 @@ final class StepPause: @unchecked Sendable {
     private var lastCommit: ContinuousClock.Instant?
     private var lastPause = ContinuousClock.now
 
-    /// Pauses if due. `version` is `PRAGMA data_version`, which other processes' commits change.
+    /// `version` is `PRAGMA data_version`, which other processes' commits change.
     func stepEnded(_ version: Int?) {
         let isDue = lock.withLock {
             if self.version != nil, version != self.version { lastCommit = .now }

@@ -1,20 +1,19 @@
 import GRDB
 import LarderCore
 
-/// The migration of URL keys from earlier versions, with libcurl's spelling: characters such as `|`
-/// are not encoded, backslashes and escapes are kept, and an empty query is dropped.
+/// The migration of URL keys from earlier versions. Old keys have libcurl's spelling: characters
+/// such as `|` are not encoded, backslashes and escapes are kept, and an empty query is dropped.
 enum URLKeys {
     private static let pageLimit = 500
     private static let mayDiffer = #"key GLOB 'http*' AND key GLOB '*[]"%<>[\^`{|}'']*'"#
 
-    /// Returns the current key and URL; nil if the key is `key`, or without a valid URL.
     private static func renewed(_ text: String, from key: String) -> (key: String, url: String)? {
         guard let url = try? HTTPURL(text), !url.key.isSame(as: key) else { return nil }
         return (url.key, url.string)
     }
 
-    /// Gives all rows current keys. A row keeps its key if another row has the new one. It is
-    /// copied for each of its spellings that now has another key.
+    /// Gives all rows current keys. A row keeps its key if another row has the new key. A row is
+    /// copied for each spelling that now has another key.
     static func renew(_ db: Database) throws {
         for table in ["resources", "failures"] {
             let update = try db.prepared(
@@ -89,10 +88,9 @@ enum URLKeys {
 }
 
 extension CacheIndex {
-    /// The maximum size in bytes.
+    /// The maximum size of former keys in bytes.
     private static let formerKeysLimit = 16 << 20
 
-    /// Returns the former key for a current key, if any.
     func formerKey(_ key: String, in db: Database) throws -> String? {
         guard let formerKeys else { return nil }
         return try formerKeys.withLock { keys in
@@ -143,7 +141,6 @@ package struct Spelling: Sendable {
 }
 
 extension Cache {
-    /// Records new spellings of existing resources.
     package func record(_ spellings: [Spelling]) throws(CacheError) {
         precondition(spellings.count <= ObjectUse.stepLimit, "too many spellings for one step")
         let index = try requireWritable()
