@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The objects to remove, in order, in a temporary database that bounds memory.
+/// The objects to remove, in order, in a temporary database to limit memory.
 final class EvictionPlan {
     typealias Reason = EvictionReport.Reason
     typealias Hold = EvictionReport.Hold
@@ -40,7 +40,7 @@ final class EvictionPlan {
     private let directory: CacheDirectory
     private let database: DatabaseQueue
 
-    /// Reads all keys of the policy. Without `path`, SQLite chooses one.
+    /// Reads all keys of the policy. Without `path`, SQLite chooses the database's path.
     init(
         _ policy: EvictionPolicy, index: CacheIndex, at path: String?, in directory: CacheDirectory
     ) throws {
@@ -92,7 +92,7 @@ final class EvictionPlan {
                 try hold(db)
                 decision.all = try ObjectTally(db, "cache.objects")
                 var excess = EvictionExcess(policy: policy, left: decision.all, free: free)
-                // The excess without held objects determines which of them to report.
+                // The excess if no object were held. It determines which held objects to report.
                 var unheldExcess = excess
                 let insert = try db.prepared(
                     """
@@ -156,7 +156,6 @@ final class EvictionPlan {
         return reported
     }
 
-    /// Returns the keys of damaged resources to forget.
     func damagedKeys(after key: String, at instant: Date, limit: Int) throws -> [String] {
         try database.unsafeRead { db in
             try db.prepared(
@@ -176,7 +175,7 @@ final class EvictionPlan {
         }
     }
 
-    /// Detaches the index, because only its own connections can fold its log on closing.
+    /// Detaches the index, because only the index's own connections can fold its log on closing.
     func close() throws { try database.close() }
 
     private struct Object {
@@ -203,8 +202,8 @@ final class EvictionPlan {
     }
 
     private func hold(_ db: Database) throws {
-        // SQLite does not reorder a CROSS JOIN, so it looks up each key among the resources. Of two
-        // holds of an object, the manifest's is reported.
+        // SQLite does not reorder a CROSS JOIN, so it looks up each key among the resources. If a
+        // manifest and a pin hold an object, the manifest is reported.
         for (table, hold) in [("main.kept_keys", Hold.manifest), ("cache.pins", .pin)] {
             try db.execute(
                 sql: """
@@ -219,9 +218,9 @@ final class EvictionPlan {
                 """)
     }
 
-    /// Returns all objects in the order of removal: first regardless of the limits, then those
-    /// larger than the maximum size, because removing others does not help. An object without a
-    /// valid time counts as used now.
+    /// Returns all objects in the order of removal. Objects to remove regardless of the limits come
+    /// first. Objects larger than the maximum size follow, because removing smaller objects does
+    /// not help. An object without a valid time counts as used now.
     private func objects(_ db: Database, at now: Double) throws -> PreparedStatement {
         let statement = try db.prepared(
             """

@@ -18,10 +18,11 @@ public struct EvictionPolicy {
     public var order = EvictionOrder.used
     /// Resources whose objects are kept, like those of pinned resources. Default: none.
     public var keep: Keys?
-    /// Resources whose objects may stay. All others are removed. Default: all may stay.
+    /// Resources whose objects may stay. All other objects are removed. Default: all objects may
+    /// stay.
     public var only: Keys?
     /// The minimum age in seconds of leftover files to remove, because running processes may need
-    /// younger ones. Default: one hour.
+    /// younger files. Default: one hour.
     public var grace: TimeInterval = 3_600
     /// Whether to only report what would be removed. Default: false.
     public var isDryRun = false

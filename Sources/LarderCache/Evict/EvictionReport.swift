@@ -68,7 +68,7 @@ public struct EvictionReport: Sendable {
         }
     }
 
-    /// Whether nothing was removed.
+    /// Whether the eviction was a dry run, which removes nothing.
     public let isDryRun: Bool
     /// The removed objects, by reason.
     public internal(set) var evicted: [Reason: ObjectTally] = [:]
@@ -80,10 +80,10 @@ public struct EvictionReport: Sendable {
     public internal(set) var left = ObjectTally()
     /// Whether the eviction was cancelled.
     public internal(set) var isInterrupted = false
-    /// The number of removed failure records, too old or too many.
+    /// The number of failure records removed because of their age or number.
     public internal(set) var forgottenFailures = 0
-    /// The error that ended the eviction early: a failing disk, or another process's lock on the
-    /// index. Or the reason why files of removed objects remain.
+    /// The error that ended the eviction early, for example a failing disk, or that left files of
+    /// removed objects.
     public internal(set) var failure: CacheError?
     /// The limits that the cache still exceeds.
     public internal(set) var missed: [Reason] = []

@@ -4,22 +4,24 @@ import LarderCore
 
 /// The removal of objects until a cache is within its limits, while other processes use it.
 ///
-/// One transaction deletes an object's rows. When that is durable, another removes the file, unless
-/// the object has a row again. So a crash can leave a file without a row, but never a row without a
-/// file. A store commits a row only if the file exists during the same transaction.
+/// One transaction deletes an object's rows. When the deletion is durable, another transaction
+/// removes the file, unless the object has a row again. So a crash can leave a file without a row,
+/// but never a row without a file. A store commits a row only if the file exists during the same
+/// transaction.
 ///
 /// A step removes up to ``fileLimit`` objects, because each durable commit makes the file system
-/// write all directories and inodes that lost files. Small steps would take several times as long.
+/// write all directories and inodes of removed files.
 struct Evictor {
     /// The maximum number of files to remove in one step, after their rows.
     static let fileLimit = 4_096
-    /// After a longer step, the next one is smaller, because an interrupt waits for it.
+    /// The duration of a step after which the next step is smaller, because an interrupt waits for
+    /// steps.
     private static let fileTime = Duration.milliseconds(500)
-    /// With fewer free bytes, the plan is not stored in the cache, and steps are small, because
+    /// If fewer bytes are free, the plan is not stored in the cache, and steps are small, because
     /// SQLite's log needs disk space.
     static let tightness: Int64 = 8 << 20
     private static let tightLimit = 8
-    /// The maximum number of plans. A new one is needed if victims were used in the meantime.
+    /// The maximum number of plans. A new plan is needed if victims of the last plan were used.
     private static let passLimit = 5
 
     let directory: CacheDirectory
@@ -65,10 +67,10 @@ struct Evictor {
         _ plan: EvictionPlan, from index: CacheIndex, in run: RunDirectory?, on disk: DiskSpace
     ) throws {
         for _ in 0..<Self.passLimit {
-            // Before the index is read, because a run may begin in between.
+            // Find the oldest run before reading the index, because a run may start in between.
             let now = Date()
             var runStart = try RunDirectory.oldestStart(in: directory, except: run?.name) ?? now
-            // The clock was set back, so the run may have used any object.
+            // If the clock was set back, the run may have used any object.
             if runStart > now { runStart = .distantPast }
             let decision = try plan.decide(at: now, runStart: runStart, free: disk.free + freed)
             before = decision.all
@@ -78,7 +80,7 @@ struct Evictor {
             report.left = decision.left
             let isWhole = try remove(plan, from: index, on: disk)
             if policy.isDryRun { return }
-            // Other processes may have stored objects. Then older ones are removed, too.
+            // Other processes may have stored objects. Then older objects are removed, too.
             report.left = try index.objectTotals()
             report.missed = try missed(withFree: room(disk))
             if isWhole, Set(report.missed).subtracting([.free]).isSubset(of: decision.missed) {
@@ -116,11 +118,11 @@ struct Evictor {
         return try DiskSpace(of: directory.root).free
     }
 
-    /// Completes the report after a cancellation or an error of the disk or a lock. Otherwise
-    /// rethrows.
+    /// Completes the report after a cancellation or an error of the disk or a lock. Rethrows other
+    /// errors.
     private mutating func stop(_ error: any Error, on disk: DiskSpace) throws {
         let cause =
-            (error as? DatabaseError).map { CacheError(index: "the eviction's plan", $0) }
+            (error as? DatabaseError).map { CacheError(index: "the eviction plan", $0) }
             ?? error as? CacheError
         if error is CancellationError || cause?.code == .locked && policy.isCancelled() {
             report.isInterrupted = true
@@ -136,8 +138,8 @@ struct Evictor {
         report.missed = missed(withFree: (try? room(disk)) ?? disk.free + freed)
     }
 
-    /// Removes victims not used since the decision, and returns whether these were all. Removes the
-    /// files of deleted rows even if cancelled.
+    /// Removes the selected objects that have not been used since they were selected. Returns true
+    /// if that was all of them. Removes the files of deleted rows even if cancelled.
     private mutating func remove(
         _ plan: EvictionPlan, from index: CacheIndex, on disk: DiskSpace
     ) throws -> Bool {
@@ -159,7 +161,7 @@ struct Evictor {
                     for victim in batch { try count(victim, as: plan.named(victim)) }
                 } else if !batch.isEmpty {
                     let gone = try removeRows(of: batch, limit, from: index, &rank, &isWhole)
-                    // Fails if there is a reader.
+                    // Fails if another process is reading.
                     if isTight { try? index.foldLog() }
                     rowless += gone.map(\.reported.digest)
                     for victim in gone { try count(victim, as: victim.reported) }
@@ -180,14 +182,14 @@ struct Evictor {
                 }
             }
         } catch {
-            // These files may take the space that was missing.
+            // Removing these files may free the missing space.
             _ = try? removal.removeFiles(of: rowless, in: index)
             throw error
         }
     }
 
-    /// Deletes the rows of victims within one transaction's time, and returns these victims. Sets
-    /// `rank` to the last one's, and `isWhole` to false if a victim was used.
+    /// Deletes the rows of victims in one transaction of limited duration, and returns these
+    /// victims. Sets `rank` to the last victim's rank, and `isWhole` to false if a victim was used.
     private func removeRows(
         of batch: [EvictionPlan.Victim], _ limit: Int, from index: CacheIndex, _ rank: inout Int64,
         _ isWhole: inout Bool
@@ -236,8 +238,8 @@ struct Evictor {
 
     private enum Removal { case gone, spared, begun }
 
-    /// Deletes up to `room` rows: an object's resources, then the object. Spares objects used or
-    /// pinned since the decision. Deposits and fresh hits are uses.
+    /// Deletes up to `room` rows: an object's resources, then the object. Skips objects used or
+    /// pinned since they were selected.
     private static func removeRows(
         of victim: EvictionPlan.Victim, atMost room: inout Int, _ db: Database
     ) throws -> Removal {
@@ -289,9 +291,8 @@ extension Cache {
     /// progress has stored or used are kept. Open files remain readable. All keys of the policy are
     /// read before any object is removed.
     ///
-    /// - Throws: A ``CacheError``, for example `.unusable` for a read-only cache unless this is a
-    ///   dry
-    ///   run. Also errors from the policy's keys and from `onVictim`.
+    /// - Throws: A ``CacheError``, for example `.unusable` for a read-only cache unless the
+    ///   eviction is a dry run. Also errors from the policy's keys and from `onVictim`.
     public func evict(
         _ policy: EvictionPolicy,
         onVictim: @escaping (EvictionReport.Victim) throws -> Void = { _ in },
@@ -309,7 +310,7 @@ extension Cache {
             if report.failure == nil { Reserve(directory: directory).take() }
             return report
         } catch let error as DatabaseError {
-            throw directory.judged(CacheError(index: "the eviction's plan", error))
+            throw directory.judged(CacheError(index: "the eviction plan", error))
         } catch let error as CacheError { throw directory.judged(error) }
     }
 

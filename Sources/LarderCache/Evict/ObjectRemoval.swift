@@ -2,15 +2,16 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The removal of object files without rows, in write transactions, so that no rows can be added.
+/// The removal of object files without rows. Write transactions prevent other processes from adding
+/// rows.
 final class ObjectRemoval {
     private static let filesPerStep = 512
-    /// More threads than cores, because they wait for the disk. ext4 on a virtual disk removed
-    /// 9,000 files a second with one thread, 18,000 with four and 28,000 with eight.
+    /// More threads than cores, because threads wait for the disk. ext4 on a virtual disk removed
+    /// 9,000 files a second with one thread and 28,000 with eight.
     private static let mostThreads = 8
     private static let filesPerThread = 16
 
-    /// Opened before rows are deleted, because that may fail.
+    /// Opened before rows are deleted, because opening may fail.
     private let objects: FileDescriptor?
     private(set) var failure: CacheError?
     private var threads = ObjectRemoval.mostThreads
@@ -21,7 +22,7 @@ final class ObjectRemoval {
         } catch  where error.isAbsence { objects = nil }
     }
 
-    /// Makes the index durable, and then removes the regular files of objects without rows, by
+    /// Makes the index durable, and then removes the regular files of objects without rows. Goes by
     /// directory, because other orders take several times as long.
     @discardableResult
     func removeFiles(
@@ -52,11 +53,11 @@ final class ObjectRemoval {
     }
 }
 
-/// One step of a removal, shared by threads. Each opens one directory at a time.
+/// One step of a removal, shared by threads. Each thread opens one directory at a time.
 struct FileRemoval: Sendable {
     struct Outcome: Sendable {
         var removed = ObjectTally()
-        /// The objects without remaining time or file descriptors.
+        /// The objects left because of too little time or too few file descriptors.
         var left: [Digest] = []
         var lacksDescriptors = false
         var refusal: CacheError?

@@ -3,7 +3,7 @@ import GRDB
 
 extension Cache {
     /// Pins resources, cached or not, so that no eviction removes their objects. Returns the number
-    /// of newly pinned keys, and of those that are not cached.
+    /// of newly pinned keys, and the number of these that are not cached.
     public func pin(_ keys: EvictionPolicy.Keys) throws -> (pinned: Int, absent: Int) {
         var absent = 0
         let pinned = try forEachStep(keys) { db, key in
