@@ -4,10 +4,10 @@ import GRDB
 import LarderCore
 
 extension Cache {
-    /// The maximum size of an object that is read only once, in bytes.
+    /// The maximum size of an object kept in memory between checking and use, in bytes.
     private static let memoryLimit = 1 << 20
 
-    /// Calls `body` with the pieces of an object whose digest is correct.
+    /// Checks an object's digest, and then calls `body` with each piece of the object.
     package func forEachPiece(
         of object: StoredObject, _ body: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
@@ -44,7 +44,7 @@ extension Cache {
         return descriptor
     }
 
-    /// Throws `.corrupt` if a file has another digest. Returns false if cancelled.
+    /// Throws `.corrupt` unless the file has the object's digest. Returns false if cancelled.
     package func confirm(
         _ file: FileDescriptor, is object: StoredObject, isCancelled: () -> Bool = { false }
     ) throws(CacheError) -> Bool {
@@ -54,7 +54,7 @@ extension Cache {
         return true
     }
 
-    /// Opens the `known` file of an object without waiting for the disk.
+    /// Opens an object's file without waiting for the disk; nil if the file is not the `known` one.
     package func lendAtOnce(_ digest: Digest, size: Int64, known: FileIdentity) -> LentFile? {
         let file = directory.openAtOnce(digest).map { LentFile($0, size: size) }
         return file?.isStill(known) == true ? file : nil
@@ -86,8 +86,8 @@ extension Cache {
         }
     }
 
-    /// Hard-links an object's file outside the cache. Returns nil or `errno`. The caller must check
-    /// the link, because the object may have been replaced.
+    /// Hard-links an object's file into `directory`. Returns `errno` on failure. The caller must
+    /// check the link, because the object may have been replaced.
     package func link(
         _ digest: Digest, to directory: FileDescriptor, as name: String
     ) throws(CacheError) -> Int32? {
@@ -167,7 +167,7 @@ package final class LentFile: Sendable {
     }
 }
 
-/// An object read in pieces, of which the last is returned only if the digest is correct.
+/// An object read in pieces. The last piece is returned only if the digest is correct.
 package final class OutgoingObject: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
 
@@ -187,8 +187,8 @@ package final class OutgoingObject: @unchecked Sendable {
 
     package var isCorrupt: Bool { lock.withLock { isDamaged } }
 
-    /// Reads the next piece and returns its size; nil on failure or for a wrong digest. `offset`
-    /// must be the end of the previous piece, or 0 to start again.
+    /// Reads the next piece and returns its size; nil if reading fails or the digest is wrong.
+    /// `offset` must be the end of the previous piece, or 0 to start again.
     package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         lock.withLock {
             if offset == 0 { (hasher, position) = (RunningDigest(), 0) }

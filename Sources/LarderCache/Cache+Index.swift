@@ -2,12 +2,12 @@ import GRDB
 import LarderCore
 
 extension Cache {
-    /// Returns the resource with a ``Resource/key``, if cached. For a URL, use
+    /// Returns the cached resource with a ``Resource/key``, if any. For a URL, use
     /// ``resource(spelledAs:)``.
     public func resource(_ key: String) throws(CacheError) -> Resource? { try index?.resource(key) }
 
-    /// Returns the resources of several keys, in order. `rows` are hints: the rows that had these
-    /// keys before, or 0.
+    /// Returns the resources of several keys, in order. `rows` are hints: the last known row of
+    /// each key, or 0.
     package func resources(
         _ keys: [String], at rows: [Int64] = []
     ) throws(CacheError) -> [Resource?] {
@@ -18,7 +18,7 @@ extension Cache {
         try index?.object(digest)
     }
 
-    /// Calls `body` for every resource, ordered by key. May or may not see concurrent changes.
+    /// Calls `body` for every resource, ordered by key. Concurrent changes may be missed.
     public func forEachResource(_ body: (Resource) throws -> Void) throws {
         try index?.forEachPage(
             of: Resource.columns, ordered: "r.key",
@@ -28,7 +28,8 @@ extension Cache {
         }
     }
 
-    /// Returns the first `limit` keys with a prefix. If there may be more, the last key follows.
+    /// Returns the first `limit` keys with a prefix, and also the last such key if there may be
+    /// more.
     package func keys(
         beginningWith text: String, limit: Int, arePinned: Bool
     ) throws(CacheError) -> [String] {
@@ -58,13 +59,14 @@ extension Cache {
         return url.key.isSame(as: text) ? nil : try index.resource(url.key)
     }
 
-    /// Returns the resource for clients that drop the `?` of an empty query, like curl.
+    /// Returns the resource of a URL whose empty query (`?`) the client may have dropped, as curl
+    /// does.
     package func resource(spelledWithoutEmptyQuery text: String) throws(CacheError) -> Resource? {
         if let resource = try resource(spelledAs: text) { return resource }
         return try text.utf8.contains(UInt8(ascii: "?")) ? nil : resource(spelledAs: text + "?")
     }
 
-    /// Returns a number that changes with each process's commits; nil without an index.
+    /// Returns a number that changes when any process commits; nil if there is no index.
     package func indexVersion() throws(CacheError) -> Int64? {
         try index?.lookUp(isWatching: true) { db in
             try db.prepared("PRAGMA data_version").firstInteger() ?? 0

@@ -4,7 +4,7 @@ import LarderCore
 /// A content-addressed cache directory: objects named by their SHA-256 digests, and an index that
 /// maps URLs to them.
 ///
-/// A cache never reaches outside its root, and can be moved. Deleting any part of it costs
+/// A cache never accesses files outside its root, and can be moved. Deleting any part of it costs
 /// downloads, never correctness. Any number of processes can use it at the same time.
 public final class Cache: Sendable {
     let directory: CacheDirectory
@@ -32,7 +32,7 @@ public final class Cache: Sendable {
     /// Opens the cache at `path` for reading and writing. Creates a missing cache, and rebuilds a
     /// damaged or missing index. By default, does not wait for a reindex.
     ///
-    /// - Throws: A ``CacheError``, also if the directory cannot be written.
+    /// - Throws: A ``CacheError``, for example if the directory is not writable.
     public static func create(
         at path: String, wait: LockWait = .none, log: CacheLog = .none
     ) throws(CacheError) -> Cache {
@@ -49,18 +49,19 @@ public final class Cache: Sendable {
         return Cache(directory: directory, index: index, recovery: recovery)
     }
 
-    /// Rebuilds the index from all objects, which are read, and from the current index, or its last
+    /// Reads all objects and rebuilds the index. URLs come from the current index, or from its last
     /// snapshot if the index is damaged. By default, does not wait for other processes.
     ///
     /// - Parameter isCancelled: Called often. If it returns true, the rebuild stops soon, changes
     ///   nothing, and reports the interruption. Default: never.
-    /// - Throws: A ``CacheError``: `.missing` without a cache, `.locked` if it is in use.
+    /// - Throws: A ``CacheError``: `.missing` if there is no cache, `.locked` if the cache is in
+    ///   use.
     public static func reindex(
         at path: String, wait: LockWait = .none, log: CacheLog = .none,
         isCancelled: @escaping @Sendable () -> Bool = { false },
         onProgress: @escaping (ObjectProgress) -> Void = { _ in }
     ) throws(CacheError) -> RecoveryReport {
-        // The next call would turn any directory into a cache.
+        // Fail without a cache, because the next call would create one.
         _ = try CacheDirectory(path: path, create: false, lock: .none)
         let directory = try CacheDirectory(
             path: path, create: true, lock: .exclusive, wait: wait, log: log)
@@ -68,7 +69,7 @@ public final class Cache: Sendable {
             isCancelled: isCancelled, onProgress: onProgress)
     }
 
-    /// Marks the index as damaged for the next writer. Returns the damage or the disk's error.
+    /// Marks the index as damaged, or returns the disk's error if the disk is failing.
     package func noteDamage(_ error: CacheError) -> CacheError {
         let error = directory.judged(error)
         guard error.isDamage else { return error }
@@ -77,8 +78,9 @@ public final class Cache: Sendable {
         return CacheError(.damaged, subject: directory.indexPath, message: error.message)
     }
 
-    /// Opens the cache at `path` for reading. An empty directory is an empty cache. A read-only
-    /// directory or a full disk is not changed. By default, does not wait for a reindex.
+    /// Opens the cache at `path` for reading. An empty directory is an empty cache. If the
+    /// directory is not writable or the disk is full, opening changes nothing in the directory. By
+    /// default, does not wait for a reindex.
     ///
     /// - Throws: A ``CacheError``: `.missing` if the directory does not exist or is not a cache,
     ///   `.damaged` if the index is unreadable, or missing although there are objects.
@@ -108,14 +110,14 @@ public final class Cache: Sendable {
             let index = try CacheIndex(of: directory, patience: waitsForWriters ? nil : .seconds(1))
             return Cache(directory: directory, index: index)
         } catch  where error.code == .storage || error.code == .locked && !waitsForWriters {
-            // SQLite needs disk space and its lock even to read. A read-only index does not.
+            // Even to read, SQLite needs disk space and a lock, except for a read-only index.
             let index = try? CacheIndex(readOnly: directory, isBesideWriter: error.code == .locked)
             guard let index else { throw error }
             return Cache(directory: directory, index: index, isReadOnly: true, obstacle: error)
         }
     }
 
-    /// Opens the cache even if its index is damaged. A repair waits for other writers.
+    /// Opens the cache even if its index is damaged. With `isForRepair`, waits for other writers.
     package static func openDamaged(
         at path: String, wait: LockWait = .none, log: CacheLog = .none, isForRepair: Bool = false
     ) throws(CacheError) -> Cache {
@@ -158,12 +160,12 @@ public final class Cache: Sendable {
         "\(directory.path)/\(CacheLayout.path(digest))"
     }
 
-    /// Whether an object's file exists and has the size in the index or, if not, the right digest.
+    /// Whether an object's file exists and has this size or the right digest.
     public func isPresent(_ digest: Digest, size: Int64) throws(CacheError) -> Bool {
         try directory.isPresent(digest, size: size)
     }
 
-    /// Returns the object with its file's size instead of the index's.
+    /// Returns the object with its file's size instead of the size in the index.
     package func sized(_ object: StoredObject) -> StoredObject {
         var object = object
         if let size = try? directory.size(of: object.digest) { object.size = size }
@@ -179,14 +181,15 @@ public final class Cache: Sendable {
         Array(try data(of: sized(object), unlessKnown: nil).data)
     }
 
-    /// Returns an object's bytes and its file's identity. A `known` file is not checked again.
+    /// Returns an object's bytes and its file's identity. Does not check the digest of the `known`
+    /// file.
     package func data(
         of object: StoredObject, unlessKnown known: FileIdentity?
     ) throws(CacheError) -> (data: Data, file: FileIdentity) {
         let (file, status) = try openFile(of: object)
         let identity = FileIdentity(status)
         let isKnown = identity == known
-        // Before memory is allocated, because the file may be sparse.
+        // Take the bytes before memory is allocated, because a sparse file can have any size.
         let excess = isKnown ? 0 : try directory.sparse.take(status, of: file.subject)
         var data = Data(count: Int(object.size))
         let read = data.withUnsafeMutableBytes { room -> Result<Void, CacheError> in
@@ -222,7 +225,7 @@ public final class Cache: Sendable {
         return (file, status)
     }
 
-    /// Opens an object's file of any size. Throws `.corrupt` if missing.
+    /// Opens an object's file. Throws `.corrupt` if the file is missing.
     func openFile(_ digest: Digest) throws(CacheError) -> FileDescriptor {
         do {
             return try directory.open(digest)
@@ -237,11 +240,13 @@ public final class Cache: Sendable {
     }
 
     private static func otherSize(_ object: StoredObject) -> CacheError {
-        CacheError(.corrupt, subject: "\(object.digest)", message: "the file has another size")
+        CacheError(
+            .corrupt, subject: "\(object.digest)",
+            message: "the file does not have the expected size")
     }
 
-    /// Records uses of at most ``ObjectUse/stepLimit`` objects. In the order of their rows, a
-    /// million uses write each page of the index once.
+    /// Records uses of at most ``ObjectUse/stepLimit`` objects. In row order, a million uses write
+    /// each page of the index only once.
     package func recordUse(of objects: [IndexedObject]) throws(CacheError) {
         precondition(objects.count <= ObjectUse.stepLimit, "other writers would wait too long")
         guard let index, !isReadOnly else { return }
@@ -262,8 +267,8 @@ public final class Cache: Sendable {
         try CacheStatus(of: directory, index: index)
     }
 
-    /// Compares objects with their digests and index rows. Writes nothing but its position, if its
-    /// duration is limited.
+    /// Compares objects with their digests and index rows. Writes only the position of a
+    /// time-limited verification.
     ///
     /// - Parameters:
     ///   - options: Default: every byte of every object.

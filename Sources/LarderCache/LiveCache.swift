@@ -1,8 +1,8 @@
 import Foundation
 import LarderCore
 
-/// A long-lived reader of a cache directory. Opens the cache at first use, and again after it was
-/// created, replaced or rebuilt. Its methods may wait for the disk.
+/// A long-lived reader of a cache directory. Opens the cache at first use, and again after the
+/// cache was created, replaced or rebuilt. Methods may wait for the disk.
 package final class LiveCache: @unchecked Sendable {
     // Unchecked because `lock` guards the variables.
 
@@ -11,7 +11,7 @@ package final class LiveCache: @unchecked Sendable {
     private let log: CacheLog
     private let lock = NSLock()
     private var cache: Cache?
-    /// The index file before the cache was opened.
+    /// The identity of the index file just before the cache was opened.
     private var index: FileIdentity?
     private var checkedFiles: [Digest: FileIdentity] = [:]
     private var version: Int64?
@@ -24,7 +24,7 @@ package final class LiveCache: @unchecked Sendable {
     }
 
     deinit {
-        // SQLite may write when it closes, possibly on an app's main thread.
+        // Closing SQLite may write to the disk, which would block an app's main thread.
         guard let cache else { return }
         DispatchQueue.global(qos: .utility).async { withExtendedLifetime(cache) {} }
     }
@@ -34,7 +34,7 @@ package final class LiveCache: @unchecked Sendable {
     @discardableResult
     package func open() throws(CacheError) -> Cache {
         if let cache = opened { return cache }
-        // Without the lock, because other threads must not wait for the disk.
+        // Open the cache without the lock, because other threads must not wait for the disk.
         let index = Cache.indexFile(ofCacheAt: path)
         let cache = try Cache.open(at: path, log: log)
         lock.withLock { (self.cache, self.index) = (cache, index) }
@@ -42,11 +42,9 @@ package final class LiveCache: @unchecked Sendable {
     }
 
     package func close() {
-        // Without the lock, because closing may be slow.
         withExtendedLifetime(lock.withLock { cache.take() }) {}
     }
 
-    /// Closes the cache if its index is missing or was replaced.
     @discardableResult
     package func closeIfReplaced() -> Bool {
         let index = Cache.indexFile(ofCacheAt: path)
@@ -64,7 +62,6 @@ package final class LiveCache: @unchecked Sendable {
         return closed != nil
     }
 
-    /// The number of changes found by ``refresh()``.
     package var generation: Int { lock.withLock { changes } }
 
     /// Closes a replaced cache, and returns the ``generation``, which increases if the index has
@@ -81,7 +78,7 @@ package final class LiveCache: @unchecked Sendable {
     }
 
     /// Calls `body` with the open cache. If the index cannot be read, for example after a rebuild,
-    /// opens it again and retries once.
+    /// reopens the cache and retries once.
     package func using<Value>(_ body: (Cache) throws -> Value) throws -> Value {
         let cache = try open()
         do {

@@ -2,7 +2,7 @@ import Foundation
 import LarderCore
 
 /// The result of a command's last run, stored in `runs/<command>.json` for users and monitoring.
-/// Larder does not depend on it. It contains no paths.
+/// Larder does not depend on records. A record contains no paths.
 package struct RunRecord: Sendable, Equatable {
     package enum Command: String, Sendable, Decodable, CaseIterable {
         case prefetch, push, pull, verify, evict, reindex
@@ -10,11 +10,11 @@ package struct RunRecord: Sendable, Equatable {
 
     package enum Count: String, Sendable, CaseIterable {
         case entries
-        // Entries by outcome.
+        // The number of entries with each outcome.
         case fetched, revalidated, cached, coalesced, skipped, failed, unfinished, unstored
         case pulled, shared, pushed, unpushed
         case receivedBytes = "received_bytes"
-        /// Objects that were read or remain, and their sizes.
+        /// The number and size of objects read, or remaining after an eviction.
         case objects, bytes
         case resources, whole, findings
         /// Corrupt objects, or findings that are corruption.
@@ -25,10 +25,10 @@ package struct RunRecord: Sendable, Equatable {
     }
 
     package let command: Command
-    /// Before the run waited for its locks.
+    /// The start time, before the run waited for locks.
     package let started: Date
     package let ended: Date
-    /// By a monotonic clock.
+    /// The duration, measured with a monotonic clock.
     package let seconds: Double
     package let exitStatus: Int32
     /// Empty if the run was stopped early.
@@ -61,7 +61,6 @@ package struct RunRecord: Sendable, Equatable {
         try? directory.replace(Self.file(command), beneath: runs, with: Array(text.utf8))
     }
 
-    /// - Parameter setInstant: Adds a date: text in the file, a number elsewhere.
     package func json(
         _ setInstant: (_ object: inout JSONObject, _ key: String, Date) -> Void
     ) -> JSONObject {
@@ -100,7 +99,7 @@ extension RunRecord: Decodable {
         case exitStatus = "exit_status"
     }
 
-    /// Decodes a record. Ignores unknown counts of other versions.
+    /// Ignores unknown counts from other versions.
     package init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         command = try values.decode(Command.self, forKey: .command)
