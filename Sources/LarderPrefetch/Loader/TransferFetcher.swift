@@ -5,8 +5,8 @@ import LarderHTTP
 import LarderIcons
 import Synchronization
 
-/// A fetcher of complete icons for an `IconLoader`. It does not retry, because the loader records
-/// failures.
+/// A fetcher of complete icons for an `IconLoader`. The fetcher does not retry, because the loader
+/// records failures.
 public final class TransferFetcher: IconFetcher {
     private static let freshnessFields = [
         "ETag", "Last-Modified", "Date", "Age", "Cache-Control", "Expires", "Vary",
@@ -21,7 +21,7 @@ public final class TransferFetcher: IconFetcher {
     /// Creates a fetcher with its own connections.
     ///
     /// - Parameters:
-    ///   - maximumBodyBytes: Default: 16 MiB.
+    ///   - maximumBodyBytes: The maximum size of an icon. Default: 16 MiB.
     ///   - allowsDowngrade: Whether to follow redirects from https to http.
     ///   - acceptsAnyContent: Whether to accept bodies other than complete images.
     /// - Throws: `TransferError` if the configuration cannot be used.
@@ -42,7 +42,7 @@ public final class TransferFetcher: IconFetcher {
     }
 
     deinit {
-        // Asynchronous, because the main thread may release the fetcher.
+        // `shutdown()` blocks, and the main thread may release the fetcher.
         DispatchQueue.global(qos: .utility).async { [client] in client.loop.shutdown() }
     }
 

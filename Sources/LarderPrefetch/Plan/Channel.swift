@@ -1,7 +1,7 @@
 import Foundation
 
-/// A bounded channel to one consumer, a task or a thread. `send` blocks while it is full, so tasks
-/// must not call it.
+/// A bounded channel to one consumer (a task or a thread). Tasks must not call `send`, because
+/// `send` blocks while the channel is full.
 final class Channel<Element: Sendable>: @unchecked Sendable {
     // Unchecked because the state is mutable. Every access holds `condition`.
     private let capacity: Int
@@ -13,7 +13,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
 
     init(capacity: Int) { self.capacity = capacity }
 
-    /// Sends once the channel is not full. Returns false if it is abandoned.
+    /// Waits until the channel is not full, then sends. Returns false if the channel is abandoned.
     @discardableResult
     func send(_ more: [Element]) -> Bool {
         condition.lock()
@@ -24,7 +24,6 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         return isSent
     }
 
-    /// Sends the element, or drops it if the channel is full.
     func offer(_ element: Element) {
         condition.lock()
         if elements.count < capacity, !isAbandoned, end == nil { elements.append(element) }
@@ -47,7 +46,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
 
     var hasConsumer: Bool { condition.withLock { !isAbandoned } }
 
-    /// Waits for elements and returns all of them, or none at the end.
+    /// Waits for elements and returns all of them. Returns no elements at the end.
     func next() async throws -> [Element] {
         try await withCheckedThrowingContinuation { continuation in
             condition.lock()
@@ -70,7 +69,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         return elements
     }
 
-    /// Resumes a waiting consumer. Must be called with the lock held, and releases it.
+    /// Resumes a waiting consumer, and releases the lock. The caller must hold the lock.
     private func deliver() {
         defer { condition.broadcast() }
         guard let waiting = consumer, !elements.isEmpty || end != nil || isAbandoned else {

@@ -2,7 +2,7 @@ import Foundation
 import LarderCache
 import LarderManifest
 
-/// A reader of manifests on its own thread, ahead of the planner.
+/// A thread that reads manifests ahead of the planner.
 final class ManifestFeed: Sendable {
     enum Message: Sendable {
         case begin(Int)
@@ -27,7 +27,7 @@ final class ManifestFeed: Sendable {
         try channel.take(unless: isCancelled)
     }
 
-    /// Tells the thread to stop. Does not wait, because a pipe may block it.
+    /// Does not wait for the thread to end, because a pipe may block it.
     func close() { channel.abandon() }
 
     private func read(_ manifests: [ManifestSource], _ rules: ManifestRules) throws {

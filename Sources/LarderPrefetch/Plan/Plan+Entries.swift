@@ -5,8 +5,8 @@ import LarderCore
 import LarderManifest
 
 extension Plan {
-    /// Calls `body` with the index of each resource in `fetches` and pages of its entries, leader
-    /// first.
+    /// Calls `body` with the index of each resource in `fetches` and pages of its entries, starting
+    /// with the leader.
     func forEachEntry(of fetches: [Int64], _ body: (Int, [PlannedEntry]) throws -> Void) throws {
         guard !fetches.isEmpty else { return }
         let leaders = try database.unsafeRead { db in
@@ -28,7 +28,7 @@ extension Plan {
     }
 
     /// Calls `body` with pages of skipped, failed and, if `includesCached`, cached entries, in
-    /// manifest order. Must be called before ``releaseIndex()`` and before a fetch is done.
+    /// manifest order. Must be called before ``releaseIndex()`` and before any fetch finishes.
     func forEachSettledEntry(
         includesCached: Bool = true, _ body: ([PlannedEntry]) throws -> Void
     ) throws {
@@ -45,7 +45,6 @@ extension Plan {
         try forEachEntry(Self.selectEntry, arePending: true, body)
     }
 
-    /// Calls `body` with pending entries in fetch order, grouped by resource.
     func forEachEntryInFetchOrder(_ body: ([PlannedEntry]) throws -> Void) throws {
         var last: PlannedResource.Place?
         while case let page = try places(after: last), !page.isEmpty {
@@ -69,7 +68,6 @@ extension Plan {
                 let pending = row.optionalInteger().flatMap { pendingStatus(of: $0) }
                 guard (pending != nil) == arePending else { continue }
                 var entry = try entry(id, pending, &row)
-                // NULL if `select` does not have these columns.
                 entry.object = try row.optional { try StoredObject(&$0) }
                 page.append(entry)
             }
@@ -79,8 +77,8 @@ extension Plan {
 
     static let pageLimit = 512
 
-    /// Calls `body`, which may use the database, with each page until one is shorter than
-    /// ``pageLimit``.
+    /// Calls `body` with each page. A page shorter than ``pageLimit`` is the last. `body` may use
+    /// the database.
     func forEachPage<Row>(
         _ body: ([Row]) throws -> Void, reading next: (Database, _ last: Row?) throws -> [Row]
     ) throws {
@@ -154,28 +152,28 @@ extension Plan {
 
 /// The plan for one icon, or for an entry without an icon.
 public struct PlannedEntry: Sendable {
-    /// The icon's URL with masked credentials, or nil without one.
+    /// The icon's URL with masked credentials, or nil if there is none.
     public let url: String?
     /// The name of the manifest, as given by the caller.
     public let manifest: String
-    /// The position in the manifest, from 1.
+    /// The entry's position in the manifest, from 1.
     public let position: Int
-    /// The icon's position in its entry, from 1. Also 1 without an icon.
+    /// The icon's position in its entry, from 1. Also 1 if the entry has no icon.
     public let icon: Int
     /// The app's name. Untrusted text.
     public let name: String
-    /// The work for the URL, or nil without one.
+    /// The status of the resource, or nil if the entry names no resource.
     public let status: PlanStatus?
     /// Whether an earlier entry names the same resource.
     public let isDuplicate: Bool
     /// The highest priority of the entries that name the resource.
     public let priority: Int
-    /// The reason for a skipped or failed entry.
+    /// The reason why the entry is skipped or fails.
     public let failure: EntryFailure?
-    /// The failure of the resource's last fetch, if it failed.
+    /// The failure of the resource's last fetch, or nil if that fetch succeeded.
     public let lastFailure: PastFailure?
 
-    /// The cached object, if the query reads it.
+    /// Nil if the query does not read objects.
     var object: StoredObject?
     let id: Int64
     let expectation: Expectation
@@ -186,9 +184,9 @@ public struct PlannedEntry: Sendable {
     }
 }
 
-/// The reason for a failed or skipped entry.
+/// The reason why an entry fails or is skipped.
 public struct EntryFailure: Sendable, Equatable {
-    /// Whether the entry has no icon, or this run does not fetch it.
+    /// Whether the entry is skipped: it has no icon, or the run does not fetch the icon.
     public let isSkip: Bool
     /// The name of the reason, for example `unsupported-scheme`.
     public let code: String
@@ -209,7 +207,7 @@ extension EntryFailure {
 
     static let offline = EntryFailure(
         isSkip: false, code: "offline",
-        message: "not in the cache, or not with the required bytes; downloads are turned off")
+        message: "not in the cache with the required bytes; downloads are turned off")
 
     static let notFailedBefore = EntryFailure(
         isSkip: true, code: "not-failed-before",

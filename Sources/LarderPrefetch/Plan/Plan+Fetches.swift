@@ -6,7 +6,7 @@ import Synchronization
 
 extension Plan {
     /// Creates the table `pending` on demand, because sorting a million rows takes half a second.
-    /// The index covers all columns, because the table is in another order.
+    /// The index covers all columns, to avoid random lookups in the table.
     private func list(by order: String) throws {
         try database.writeWithoutTransaction { db in
             try db.inTransaction {
@@ -49,8 +49,8 @@ extension Plan {
         }
     }
 
-    /// Returns the next pending resources of an origin in fetch order, stale ones with their cached
-    /// state. Requires ``orderFetches()``.
+    /// Returns the next pending resources of an origin in fetch order. Stale resources include
+    /// their cached state. Must be called after ``orderFetches()``.
     func fetches(
         ofOrigin origin: Int, after place: PlannedResource.Place?, limit: Int, knownTo cache: Cache
     ) throws -> [PlannedResource] {
@@ -75,7 +75,7 @@ extension Plan {
         return page
     }
 
-    /// Returns the next places in fetch order. Some resources may have finished.
+    /// Returns the next places in fetch order. The page may include finished resources.
     func places(after last: PlannedResource.Place?) throws -> [PlannedResource.Place] {
         if let next = nextInOrder(after: last, limit: Self.pageLimit) {
             return next.map { PlannedResource.Place(turn: 0, fetch: $0) }
@@ -93,7 +93,6 @@ extension Plan {
         }
     }
 
-    /// Returns nil unless fetch order is the numerical order of fetches.
     private func nextInOrder(after place: PlannedResource.Place?, limit: Int) -> [Int64]? {
         let last = place?.fetch ?? 0
         return pending.withLock { $0.areInOrder ? $0.next(after: last, limit: limit) : nil }
@@ -152,14 +151,15 @@ extension Plan {
     }
 }
 
-/// The resources to fetch. Each entry of the plan takes one bit, and four more bytes if any
-/// resource is stale. Planning and reporting a fetch writes no row.
+/// The resources to fetch, in memory, so that planning and reporting a fetch write no rows. Each
+/// entry of the plan takes one bit. If any resource is stale, each entry takes four more bytes.
 struct PendingFetches: Sendable {
-    /// Whether all resources have the same origin and priority. Fetch order is then numerical,
-    /// without the table `pending`.
+    /// Whether all resources have the same origin and priority. Fetch order is then numerical, and
+    /// does not need the table `pending`.
     let areInOrder: Bool
     private var fetches: BitSet
-    /// The index row by fetch, or 0 if missing. Empty if no resource is stale.
+    /// The row of each fetch in the cache's index, or 0 for a missing resource. Empty if no
+    /// resource is stale.
     private var rows: [UInt32] = []
     private let lastEntry: Int64
 
@@ -178,7 +178,6 @@ struct PendingFetches: Sendable {
         return rows.isEmpty || rows[Int(fetch)] == 0 ? .missing : .stale
     }
 
-    /// Returns the planned row of a stale resource, or nil if unknown.
     func row(of fetch: Int64) -> Int64? {
         guard !rows.isEmpty, rows[Int(fetch)] != Self.unknownRow else { return nil }
         return Int64(rows[Int(fetch)])

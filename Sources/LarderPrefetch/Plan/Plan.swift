@@ -5,11 +5,12 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// The work for manifests, given a cache. A temporary database, so that memory does not grow with
-/// the number of entries.
+/// The entries of manifests, and the resources to fetch, in a temporary database, so that memory
+/// does not grow with the number of entries.
 ///
-/// Each icon of an entry is a row, in manifest order. The first row that names a resource is its
-/// leader, others are followers. The leader's number identifies the fetch.
+/// Each icon of an entry is a row, in manifest order. The first row that names a resource is the
+/// leader. Later rows with the same resource are followers. The leader's number identifies the
+/// fetch.
 final class Plan: Sendable {
     let manifests: [String]
     let summary: PlanSummary
@@ -19,11 +20,10 @@ final class Plan: Sendable {
     let seal = CredentialSeal()
     let pending: Mutex<PendingFetches>
     let hasFollowers: Bool
-    /// Read without transactions, because GRDB's make SQLite compile all statements again. There
-    /// are no other users.
+    /// Read without transactions, because GRDB's transactions make SQLite compile all statements
+    /// again. No other connection uses the database.
     let database: DatabaseQueue
 
-    /// - Parameter path: If nil, SQLite chooses a path.
     init(
         of manifests: [ManifestSource], by planner: Planner, at path: String? = nil,
         isCancelled: () -> Bool = { false },
@@ -74,9 +74,9 @@ final class Plan: Sendable {
         pending = Mutex(toFetch)
     }
 
-    // Updating another index for each entry would take most of the time.
+    // No other index, because updating an index for each entry would take most of the time.
     private static let tables = """
-        PRAGMA main.cache_size = -1536; -- KiB for pages, and the same again for a sort
+        PRAGMA main.cache_size = -1536; -- KiB; a sort uses as much again
         CREATE TABLE main.entries (
             id INTEGER PRIMARY KEY, manifest INTEGER NOT NULL, position INTEGER NOT NULL,
             icon INTEGER NOT NULL,     -- position in its entry, from 1
@@ -108,8 +108,8 @@ final class Plan: Sendable {
             object INTEGER NOT NULL, digest BLOB NOT NULL);
         """
 
-    /// Frees memory and detaches the cache's index. Must be called before other connections close,
-    /// because the last one checkpoints the log and this one is read-only.
+    /// Must be called before other connections close, because the last connection checkpoints the
+    /// log, and this connection is read-only.
     func releaseIndex() throws {
         try database.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA main.cache_size = -1024; PRAGMA shrink_memory")
@@ -117,7 +117,7 @@ final class Plan: Sendable {
         }
     }
 
-    /// Calls `body` with each pending inline icon. Reads one at a time, because they can be large.
+    /// Reads one icon at a time, because icons can be large.
     func forEachInline(_ body: (_ fetch: Int64, _ key: String, _ bytes: Data) throws -> Void) throws
     {
         try forEachPage { (page: [Int64]) in
@@ -145,8 +145,8 @@ final class Plan: Sendable {
         }
     }
 
-    /// Returns the leader's mismatch if no entry accepts these bytes. Loads no list, because a
-    /// manifest may have a million expectations for one URL.
+    /// Returns the leader's mismatch if no entry accepts this digest and size. Does not load all
+    /// expectations, because a manifest may have a million for one URL.
     func mismatch(of digest: Digest, size: Int64, by fetch: Int64) throws -> ResourceFailure? {
         try database.unsafeRead { db in
             let accepting = try db.prepared(
@@ -176,7 +176,7 @@ final class Plan: Sendable {
     }
 
     /// Calls `body` with pages of URLs that are not in canonical form. Omits entries with a key,
-    /// which are not looked up by URL.
+    /// because apps look up such entries by key.
     func forEachSpelling(_ body: ([Spelling]) throws -> Void) throws {
         let select = """
             SELECT s.text, f.key FROM main.spellings s JOIN entries e ON e.id = s.entry
@@ -203,7 +203,8 @@ final class Plan: Sendable {
         }
     }
 
-    /// Converts SQLite errors of the plan's file to ``CacheError``, to report a full disk.
+    /// Converts SQLite errors about the plan's file to ``CacheError``, so that a full disk is
+    /// reported.
     static func translatingErrors<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()
@@ -213,16 +214,18 @@ final class Plan: Sendable {
     }
 }
 
-/// The rules for which resources a run fetches.
+/// The rules that decide which resources a run fetches.
 public struct PlanPolicy: Sendable, Equatable {
     /// The cached resources to revalidate. Default: stale ones.
     public var revalidation = Revalidation.stale
-    /// The time for which a permanent failure (404, 410) prevents a request. Default: 1 h.
+    /// The time during which a permanent failure (404, 410) prevents further requests. Default: 1
+    /// h.
     public var failureLifetime: Duration = .seconds(3600)
-    /// Whether to fetch only resources whose last fetch failed, even permanently. Default: false.
-    public var retriesOnlyFailed = false
-    /// Whether to make no requests. Cached resources then count as fresh, and missing ones fail.
+    /// Whether to fetch only resources whose last fetch failed, including permanent failures.
     /// Default: false.
+    public var retriesOnlyFailed = false
+    /// Whether to make no requests. Cached resources then count as fresh, and missing resources
+    /// fail. Default: false.
     public var isOffline = false
 
     /// Creates a policy with default values.
@@ -233,7 +236,8 @@ public struct PlanPolicy: Sendable, Equatable {
 public enum Revalidation: String, Sendable, CaseIterable {
     /// Resources that are not fresh (RFC 9111, section 4.2).
     case stale
-    /// All resources except fresh `immutable` ones (RFC 8246). Intermediate caches revalidate, too.
+    /// All resources except fresh `immutable` ones (RFC 8246). Intermediate caches must also
+    /// revalidate.
     case always
     /// No resources. Overrides `must-revalidate`, `no-cache` and `Vary`.
     case never

@@ -4,11 +4,11 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// A writer of manifest items into the tables of a plan.
+/// A writer that adds manifest items to the tables of a plan.
 struct PlanBuilder {
     var summary = PlanSummary()
     private(set) var origins = OriginNames([])
-    /// SQLite's number of the last row. Inserting explicit numbers is slower.
+    /// The number that SQLite chose for the last row. Inserting explicit numbers is slower.
     private(set) var lastID: Int64 = 0
     private var priorities: (lowest: Int, highest: Int) = (.max, .min)
     private var last: (url: HTTPURL, number: Int)?
@@ -111,7 +111,7 @@ struct PlanBuilder {
     }
 
     private mutating func number(ofOrigin url: HTTPURL) -> Int {
-        // Most URLs have the same origin as the previous one.
+        // Most URLs have the same origin as the previous URL.
         if let last, last.url.hasOrigin(of: url) { return last.number }
         let number = origins.number(of: url.origin)
         last = (url, number)

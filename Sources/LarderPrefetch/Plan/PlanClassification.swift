@@ -5,10 +5,10 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// The planning step that merges entries of one resource and compares resources with a cache's
-/// index.
+/// The planning step that merges the entries of each resource, and compares resources with a
+/// cache's index.
 ///
-/// Entries and index are read once, in key order, because random lookups take much longer.
+/// Entries and the index are each read once, in key order, because random lookups take much longer.
 final class PlanClassification {
     private let cache: Cache?
     private let presence: ObjectPresence?
@@ -24,8 +24,8 @@ final class PlanClassification {
     private let insertSettled: PreparedStatement
     private let insertUse: PreparedStatement
 
-    /// The number of resources to look up together. The allocator would map and unmap larger pages
-    /// each time.
+    /// The number of resources to look up together. With larger pages, the allocator would map and
+    /// unmap memory for each page.
     static let pageLimit = 512
 
     init(
@@ -57,7 +57,7 @@ final class PlanClassification {
                     """)
         }
         defer { recall?.close() }
-        // The next page is read while another thread looks up this one.
+        // This thread reads the next page while another thread looks up the current page.
         var settleLast: (() throws -> Void)?
         var page: [NamedResource] = []
         var current: NamedResource?
@@ -70,7 +70,7 @@ final class PlanClassification {
         ).forEach { row in
             let keyColumn = row.value()
             let isNext = keyColumn.withBytes { bytes in
-                // SQLite sorts by bytes.
+                // Keys are compared by bytes, because SQLite sorts by bytes.
                 let isSame =
                     bytes.count == key.count
                     && (bytes.baseAddress.map { memcmp($0, key, key.count) == 0 } ?? true)
@@ -116,8 +116,8 @@ final class PlanClassification {
         return resource
     }
 
-    /// Adds a follower. The leader gets a higher priority, and missing credentials if the URLs are
-    /// equal.
+    /// Raises the leader's priority to that of a follower. If their URLs are equal, copies
+    /// credentials that the leader lacks.
     private func follow(_ current: inout NamedResource?, _ row: inout RowReader) throws {
         guard let leader = current else { return }
         let (id, url, hasCredentials) = (row.integer(), row.text(), row.bool())
@@ -148,8 +148,8 @@ final class PlanClassification {
 
     private static let lookups = DispatchQueue(label: "larder.presence")
 
-    /// Looks up the objects of a page on another thread. Returns a function, to be called once,
-    /// that waits for the result and settles the page.
+    /// Looks up the objects of a page on another thread. Returns a function that waits for the
+    /// result and settles the page. The function must be called once.
     private func look(for page: [NamedResource]) -> () throws -> Void {
         let wanted = page.indices.filter { place in
             guard let known = page[place].known else { return false }
@@ -190,7 +190,7 @@ final class PlanClassification {
             summary.cached += 1
             summary.cachedIcons += resource.icons
             summary.cachedEntries += resource.entries
-            // The use of a stale object is recorded when its response arrives.
+            // The use of a stale object is recorded when the response arrives.
             if known.isUseDue { try insertUse.run(known.object, known.digest) }
         } else if policy.isOffline {
             try settleOffline(resource)
@@ -218,7 +218,6 @@ final class PlanClassification {
     }
 
     private func settleOffline(_ resource: NamedResource) throws {
-        // Inline icons need no request.
         let inline = try db.prepared("SELECT 1 FROM inline WHERE fetch = ?")
         if try inline.firstInteger(resource.id) != nil { return want(resource, nil) }
         try insertSettled.run(resource.id, PlanStatus.unavailable.rawValue)

@@ -3,7 +3,8 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// A resource to fetch. A class, because attempts share it until their batch is committed.
+/// A resource to fetch. The type is a class, because attempts share the resource until their batch
+/// is committed.
 final class PlannedResource: Sendable {
     /// The number of the leader.
     let id: Int64
@@ -64,9 +65,9 @@ final class PlannedResource: Sendable {
 struct NamedResource {
     /// The number of the leader.
     let id: Int64
-    /// Set only if the resource has a variant or a failure.
+    /// Nil if the resource has neither variant nor failure.
     var key: String?
-    /// Nil if it equals the key.
+    /// Nil if the URL equals the key.
     let url: String?
     var hasCredentials: Bool
     var priority: Int64
@@ -76,7 +77,7 @@ struct NamedResource {
     var lastFailure: Failure?
 
     struct Known {
-        /// The row in the index, or 0 for a resource from a remote.
+        /// The row in the cache's index, or 0 for a resource from a remote.
         let row: Int64
         let object: Int64
         let digest: Digest
@@ -86,7 +87,7 @@ struct NamedResource {
         let isImmutable: Bool
         let isUseDue: Bool
         let redirectedTo: String?
-        /// Nil without a `Vary` field.
+        /// Nil if the response has no `Vary` field.
         let variant: Variant?
         var isAsDemanded = true
     }
@@ -105,7 +106,7 @@ struct NamedResource {
 
     final class Failure: Sendable {
         let failure: PastFailure
-        /// Nil if it equals the key.
+        /// Nil if the URL equals the key.
         let url: String?
 
         init(_ row: inout RowReader) {
@@ -119,7 +120,7 @@ struct NamedResource {
         return switch policy.revalidation {
         case .never: true
         case .stale: known.isFresh && isWantedVariant(known, headers)
-        // An immutable target does not make the redirect immutable.
+        // A redirect can change even if its target is immutable.
         case .always:
             known.isFresh && known.redirectedTo == nil && known.isImmutable
                 && isWantedVariant(known, headers)
@@ -138,8 +139,8 @@ struct NamedResource {
         return Vary(vary).variant(for: fields) == digest
     }
 
-    /// Whether a recorded permanent failure prevents a request. Failures of another URL with this
-    /// key do not, nor future ones, from before a clock was set back.
+    /// Whether a recorded permanent failure prevents a request. Ignores failures of other URLs with
+    /// the same key, and failures recorded before the clock was set back.
     func isGivenUp(at now: Date, policy: PlanPolicy) -> Bool {
         guard let last = lastFailure, let status = last.failure.status,
             PastFailure.permanentStatuses.contains(status)
@@ -151,7 +152,6 @@ struct NamedResource {
 }
 
 extension NamedResource.Known {
-    /// The columns of `resources r` and `objects o` for ``init(_:)``.
     static func columns(at now: Date, directives: String) -> String {
         """
         o.digest, r.id, o.id, o.size, o.media_type IS NOT NULL, \(Resource.isFresh(at: now)),
@@ -179,7 +179,6 @@ extension Expectation {
         }
     }
 
-    /// The columns of `entries e` for ``init(_:)``.
     static let columns = "e.digest, e.size"
 
     init(_ row: inout RowReader) {
@@ -188,7 +187,6 @@ extension Expectation {
 }
 
 extension PastFailure {
-    /// Reads the columns code, status, failed_at and count.
     init(_ row: inout RowReader) {
         self.init(
             code: row.text(), status: row.optionalInteger().map(Int.init),

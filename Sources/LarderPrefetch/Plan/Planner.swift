@@ -1,7 +1,7 @@
 import LarderCache
 import LarderManifest
 
-/// A planner of prefetches that needs no network. Reads manifests at URLs from the cache.
+/// A planner of prefetches. Needs no network: manifests at URLs are read from the cache.
 public struct Planner: Sendable {
     let cache: Cache?
     let rules: ManifestRules
@@ -13,9 +13,9 @@ public struct Planner: Sendable {
     /// Creates a planner.
     ///
     /// - Parameters:
-    ///   - cache: If nil, nothing is cached.
+    ///   - cache: The cache to compare with. If nil, all resources are missing.
     ///   - acceptsAnyContent: Whether objects that are not images count as cached.
-    ///   - shard: The worker whose icons to plan. If nil, all icons are planned.
+    ///   - shard: The worker whose icons are planned. If nil, all icons are planned.
     public init(
         cache: Cache?, rules: ManifestRules = .init(), acceptsAnyContent: Bool = false,
         policy: PlanPolicy = PlanPolicy(), headers: RequestHeaders = RequestHeaders(),
@@ -29,11 +29,11 @@ public struct Planner: Sendable {
         self.shard = shard
     }
 
-    /// Calls `body` with every entry: first those to fetch, in fetch order and grouped by resource,
-    /// then the others in manifest order.
+    /// Plans a prefetch, and calls `body` with every entry. Entries to fetch come first, in fetch
+    /// order and grouped by resource. The other entries follow in manifest order.
     ///
     /// - Parameter onProgress: Called a few times a second while manifests are read.
-    /// - Throws: `ManifestError`, `CacheError`, or an error of `body`.
+    /// - Throws: `ManifestError`, `CacheError`, or an error that `body` throws.
     public func plan(
         _ manifests: [ManifestSource], _ body: ((PlannedEntry) throws -> Void)? = nil,
         onProgress: @escaping (PlanProgress) -> Void = { _ in }
@@ -63,7 +63,6 @@ struct PlanMeter {
 
     init(_ onProgress: @escaping (PlanProgress) -> Void) { self.onProgress = onProgress }
 
-    /// - Parameter manifest: Nil after the last manifest.
     mutating func begin(_ manifest: String?) {
         manifestStart = .now
         (progress.manifest, progress.share) = (manifest, nil)
@@ -91,7 +90,7 @@ public struct PlanProgress: Sendable, Equatable {
     public var manifest: String?
     /// The number of icons read. An entry without an icon counts as one.
     public var icons = 0
-    /// The part of the current manifest that was read, from 0 to 1, or nil if unknown.
+    /// The fraction of the current manifest that has been read, from 0 to 1, or nil if unknown.
     public var share: Double?
     /// The seconds since the start of the first manifest.
     public var seconds: Double = 0
@@ -100,7 +99,7 @@ public struct PlanProgress: Sendable, Equatable {
     /// The number of icons read per second.
     public var iconsPerSecond: Double { seconds > 0 ? Double(icons) / seconds : 0 }
 
-    /// The estimated seconds until the current manifest is read, or nil if unknown.
+    /// The estimated seconds until the end of the current manifest, or nil if unknown.
     public var secondsLeft: Double? {
         share.flatMap { $0 > 0 ? secondsOfManifest / $0 * (1 - $0) : nil }
     }
@@ -108,40 +107,44 @@ public struct PlanProgress: Sendable, Equatable {
 
 /// The counts of a plan.
 public struct PlanSummary: Sendable, Equatable {
-    /// The number of entries in all manifests. A shard counts entries whose first icon it owns.
+    /// The number of entries in all manifests. A shard counts only entries whose first icon it
+    /// owns.
     public var entries = 0
-    /// The number of icons, of a shard only its own. An entry without an icon counts as one.
+    /// The number of icons. A shard counts only its own icons. An entry without an icon counts as
+    /// one icon.
     public var icons = 0
     /// The number of distinct resources.
     public var urls = 0
-    /// The number of cached and fresh resources.
+    /// The number of resources that are cached and fresh.
     public var cached = 0
-    /// The number of cached and stale resources.
+    /// The number of resources that are cached but stale.
     public var stale = 0
-    /// The number of resources to fetch, because they are not cached as required.
+    /// The number of resources to fetch that are not in the cache with the required bytes.
     public var missing = 0
-    /// The number of skipped ``icons``: entries without one, and ``leftAlone``.
+    /// The number of skipped ``icons``: entries without an icon, and ``leftAlone``.
     public var skipped = 0
-    /// The number of failing ``icons``: invalid, ``remembered`` or ``unavailable``.
+    /// The number of failing ``icons``: invalid icons, ``remembered`` and ``unavailable``.
     public var failed = 0
     /// The number of resources not fetched because of a recorded permanent failure.
     public var remembered = 0
     /// The number of resources not fetched because of ``PlanPolicy/retriesOnlyFailed``.
     public var leftAlone = 0
-    /// The number of resources not cached as required, if ``PlanPolicy/isOffline`` is set.
+    /// The number of missing resources that are not fetched because of ``PlanPolicy/isOffline``.
     public var unavailable = 0
 
     /// The number of ``icons`` with an http URL.
     public var insecure = 0
     /// The number of ``icons`` that fail because of an unsupported URL scheme.
     public private(set) var unsupported = 0
-    /// ``unsupported`` by scheme, or by `others` after the first 32 schemes. Untrusted text.
+    /// The number of ``unsupported`` icons by scheme. Schemes after the first 32 are counted as
+    /// `others`. Untrusted text.
     public private(set) var unsupportedSchemes: [String: Int] = [:]
     /// The number of icons that other shards own.
     public var otherShards = 0
-    /// The number of values like icons that were not read. Only the first shard has it.
+    /// The number of values that look like icons but were not read. Only the first shard counts
+    /// these values.
     public internal(set) var unread = 0
-    /// The split hosts without an icon in any shard.
+    /// The split hosts that have no icon in any shard.
     public internal(set) var unusedSplits: Set<String> = []
     var cachedIcons = 0
     var cachedEntries = 0
@@ -153,28 +156,28 @@ public struct PlanSummary: Sendable, Equatable {
 
     mutating func countUnsupported(_ scheme: String) {
         unsupported += 1
-        // Bounded, because each entry may have another scheme.
+        // Bounded, because each entry may have a different scheme.
         let isKnown = unsupportedSchemes[scheme] != nil || unsupportedSchemes.count < 32
         unsupportedSchemes[isKnown ? scheme : "others", default: 0] += 1
     }
 }
 
-/// The work for one resource.
+/// The status of a resource in a plan.
 public enum PlanStatus: Int, Sendable {
-    /// Not in the cache, or not with the required bytes. The run fetches it.
+    /// Not in the cache with the required bytes. The run fetches the resource.
     case missing = 0
-    /// In the cache and not fresh. The run revalidates it.
+    /// In the cache, but not fresh. The run revalidates the resource.
     case stale = 1
     /// In the cache and fresh.
     case cached = 2
     /// Not fetched because of a recent permanent failure.
     case failed = 3
-    /// Not fetched, because it has not failed before (``PlanPolicy/retriesOnlyFailed``).
+    /// Not fetched, because the resource has not failed before (``PlanPolicy/retriesOnlyFailed``).
     case skipped = 4
-    /// Not in the cache with the required bytes, nor fetched (``PlanPolicy/isOffline``).
+    /// Not in the cache with the required bytes, and not fetched (``PlanPolicy/isOffline``).
     case unavailable = 5
 
-    /// The word for outputs.
+    /// The name that outputs use for the status.
     public var name: String {
         switch self {
         case .missing: "missing"

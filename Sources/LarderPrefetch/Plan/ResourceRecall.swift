@@ -3,16 +3,15 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// A lookup of ascending keys in a cache's index. It steps from row to row, in half the time of
+/// A lookup of ascending keys in a cache's index. Stepping from row to row takes half the time of
 /// separate lookups, because most keys are in the index.
 struct ResourceRecall {
-    /// The maximum number of rows to step over before another lookup.
+    /// The maximum number of rows to step over before a new lookup.
     private static let stepLimit = 2
 
     private let rows: PreparedStatement
-    /// The current row, key first. Nil before the first lookup and after the last row.
+    /// The current row. Its first column is the key.
     private var row: RowReader?
-    /// Whether the index has no row at or after the last key.
     private var isAtEnd = false
 
     init(_ db: Database, at now: Date, policy: PlanPolicy) throws {
@@ -26,7 +25,8 @@ struct ResourceRecall {
             """)
     }
 
-    /// Returns nil if the row is missing or damaged. Keys must ascend.
+    /// Returns the cached resource with a key, or nil if its row is missing or damaged. Must be
+    /// called with ascending keys.
     mutating func known(
         for key: [UInt8], _ column: RowReader.Column
     ) throws -> NamedResource.Known? {
@@ -34,7 +34,8 @@ struct ResourceRecall {
         while let row {
             let order = Self.order(of: row, key)
             if order == 0 { return Self.known(row, as: key) }
-            // Look up again instead of waiting for a greater key, which a damaged row may have.
+            // Look up the key even if the row's key is greater, because a damaged row may have a
+            // wrong key.
             guard order < 0, passed < Self.stepLimit else { break }
             passed += 1
             self.row = try rows.next()
@@ -55,7 +56,6 @@ struct ResourceRecall {
 
     func close() { rows.reset() }
 
-    /// Negative if the row's key is less than `key`, 0 if equal.
     private static func order(of row: RowReader, _ key: [UInt8]) -> Int {
         var row = row
         return row.value().withBytes { bytes in

@@ -3,7 +3,7 @@ import LarderCache
 import LarderCore
 import Synchronization
 
-/// The stage that stores icons from `data:` URLs of manifests, before the queue runs.
+/// The stage that stores icons from `data:` URLs in manifests. Runs before the queue.
 final class InlineStage: Depositor, Sendable {
     private let reporter: Reporter
     private let check: BodyCheck

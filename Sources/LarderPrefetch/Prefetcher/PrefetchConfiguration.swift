@@ -6,16 +6,16 @@ import Logging
 
 /// The settings of a ``Prefetcher``.
 public struct PrefetchConfiguration: Sendable {
-    /// The path of the cache directory, which is created if missing.
+    /// The path of the cache directory. A missing directory is created.
     public var cache: String
     /// The rules for reading manifests. Default: detect formats from content.
     public var manifestRules = ManifestRules()
     /// The maximum number of concurrent transfers. Default: 16.
     public var maximumConcurrent = 16
-    /// The maximum number of requests in flight to a scheme, host and port. If there are several,
-    /// each leaves at least one ``maximumConcurrent`` slot free. Default: 6.
+    /// The maximum number of requests in flight to an origin (scheme, host and port). If there are
+    /// several origins, each leaves at least one of ``maximumConcurrent`` slots free. Default: 6.
     public var maximumPerHost = 6
-    /// The maximum number of requests a second to a scheme, host and port. Default: nil, no limit.
+    /// The maximum number of requests per second to an origin. Default: nil, no limit.
     public var ratePerHost: Double?
     /// The rules for retries.
     public var retry = RetryPolicy()
@@ -23,17 +23,19 @@ public struct PrefetchConfiguration: Sendable {
     public var maximumObjectBytes: Int64 = 16 << 20
     /// Whether to store bodies that are not images. Default: false.
     public var acceptsAnyContent = false
-    /// Whether to store `no-store` responses, as always stale. Default: false, only check them.
+    /// Whether to store `no-store` responses, which are then always stale. Default: false, such
+    /// responses are only checked.
     public var storesUnstorable = false
-    /// The rules for which resources to fetch.
+    /// The rules that decide which resources to fetch.
     public var policy = PlanPolicy()
     /// This run's share, if several workers read the same manifests. Default: nil.
     public var shard: Shard?
-    /// Whether each successful icon has an event. If false, most are only counted. Default: true.
+    /// Whether each successful icon has an event. If false, most successful icons are only counted.
+    /// Default: true.
     public var namesSuccesses = true
     var remembersFailures = true
-    /// Called at the end for each icon, in manifest order, if none failed or was left out by
-    /// `policy` or `shard` (see ``Report/isLocked``). Default: nil.
+    /// Called at the end of the run for each icon, in manifest order. Not called if any icon
+    /// failed, or was left out by `policy` or `shard` (see ``Report/isLocked``). Default: nil.
     public var onLocked: (@Sendable (LockedEntry) -> Void)?
     /// Additional header fields of requests. Default: none.
     public var headers: [HeaderRule] = []
@@ -41,14 +43,15 @@ public struct PrefetchConfiguration: Sendable {
     public var allowsDowngrade = false
     /// The settings of connections: timeouts, certificates, proxies, addresses, User-Agent.
     public var transfer = TransferConfiguration()
-    /// An object store that shares icons, asked before the origins. Default: nil.
+    /// An object store with icons that several machines share. Asked before the origins. Default:
+    /// nil.
     public var remote: Remote?
-    /// The wait while another process rebuilds the cache's index. Default: none.
+    /// The wait for another process that rebuilds the cache's index. Default: none.
     public var lockWait = LockWait.none
-    /// The time for transfers in flight to finish when a run is interrupted. Default: 2 s.
+    /// The time that transfers in flight have to finish after an interruption. Default: 2 s.
     public var grace: Duration = .seconds(2)
-    /// The logger of the run, and of connections unless ``transfer`` has its own. Logged URLs have
-    /// no credentials or queries. Default: nil.
+    /// The logger for the run. Connections use it too, unless ``transfer`` has its own. Credentials
+    /// and queries are removed from logged URLs. Default: nil.
     public var logger: Logger?
 
     var loggedTransfer: TransferConfiguration {
@@ -83,7 +86,7 @@ public struct PrefetchConfiguration: Sendable {
 }
 
 extension CacheLog {
-    /// Creates a log that writes to a logger of swift-log, or ``none`` without one.
+    /// Creates a log that writes to a swift-log `Logger`, or ``none`` if `logger` is nil.
     public init(_ logger: Logger?) {
         guard let logger else {
             self = .none

@@ -19,20 +19,20 @@ public final class Prefetcher: Sendable {
 
     private struct Control {
         var isCancelled = false
-        /// Whether the run ends because the remote that it fills has failed.
+        /// Whether the run ends because the remote to fill has failed.
         var isGivenUp = false
         var queue: FetchQueue?
         var remoteStage: RemoteStage?
     }
 
     /// Creates a prefetcher. Installs libcurl's conversion of international host names
-    /// (`CurlHosts`), unless the process has another.
+    /// (`CurlHosts`), unless the process has another conversion.
     public init(_ configuration: PrefetchConfiguration) {
         CurlHosts.install()
         self.configuration = configuration
     }
 
-    /// Returns the events of a run over `manifests`, which starts when the sequence is iterated.
+    /// Returns the events of a run over `manifests`. The run starts when the sequence is iterated.
     ///
     /// All manifests are read before the first request. The sequence throws only if the run cannot
     /// start.
@@ -48,8 +48,9 @@ public final class Prefetcher: Sendable {
         }
     }
 
-    /// Starts no further requests, cancels those in flight after ``PrefetchConfiguration/grace``,
-    /// commits and reports. Can be called on any thread, even before the run starts.
+    /// Stops the run: it starts no further requests, cancels requests in flight after
+    /// ``PrefetchConfiguration/grace``, commits and reports. Can be called on any thread, even
+    /// before the run starts.
     public func cancel() {
         let (queue, remoteStage) = control.withLock { control in
             control.isCancelled = true
@@ -61,8 +62,8 @@ public final class Prefetcher: Sendable {
 
     private var isCancelled: Bool { control.withLock { $0.isCancelled } }
 
-    /// Opens the cache and runs. Notes damage of the index, so that the next command rebuilds it.
-    /// If the damage is found during planning, this run starts over.
+    /// Opens the cache and runs. Records damage to the index, so that the next command rebuilds the
+    /// index. If planning finds the damage, this run starts over.
     private func openAndRun(
         _ manifests: [ManifestSource], _ channel: EventChannel, isLastTry: Bool = false
     ) throws -> Report {
@@ -136,7 +137,7 @@ public final class Prefetcher: Sendable {
         }
         isPlanned = true
         channel.send([.planned(plan.summary)])
-        configuration.logger?.info("plan made", metadata: metadata(of: plan.summary))
+        configuration.logger?.info("manifests planned", metadata: metadata(of: plan.summary))
         let reporter = Reporter(
             plan: plan, channel: channel, namesSuccesses: configuration.namesSuccesses,
             isLocking: configuration.onLocked != nil)
@@ -144,14 +145,12 @@ public final class Prefetcher: Sendable {
         try recordUse(of: plan, in: cache)
         try plan.releaseIndex()
 
-        // Inline icons need no transfer.
         let check = BodyCheck(
             plan: plan, store: store, acceptsAnyContent: configuration.acceptsAnyContent)
         let inlineFailure = try InlineStage(
             reporter: reporter, check: check, isCancelled: { self.isCancelled }
         ).run()
 
-        // Icons in the remote need no request to the origin.
         let remoteStage = try remoteStage(cache, reporter, check, channel)
         defer { remoteStage?.close() }
         let pullFailure = try inlineFailure ?? remoteStage?.pull()
@@ -159,7 +158,7 @@ public final class Prefetcher: Sendable {
         var transfer = configuration.loggedTransfer
         transfer.maximumConnections = configuration.maximumConcurrent
         // The schedule enforces the limit for a host. libcurl would count all hosts behind a proxy
-        // or one `--connect-to` address as one.
+        // or a `--connect-to` address as one host.
         transfer.maximumConnectionsPerHost = 1_000_000
         let loop = try TransferLoop(configuration: transfer)
         defer { loop.shutdown() }
@@ -239,7 +238,7 @@ public final class Prefetcher: Sendable {
         return true
     }
 
-    /// Records the use of fresh objects. Ignores failures, which matter only if the run stores.
+    /// Ignores failures, because failures matter only if the run stores objects.
     private func recordUse(of plan: Plan, in cache: Cache) throws {
         do {
             try plan.forEachUse { objects in
@@ -249,7 +248,7 @@ public final class Prefetcher: Sendable {
         } catch is CacheError, is CancellationError {}
     }
 
-    /// Records the spellings of cached URLs. If this fails, the next run repeats it.
+    /// If recording fails, the next run tries again.
     private func recordSpellings(of plan: Plan, in cache: Cache) {
         try? plan.forEachSpelling { spellings in
             if isCancelled { throw CancellationError() }
@@ -281,7 +280,7 @@ public final class Prefetcher: Sendable {
             ratePerHost: configuration.ratePerHost, shard: configuration.shard)
     }
 
-    /// Sends progress five times a second while `body` runs, and none afterwards.
+    /// Sends progress five times a second while `body` runs. Sends no progress afterwards.
     private func sendingProgress<Value>(
         of queue: FetchQueue, _ reporter: Reporter, _ channel: EventChannel,
         _ body: () throws -> Value

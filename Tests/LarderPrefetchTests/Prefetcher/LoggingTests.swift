@@ -22,7 +22,7 @@ import Testing
             }
             #expect(report.count(.fetched) == 1)
         }
-        #expect(log.messages("plan made").first?["missing"] == "1")
+        #expect(log.messages("manifests planned").first?["missing"] == "1")
         #expect(log.messages("redirected").first?["to"] == origin.url("/icon"))
         let origins = log.messages("origin asks to wait").map { $0["origin"] }
         #expect(origins == [try HTTPURL(origin.url("/")).origin])
