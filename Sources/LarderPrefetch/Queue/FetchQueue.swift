@@ -6,19 +6,17 @@ import Synchronization
 
 /// A pair of operation queues, fed from a plan in the order of the ``HostSchedule``.
 ///
-/// `requests` has an operation for each slot (`--max-concurrent`) and a few that wait for one, by
-/// priority. `connections` opens the first connection to a host, so that slow handshakes take no
-/// slot. Both use the loop's queue, so operations run on libcurl's thread.
+/// `requests` has an operation for each slot (`--max-concurrent`) and a few that wait for a slot,
+/// by priority. `connections` opens the first connection to a host, so that slow handshakes take no
+/// slot. Both queues use the loop's queue, so operations run on libcurl's thread.
 final class FetchQueue: Depositor, @unchecked Sendable {
-    // Unchecked because the state is mutable. It belongs to the loop's queue, or is atomic.
+    // Unchecked because the state is mutable. All state is atomic or belongs to the loop's queue.
 
-    /// The maximum number of unreported failures of unavailable origins.
     private static let unreportedFailureLimit = 1024
-    /// The maximum number of operations that wait for a slot.
     private static let waitingOperationLimit = 4
-    /// With more responses or bytes to check and stage, no fetch starts.
+    /// No fetch starts while more responses or bytes than this wait to be checked and staged.
     private static let backlogLimit: (responses: Int, bytes: Int) = (256, 2 << 20)
-    // Small responses go to a lane in groups: waking a thread takes longer than a check.
+    // Small responses go to a lane in groups, because waking a thread takes longer than a check.
     private static let outboxLimit = 32
     private static let outboxDelay = Duration.milliseconds(2)
 
@@ -48,7 +46,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private let isFeedRequested = Atomic<Bool>(false)
     private let uncommitted = Atomic<Int>(0)
 
-    /// - Parameter report: Called with batches, never during a commit.
+    /// - Parameter report: Called with batches of results, never during a commit.
     init(
         plan: Plan, cache: Cache, stage: OperationContext, configuration: PrefetchConfiguration,
         hosts: HostLimits, report: @escaping @Sendable ([ResourceResult]) -> Void
@@ -62,13 +60,13 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         for queue in [requests, connections] { queue.underlyingQueue = loop.queue }
         schedule = try HostSchedule(
             plan: plan, cache: cache, slots: configuration.maximumConcurrent,
-            // Requests that wait in the queue would start in bursts and exceed a rate.
+            // Requests that wait in the queue would start in bursts and exceed the rate limit.
             ahead: hosts.ratePerHost == nil ? Self.waitingOperationLimit : 0,
             connections: loop.connectionsAhead, limits: hosts, retry: configuration.retry,
             isConnected: { [loop] in loop.isConnected(to: $0) })
     }
 
-    /// Fetches all pending resources. Returns when all are committed and reported.
+    /// Fetches all pending resources, and waits until all are committed and reported.
     func run() throws {
         loop.perform { [self] in
             loop.onRound = { [unowned self] in endOfRound() }
@@ -88,11 +86,10 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         if let failure { throw failure }
     }
 
-    /// Starts no fetches, and cancels those in flight after the grace period.
+    /// Starts no further fetches. Cancels fetches in flight after the grace period.
     func stop() {
         loop.perform { [self] in
             stopFeeding()
-            // No request would follow a new connection.
             connections.cancelAllOperations()
             for operation in requests.operations where !operation.isExecuting { operation.cancel() }
         }
@@ -118,7 +115,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
                     refused.append((fetch, failure))
                     continue
                 }
-                // The fetch has failed, although that could not be recorded.
+                // The fetch has failed, although the failure could not be recorded.
                 if result.isFailure { results.append(result) }
                 broken = error
             }
@@ -129,7 +126,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             if let broken { breakOff(broken) }
             arrived -= refused.count
             for (fetch, failure) in refused { retry(fetch, after: failure) }
-            // Last, because the queue would seem idle before these fetches are put back.
+            // Subtracted last, so that the queue does not seem idle before these fetches are put
+            // back.
             uncommitted.subtract(deposits, ordering: .relaxed)
             feed()
         }
@@ -174,7 +172,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             || unstagedBytes.load(ordering: .relaxed) >= Self.backlogLimit.bytes
     }
 
-    /// Returns the instant at which the next round is due.
+    /// Returns the time at which the loop's next round is due, or nil if there is none.
     private func endOfRound() -> ContinuousClock.Instant? {
         if loop.hasEnded, !isStopping {
             breakOff(TransferError(code: .other, message: "libcurl cannot continue"))
@@ -186,7 +184,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             stage.lanes.add(outbox)
             outbox.removeAll(keepingCapacity: true)
         }
-        // With a backlog no fetch starts, even if its instant has passed.
+        // During a backlog, no fetch starts, even if one is due.
         let next = isStopping || isBacklogged ? nil : schedule.nextInstant
         return [outbox.isEmpty ? nil : outboxDue, next].compactMap(\.self).min()
     }
@@ -220,7 +218,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         do { try body() } catch { breakOff(error) }
     }
 
-    /// Whether a starting operation may send its request. Otherwise, it ends as held.
+    /// Whether a starting operation may send its request. If not, the operation ends as `held`.
     func mayStart(_ operation: TransferOperation) -> Bool {
         guard !isStopping, schedule.mayStart(operation.cursor),
             schedule.failureIfLate(operation.fetch) == nil
@@ -255,7 +253,6 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         loop.scheduleRound()
     }
 
-    /// Checks and stages a response, on another thread if it has a body.
     private func stageResponse(
         _ response: TransferOperation.Response, of operation: TransferOperation
     ) {
@@ -279,7 +276,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
                 feed()
             }
         }
-        // Without a body, the work takes less time than waking a thread.
+        // Without a body, staging takes less time than waking a thread.
         guard response.body != nil else { return work() }
         let load = StagingLanes.Load(bytes: bytes)
         guard load == .small else { return stage.lanes.add(work, load) }
@@ -287,12 +284,13 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         outbox.append(work)
     }
 
-    /// Requests a feed when responses are staged, unless the end of an operation will feed.
+    /// Requests a feed after the next responses are staged, unless the end of an operation will
+    /// feed.
     private func feedAfterStaging() {
         let isFull = isBacklogged
         guard isFull || operations == 0 && unstaged.load(ordering: .acquiring) > 0 else { return }
         isFeedRequested.store(true, ordering: .sequentiallyConsistent)
-        // Responses staged just before did not see the request.
+        // Work that was staged just before did not see the request.
         if isFull ? !isBacklogged : unstaged.load(ordering: .sequentiallyConsistent) == 0 {
             feedIfRequested()
         }
@@ -352,7 +350,6 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         }
     }
 
-    /// - Parameter cursor: The origin that caused the failure, if one did.
     private func retry(_ fetch: Attempt, after failure: ResourceFailure, cursor: Int? = nil) {
         // An interrupted fetch is unfinished, not failed.
         let wasCancelled = failure.code == ResourceFailure.Reason.cancelled.rawValue
@@ -369,7 +366,6 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         }
     }
 
-    /// - Parameter attempts: Default: all scheduled ones.
     private func fail(_ fetch: Attempt, _ failure: ResourceFailure, attempts: Int? = nil) {
         let result = ResourceResult(
             id: fetch.planned.id, result: .failure(failure), attempts: attempts ?? fetch.attempt,

@@ -1,10 +1,10 @@
 import HeapModule
 import LarderCore
 
-/// The waiting URLs of one origin, in small pages from the plan. With a cursor for each origin, a
-/// slow one does not delay others.
+/// The waiting URLs of one origin, in small pages from the plan. Each origin has its own cursor, so
+/// that a slow origin does not delay others.
 final class HostCursor {
-    /// With this many retries and redirected fetches in memory, no planned URL starts.
+    /// No planned URL starts while this many retries and redirected fetches are in memory.
     private static let waitingLimit = 1024
 
     let origin: Int
@@ -15,16 +15,14 @@ final class HostCursor {
     var sentAway = 0
     /// The number of started fetches, including ``connecting``.
     var inFlight = 0
-    /// The number of fetches that only connect.
     var connecting = 0
-    /// The priority of the first request of a new connection, while that request waits.
+    /// The priority of the first request on a new connection. Nil if no such request waits.
     var prepared: Int?
-    /// The schedule's serial number at the last request.
     var lastUse = 0
-    /// Entries of the schedule with another version are outdated.
+    /// The current version. Schedule entries with another version are outdated.
     var version = 0
     private(set) var taken = 0
-    /// An estimate, because fetches that return are counted again.
+    /// An estimate, because fetches that are put back are counted again.
     var remaining: Int { max(0, planned - taken) }
     private(set) var heldUntil: ContinuousClock.Instant?
     /// The instant at which the rate limit allows the next request.
@@ -35,7 +33,7 @@ final class HostCursor {
     private(set) var isAnswering = false
     private(set) var failure: ResourceFailure?
     private var troubleBegan: ContinuousClock.Instant?
-    /// Retries, and redirects from other origins. They precede planned URLs of the same priority.
+    /// Retries, and redirects from other origins. Both precede planned URLs of the same priority.
     private var returned = Heap<Returned>()
     private var page: ArraySlice<PlannedResource> = []
     private var place: PlannedResource.Place?
@@ -60,8 +58,8 @@ final class HostCursor {
 
     typealias Source = (Int, PlannedResource.Place?, Int) throws -> [PlannedResource]
 
-    /// Notes the result of a request. Gives up an origin that was silent, or asked to wait, for
-    /// longer than `patience`, so that the run ends.
+    /// Records the result of a request. Gives up the origin if it was silent or asked to wait for
+    /// longer than `patience`, so that the run can end.
     func note(_ sign: HostSign, patience: Duration) {
         let now = ContinuousClock.now
         switch sign {
@@ -103,7 +101,7 @@ final class HostCursor {
         return isFull ? nil : page.first
     }
 
-    /// Takes the next fetch. Must directly follow ``head(from:)`` with a result.
+    /// Takes the next fetch. Must be called directly after ``head(from:)`` returns a fetch.
     func removeHead() throws -> Attempt {
         taken += 1
         if isReturnedFirst { return returned.removeMin().fetch }
@@ -112,16 +110,15 @@ final class HostCursor {
         return Attempt(planned, url: try planned.target)
     }
 
-    /// Uncounts a fetch that has only connected, and will be taken again.
+    /// Subtracts a fetch that has only connected.
     func untake() { taken -= 1 }
 
-    /// Whether no URL is left. False for origins that are only redirect targets. Must directly
-    /// follow ``head(from:)``.
+    /// Whether no URL is left. False for origins that are only redirect targets. Must be called
+    /// directly after ``head(from:)``.
     var isLast: Bool {
         planned > 0 && isExhausted && page.isEmpty && returned.isEmpty && waiting == 0
     }
 
-    /// Frees the page, which is read again when needed.
     func forgetPage() { page = [] }
 
     func isDone(at now: ContinuousClock.Instant) -> Bool {
@@ -141,7 +138,7 @@ final class HostCursor {
     var isFull: Bool { failure == nil && waiting + sentAway >= Self.waitingLimit }
 }
 
-/// An origin that can start a fetch, in the order of ``HostSchedule``.
+/// An origin that can start a fetch.
 struct ReadyHost: Comparable {
     let cursor: Int
     let version: Int

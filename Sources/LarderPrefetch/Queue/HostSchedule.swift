@@ -3,31 +3,34 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// The order of fetches. URLs of higher priority come first, then origins by these rules in order
-/// (see ``ReadyHost``):
-/// 1. Not silent last time.
-/// 2. Less in flight than the origin's share of the remaining URLs (see ``isBehind(_:)``).
-/// 3. Fewest requests in flight, so that the first origin of the manifest does not starve the rest.
-/// 4. Fewest turns, of ``requestsPerTurn`` each.
-/// 5. An open connection, because connecting takes longer than a request. Of several, the last
-///    used, because libcurl closes the least recently used connection to make room.
-/// 6. Manifest order.
+/// The order of fetches. URLs of higher priority come first. For equal priorities, the order of
+/// origins is (see ``ReadyHost``):
+/// 1. Origins that were not silent last time.
+/// 2. Origins with fewer requests in flight than their share of the remaining URLs (see
+///    ``isBehind(_:)``).
+/// 3. Origins with the fewest requests in flight, so that the first origin does not starve the
+///    rest.
+/// 4. Origins with the fewest turns of ``requestsPerTurn`` requests each.
+/// 5. Origins with an open connection, because connecting takes longer than a request. The most
+///    recently used connection comes first, because libcurl closes the least recently used
+///    connection to make room.
+/// 6. Origins that come first in manifest order.
 ///
-/// A fetch to an origin without a connection first only connects, without a slot (unless
-/// `connections` is 0), and is then put back.
+/// If an origin has no connection, its next fetch only connects and is then put back. Connecting
+/// takes no slot, unless `connections` is 0.
 ///
-/// To find out why a URL waits, look for the first of these reasons. Its origin
+/// To find out why a URL waits, check these reasons in order. The URL's origin
 /// - has no cursor yet: `newcomers`
 /// - was given up, so that its URLs fail without a request: `givenUp`
 /// - is at its limit: `limit(of:)`
 /// - has too many retries and redirects in memory: ``HostCursor/isFull``
 /// - is not silent, and a connection to it is being opened: ``HostCursor/connecting``
 /// - asked to wait, or has reached its rate limit: `held`
-/// - has no connection, and enough others are being opened: `unconnected`, `reserved`
+/// - has no connection, and enough other connections are being opened: `unconnected`, `reserved`
 /// - waits for a slot (`hasSlot(for:)`) or comes after another origin: `ready`
 ///
-/// Otherwise, another URL of the origin comes first (``HostCursor/head(from:)``), or the URL is an
-/// operation or in `delayed`.
+/// If no reason applies, another URL of the origin comes first (``HostCursor/head(from:)``), or the
+/// URL is already an operation or in `delayed`.
 struct HostSchedule {
     typealias Instant = ContinuousClock.Instant
 
@@ -43,16 +46,17 @@ struct HostSchedule {
     private let connections: Int
     private let limits: HostLimits
     private let retry: RetryPolicy
-    /// The cursors of the newcomer and of origins with work in progress. Others are removed, so
-    /// that one icon from each of 100,000 hosts takes no more memory than one host.
+    /// The cursors of the newest origin and of origins with work in progress. Finished cursors are
+    /// removed, so that a manifest with one icon from each of 100,000 hosts needs no more memory
+    /// than a manifest with one host.
     private(set) var cursors: [Int: HostCursor] = [:]
     private var names: OriginNames
-    /// The planned origins without a cursor, the next one last. Before their first turn, they
-    /// differ only by their first resource, so only the next one needs an entry in a heap.
+    /// The planned origins without a cursor, in reverse order. Before their first turn, origins
+    /// differ only by their first resource, so only the next origin needs an entry in a heap.
     private var newcomers: [Int] = []
     /// The number of URLs of each origin without a cursor.
     private var planned: [Int32]
-    /// The origin with a cursor that has had no turn.
+    /// The newest origin, which has a cursor but has had no turn.
     private var newcomer: Int?
     private let pageSize: Int
     private let readAhead: Int
@@ -62,21 +66,20 @@ struct HostSchedule {
     private var held = Heap<Delayed<ReadyHost>>()
     private(set) var delayed = Heap<Delayed<Attempt>>()
     private var givenUp: Set<Int> = []
-    /// With more cursors than this, finished ones are removed.
+    /// The number of cursors above which finished cursors are removed.
     private var cursorLimit: Int
     private var serial = 0
     private var remaining = 0
-    /// The number of fetches in flight that do not only connect.
+    /// The number of fetches in flight that hold a slot.
     private var inFlight = 0
-    /// The priorities of fetches that are connecting, or whose new connection waits for them.
+    /// The priorities of fetches that are connecting, or that wait to use a new connection.
     private var reserved: [Int] = []
 
     /// - Parameters:
-    ///   - slots: Maximum number of fetches in flight.
-    ///   - ahead: Maximum number of further fetches in the operation queue.
-    ///   - connections: Maximum number of connections that are being opened or wait for their first
-    ///     request, without a slot. If 0, connecting takes a slot.
-    ///   - now: The clock of rate limits and holds.
+    ///   - slots: The maximum number of fetches in flight.
+    ///   - ahead: The maximum number of further fetches in the operation queue.
+    ///   - connections: The maximum number of connections that are being opened or wait for their
+    ///     first request. If 0, connecting takes a slot.
     init(
         plan: Plan, cache: Cache, slots: Int, ahead: Int = 0, connections: Int = 0,
         limits: HostLimits, retry: RetryPolicy = RetryPolicy(),
@@ -139,21 +142,21 @@ struct HostSchedule {
         let sharesConnection: Bool
     }
 
-    /// Takes the next fetch, which is in flight until ``ended(_:)`` or
-    /// ``endedConnecting(_:of:isOpen:)``.
+    /// Takes the next fetch. The fetch is in flight until ``ended(_:)`` or
+    /// ``endedConnecting(_:of:isOpen:)`` is called.
     mutating func next() throws -> Next? {
         try wakeUp()
         while let (host, onlyConnects) = nextHost() {
             let number = host.cursor
             guard let cursor = cursors[number] else { continue }
             if !onlyConnects, host.isOpen, !isConnected(names[number]) {
-                // Closed since, so other origins may come first.
+                // The connection has closed, so other origins may come first.
                 release(cursor)
                 try place(number)
                 continue
             }
             guard let head = try cursor.head(from: source) else { continue }
-            // Counted first, because the take could remove the cursor as done.
+            // Counted before `take`, which could remove a cursor without requests in flight.
             cursor.inFlight += 1
             if onlyConnects {
                 cursor.connecting += 1
@@ -167,7 +170,7 @@ struct HostSchedule {
             if !onlyConnects, let interval = cursor.limit.interval {
                 cursor.nextStart = now() + interval
             }
-            // `place` reads no page at the limit, but `isLast` needs it.
+            // `place` reads no page at the limit, but `isLast` needs the page.
             _ = try cursor.head(from: source)
             try place(number)
             if number == newcomer { try admitNewcomer() }
@@ -195,13 +198,13 @@ struct HostSchedule {
         while let next = unconnected.min, isOutdated(next) { unconnected.removeMin() }
     }
 
-    /// Whether a slot is free. One is kept for each connecting fetch of higher priority.
+    /// A slot is reserved for each connecting fetch of higher priority.
     private func hasSlot(for priority: Int) -> Bool {
         let higher = reserved.count { $0 > priority }
         return inFlight + higher < (higher == 0 ? slots + ahead : slots)
     }
 
-    /// Releases the slot for the first request of a new connection.
+    /// Releases the slot that is reserved for the first request on a new connection.
     private mutating func release(_ cursor: HostCursor) {
         guard let priority = cursor.prepared else { return }
         cursor.prepared = nil
@@ -212,7 +215,7 @@ struct HostSchedule {
         if let place = reserved.firstIndex(of: priority) { reserved.remove(at: place) }
     }
 
-    /// Whether a taken fetch may send its request. The origin may have asked to wait since.
+    /// The origin may have asked to wait after the fetch was taken.
     func mayStart(_ cursor: Int) -> Bool {
         guard let cursor = cursors[cursor] else { return true }
         return cursor.failure == nil && cursor.heldUntil.map { $0 <= now() } ?? true
@@ -237,14 +240,13 @@ struct HostSchedule {
         return fetch
     }
 
-    /// Ends a fetch with a slot, whether or not its request was sent.
     mutating func ended(_ number: Int) throws {
         inFlight -= 1
         cursors[number]?.inFlight -= 1
         try announce(number)
     }
 
-    /// Ends a fetch that only connects. Puts it back if the connection is open.
+    /// Puts the fetch back if the connection is open.
     mutating func endedConnecting(_ fetch: Attempt, of number: Int, isOpen: Bool) throws {
         let (priority, cursor) = (fetch.planned.priority, cursors[number])
         cursor?.inFlight -= 1
@@ -260,7 +262,7 @@ struct HostSchedule {
         try put(back: fetch)
     }
 
-    /// Removes the cursor if it is done, or all such cursors once there are many.
+    /// Removes the cursor if it is done. If there are many cursors, removes all finished ones.
     private mutating func forget(_ number: Int) {
         let now = now()
         if cursors[number]?.isDone(at: now) ?? false { cursors[number] = nil }
@@ -269,7 +271,7 @@ struct HostSchedule {
         cursorLimit = max(readAhead, 2 * cursors.count)
     }
 
-    /// Notes the result of a request. Returns the failure if it gives up the origin.
+    /// Returns the failure if the origin is given up.
     @discardableResult
     mutating func note(_ sign: HostSign, of number: Int) throws -> ResourceFailure? {
         guard let cursor = cursors[number], cursor.failure == nil else { return nil }
@@ -319,8 +321,8 @@ struct HostSchedule {
         try announce(number)
     }
 
-    /// Counts a fetch that waits (1), or no longer waits (-1), at another origin after a redirect.
-    /// Returns the redirecting origin, whose ``HostCursor/sentAway`` limits memory.
+    /// Counts a redirected fetch that starts (1) or stops (-1) waiting at another origin. Returns
+    /// the redirecting origin. ``HostCursor/sentAway`` limits memory.
     @discardableResult
     private mutating func countAway(_ fetch: Attempt, at number: Int, _ change: Int) -> Int? {
         guard !fetch.target.isAtOwnOrigin else { return nil }
@@ -356,14 +358,15 @@ struct HostSchedule {
         }
     }
 
-    /// Returns the maximum number of requests in flight. With a rate limit, this is 1 unless the
-    /// origin is answering.
+    /// Returns the maximum number of requests in flight. With a rate limit, the maximum is 1 unless
+    /// the origin is answering.
     private func limit(of cursor: HostCursor) -> Int {
         cursor.limit.interval != nil && !cursor.isAnswering ? 1 : cursor.limit.requests
     }
 
-    /// Whether an origin has less in flight than its share of the remaining URLs, and than half of
-    /// the slots. Otherwise, only the largest origin would have URLs left at the end.
+    /// Whether an origin has fewer requests in flight than its share of the remaining URLs, and
+    /// than half of the slots. Without this rule, only the largest origin would have URLs left at
+    /// the end.
     private func isBehind(_ cursor: HostCursor) -> Bool {
         guard cursor.isAnswering, remaining > 0 else { return false }
         let total = slots + ahead
@@ -374,14 +377,12 @@ struct HostSchedule {
         host.version != cursors[host.cursor]?.version
     }
 
-    /// Updates the place of an origin, or removes a cursor that is done.
     private mutating func announce(_ number: Int) throws {
-        // If the newcomer cannot start, the next one can.
         if try !place(number), number == newcomer { try admitNewcomer() }
         forget(number)
     }
 
-    /// Adds an origin to the heap of its state. Returns whether it can start a fetch.
+    /// Adds an origin to the heap for its state. Returns whether the origin can start a fetch.
     @discardableResult
     private mutating func place(_ number: Int) throws -> Bool {
         let cursor = enter(number)
@@ -425,7 +426,7 @@ struct HostSchedule {
     }
 }
 
-/// A value that waits until an instant. Equal instants keep the order of insertion.
+/// A value that waits until an instant. Values with equal instants keep the order of insertion.
 struct Delayed<Value>: Comparable {
     let instant: ContinuousClock.Instant
     let serial: Int
@@ -493,7 +494,7 @@ struct HostLimits: Sendable {
     let perHost: Int
     /// The maximum number of requests in flight to a host from this run.
     let most: Int
-    /// The maximum number of requests a second to a host from all workers. Nil means no limit.
+    /// The maximum number of requests a second to a host from all workers.
     let ratePerHost: Double?
     var shard: Shard?
 

@@ -24,7 +24,7 @@ final class OperationContext: Sendable {
     init(loop: TransferLoop, policy: RequestPolicy, check: BodyCheck, logger: Logger?) {
         self.logger = logger
         self.loop = loop
-        // Does not wake the loop, unlike `loop.perform`.
+        // Unlike `loop.perform`, `queue.async` does not wake the loop.
         lanes = StagingLanes(release: { [queue = loop.queue] work in queue.async { _ = work } })
         self.policy = policy
         self.check = check
@@ -65,14 +65,14 @@ final class OperationContext: Sendable {
     }
 
     /// Checks and stages the body of a response, and adds a deposit to the store. Calls `accepted`
-    /// once the store accepts another. Without a deposit, returns the outcome.
+    /// once the store accepts further deposits. Returns the outcome if there is no deposit.
     func settle(
         _ fetch: Attempt, _ response: TransferOperation.Response, isCancelled: Bool,
         for depositor: any Depositor, accepted: @escaping @Sendable () -> Void
     ) -> TransferOperation.Outcome? {
         switch response.result {
         case .failure(let error) where error.code == .outOfFiles:
-            // The cache could not open files either.
+            // Without file descriptors, the cache cannot open files either.
             return .broken(CacheError("connect", subject: "\(fetch.target.url)", errno: EMFILE))
         case .failure(let error):
             return interrupted(fetch, response, ResourceFailure(error), isCancelled)
@@ -93,7 +93,7 @@ final class OperationContext: Sendable {
 
     private static let cancellation = ResourceFailure(.cancelled, "interrupted")
 
-    /// Keeps the partial body if it can be resumed. Returns the failure as an outcome.
+    /// Keeps the partial body if it can be resumed.
     private func interrupted(
         _ fetch: Attempt, _ response: TransferOperation.Response, _ failure: ResourceFailure,
         _ isCancelled: Bool
@@ -173,7 +173,7 @@ final class OperationContext: Sendable {
     }
 }
 
-/// The check of a body: its digest, its size, and that it is a complete image.
+/// The check of a response body: its digest, its size, and that it is a complete image.
 struct BodyCheck: Sendable {
     let plan: Plan
     let store: Store
@@ -181,7 +181,7 @@ struct BodyCheck: Sendable {
 
     struct OtherBytes: Error {}
 
-    /// Checks a complete body, and stages it if `mayStore`.
+    /// Checks a complete body. Stages the body if `mayStore` is true.
     ///
     /// - Throws: `ResourceFailure` if the body is refused, ``OtherBytes`` if its digest is not
     ///   `name`, or `CacheError`.

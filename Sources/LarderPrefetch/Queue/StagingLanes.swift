@@ -3,17 +3,17 @@ import Foundation
 import LarderCache
 import Synchronization
 
-/// Threads (lanes) for short work items outside the transfer loop. Usually there is one. More join
-/// if the disk is slow to create files.
+/// Threads (lanes) for short work items outside the transfer loop. Usually one lane runs. More
+/// start if the disk is slow to create files.
 final class StagingLanes: Sendable {
-    /// Another lane joins if more items wait for each lane.
+    /// The number of waiting items per lane above which another lane starts.
     static let backlogPerLane = 32
     private static let maximumLanes = 8
-    /// The number of finished items to release together. Each retains up to 80 KiB.
+    /// The number of finished items to release together. Each item retains up to 80 KiB.
     private static let releaseCount = 16
 
     private let lanes = DispatchQueue(label: "larder.stage", attributes: .concurrent)
-    /// Serial, because a large body is mapped during the check, and counts as memory.
+    /// Serial, because a large body is mapped during its check and counts as used memory.
     private let large = DispatchQueue(label: "larder.stage.large")
     private let state = Mutex(State())
 
@@ -21,7 +21,7 @@ final class StagingLanes: Sendable {
     private let release: @Sendable ([Work]) -> Void
 
     /// - Parameter release: Releases items on the thread that allocated them. A lane would contend
-    ///   with it for the allocator's lock.
+    ///   with that thread for the allocator's lock.
     init(release: @escaping @Sendable ([Work]) -> Void = { _ in }) { self.release = release }
 
     private struct State {
@@ -31,9 +31,9 @@ final class StagingLanes: Sendable {
 
     enum Load {
         case small
-        /// Would delay small items in the same lane.
+        /// The item would delay small items in the same lane.
         case long
-        /// Two at a time would use too much memory.
+        /// Two large items at a time would use too much memory.
         case large
 
         init(bytes: Int64) {
@@ -49,7 +49,7 @@ final class StagingLanes: Sendable {
         }
     }
 
-    /// Adds small items. Wakes at most one thread.
+    /// Wakes at most one thread.
     func add(_ works: [Work]) {
         let joins = state.withLock { state in
             state.waiting.append(contentsOf: works)

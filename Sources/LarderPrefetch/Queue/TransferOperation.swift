@@ -4,7 +4,7 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// An attempt at a planned resource, passed from one request to the next.
+/// An attempt to fetch a planned resource, passed from one request to the next.
 struct Attempt: Sendable {
     let planned: PlannedResource
     var target: RequestTarget
@@ -13,7 +13,6 @@ struct Attempt: Sendable {
     private(set) var lastFailure: ResourceFailure?
     var attemptsBegun: Int { target.redirects == 0 ? attempt - 1 : attempt }
     private var isUnconditional = false
-    /// The stale resource to revalidate.
     var askedAbout: Resource? { isUnconditional ? nil : target.asked(about: planned.known) }
     let start = ContinuousClock.now
 
@@ -34,11 +33,11 @@ struct Attempt: Sendable {
     var elapsed: Double { (ContinuousClock.now - start) / .seconds(1) }
 }
 
-/// One request in a slot of the operation queue, until its transfer ends. The body is checked and
-/// staged later.
+/// One request in a slot of the operation queue. Ends with its transfer, before the body is checked
+/// and staged.
 final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable {
-    // Unchecked because the state is mutable. It belongs to the loop's queue, which the operation
-    // queues use, except for the atomic `phase`.
+    // Unchecked because the state is mutable. Except for the atomic `phase`, all state belongs to
+    // the loop's queue, which the operation queues use.
 
     let fetch: Attempt
     private let next: HostSchedule.Next
@@ -55,7 +54,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         var body: StagedBody?
         /// The partial body of an earlier transfer, until the response continues or replaces it.
         var partial: PartialBody?
-        /// The header fields of the first response, if this one continues its body.
+        /// The header fields of the first response, if this response continues its body.
         var resumed: Validators?
         /// The outcome if the request was not sent, or this operation ended the transfer.
         var verdict: Outcome?
@@ -98,7 +97,7 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         guard !onlyConnects, stage.store.partials.has(fetch.target.url.string) else {
             return begin(nil)
         }
-        // Reading and digesting it would delay all transfers on this thread.
+        // Reading and digesting the partial body on this thread would delay all transfers.
         stage.lanes.add(
             { [self] in
                 let partial = stage.partial(of: fetch)
@@ -171,7 +170,8 @@ final class TransferOperation: Operation, TransferReceiver, @unchecked Sendable 
         case .failed(let failure): response.verdict = .failed(failure)
         case .restart: response.verdict = .restart
         }
-        // These statuses continue or replace the partial body. Others leave it valid.
+        // Responses with these statuses continue or replace the partial body. Other statuses leave
+        // the partial body valid.
         if [200, 203, 206, 404, 410, 416].contains(head.status) { response.partial = nil }
         if case .restart = response.verdict { response.partial = nil }
         return response.verdict == nil
