@@ -4,7 +4,7 @@ import LarderCore
 import LarderManifest
 
 extension ManifestSource {
-    /// Returns a manifest of a cache's resources, written while it is read.
+    /// Returns a manifest of a cache's resources. The manifest is written while it is read.
     package static func listing(of cache: Cache) throws -> ManifestSource {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Self.stream, 0, &ends) == 0 else {
@@ -14,7 +14,7 @@ extension ManifestSource {
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         let hasThread = HelperThread.start {
             defer { close(writer) }
-            // After an error the list has no end, which its reader reports.
+            // After an error, the list is incomplete, and its reader reports the missing end.
             try? CacheListing(descriptor: writer).write(cache)
         }
         guard hasThread else {
@@ -31,7 +31,7 @@ extension ManifestSource {
     #endif
 }
 
-/// A writer of a cache's resources to a socket, as a JSON array.
+/// A writer that sends a cache's resources to a socket, as a JSON array.
 private struct CacheListing {
     private struct ReaderIsGone: Error {}
 

@@ -3,7 +3,6 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// The plan's tables in runs with a remote.
 extension Plan {
     struct Shareable {
         let id: Int64
@@ -14,8 +13,8 @@ extension Plan {
         let isUsable: Bool
     }
 
-    /// Lists the resources to look up in a remote: also cached ones, which the remote may lack, but
-    /// not inline icons. Must be called before the first report.
+    /// Lists the resources to look up in a remote. Includes cached resources, because the remote
+    /// may lack them, but not inline icons. Must be called before the first report.
     func prepareRemote() throws {
         let parts = origins.map { Part(ofHost: (try? HTTPURL($0))?.host ?? "").number }
         try database.writeWithoutTransaction { db in
@@ -94,15 +93,14 @@ extension Plan {
         }
     }
 
-    /// Marks the remote's bytes of a resource as unusable, to replace them.
     func markUnusable(_ fetch: Int64) throws {
         try database.write { db in
             try PreparedStatement(db, "UPDATE found SET is_usable = 0 WHERE fetch = ?").run(fetch)
         }
     }
 
-    /// Records twins: pending resources with the object of an earlier one. Returns whether any
-    /// exist.
+    /// Records twins: pending resources that share an object with an earlier one. Returns whether
+    /// any twins exist.
     func noteTwins() throws -> Bool {
         try database.writeWithoutTransaction { db in
             try db.execute(
@@ -122,7 +120,7 @@ extension Plan {
 
     typealias FoundFetch = (fetch: PlannedResource, known: RemoteStore.Known)
 
-    /// Returns the next page of pending resources in the remote: the twins, or all others.
+    /// Returns the next page of pending resources in the remote, either twins or all others.
     func foundFetches(areTwins: Bool, after last: PlannedResource.Place?) throws -> [FoundFetch] {
         var place = last
         while !Task.isCancelled, case let page = try places(after: place), let end = page.last {

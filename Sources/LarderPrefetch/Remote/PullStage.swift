@@ -4,8 +4,8 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// The stage that copies missing objects from a remote, before origins are asked. For an object in
-/// the cache, only the reference is read.
+/// The stage that copies missing objects from a remote, before origins are asked. If an object is
+/// in the cache, only its reference is read.
 final class PullStage: Depositor, Sendable {
     private let context: RemoteContext
     private let state = Mutex(State())
@@ -34,7 +34,7 @@ final class PullStage: Depositor, Sendable {
     func run() async throws {
         try await look()
         guard remote.use != .store else { return }
-        // Twins are last, because the cache then has their objects.
+        // Twins come last, because the cache has their objects by then.
         for areTwins in try plan.noteTwins() ? [false, true] : [false] {
             try await pull(areTwins: areTwins)
             context.store.flush()
@@ -42,7 +42,6 @@ final class PullStage: Depositor, Sendable {
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
-    /// Reports the remaining resources as failed, because no origin is asked.
     func failRest() {
         let failure =
             tally.failure.map { ResourceFailure($0) }
@@ -126,7 +125,7 @@ final class PullStage: Depositor, Sendable {
                     isFresh: isFresh),
                 key: fetch.key, url: fetch.url, responseURL: reference.responseURL,
                 validators: reference.validators, variant: reference.variantDigest,
-                // The store uses this time or that of the header fields, whichever is earlier.
+                // The store uses the earlier of this time and the time from the header fields.
                 redirectsFreshUntil: reference.freshEnd, receivedAt: reference.receivedAt,
                 content: content)
             await withCheckedContinuation { accepted in
@@ -139,15 +138,13 @@ final class PullStage: Depositor, Sendable {
             let error = RemoteError(.corrupt, subject: place, "the bytes do not match the digest")
             try note(error, of: fetch)
         } catch let error as ResourceFailure {
-            // A complete object that does not match the manifest.
             fail(fetch.id, error)
         } catch let error as CacheError {
             state.withLock { $0.failure = $0.failure ?? error }
         }
     }
 
-    /// Receives an object that the cache lacks, whose metadata may contain the reference. Returns
-    /// nil if the reference must be read first.
+    /// Receives an object that the cache lacks. Returns nil if the reference must be read first.
     private func receiveFirst(
         _ fetch: PlannedResource, _ known: RemoteStore.Known
     ) async throws -> (body: StagedBody, reference: Reference?)? {
@@ -161,7 +158,7 @@ final class PullStage: Depositor, Sendable {
             else { return (body: received.body, reference: nil) }
             return received
         } catch let error as RemoteError where [.tooLarge, .notFound].contains(error.code) {
-            // The reference may give another reason.
+            // The reference may contain a different reason for the failure.
             return nil
         }
     }
@@ -173,7 +170,6 @@ final class PullStage: Depositor, Sendable {
             known.digest, limit: context.configuration.maximumObjectBytes, into: context.store)
     }
 
-    /// Returns the bytes of an undamaged object in the cache.
     private func cachedBody(_ digest: Digest) -> StagedBody? {
         guard let object = try? context.cache.object(digest) else { return nil }
         return try? context.store.newBody { append in
@@ -220,8 +216,8 @@ final class PullStage: Depositor, Sendable {
         return known.modified.addingTimeInterval(limit / .seconds(1)) > Date()
     }
 
-    /// Reports a resource that stays in the remote, in order with commits. Waits, because listings
-    /// are read faster than results are reported.
+    /// Reports a resource that stays in the remote, after pending commits. Waits for the report,
+    /// because listings are read faster than results are reported.
     private func leave(
         _ fetch: PlannedResource, _ known: RemoteStore.Known, _ reference: Reference?
     ) async {
@@ -251,7 +247,8 @@ final class PullStage: Depositor, Sendable {
             case .success where deposited.isFresh: results.append(deposited.result)
             case .success: stale.append(id)
             case .failure(let error):
-                // The queue fetches objects that were evicted or obstructed since.
+                // The queue fetches icons whose objects were evicted or obstructed before the
+                // commit.
                 if let failure = ResourceFailure(ofDeposit: error) {
                     fail(id, failure)
                 } else {

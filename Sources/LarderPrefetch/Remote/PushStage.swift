@@ -4,10 +4,11 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// The stage that stores committed objects, and then missing cached ones, in a remote.
+/// The stage that stores objects in a remote: first committed objects, then cached objects that the
+/// remote lacks.
 final class PushStage: Sendable {
-    /// The maximum number of waiting objects. Beyond it, commits wait, because a killed worker's
-    /// unshared objects are fetched again by its successor.
+    /// The maximum number of objects that wait to be stored. Further commits wait, because the
+    /// successor of a killed worker fetches unshared objects again.
     private static let capacity = 512
     private static let rememberedLimit = 65_536
     private let context: RemoteContext
@@ -34,7 +35,7 @@ final class PushStage: Sendable {
         task.withLock { $0 = new }
     }
 
-    /// Adds reported results. Blocks while too many are pending.
+    /// Blocks while too many results are pending.
     func add(_ results: [ResourceResult]) {
         committed.send(
             results.compactMap { result in
@@ -69,8 +70,8 @@ final class PushStage: Sendable {
             try await push(item, wasCached: false)
         }
         var kept = Pages<Plan.Shareable> { [self] last in
-            // After a stop, these objects are only counted, and without a lookup not even counted,
-            // because the remote may have most.
+            // After a stop, cached objects are only counted. Without a lookup, they are not
+            // counted, because the remote may have most of them.
             guard isLookedUp || !isStopping, !Task.isCancelled else { return [] }
             return try context.plan.cachedShareables(after: last?.id ?? 0)
         }
@@ -83,8 +84,6 @@ final class PushStage: Sendable {
 
     private var isStopping: Bool { state.withLock { $0.isStopping } }
 
-    /// - Parameter wasCached: Whether the object was cached before the run, so that the remote may
-    ///   have it.
     private func push(_ item: Plan.Shareable, wasCached: Bool) async throws {
         guard let resource = try context.cache.resource(item.key) else { return }
         if wasCached, let known = item.known,
@@ -115,7 +114,7 @@ final class PushStage: Sendable {
         } catch is CancellationError {
             tally.count { $0.unpushed += 1 }
         } catch let error as CacheError where error.isOfDamagedObject {
-            // Evicted or damaged since. `verify` reports damaged objects.
+            // The object has been evicted or damaged. `verify` reports damaged objects.
             tally.count { report in
                 report.unpushed += 1
                 report.firstFault = report.firstFault ?? error.description

@@ -2,13 +2,13 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// A remote's record of a resource, as JSON. It is foreign, so it is checked.
+/// A remote's record of a resource, as JSON. The record is untrusted, so its values are checked.
 struct Reference: Codable, Sendable {
     static let sizeLimit: Int64 = 64 << 10
-    /// The maximum length of a record in an object's metadata, in bytes. Amazon permits 2 KB for
-    /// all metadata, rclone 2,000 bytes for all `x-amz-` fields of an upload.
+    /// The maximum length of a record in an object's metadata, in bytes. Amazon S3 permits 2 KB of
+    /// metadata. rclone permits 2,000 bytes for all `x-amz-` fields of an upload.
     private static let metadataLimit = 1_500
-    /// Nil if the key is that of the URL.
+    /// Nil if the key is derived from the URL.
     private var key: String?
     /// Has no secrets if `key` is not nil.
     let url: String
@@ -22,7 +22,7 @@ struct Reference: Codable, Sendable {
     private var expires: String?
     private var vary: String?
     private var variant: String?
-    /// Without the query.
+    /// The URL after redirects, without the query.
     let responseURL: String?
     private var fetchedAt: TimeInterval
     private var freshUntil: TimeInterval
@@ -51,7 +51,7 @@ struct Reference: Codable, Sendable {
         expires = resource.validators.expires
         vary = resource.validators.vary
         variant = resource.variant?.hex
-        // The URL of a redirect may be signed, or repeat the query of a secret URL.
+        // A redirect's URL may be signed, or may repeat the query of a secret URL.
         responseURL = resource.responseURL == resource.url ? nil : resource.responseURL.maskingQuery
         fetchedAt = resource.receivedAt.timeIntervalSince1970
         freshUntil = resource.freshUntil.timeIntervalSince1970
@@ -71,8 +71,8 @@ struct Reference: Codable, Sendable {
         return (try? encoder.encode(self)).map(Array.init) ?? []
     }
 
-    /// The record as the metadata of its object. Nil if it is too long or a URL has a secret,
-    /// because objects may be public where references are not.
+    /// The record as the metadata of its object. Nil if the record is too long or a URL contains a
+    /// secret, because objects may be public even if references are not.
     var metadata: String? {
         guard url.maskingSecretsInQuery.isSame(as: url),
             responseURL.map({ $0.maskingSecretsInQuery.isSame(as: $0) }) ?? true
@@ -86,8 +86,8 @@ struct Reference: Codable, Sendable {
         self.init(Array(bytes))
     }
 
-    /// Whether this record, from an object's metadata, can replace the listed reference, which may
-    /// be newer: a renewal does not write the object.
+    /// Whether this record from an object's metadata can replace the listed reference. The
+    /// reference may be newer, because a renewal does not write the object.
     func canReplace(_ known: RemoteStore.Known) -> Bool {
         known.modified <= receivedAt.addingTimeInterval(RemoteStore.Known.clockSkew)
     }
@@ -126,7 +126,7 @@ struct Reference: Codable, Sendable {
         ]
         return times.allSatisfy { $0.isFinite && abs($0) <= RowReader.longestTime }
             && (0...StoredObject.largest).contains(size)
-            // These texts are sent or printed.
+            // These texts are sent or printed, so control characters are not allowed.
             && texts.allSatisfy { ($0 ?? "").utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
             && (variant == nil) == (vary == nil || variantDigest == nil)
             && (try? HTTPURL(responseURL ?? url)) != nil
@@ -137,7 +137,7 @@ struct Reference: Codable, Sendable {
 
 /// The place of a resource's references in a remote, `refs/<part>/<name>/`.
 package struct ReferenceName: Hashable, Sendable {
-    /// The ``Part`` of the URL's host, or of a key that is not a URL's.
+    /// The ``Part`` of the URL's host, or of the key if there is no host.
     package let part: UInt8
     /// The SHA-256 of the resource's key.
     package let name: Digest

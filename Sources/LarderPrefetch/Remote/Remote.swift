@@ -2,33 +2,35 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// A store of icons that several machines share, and its use in a run.
+/// An object store with icons that several machines share, and its use in a run.
 public struct Remote: Sendable {
-    /// The use of a remote before origins are asked.
+    /// The use of a remote in a run.
     public enum Use: Sendable {
-        /// Copies objects from the remote, and stores missing ones in it.
+        /// Copies objects from the remote, and stores objects that the remote lacks.
         case mirror
-        /// Copies objects from the remote, and stores none.
+        /// Copies objects from the remote, but stores none there.
         case read
-        /// Stores missing objects in the remote, and leaves fresh ones there. For caches that are
-        /// not read.
+        /// Stores objects that the remote lacks. Copies no objects that are fresh in the remote.
+        /// For caches that are not read.
         case fill
-        /// Copies objects of any age from the remote. Others fail, because no origin is asked.
+        /// Copies objects of any age from the remote. Asks no origin, so icons that the remote
+        /// lacks fail.
         case only
         /// Stores the cache's objects in the remote. Copies nothing, and asks no origin.
         case store
     }
 
-    /// The location of the remote, and its credentials.
+    /// The location and credentials of the remote.
     public var settings: S3Settings
     /// The use of the remote. Default: ``Use-swift.enum/mirror``.
     public var use = Use.mirror
-    /// With ``Use-swift.enum/fill``, objects stored or confirmed less than this ago count as fresh,
-    /// and their references are not read. Default: nil, every reference is read.
+    /// With ``Use-swift.enum/fill``, objects that were stored or confirmed within this time count
+    /// as fresh, and their references are not read. Default: nil, every reference is read.
     public var freshFor: Duration?
     /// The maximum number of requests in flight. Default: 16.
     public var maximumConcurrent = 16
-    /// The maximum number of names in a listing, which may be endless. Default: 5,000,000.
+    /// The maximum number of names in a listing. The listing of a faulty store may be endless.
+    /// Default: 5,000,000.
     public var maximumListed = 5_000_000
     /// Another kind of store, used instead of `settings`.
     package var storage: (any ObjectStore)?
@@ -41,7 +43,8 @@ public struct Remote: Sendable {
     }
 }
 
-/// The names in a remote: objects as in a cache directory, and references with their digests.
+/// The names in a remote. Objects are named as in a cache directory. References contain the
+/// object's digest in their names.
 package enum RemoteLayout {
     static let objects = "objects/sha256/"
     static let references = "refs/"

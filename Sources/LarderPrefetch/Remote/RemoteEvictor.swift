@@ -2,23 +2,23 @@ import Foundation
 import LarderHTTP
 import Synchronization
 
-/// An evictor of a remote's old references, and then of objects without references.
+/// An evictor that removes a remote's old references, and then objects without references.
 ///
-/// Other machines write at the same time, and a removal cannot be conditional. A writer stores the
-/// reference and then checks the object (`RemoteStore.keep`). An eviction removes the object and
-/// then checks for new references. The second sees the change of the first, so every remaining
-/// reference has its object.
+/// Other machines may write at the same time, and a removal cannot be conditional. A writer stores
+/// the reference and then checks the object (`RemoteStore.keep`). An eviction removes the object
+/// and then checks for new references. Whichever acts second sees the other's change, so every
+/// remaining reference has its object.
 public struct RemoteEvictor: Sendable {
-    /// The rules of an eviction.
+    /// The rules for an eviction.
     public struct Policy: Sendable {
-        /// The maximum time since a reference was renewed, in seconds.
+        /// The maximum time since a reference was last renewed, in seconds.
         public var maximumAge: TimeInterval
-        /// The minimum age of removed objects, in seconds, because references may follow. Default:
-        /// a day.
+        /// The minimum age of removed objects, in seconds. References to newer objects may follow.
+        /// Default: a day.
         public var grace: TimeInterval = 86_400
-        /// Whether to count only, and remove nothing. Default: false.
+        /// Whether to only count, without removing anything. Default: false.
         public var isDryRun = false
-        /// The worker whose parts to evict. Default: nil, all parts.
+        /// The worker whose parts are processed. Default: nil, all parts.
         public var shard: Shard?
 
         /// Creates a policy.
@@ -28,7 +28,7 @@ public struct RemoteEvictor: Sendable {
     private let remote: Remote
     private let transfer: TransferConfiguration
 
-    /// Creates an evictor of a remote.
+    /// Creates an evictor for a remote.
     public init(_ remote: Remote, transfer: TransferConfiguration = TransferConfiguration()) {
         self.remote = remote
         self.transfer = transfer
@@ -36,7 +36,7 @@ public struct RemoteEvictor: Sendable {
 
     /// Evicts references and objects. Calls `onProgress` for each listed page.
     ///
-    /// - Throws: `RemoteError`. The report records a cancellation.
+    /// - Throws: `RemoteError`. A cancellation is recorded in the report.
     public func evict(
         _ policy: Policy,
         onProgress: @escaping @Sendable (RemoteEvictionReport) -> Void = { _ in }
@@ -50,9 +50,8 @@ public struct RemoteEvictor: Sendable {
 private struct Eviction: Sendable {
     private let run: RemoteRun<RemoteEvictionReport>
     private let policy: RemoteEvictor.Policy
-    /// By this machine's clock. The store's clock is similar, or it would refuse signatures.
+    /// By this machine's clock. The store's clock is similar, because stores check signature times.
     private let start = Date()
-    /// Younger objects are kept, because their references may follow.
     private var latest: Date { start.addingTimeInterval(-policy.grace) }
 
     init(_ run: RemoteRun<RemoteEvictionReport>, _ policy: RemoteEvictor.Policy) {
@@ -99,7 +98,8 @@ private struct Eviction: Sendable {
             try await store.forEachReference(ofPart: part) { page in
                 var groups: [[RemoteStore.ListedReference]] = []
                 for reference in page.entries {
-                    // Larder writes few references of a resource, a hostile store many.
+                    // Larder writes few references to a resource, but a hostile store may list
+                    // many.
                     if let last = group.last, last.name != reference.name || group.count > 1000 {
                         groups.append(group)
                         group = []
@@ -126,7 +126,7 @@ private struct Eviction: Sendable {
         try await note(kept.withLock { $0 })
     }
 
-    /// Removes expired and replaced references of one resource. Returns the others.
+    /// Removes expired and replaced references of one resource. Returns the remaining references.
     private func prune(
         _ references: [RemoteStore.ListedReference]
     ) async throws -> [RemoteStore.ListedReference] {
@@ -151,22 +151,23 @@ private struct Eviction: Sendable {
         return kept
     }
 
-    /// Records the objects of references. Removes references without one.
+    /// Records the objects of references. Removes references without an object.
     private func note(_ kept: [RemoteStore.ListedReference]) async throws {
         for (reference, state) in zip(kept, try scratch.refer(to: kept.map(\.known.digest)))
         where state == nil && owns(reference.known.digest.firstByte) {
-            // Written since the listing, or left by an eviction that was killed.
+            // The object was written after the listing, or a killed eviction has left the
+            // reference.
             guard try await !run.isThere(reference.known.digest) else { continue }
             if !policy.isDryRun { try await store.storage.delete(reference.key) }
             run.count { $0.undone += 1 }
         }
     }
 
-    /// Removes a reference. Returns false if it was renewed since the listing.
+    /// Removes a reference. Returns false if the reference was renewed after the listing.
     private func remove(_ reference: RemoteStore.ListedReference) async throws -> Bool {
         if policy.isDryRun { return true }
         let now = try await store.storage.head(reference.key)?.modified ?? .distantPast
-        // A head has whole seconds.
+        // A HEAD response has whole seconds.
         guard now.timeIntervalSince(reference.known.modified) < 1 else { return false }
         try await store.storage.delete(reference.key)
         return true
@@ -191,7 +192,7 @@ private struct Eviction: Sendable {
 
 /// The result of an eviction of a remote.
 public struct RemoteEvictionReport: Sendable, RemoteRunReport {
-    /// The remote, as `s3://bucket/prefix`.
+    /// The location of the remote, as `s3://bucket/prefix`.
     public internal(set) var location: String
     /// Whether the eviction only counted.
     public internal(set) var isDryRun = false
@@ -203,9 +204,9 @@ public struct RemoteEvictionReport: Sendable, RemoteRunReport {
     public internal(set) var bytes: Int64 = 0
     /// The number of removed references older than the limit.
     public internal(set) var expired = 0
-    /// The number of removed references that newer ones of the URL replaced.
+    /// The number of removed references with a newer reference to the same URL.
     public internal(set) var replaced = 0
-    /// The number of removed objects, which had no references.
+    /// The number of objects that were removed because they had no references.
     public internal(set) var evictedObjects = 0
     /// The total size of removed objects, in bytes.
     public internal(set) var evictedBytes: Int64 = 0
@@ -213,7 +214,7 @@ public struct RemoteEvictionReport: Sendable, RemoteRunReport {
     public internal(set) var undone = 0
     /// The duration in seconds.
     public internal(set) var seconds: Double = 0
-    /// Whether the eviction was cancelled. The next one continues.
+    /// Whether the eviction was cancelled. The next eviction continues.
     public internal(set) var isInterrupted = false
 
     init(location: String) { self.location = location }

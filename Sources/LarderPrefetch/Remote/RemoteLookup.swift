@@ -1,13 +1,13 @@
 import LarderCore
 
-/// A lookup of many resources in the listings of their parts. Both are sorted and read side by
-/// side. After a page with many unwanted names, the next page starts at the next wanted name. There
-/// are never more requests than pages or resources.
+/// A lookup of many resources in the listings of their parts. Wanted names and listings are sorted,
+/// and are read side by side. After a page with many unwanted names, the next page starts at the
+/// next wanted name.
 package struct RemoteLookup: Sendable {
     private let store: RemoteStore
     private let width: Int
 
-    /// Returns ascending names after `last`, or none at the end.
+    /// Returns ascending names after `last`, or an empty array at the end.
     package typealias Wanted = @Sendable (_ last: Digest?) throws -> [Digest]
     package typealias Found = (name: Digest, known: RemoteStore.Known)
 
@@ -40,7 +40,7 @@ package struct RemoteLookup: Sendable {
             guard let end = page.next else { break }
             last = end
             if passed < 2 {
-                // The next page may have more references of this name.
+                // The next page may have more references with this name.
                 if let wanted, found.last?.name == wanted { found.removeLast() }
                 try report(found)
                 return try await lookForEach(part, from: wanted, names, report)
@@ -51,7 +51,8 @@ package struct RemoteLookup: Sendable {
         try report(found)
     }
 
-    /// Looks up each resource with its own request, because a page would contain a thousand others.
+    /// Looks up each resource with its own request, because a page would contain a thousand other
+    /// names.
     private func lookForEach(
         _ part: UInt8, from first: Digest?, _ names: Pages<Digest>,
         _ report: @escaping @Sendable ([Found]) throws -> Void
@@ -68,7 +69,7 @@ package struct RemoteLookup: Sendable {
     private func look(for name: ReferenceName) async throws -> [Found] {
         var found: [Found] = []
         var last: String?
-        // Larder writes few references of one resource.
+        // Bounded, because Larder writes few references to one resource.
         var pages = 0
         repeat {
             pages += 1
@@ -82,7 +83,8 @@ package struct RemoteLookup: Sendable {
         return found
     }
 
-    /// Adds a reference, unless the resource has a newer one: two machines may write at once.
+    /// Adds a reference, unless the resource has a newer one. Two machines may write references at
+    /// the same time.
     private func add(_ new: Found, to found: inout [Found]) {
         guard let last = found.last, last.name == new.name else { return found.append(new) }
         if (new.known.modified, new.known.digest) > (last.known.modified, last.known.digest) {

@@ -26,8 +26,8 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
     func count(_ change: (inout Report) -> Void) { state.withLock { change(&$0) } }
     func reportProgress() { onProgress(report) }
 
-    /// Calls `body`, which lists the objects or references of a byte, for several bytes at once.
-    /// The limit of names applies to all.
+    /// Calls `body` for several bytes at once. `body` lists the objects or references of a byte.
+    /// The limit of names applies to all bytes together.
     func forEachByte(
         where isWanted: (UInt8) -> Bool = { _ in true },
         _ body: @escaping @Sendable (UInt8) async throws -> Void
@@ -64,7 +64,7 @@ protocol RemoteRunReport: Sendable {
 }
 
 extension Remote {
-    /// Runs `body` over the remote, and closes it. Records a cancellation in the report.
+    /// Runs `body` and closes the remote. Records a cancellation in the report.
     func run<Report: RemoteRunReport>(
         over transfer: TransferConfiguration,
         onProgress: @escaping @Sendable (Report) -> Void,
@@ -84,26 +84,27 @@ extension Remote {
     }
 }
 
-/// The removal of objects while other machines write (see ``RemoteEvictor``): first the object, and
-/// then new references to it.
+/// The removal of objects while other machines write (see ``RemoteEvictor``). Each object is
+/// removed before new references to the object.
 extension RemoteRun {
-    /// Calls `body`, which removes objects. Then removes new references to them, and calls `undone`
-    /// for each.
+    /// Calls `body`, which removes objects. Then removes new references to these objects, and calls
+    /// `undone` for each reference.
     func removeObjects(
         undone: @escaping @Sendable () -> Void = {}, _ body: () async throws -> Void
     ) async throws {
         var failure: (any Error)?
         do { try await body() } catch { failure = error }
-        // Even after an error, because references to removed objects may exist. In a separate task,
-        // because this one may be cancelled.
+        // Also after an error, references to removed objects may exist. A separate task is used,
+        // because this task may be cancelled.
         try await Task { try await removeNewReferences(undone) }.value
         if let failure { throw failure }
     }
 
-    /// Removes an object. Must be called within ``removeObjects(undone:_:)``.
+    /// Must be called within ``removeObjects(undone:_:)``.
     func removeObject(_ digest: Digest) async throws {
-        // Recorded first, because a request whose response is lost may still remove the object. Not
-        // cancelled, because a cancelled request may be executed after the check.
+        // Recorded first, because a request whose response is lost may still remove the object. The
+        // request is not cancelled, because the store may execute a cancelled request after the
+        // check.
         try scratch.set(.removed, of: digest)
         try await Task { try await store.storage.delete(RemoteLayout.object(digest)) }.value
     }
@@ -128,7 +129,7 @@ extension RemoteRun {
     }
 }
 
-/// Items that are read in pages. Each page follows the last item of the previous one.
+/// Items that are read in pages.
 struct Pages<Item> {
     private let read: (_ last: Item?) throws -> [Item]
     private var page: ArraySlice<Item> = []
@@ -145,7 +146,7 @@ struct Pages<Item> {
     }
 }
 
-/// Calls `body` for all items, at most `width` at once. The first error cancels the others.
+/// Calls `body` for all items, at most `width` at once. The first error cancels the other calls.
 func forEach<Item: Sendable>(
     atOnce width: Int, next: () async throws -> Item?,
     _ body: @escaping @Sendable (Item) async throws -> Void

@@ -3,7 +3,8 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// The objects of a remote in a temporary database, so that memory does not grow with their number.
+/// The objects of a remote in a temporary database, so that memory does not grow with the number of
+/// objects.
 final class RemoteScratch: Sendable {
     private let database: DatabaseQueue
 
@@ -46,7 +47,8 @@ final class RemoteScratch: Sendable {
         }
     }
 
-    /// Marks unreferenced objects as referenced. Returns the previous states, or nil if unknown.
+    /// Marks unreferenced objects as referenced. Returns the previous states, or nil for unknown
+    /// objects.
     func refer(to digests: [Digest]) throws -> [State?] {
         try database.write { db in
             let select = try PreparedStatement(db, "SELECT state FROM objects WHERE digest = ?")

@@ -4,7 +4,7 @@ import LarderHTTP
 import Logging
 import Synchronization
 
-/// The use of a remote before origins are asked, and after each commit.
+/// The stage that uses a remote before origins are asked, and after each commit.
 final class RemoteStage: Sendable {
     private let context: RemoteContext
     private let pullStage: PullStage
@@ -20,8 +20,8 @@ final class RemoteStage: Sendable {
 
     var report: RemoteReport { context.tally.report }
 
-    /// Copies missing objects, then starts to store committed ones. Returns the error that ended
-    /// the run.
+    /// Copies missing objects, then starts to store committed objects. Returns the error that ended
+    /// the run, or nil.
     func pull() throws -> CacheError? {
         let use = context.remote.use
         do {
@@ -33,7 +33,7 @@ final class RemoteStage: Sendable {
             guard error.isTransient, ![.fill, .only, .store].contains(use) else { throw error }
             context.tally.note(error)
         }
-        // Committed before the queue looks for missing objects.
+        // Pulled objects are committed before the queue looks for missing objects.
         context.store.flush()
         if use == .only, !isStopping.load(ordering: .relaxed) { pullStage.failRest() }
         pushStage?.begin(isLookedUp: pullStage.hasLooked)
@@ -55,7 +55,7 @@ final class RemoteStage: Sendable {
     func close() { (context.remoteStore.storage as? S3Bucket)?.shutdown() }
 }
 
-/// Counters of a remote's use, for any thread. Gives up a remote that fails.
+/// Thread-safe counters of a remote's use. Gives up a remote that fails.
 final class RemoteTally: Sendable {
     private let state: Mutex<State>
     private let onGivenUp: @Sendable () -> Void

@@ -4,14 +4,14 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// Icons that several machines share in an object store. An object is written before its reference,
-/// which is the commit. All bytes are digested before use.
+/// Icons that several machines share in an object store. An object is written before its reference.
+/// The reference commits the object. All bytes are checked against their digest before use.
 package final class RemoteStore: Sendable {
     let storage: any ObjectStore
     private let maximumListed: Int
     private let listed = Atomic(0)
-    /// The minimum count of a page, except the last one. Pages may be short, but a million pages of
-    /// one name each would take hours.
+    /// The minimum number of names to count for a page, except the last. Pages may be short, but a
+    /// million pages of one name each would take hours.
     private static let minimumPageCount = 250
 
     package struct Known: Sendable, Hashable {
@@ -31,12 +31,12 @@ package final class RemoteStore: Sendable {
         let bytes = try await storage.bytes(place, maximumBytes: Reference.sizeLimit)
         guard let reference = Reference(bytes), reference.resourceKey.isSame(as: key) else {
             throw RemoteError(
-                .malformed, subject: storage.subject(place), "the reference cannot be used")
+                .malformed, subject: storage.subject(place), "the reference is not a valid record")
         }
         return reference
     }
 
-    /// Receives an object without a check of its digest, and the reference in its metadata.
+    /// Receives an object and the reference in its metadata. Does not check the object's digest.
     func receive(
         _ digest: Digest, limit: Int64, into store: Store
     ) async throws -> (body: StagedBody, reference: Reference?) {
@@ -55,13 +55,13 @@ package final class RemoteStore: Sendable {
     /// Stores an object that the remote lacks, and then its reference. Returns the number of bytes
     /// sent.
     ///
-    /// The object's metadata is a copy of the reference of the URL that stored it, so that one
-    /// request reads both.
+    /// The object's metadata is a copy of the first URL's reference, so that one request reads the
+    /// object and the reference.
     ///
-    /// The object is checked after the reference is written, because of evictions (see
-    /// ``RemoteEvictor``).
+    /// Checks that the object still exists after the reference is written, because of evictions
+    /// (see ``RemoteEvictor``).
     ///
-    /// - Parameter isThere: Whether the remote is believed to have the object.
+    /// - Parameter isThere: Whether the remote is expected to have the object.
     func keep(
         _ resource: Resource, of cache: Cache, replacing known: Known?, isThere: Bool
     ) async throws -> Int64 {
@@ -84,7 +84,8 @@ package final class RemoteStore: Sendable {
             attempts += 1
             guard attempts < 5 else {
                 throw RemoteError(
-                    .refused, subject: storage.subject(place), "the object disappears after writes")
+                    .refused, subject: storage.subject(place),
+                    "the object is missing after each write")
             }
             sent += try await put(object, of: cache, metadata: metadata)
         }
@@ -114,13 +115,13 @@ package final class RemoteStore: Sendable {
 }
 
 extension RemoteStore {
-    /// The maximum number of consecutive pages without a name of Larder's. A listing may be
+    /// The maximum number of consecutive pages without an object or reference. A listing may be
     /// endless.
     private static let maximumForeignPages = 100
 
     struct Page<Entry: Sendable>: Sendable {
         let entries: [Entry]
-        /// The number of names that are not Larder's.
+        /// The number of names that are neither objects nor references.
         let foreign: Int
     }
 
@@ -132,20 +133,19 @@ extension RemoteStore {
         var key: String { RemoteLayout.reference(name, to: known.digest) }
     }
 
-    /// Returns a page of objects whose names start with a prefix. Counts them for the limit.
+    /// Counts the objects for `maximumListed`.
     func list(_ prefix: String, after last: String?) async throws -> ListPage {
         let page = try await storage.list(prefix, after: last)
         let names = max(page.objects.count, page.next == nil ? 0 : Self.minimumPageCount)
         guard listed.add(names, ordering: .relaxed).newValue <= maximumListed else {
             throw RemoteError(
                 .tooLarge, subject: storage.subject(nil),
-                "a listing names more than \(maximumListed) objects; "
+                "a listing contains more than \(maximumListed) names; "
                     + "--remote-max-objects permits more")
         }
         return page
     }
 
-    /// Resets the count of listed names.
     func beginListing() { listed.store(0, ordering: .relaxed) }
 
     func forEachObject(
@@ -180,7 +180,7 @@ extension RemoteStore {
             guard last == nil || foreignPages < Self.maximumForeignPages else {
                 throw RemoteError(
                     .malformed, subject: storage.subject(prefix),
-                    "\(foreignPages) consecutive pages of the listing have no name of larder's")
+                    "\(foreignPages) consecutive listing pages have no objects or references")
             }
             try await body(Page(entries: entries, foreign: page.objects.count - entries.count))
         } while last != nil
@@ -188,7 +188,7 @@ extension RemoteStore {
 }
 
 extension Int64 {
-    /// Adds a size from a store, which may be any number.
+    /// Adds a size that a store reported. A sum that is too large becomes `Int64.max`.
     mutating func addForeign(_ size: Int64) {
         let (sum, isTooLarge) = addingReportingOverflow(size)
         self = isTooLarge ? .max : sum

@@ -4,23 +4,24 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// A verifier of a remote. It digests every object, and finds references without objects.
+/// A verifier that digests every object of a remote, and finds references without objects.
 public struct RemoteVerifier: Sendable {
     private let remote: Remote
     private let transfer: TransferConfiguration
-    /// The worker whose objects to verify. Default: nil, all objects.
+    /// The worker whose objects are verified. Default: nil, all objects.
     public var shard: Shard?
 
-    /// Creates a verifier of a remote.
+    /// Creates a verifier for a remote.
     public init(_ remote: Remote, transfer: TransferConfiguration = TransferConfiguration()) {
         self.remote = remote
         self.transfer = transfer
     }
 
     /// Verifies the remote, and calls `onProgress` for each object. With a cache, restores damaged
-    /// objects from it, or removes them with their references if the cache has no sound copy.
+    /// objects from the cache. If the cache has no undamaged copy, removes the object and its
+    /// references.
     ///
-    /// - Throws: `RemoteError`, `CacheError`. The report records a cancellation.
+    /// - Throws: `RemoteError`, `CacheError`. A cancellation is recorded in the report.
     public func verify(
         repairingFrom cache: Cache? = nil,
         onProgress: @escaping @Sendable (RemoteVerifyReport) -> Void = { _ in }
@@ -37,7 +38,7 @@ public struct RemoteVerifier: Sendable {
 private final class Verification: Sendable {
     private let run: RemoteRun<RemoteVerifyReport>
     private let shard: Shard?
-    /// This many unreadable objects in a row are a failure of the store.
+    /// The number of consecutive unreadable objects that counts as a failure of the store.
     private static let maximumUnreadableInRow = 10
     private let unreadableInRow = Atomic(0)
 
@@ -50,7 +51,7 @@ private final class Verification: Sendable {
     private var scratch: RemoteScratch { run.scratch }
     private func owns(_ byte: UInt8) -> Bool { shard?.owns(Part(number: byte)) ?? true }
 
-    /// Lists all objects first, to find an endless listing before reading.
+    /// Lists all objects before reading any, to detect an endless listing early.
     func readObjects() async throws {
         try await run.forEachByte(where: owns) { [self] byte in
             try await store.forEachObject(beginningWith: byte) { page in
@@ -68,7 +69,7 @@ private final class Verification: Sendable {
         }
     }
 
-    /// Reads an object. Throws if too many in a row are unreadable.
+    /// Throws if too many consecutive objects are unreadable.
     private func read(_ digest: Digest, _ size: Int64) async throws {
         do {
             if try await !isWhole(digest, size) { try scratch.set(.corrupt, of: digest) }
@@ -80,7 +81,7 @@ private final class Verification: Sendable {
         }
     }
 
-    /// Whether an object matches its digest, or is gone. Reads at most the listed size.
+    /// Whether an object matches its digest or no longer exists. Reads at most the listed size.
     private func isWhole(_ digest: Digest, _ size: Int64) async throws -> Bool {
         let hasher = Mutex(RunningDigest())
         do {
@@ -172,7 +173,7 @@ private final class Verification: Sendable {
         }
         // The object may be readable later.
         if kind == .unreadable { return nil }
-        // Another machine may have written it since.
+        // Another machine may have written the object again.
         let place = RemoteLayout.object(digest)
         let now = try await store.storage.head(place)
         if let now, try await isWhole(digest, now.size) { return .restored }
@@ -206,22 +207,22 @@ public struct RemoteVerifyReport: Sendable, RemoteRunReport {
 
         /// The kind of problem.
         public let kind: Kind
-        /// The object.
+        /// The digest of the object.
         public let digest: Digest
         /// The number of references to the object.
         public internal(set) var references: Int
-        /// The repair, or nil without one.
+        /// The repair, or nil if the problem was not repaired.
         public internal(set) var repair: Repair?
     }
 
-    /// The maximum number of ``findings``. All problems are counted.
+    /// The maximum number of ``findings``. Further problems are only counted.
     public static let findingLimit = 1000
 
-    /// The remote, as `s3://bucket/prefix`.
+    /// The location of the remote, as `s3://bucket/prefix`.
     public internal(set) var location: String
     /// The number of objects that were read.
     public internal(set) var objects = 0
-    /// The total size of these objects, in bytes.
+    /// The total size of the objects that were read, in bytes.
     public internal(set) var bytes: Int64 = 0
     /// The number of references.
     public internal(set) var references = 0
@@ -229,9 +230,9 @@ public struct RemoteVerifyReport: Sendable, RemoteRunReport {
     public internal(set) var counts: [Finding.Kind: Int] = [:]
     /// The number of repaired problems.
     public internal(set) var repaired = 0
-    /// The first problems.
+    /// The first problems, at most ``findingLimit``.
     public internal(set) var findings: [Finding] = []
-    /// The number of names that are neither objects nor references, which are not touched.
+    /// The number of names that are neither objects nor references. Such names are ignored.
     public internal(set) var foreign = 0
     /// The number of objects without references.
     public internal(set) var unreferenced = 0

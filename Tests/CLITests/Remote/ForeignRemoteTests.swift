@@ -90,7 +90,7 @@ import Testing
     func anEndlessListingOfLarderNamesIsTooLarge(folder: String) async throws {
         func isExpected(_ error: any Error) -> Bool {
             (error as? RemoteError).map {
-                $0.code == .tooLarge && $0.message.contains("names more than 20000 objects")
+                $0.code == .tooLarge && $0.message.contains("contains more than 20000 names")
             } ?? false
         }
         for width in [1, 16] {

@@ -79,7 +79,7 @@ import Testing
             #expect(finished.status == 1, "\(command): \(finished)")
             #expect(
                 finished.standardError.contains(
-                    "s3://icons/shared: a listing names more than 500 objects;"
+                    "s3://icons/shared: a listing contains more than 500 names;"
                         + " --remote-max-objects permits more"),
                 "\(command): \(finished)")
         }
