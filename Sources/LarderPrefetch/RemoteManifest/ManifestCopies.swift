@@ -4,14 +4,13 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// Copies of downloaded manifests, stored like icons but not checked to be images.
+/// Copies of downloaded manifests in a cache. Copies are stored like icons, but need not be images.
 struct ManifestCopies: Sendable {
-    /// If nil, there are no copies.
     let cache: Cache?
-    /// Stores new copies. If nil, copies are read without the network.
+    /// The store for new copies. If nil, existing copies are read without the network.
     var store: Store?
     var storesUnstorable = false
-    /// Whether reading a copy counts as use. If false, reading changes nothing.
+    /// Whether reading a copy counts as use. If false, reading does not change the cache.
     var notesUse = false
 
     func kept(_ url: HTTPURL) throws -> Cache.KeptManifest? { try cache?.manifest(url) }
@@ -39,12 +38,12 @@ struct ManifestCopies: Sendable {
         let result = Result()
         store.add(response.deposit(.staged(staged)), for: result)
         store.flush()
-        // An obstructed or evicted copy does not matter. The bytes are in the file.
+        // An obstructed or evicted copy does not matter, because the file contains the bytes.
         let failure = result.failure.withLock { $0 }
         if let failure, ![.obstructed, .missing].contains(failure.code) { throw failure }
     }
 
-    /// Records that the server confirmed a copy. Ignores a write failure.
+    /// Records that the server confirmed a copy. Ignores write failures.
     func note(
         _ content: Deposit.Content, of kept: Cache.KeptManifest, by response: HTTPClient.Response
     ) {
@@ -64,7 +63,6 @@ struct ManifestCopies: Sendable {
 }
 
 extension HTTPClient.Response {
-    /// - Parameter known: The resource that completes the fields of a 304.
     fileprivate func deposit(_ content: Deposit.Content, on known: Resource? = nil) -> Deposit {
         Deposit(
             key: target.first.key, url: target.first.string, responseURL: target.url.string,

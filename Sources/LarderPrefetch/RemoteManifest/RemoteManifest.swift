@@ -12,7 +12,7 @@ package struct RemoteManifest: Sendable {
     package var retry = RetryPolicy()
     package var headers: [HeaderRule] = []
     package var allowsDowngrade = false
-    /// The maximum size, decoded and unpacked. Default: 256 MiB.
+    /// The maximum size of the decoded and unpacked manifest. Default: 256 MiB.
     package var maximumBytes: Int64 = 256 << 20
 
     package init(_ url: HTTPURL, transfer: TransferConfiguration = .init()) {
@@ -21,14 +21,15 @@ package struct RemoteManifest: Sendable {
     }
 
     var copies: ManifestCopies?
-    /// Called a few times a second. The download ends if it returns true. Default: never.
+    /// Called a few times a second. Returns true to end the download. Default: false.
     var isCancelled: @Sendable () -> Bool = { false }
 
-    /// Downloads the manifest. The result has the URL after redirects, for relative URLs. A copy is
-    /// always revalidated, because a user who names a URL wants its current content.
+    /// Downloads the manifest. The result contains the URL after redirects, to resolve relative
+    /// URLs. A copy is always revalidated, because a user who names a URL wants its current
+    /// content.
     ///
     /// - Throws: ``ManifestError`` `.unreadable`, `.tooLarge`, or `.missing` if only copies are
-    ///   read; `CacheError`, `CancellationError`.
+    ///   read. `CacheError` or `CancellationError`.
     package func download() throws -> OpenedManifest {
         if let copies, copies.store == nil { return try copies.take(url) }
         let loop: TransferLoop
@@ -59,8 +60,8 @@ package struct RemoteManifest: Sendable {
         used = file.descriptor
         var opened = OpenedManifest(descriptor: file.descriptor, baseURL: response.target.url)
         if let copies, policy.mayStore(response.validators) {
-            // Only after it was read, so that another file does not replace a copy. Never with
-            // credentials.
+            // Stored only after the manifest was read, so that other files do not replace a copy.
+            // Manifests with credentials are not stored.
             opened.whenRead = { hasCredentials in
                 if !hasCredentials { try copies.put(file.descriptor, of: response) }
             }

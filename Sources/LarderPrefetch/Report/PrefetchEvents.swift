@@ -32,14 +32,14 @@ public struct PrefetchEvents: AsyncSequence, Sendable {
             channel.abandon()
         }
 
-        /// Returns the next event, or nil after the last.
+        /// Returns the next event, or nil after the last event.
         ///
         /// - Throws: `ManifestError` or `CacheError` if the run could not start.
         public func next() async throws -> PrefetchEvent? {
             if batch.isEmpty, !isFinished {
                 let (channel, cancel) = (channel, cancel)
                 isFinished = true
-                // A cancelled task stops the run, which still reports.
+                // Cancelling the task stops the run. The run still reports.
                 batch = try await withTaskCancellationHandler {
                     try await channel.next()
                 } onCancel: {
@@ -55,15 +55,15 @@ public struct PrefetchEvents: AsyncSequence, Sendable {
     }
 }
 
-/// An event of a run, in the order of the cases.
+/// An event of a run. Events are sent in the order of the cases.
 public enum PrefetchEvent: Sendable {
-    /// The cache's index was damaged or missing, and was rebuilt. Sent only then.
+    /// The cache's index was rebuilt. Sent only if the index was damaged or missing.
     case recovered(RecoveryReport)
     /// Manifests are being read. Sent a few times a second.
     case planning(PlanProgress)
     /// All manifests were read and compared with the cache. Requests follow.
     case planned(PlanSummary)
-    /// The final result of an icon. See also ``PrefetchConfiguration/namesSuccesses``.
+    /// The final result for an icon. See also ``PrefetchConfiguration/namesSuccesses``.
     case entry(EntryResult)
     /// Resources are being fetched. Sent a few times a second.
     case progress(Progress)
@@ -73,7 +73,7 @@ public enum PrefetchEvent: Sendable {
 
 typealias EventChannel = Channel<PrefetchEvent>
 
-/// The progress of fetching. Counts are of URLs unless stated otherwise.
+/// The progress of fetching.
 public struct Progress: Sendable, Equatable {
     /// The number of URLs to fetch.
     public var total = 0
@@ -87,7 +87,7 @@ public struct Progress: Sendable, Equatable {
     public var underWay = 0
     /// The number of URLs that wait for another attempt.
     public var waiting = 0
-    /// The seconds until the first of the ``waiting`` URLs is retried, or nil without one.
+    /// The seconds until the next retry of a ``waiting`` URL, or nil if no URL is waiting.
     public var secondsToAttempt: Double?
     /// The number of body bytes received, including transfers in flight.
     public var receivedBytes: Int64 = 0
@@ -100,7 +100,7 @@ public struct Progress: Sendable, Equatable {
     /// The number of bytes received per second.
     public var bytesPerSecond: Double { seconds > 0 ? Double(receivedBytes) / seconds : 0 }
 
-    /// The estimated seconds until all URLs have arrived, or nil before the first.
+    /// The estimated seconds until all URLs have arrived, or nil if no URL has arrived.
     public var secondsLeft: Double? {
         arrived > 0 ? seconds / Double(arrived) * Double(max(0, total - arrived)) : nil
     }

@@ -3,18 +3,20 @@ import LarderCore
 import LarderHTTP
 import LarderManifest
 
-/// The result of a run. All numbers agree with the results of the entries.
+/// The result of a run. All numbers agree with the results for entries.
 public struct Report: Sendable {
-    /// The number of entries in all manifests. A shard counts entries whose first icon it owns.
+    /// The number of entries in all manifests. A shard counts only entries whose first icon it
+    /// owns.
     public internal(set) var entries = 0
-    /// The number of icons, the sum of all outcomes. An entry without an icon counts as one.
+    /// The number of icons, which is the sum of all outcomes. An entry without an icon counts as
+    /// one icon.
     public internal(set) var icons = 0
-    /// The number of icons that other shards own. They have no outcome.
+    /// The number of icons that other shards own. These icons have no outcome.
     public internal(set) var otherShards = 0
     /// The number of values that look like icons but were not read. See ``PlanSummary/unread``.
     public internal(set) var unread = 0
-    /// The names of manifests whose digests and sizes match no icon, perhaps because they are for
-    /// other files.
+    /// The names of manifests whose digests and sizes match no icon, perhaps because the digests
+    /// and sizes are for other files.
     public internal(set) var foreignDemands: [String] = []
     /// The number of icons by outcome.
     public internal(set) var outcomes: [EntryResult.Outcome: Int] = [:]
@@ -24,11 +26,11 @@ public struct Report: Sendable {
     public internal(set) var receivedBytes: Int64 = 0
     /// The duration of the run in seconds.
     public internal(set) var seconds: Double = 0
-    /// Whether ``Prefetcher/cancel()`` was called before the end.
+    /// Whether ``Prefetcher/cancel()`` was called before the run ended.
     public internal(set) var isInterrupted = false
-    /// The error that ended the run: the disk is full or failing, or the cache is unusable.
+    /// The error that ended the run because the disk is full or failing, or the cache is unusable.
     public internal(set) var failure: CacheError?
-    /// The use of the remote, or nil without one.
+    /// The result of the exchange with the remote, or nil if there is none.
     public internal(set) var remote: RemoteReport?
     /// Whether ``PrefetchConfiguration/onLocked`` was called for every icon.
     public internal(set) var isLocked = false
@@ -37,7 +39,6 @@ public struct Report: Sendable {
         count(.failed) + count(.unfinished) == 0 && failure == nil && !isInterrupted
     }
 
-    /// Whether another run could fetch a failed icon.
     package var hasRetriableFailures: Bool {
         let permanent = [EntryFailure.offline.code, TransferError.Code.addressRefused.rawValue]
         return failures.keys.contains { code in
@@ -45,7 +46,7 @@ public struct Report: Sendable {
         }
     }
 
-    /// The report of a run interrupted before all manifests were read.
+    /// The report of a run that was interrupted before all manifests were read.
     package static var interrupted: Report {
         var report = Report()
         report.isInterrupted = true
@@ -98,9 +99,9 @@ public struct EntryResult: Sendable {
         case cached
         /// An earlier entry of the run names the same resource.
         case coalesced
-        /// Not fetched: the entry has no icon, or the run leaves it out.
+        /// Not fetched: the entry has no icon, or the run leaves the icon out.
         case skipped
-        /// Not fetched because of an error, or an invalid entry.
+        /// Not fetched because of an error or an invalid entry.
         case failed
         /// Not fetched before the run ended.
         case unfinished
@@ -114,27 +115,27 @@ public struct EntryResult: Sendable {
 
     /// The name of the manifest, as given by the caller.
     public let manifest: String
-    /// The position in the manifest, from 1.
+    /// The entry's position in the manifest, from 1.
     public let position: Int
-    /// The icon's position in its entry, from 1. Also 1 without an icon.
+    /// The icon's position in its entry, from 1. Also 1 if the entry has no icon.
     public let icon: Int
     /// The app's name. Untrusted text.
     public let name: String
-    /// The icon's URL with masked credentials, or nil without one.
+    /// The icon's URL with masked credentials, or nil if there is none.
     public let url: String?
     /// The outcome.
     public let outcome: Outcome
-    /// The icon's digest. Its object is in the cache unless ``outcome`` says otherwise.
+    /// The icon's digest. The icon is in the cache, unless ``outcome`` is `unstored` or `shared`.
     public var digest: Digest?
     /// The size of the icon in bytes.
     public var bytes: Int64?
     /// The media type and dimensions of the icon.
     public var attributes = ObjectAttributes()
-    /// The number of attempts, or 0 without a request.
+    /// The number of attempts, or 0 if no request was made.
     public var attempts = 0
     /// The seconds from the start of the first attempt to the end of the last.
     public var seconds: Double = 0
-    /// The reason for a failed or skipped icon.
+    /// The reason why the icon failed or was skipped.
     public var failure: EntryFailure?
 
     let id: Int64
@@ -163,23 +164,25 @@ public struct RemoteReport: Sendable {
     public let location: String
     /// The number of URLs copied from the remote.
     public internal(set) var pulled = 0
-    /// The number of bytes received from the remote. Objects already in the cache add none.
+    /// The number of bytes received from the remote. Objects already in the cache do not count.
     public internal(set) var pulledBytes: Int64 = 0
     /// The number of URLs stored in the remote, including renewed references.
     public internal(set) var pushed = 0
     /// The number of bytes sent to the remote.
     public internal(set) var pushedBytes: Int64 = 0
-    /// The number of cached URLs of which the remote has the same or a newer version.
+    /// The number of cached URLs that the remote already has in the same or a newer version.
     public internal(set) var present = 0
-    /// The number of cached URLs that were not stored, because of errors or an interrupt.
+    /// The number of cached URLs that were not stored in the remote because of errors or an
+    /// interruption.
     public internal(set) var unpushed = 0
-    /// The number of URLs that must not be shared: `private`, or with credentials.
+    /// The number of URLs that must not be shared, because the response is `private` or the request
+    /// has credentials.
     public internal(set) var personal = 0
     /// The number of unusable objects and references by code. Their icons are fetched from origins.
     public internal(set) var faults: [String: Int] = [:]
-    /// The first fault.
+    /// The description of the first fault.
     public internal(set) var firstFault: String?
-    /// The reason for giving up the remote.
+    /// The reason why the remote was given up.
     public internal(set) var failure: String?
 
     init(location: String) { self.location = location }
@@ -194,7 +197,6 @@ struct ResourceResult: Sendable {
         /// Nil if unknown.
         let size: Int64?
         let attributes: ObjectAttributes
-        /// `fetched`, `revalidated`, `unstored`, `pulled` or `shared`.
         let outcome: EntryResult.Outcome
     }
 
@@ -211,7 +213,7 @@ struct ResourceResult: Sendable {
     let id: Int64
     let result: Result<Success, ResourceFailure>
     var isFailure: Bool { if case .failure = result { true } else { false } }
-    /// Nil if an entry requires a digest or size.
+    /// The icons that wait for this result. Nil if an entry requires a digest or size.
     var waiting: Waiting?
     var attempts = 0
     var seconds = 0.0

@@ -14,7 +14,8 @@ final class Reporter: Sendable {
         var report = Report()
         var progress = Progress()
         var failure: (any Error)?
-        /// The failed icons with a digest or size, and those refused for it, by manifest.
+        /// The numbers of failed icons with a required digest or size, and of mismatches, by
+        /// manifest.
         var demands: [String: (failed: Int, refused: Int)] = [:]
     }
 
