@@ -4,21 +4,21 @@ import LarderHTTP
 
 /// A client for tasks that wait for a resource: a manifest, or an icon for an app.
 ///
-/// A prefetch fetches icons with operations of the ``FetchQueue``, which return to the schedule
-/// between requests.
+/// A prefetch instead uses operations of the ``FetchQueue``, because fetches must return to the
+/// schedule between requests.
 struct HTTPClient: Sendable {
     let loop: TransferLoop
     let policy: RequestPolicy
     let allowsDowngrade: Bool
     var mayBeRepeated = false
 
-    /// The final response after redirects: one with a body, or a 304.
+    /// The final response after redirects, with a body or with status 304.
     struct Response: Sendable {
         let head: ResponseHead
         let target: RequestTarget
         let validators: Validators
         let variant: Digest?
-        /// From the start of the request to the end of the response.
+        /// The time from the start of the request to the end of the response.
         let delay: Duration
         let confirmation: Deposit.Content?
     }

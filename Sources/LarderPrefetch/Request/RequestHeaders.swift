@@ -2,8 +2,8 @@ import Foundation
 import LarderCore
 import LarderHTTP
 
-/// The header fields of requests, without conditions and ranges. Plans need them too, because they
-/// select the variant of a response (RFC 9111, section 4.1).
+/// The header fields of requests, without conditions and ranges. Plans also need these fields,
+/// because the fields select the variant of a response (RFC 9111, section 4.1).
 public struct RequestHeaders: Sendable {
     private let rules: [HeaderRule]
     private let defaults: [(name: String, value: String)]
@@ -24,8 +24,8 @@ public struct RequestHeaders: Sendable {
         self.defaults = defaults
     }
 
-    /// Returns the fields for a URL. A field of the host replaces a general one, which replaces a
-    /// default.
+    /// Returns the fields for a URL. A field for the host replaces a field for all hosts, and both
+    /// replace a default.
     func sent(to url: HTTPURL, isRedirected: Bool) -> [(name: String, value: String)] {
         guard !rules.isEmpty else { return defaults }
         let ofHost = rules.filter { $0.host?.matches(url) ?? false }
@@ -38,7 +38,7 @@ public struct RequestHeaders: Sendable {
         return fields
     }
 
-    /// Whether a request may be personal: with credentials or possibly secret fields.
+    /// Whether a request may be personal, because it has credentials or possibly secret fields.
     func arePersonal(for url: String, hasCredentials: Bool) -> Bool {
         if hasCredentials || usesNetrc { return true }
         guard !rules.isEmpty, let url = try? HTTPURL(url) else { return false }
@@ -52,8 +52,8 @@ public struct RequestHeaders: Sendable {
         "origin", "cache-control", "pragma", "dnt",
     ]
 
-    /// Returns the fields that select a variant. A random value replaces a secret, because its
-    /// digest could reveal it. Such variants are always revalidated.
+    /// Returns the fields that select a variant. Random values replace secrets, because a digest
+    /// could reveal a secret. Such variants are always revalidated.
     func selecting(
         for url: HTTPURL, isRedirected: Bool, hasCredentials: Bool
     ) -> [(name: String, value: String)] {
@@ -71,31 +71,31 @@ public struct RequestHeaders: Sendable {
 /// A header field chosen by the user, and the hosts that receive it.
 ///
 /// `Name: value` is sent to the origins in manifests, but not to other origins after a redirect,
-/// because it may be a credential. `example.com: Name: value`, or with a port `example.com:8080:
-/// Name: value`, is sent to that host only.
+/// because the value may be a credential. `example.com: Name: value`, or with a port
+/// `example.com:8080: Name: value`, is sent to that host only.
 public struct HeaderRule: Sendable, Equatable {
-    /// The error of an invalid rule. It omits the text, which may contain a secret.
+    /// The error for an invalid rule. The description omits the rule, which may contain a secret.
     public enum ParseError: Error, Sendable, CaseIterable, CustomStringConvertible {
         /// The text has no colon, or no name before the colon.
         case noName
-        /// The text in the place of the host is not a host.
+        /// The text before the first colon is not a valid host.
         case badHost
         /// The name is not a token, or the value contains control characters.
         case notSendable
-        /// The value starts like another field, so the name may be meant as a host.
+        /// The value looks like another field, so the name may be a host.
         case ambiguous
-        /// Only Larder can set the field, for framing, the connection or conditions.
+        /// The field is set by Larder, for framing, the connection or conditions.
         case reserved
 
-        /// The reason.
+        /// The reason why the rule is invalid.
         public var description: String {
             switch self {
             case .noName: "expected 'Name: value' or 'host: Name: value'"
             case .badHost: "the text before the first colon is not a valid host"
             case .notSendable: "the name is not a token, or the value contains control characters"
             case .ambiguous:
-                "the value looks like another field; add a port to a host without a dot, for "
-                    + "example 'intranet:443: Name: value'"
+                "the value looks like another field; if the name is a host without a dot, add a "
+                    + "port, for example 'intranet:443: Name: value'"
             case .reserved: "larder sets this field itself"
             }
         }
@@ -105,7 +105,7 @@ public struct HeaderRule: Sendable, Equatable {
     public let name: String
     /// The value, without surrounding blanks.
     public let value: String
-    /// The only host to receive the field, or nil for all hosts in manifests.
+    /// The only host that receives the field, or nil for all hosts in manifests.
     public let host: HostPattern?
 
     /// Parses a rule. The text before the first colon is a host if it contains a dot, is in
@@ -119,7 +119,7 @@ public struct HeaderRule: Sendable, Equatable {
         value = String(Substring(field[field.index(after: colon)...].utf8.trimmingBlanks))
         guard !name.isEmpty else { throw .noName }
         guard HeaderFields.isSendable(name: name, value: value) else { throw .notSendable }
-        // For example `intranet: Authorization: …`, which would send the secret to every host.
+        // For example, `intranet: Authorization: …` would send the secret to every host.
         let first = value.prefix { $0 != ":" }
         guard
             host != nil || first.endIndex == value.endIndex || first.first?.isLetter != true
@@ -158,7 +158,8 @@ public struct HeaderRule: Sendable, Equatable {
 public enum LarderVersion {
     /// The version in CHANGELOG.md.
     public static let current = "0.2.0"
-    /// The page for server operators. The domain is reserved (RFC 2606) until there is a website.
+    /// The address of a page for server operators. The domain is reserved (RFC 2606), because
+    /// Larder has no website yet.
     public static let address = "https://larder.example"
     /// The default User-Agent field.
     public static let userAgent = "larder/\(current) (+\(address))"

@@ -3,12 +3,11 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// The requests for an icon or a manifest, and the decisions about their responses.
+/// The rules for requesting a resource (an icon or a manifest) and for handling the response.
 struct RequestPolicy: Sendable {
     let headers: RequestHeaders
     let maximumBodyBytes: Int64
     let storesUnstorable: Bool
-    /// Whether intermediate caches must revalidate.
     var asksOrigin = false
 
     func request(
@@ -74,7 +73,7 @@ struct RequestPolicy: Sendable {
         // RFC 9110, section 15.4.
         case 301, 302, 303, 307, 308:
             guard let location = head.headers.url("Location") else {
-                return .failed(ResourceFailure(.badRedirect, "redirected without a Location"))
+                return .failed(ResourceFailure(.badRedirect, "redirected without a Location field"))
             }
             return .redirect(
                 location, freshUntil: Freshness.expiry(ofRedirect: head), cookies: head.cookies)
@@ -91,7 +90,7 @@ struct RequestPolicy: Sendable {
         storesUnstorable || !CacheControl(validators.cacheControl).isNoStore
     }
 
-    /// Returns the index change for a 304 with these fields.
+    /// Returns the change to the index for a 304 response with these fields.
     func confirmation(
         of known: Resource, by validators: Validators
     ) throws(ResourceFailure) -> Deposit.Content {

@@ -3,15 +3,16 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// The URL of a request: the given URL, or that of the last redirect.
+/// The URL of a request: the given URL, or the target of the last redirect.
 struct RequestTarget: Sendable {
     private static let maximumRedirects = 10
     private static let maximumCookieBytes = 16 << 10
     private(set) var url: HTTPURL
     private(set) var redirects = 0
-    /// The time until which the redirects are fresh, or nil without any.
+    /// The end of the redirects' freshness, or nil without redirects.
     private(set) var redirectsFreshUntil: Date?
-    /// The cookies of this chain. Some servers set a cookie and redirect to the same URL.
+    /// The cookies of this chain of redirects. Some servers set a cookie and redirect to the same
+    /// URL.
     private(set) var cookies: [String] = []
     let first: HTTPURL
     var ownOrigin: String { first.origin }
@@ -24,8 +25,8 @@ struct RequestTarget: Sendable {
     /// Whether the request goes to the origin of the given URL, and may carry its credentials.
     var isAtOwnOrigin: Bool { redirects == 0 || url.hasOrigin(of: first) }
 
-    /// Returns the stale resource if its validators came from this URL. Another URL's 304 proves
-    /// nothing.
+    /// Returns the stale resource if its validators came from this URL. A 304 response from another
+    /// URL proves nothing.
     func asked(about known: Resource?) -> Resource? {
         known?.responseURL == url.string ? known : nil
     }
@@ -53,12 +54,13 @@ struct RequestTarget: Sendable {
                 .badRedirect,
                 """
                 redirected from https to http: \(next.description.maskingQuery); \
-                use --allow-downgrade to permit it
+                --allow-downgrade permits such redirects
                 """)
         }
         url = next
         redirects += 1
-        // Waiting fetches keep cookies in memory. libcurl sends at most 8,190 bytes.
+        // Limited, because waiting fetches keep cookies in memory. libcurl sends at most 8,190
+        // bytes.
         let bytes = cookies.reduce(0) { $0 + $1.utf8.count }
         self.cookies = bytes <= Self.maximumCookieBytes ? cookies : []
         redirectsFreshUntil = min(freshUntil, redirectsFreshUntil ?? freshUntil)

@@ -2,18 +2,17 @@ import LarderCache
 import LarderHTTP
 import LarderImages
 
-/// A failed fetch of a URL.
+/// The failure of a fetch.
 package struct ResourceFailure: RetriableFailure, Equatable {
-    /// The reason in reports: `http-404`, `body-truncated`, `not-an-image`, …
+    /// The reason's name in reports, for example `http-404` or `not-an-image`.
     package let code: String
     package let message: String
     package let isTransient: Bool
     var status: Int?
     package var retryAfter: Duration?
-    /// Whether the next attempt must be unconditional.
     var asksUnconditionally: Bool { [Reason.evicted, .validator].contains { $0.rawValue == code } }
 
-    /// Whether later runs remember the failure, because it concerns the resource.
+    /// Whether the failure is recorded for later runs, because its cause is the resource.
     var isRemembered: Bool {
         let ours: [Reason] = [.cancelled, .storage, .obstructed, .evicted, .notInRemote]
         let transfers: [TransferError.Code] = [.cancelled, .abandoned, .outOfFiles]
@@ -67,14 +66,13 @@ extension ResourceFailure {
             code: error.code.rawValue, message: error.message, isTransient: error.code.isTransient)
     }
 
-    /// - Parameter mayBeCut: Whether the body's end was not announced.
     init(_ fault: ImageError, mayBeCut: Bool) {
         self.init(
             code: fault.code.rawValue, message: fault.message,
             isTransient: mayBeCut && fault.code == .truncated)
     }
 
-    /// Creates the failure of one deposit. Returns nil if the cache is unusable.
+    /// Returns nil if the whole cache is unusable.
     init?(ofDeposit error: CacheError) {
         switch error.code {
         case .missing: self.init(.evicted, error.description)

@@ -4,19 +4,20 @@ import LarderCore
 import LarderHTTP
 
 /// The continuation of an interrupted body (RFC 9110, sections 13.1.5 and 14). Requires an
-/// unencoded body, a server with ranges and a strong validator, and a 206 with exactly the rest.
+/// unencoded body, a strong validator, a server that supports ranges, and a 206 response with
+/// exactly the missing bytes.
 enum Resumption {
-    /// Returns the fields that request the rest, or a changed body from the start.
+    /// Returns the fields that request the missing bytes, or the whole body if it has changed.
     static func headers(for partial: PartialBody) -> [(name: String, value: String)] {
         [
             ("Range", "bytes=\(partial.count)-"), ("If-Range", partial.validator),
-            // An encoded body has other offsets.
+            // An encoded body would have different offsets.
             ("Accept-Encoding", "identity"),
         ]
     }
 
-    /// Whether a 200 contains only the rest of a body, against RFC 9110, section 15.3.1: it states
-    /// a range, or has the length of the rest.
+    /// Whether a 200 response contains only the missing bytes, contrary to RFC 9110, section
+    /// 15.3.1.
     static func isSlice(_ head: ResponseHead, insteadOf partial: PartialBody) -> Bool {
         if head.headers[first: "Content-Range"] != nil {
             return !(ByteRange(head.headers)?.isWhole ?? false)
@@ -40,14 +41,14 @@ enum Resumption {
             : head.headers[first: "ETag"]?.isSame(as: partial.validator) ?? false
     }
 
-    /// Returns the validator for a request of the rest, or nil without one.
+    /// Returns the validator for a range request, or nil if the body cannot be resumed.
     static func validator(of head: ResponseHead, _ fields: Validators) -> String? {
         guard head.headers.contentCodings.isEmpty, head.status == 206 || offersRanges(head) else {
             return nil
         }
         if let tag = fields.etag { return isDate(tag) ? nil : tag }
-        // A date is strong only if the resource cannot have changed twice within its resolution
-        // (RFC 9110, section 8.8.2.2). A minute allows for different clocks.
+        // A date is a strong validator only if the resource cannot have changed twice within a
+        // second (RFC 9110, section 8.8.2.2). A minute allows for different clocks.
         guard let modified = fields.lastModified, let instant = HTTPDate.parse(modified),
             let date = fields.date.flatMap({ HTTPDate.parse($0) }),
             date.timeIntervalSince(instant) >= 60
