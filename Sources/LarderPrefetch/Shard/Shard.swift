@@ -3,9 +3,9 @@ import LarderHTTP
 
 /// One worker's share of the resources, if several workers read the same manifests.
 ///
-/// One worker owns all resources of a host, so that the limits for a host hold over all workers.
-/// Hosts with too many resources can be split. All workers must have the same ``count`` and
-/// ``splits``.
+/// One worker owns all resources of a host, so that the limits for a host apply to all workers
+/// together. Hosts with too many resources can be split. All workers must have the same ``count``
+/// and ``splits``.
 public struct Shard: Sendable, Equatable {
     /// The allowed numbers of workers.
     public static let allowedCounts = 1...Part.count
@@ -28,7 +28,7 @@ public struct Shard: Sendable, Equatable {
         if splitsByHost.count < splits.count { return nil }
     }
 
-    /// Whether this worker is the first, which reports entries without a usable icon.
+    /// Whether this worker reports entries without a usable icon. Only the first worker does.
     public var ownsProblems: Bool { index == 0 }
 
     /// Whether this worker owns a part.
@@ -36,7 +36,7 @@ public struct Shard: Sendable, Equatable {
 
     /// Whether this worker owns a resource.
     ///
-    /// - Parameter host: The URL's host as in `HTTPURL`, or nil for a resource without one.
+    /// - Parameter host: The URL's host as in `HTTPURL`, or nil for a resource without a host.
     public func owns(host: String?, key: String) -> Bool {
         guard let host else { return owns(Part(ofKey: key)) }
         guard let split = split(ofHost: host) else { return owns(Part(ofHost: host)) }
@@ -61,8 +61,8 @@ public struct HostShare: Hashable, Sendable {
     let pieces: Int
     let total: Int
 
-    /// Returns the maximum number of requests in flight. Each piece allows at least one, so the sum
-    /// over all workers can exceed `limit`.
+    /// Returns the maximum number of requests in flight. Each piece allows at least one request, so
+    /// the sum over all workers can exceed `limit`.
     public func requests(of limit: Int) -> Int { max(pieces, limit * pieces / total) }
 
     /// Returns the maximum number of requests a second.
@@ -88,20 +88,20 @@ public struct HostSplit: Hashable, Sendable {
         self.pieces = pieces
     }
 
-    /// Returns the part of a piece. Pieces take consecutive parts, the first that of the host.
+    /// Pieces take consecutive parts, starting with the part of the host.
     func part(ofPiece piece: Int) -> Part {
         Part(number: Part(ofHost: host).number &+ UInt8(truncatingIfNeeded: piece))
     }
 
-    /// Returns the piece of a resource. Each piece is a range of digests of keys.
+    /// Each piece is a range of key digests.
     func piece(ofKey key: String) -> Int {
         let start = Digest(of: Array(key.utf8)).leadingBits >> 48
         return Int(start) * pieces / (1 << 16)
     }
 }
 
-/// One of 256 parts of all hosts. The part of a host is the last byte of its name's SHA-256 digest,
-/// and never changes.
+/// One of 256 parts into which all hosts are divided. A host's part is the last byte of the SHA-256
+/// digest of its name, and never changes.
 public struct Part: Hashable, Sendable {
     /// The number of parts.
     public static let count = 256
@@ -109,7 +109,7 @@ public struct Part: Hashable, Sendable {
     /// The number of the part, from 0 to 255.
     public let number: UInt8
 
-    /// Creates the part with a number.
+    /// Creates the part with the given number.
     public init(number: UInt8) { self.number = number }
 
     /// Creates the part of a host, given in lower case and without a port.

@@ -3,7 +3,8 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// A verification of a cache, or of the part that manifests need, and its repair from the origins.
+/// A verification of a cache or of the resources of manifests, and the repair of the cache from the
+/// origins.
 ///
 ///     let verification = CacheVerification(PrefetchConfiguration(cache: "cache"))
 ///     var report = try verification.verify(cache)
@@ -49,15 +50,16 @@ public struct CacheVerification: Sendable {
     /// Repairs the findings of a verification, and records the results in `report`. Moves damaged
     /// objects to `quarantine/` and downloads them again.
     ///
-    /// An object that cannot be downloaded, or no longer matches the manifests, is not served any
-    /// more. Its URL is marked as damaged, and the failure is not remembered, so that the next
-    /// repair or prefetch tries again. Entries that were never cached are left to a prefetch.
+    /// An object that cannot be downloaded, or no longer matches the manifests, is no longer
+    /// served. Its URL is marked as damaged. The failure is not recorded, so that the next repair
+    /// or prefetch tries again. Entries that were never cached are not downloaded.
     ///
     /// - Parameters:
-    ///   - isCancelled: Called a few times per second. If true, the repair ends like
+    ///   - isCancelled: Called a few times per second. If it returns true, the repair ends as after
     ///     ``Prefetcher/cancel()``.
     ///   - onProgress: Called a few times per second during downloads.
-    /// - Throws: `CacheError` if the cache cannot be used. `report` has the results until then.
+    /// - Throws: `CacheError` if the cache cannot be used. `report` then contains the results so
+    ///   far.
     public func repair(
         _ report: inout VerifyReport, of cache: Cache, isCancelled: () -> Bool = { false },
         onProgress: (Progress) -> Void = { _ in }
@@ -79,7 +81,7 @@ public struct CacheVerification: Sendable {
             }
             report.refetches = refetches.sorted { $0.key < $1.key }.flatMap(\.value)
         }
-        // Each group was accepted with the same options.
+        // The objects of each group were stored with the same options.
         let groups = Dictionary(grouping: dropped) { [$0.isAnyContent, $0.isUnstorable] }
         for group in groups.values {
             try await fetch(group, report.demands, isCancelled, onProgress) { resource, refetch in
@@ -106,7 +108,6 @@ public struct CacheVerification: Sendable {
         configuration.policy = PlanPolicy()
         configuration.policy.failureLifetime = .zero
         configuration.remembersFailures = false
-        // One entry for each demand on a resource, as in the manifests.
         let wanted = resources.flatMap { resource in
             (demands[resource.key] ?? [.init(digest: nil, size: nil)]).map { (resource, $0) }
         }
@@ -149,7 +150,7 @@ extension VerifyReport.Refetch {
     fileprivate init?(_ result: EntryResult, of resource: DroppedResource) {
         switch result.outcome {
         case .fetched, .revalidated, .cached, .coalesced, .pulled, .shared:
-            // Without an object in the index, nothing has changed.
+            // Without an earlier digest, the object counts as unchanged.
             let isSame = resource.digest == nil || result.digest == resource.digest
             self.init(
                 key: resource.key, outcome: isSame ? .fetched : .changed, digest: result.digest)
@@ -158,7 +159,8 @@ extension VerifyReport.Refetch {
             let problem = result.failure.map { (code: $0.code, message: $0.message) }
             self.init(
                 key: resource.key, outcome: .failed,
-                problem: problem ?? (code: "unstored", message: "the server forbids storing it"))
+                problem: problem
+                    ?? (code: "unstored", message: "the server forbids storing the icon"))
         }
     }
 }

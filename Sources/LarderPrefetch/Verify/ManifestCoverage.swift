@@ -32,16 +32,16 @@ final class ManifestCoverage: Sendable {
 
     var entries: Int { plan.summary.entries }
 
-    /// Closes the cache's index. Must be the last call.
+    /// Must be the last call.
     func close() { try? plan.releaseIndex() }
 
-    /// Returns the objects of entries with digests that start with `byte`.
+    /// Returns the digests of the entries' objects that start with `byte`.
     func objects(_ byte: UInt8) throws(CacheError) -> Set<Digest> {
         guard plan.hasIndex else { return [] }
         do {
             return try plan.database.unsafeRead { db in
-                // SQLite does not reorder a cross join, so a few objects look up their entries,
-                // instead of all entries for each of 256 sets.
+                // SQLite does not reorder a cross join, so it looks up the entries of a few objects
+                // instead of reading all entries for each of 256 sets.
                 let digests = try Data.fetchSet(
                     db,
                     sql: """
@@ -58,7 +58,6 @@ final class ManifestCoverage: Sendable {
         }
     }
 
-    /// Returns the findings about entries that are not cached, or do not match their demands.
     func findings() throws -> VerifyReport.EntryFindings {
         var (count, fetchable) = (0, 0)
         var first: VerifyReport.Finding?
@@ -100,7 +99,6 @@ final class ManifestCoverage: Sendable {
 
     private static let notCached = "is not cached"
 
-    /// The columns of a finding, from `entries e` and its leader `f`.
     private static let columns = """
         e.id, e.manifest, e.position, f.key, f.url, f.credentials IS NOT NULL AS has_credentials
         """
@@ -132,7 +130,7 @@ final class ManifestCoverage: Sendable {
             problem, urls: url.map { [$0] } ?? [])
     }
 
-    /// The SQL condition that the resource of a row of `entries f` is damaged.
+    /// The SQL condition for rows of `entries f` with damaged resources.
     private var isDamaged: String {
         hasDamaged ? "EXISTS (SELECT 1 FROM cache.damaged d WHERE d.key = f.key)" : "FALSE"
     }
@@ -169,7 +167,6 @@ final class ManifestCoverage: Sendable {
         return "expected \(Int(expected.size ?? 0).of("byte")), the cache has \(size)"
     }
 
-    /// Returns the demands on objects, by the resource's key.
     func demands(on digests: [Digest]) throws -> [String: Set<VerifyReport.Demand>] {
         guard plan.hasIndex, !digests.isEmpty else { return [:] }
         let ofDamaged =
