@@ -41,8 +41,8 @@ struct Larder: AsyncParsableCommand {
     }
 
     /// Parses the command line, or exits with a message. If the first argument is a subcommand, its
-    /// parser is called directly. The root's parser would reflect on all options twice more, and a
-    /// debug build validates the options each time. The extra work took a quarter of a short run.
+    /// parser is called directly. Otherwise, the root's parser would inspect all options two more
+    /// times, and validate them in a debug build, which took a quarter of a short run.
     private static func parsedCommand(_ arguments: [String]) -> any ParsableCommand {
         let (named, words) = NamedCommand.program.find(arguments)
         do {

@@ -49,7 +49,7 @@ enum PNGStructure {
             case "PLTE":
                 let length = chunk.content.remaining
                 guard !hasPalette, length > 0, length <= 3 * 256, length % 3 == 0 else {
-                    throw reader.damaged("has a second or an invalid palette")
+                    throw reader.damaged("has a duplicate or invalid palette")
                 }
                 hasPalette = true
             case "IEND":

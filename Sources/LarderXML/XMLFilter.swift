@@ -195,7 +195,7 @@ final class XMLFilter {
         }
     }
 
-    /// Passes a CDATA section as text, because libxml2 joins the pieces of a section one by one.
+    /// Passes a CDATA section as text, because libxml2 takes quadratic time for long sections.
     private func passCDATA() throws {
         try input.fill(to: 3)
         let section = input.unread

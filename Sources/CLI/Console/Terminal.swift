@@ -1,6 +1,6 @@
 import Foundation
 
-/// The terminal of standard error.
+/// The terminal to which standard error is connected.
 enum Terminal {
     static let isThere = isatty(STDERR_FILENO) == 1
 

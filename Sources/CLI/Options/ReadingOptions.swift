@@ -25,7 +25,8 @@ struct ReadingOptions: ParsableArguments {
 
     @Option(
         help: .rare(
-            "The path of the digest in an entry: sha256-… or 64 hexadecimal digits.", "path"))
+            "The path of the digest in an entry. A digest is sha256-… or 64 hexadecimal digits.",
+            "path"))
     var integrityKey: String?
 
     @Option(help: .rare("The icons to use if an entry has several."))

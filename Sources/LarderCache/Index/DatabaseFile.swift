@@ -11,7 +11,7 @@ struct DatabaseFile: Sendable {
         /// Creates a database without a log.
         case making
         case reading
-        /// Reads without locks, log and shared memory, for a read-only medium. Creates no files.
+        /// Reads without locks, a log or shared memory, for a read-only medium. Creates no files.
         case alone
         /// Reads with the log. Creates no files. Fails if another process has the database open.
         case withLog

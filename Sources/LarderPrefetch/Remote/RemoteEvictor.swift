@@ -167,7 +167,7 @@ private struct Eviction: Sendable {
     private func remove(_ reference: RemoteStore.ListedReference) async throws -> Bool {
         if policy.isDryRun { return true }
         let now = try await store.storage.head(reference.key)?.modified ?? .distantPast
-        // A HEAD response has whole seconds.
+        // The date in a HEAD response has a resolution of one second.
         guard now.timeIntervalSince(reference.known.modified) < 1 else { return false }
         try await store.storage.delete(reference.key)
         return true
