@@ -90,6 +90,11 @@ public final class Cache: Sendable {
         try open(at: path, wait: wait, log: log, waitsForWriters: false)
     }
 
+    /// Whether there is a cache at `path` in a directory that this process cannot write to.
+    package static func isUnwritable(at path: String) -> Bool {
+        (try? CacheDirectory(path: path, create: false, lock: .none))?.isWritable == false
+    }
+
     static func open(
         at path: String, wait: LockWait, log: CacheLog, waitsForWriters: Bool
     ) throws(CacheError) -> Cache {

@@ -71,6 +71,76 @@ import Testing
         }
     }
 
+    @Test(.enabled(if: Nobody.isPossible, "requires setpriv, or a user other than root"))
+    func aCacheInAnUnwritableDirectoryIsChecked() async throws {
+        try await withFixture { larder in
+            let manifests = try fill(larder)
+            chmod(larder.cache, 0o555)
+            defer { chmod(larder.cache, 0o755) }
+            try expectCheck(larder.cache, against: manifests) {
+                try Nobody.run(larder.binary, $0)
+            }
+            #expect(larder.origin.count() == 1)
+        }
+    }
+
+    @Test(.enabled(if: Mount.isPossible, "mounting requires root on Linux"))
+    func aCacheOnAReadOnlyMediumIsChecked() async throws {
+        try await withFixture { larder in
+            let manifests = try fill(larder)
+            let medium = try Mount.readOnly(larder.cache, at: larder.directory.path("medium"))
+            defer { medium.remove() }
+            try expectCheck(medium.path, against: manifests) { try larder.binary.run($0) }
+            #expect(larder.origin.count() == 1)
+        }
+    }
+
+    /// Returns a manifest whose icon is cached, and one with two more icons, which are not.
+    private func fill(_ larder: CLIFixture) throws -> (complete: String, incomplete: String) {
+        let urls = larder.origin.serveIcons(2)
+        let complete = try larder.manifest(urls[0])
+        #expect(try larder.prefetch(complete).status == 0)
+        let inline = "data:image/svg+xml;base64,\(Data(Icons.icon(2)).base64EncodedString())"
+        let incomplete = try larder.manifest(urls[0], urls[1], inline, name: "more.json")
+        // Another user reads the cache and the manifests.
+        chmod(larder.directory.path, 0o755)
+        for manifest in [complete, incomplete] { chmod(manifest, 0o644) }
+        return (complete, incomplete)
+    }
+
+    private func expectCheck(
+        _ cache: String, against manifests: (complete: String, incomplete: String),
+        run: ([String]) throws -> Finished
+    ) throws {
+        let before = try times(in: cache)
+        for (manifest, status, outcomes) in [
+            (manifests.complete, 0, ["cached"]),
+            (manifests.incomplete, 2, ["cached", "failed", "failed"]),
+        ] as [(String, Int32, [String])] {
+            let finished = try run([
+                "prefetch", manifest, "--offline", "--report", "-", "--cache", cache,
+            ])
+            #expect(finished.status == status, "\(finished)")
+            let lines = try JSONValue.lines(finished.standardOutputBytes)
+            #expect(lines.compactMap { $0["outcome"]?.string } == outcomes, "\(finished)")
+            let codes = lines.compactMap { $0["error"]?.object?["code"]?.string }
+            #expect(codes.allSatisfy { $0 == "offline" }, "\(finished)")
+        }
+        #expect(try times(in: cache) == before)
+    }
+
+    /// The modification times of a directory and everything in it.
+    private func times(in directory: String) throws -> [String: Date] {
+        let names = try [""] + FileManager.default.subpathsOfDirectory(atPath: directory)
+        var times: [String: Date] = [:]
+        for name in names {
+            let attributes = try FileManager.default.attributesOfItem(
+                atPath: "\(directory)/\(name)")
+            times[name] = attributes[.modificationDate] as? Date
+        }
+        return times
+    }
+
     /// The 404 belongs to an earlier run, and the offline run makes no request.
     @Test func aRemembered404IsReportedAsOffline() async throws {
         try await withFixture { larder in

@@ -225,7 +225,7 @@ public struct PlanPolicy: Sendable, Equatable {
     /// Default: false.
     public var retriesOnlyFailed = false
     /// Whether to make no requests. Cached resources then count as fresh, and missing resources
-    /// fail. Default: false.
+    /// fail, and also icons from `data:` URLs if the cache is read-only. Default: false.
     public var isOffline = false
 
     /// Creates a policy with default values.

@@ -218,8 +218,11 @@ final class PlanClassification {
     }
 
     private func settleOffline(_ resource: NamedResource) throws {
-        let inline = try db.prepared("SELECT 1 FROM inline WHERE fetch = ?")
-        if try inline.firstInteger(resource.id) != nil { return want(resource, nil) }
+        // An icon from a `data:` URL needs no download, but must be stored.
+        if planner.cache?.isReadOnly != true {
+            let inline = try db.prepared("SELECT 1 FROM inline WHERE fetch = ?")
+            if try inline.firstInteger(resource.id) != nil { return want(resource, nil) }
+        }
         try insertSettled.run(resource.id, PlanStatus.unavailable.rawValue)
         summary.unavailable += 1
         summary.failed += resource.icons

@@ -6,7 +6,8 @@ import Logging
 
 /// The settings of a ``Prefetcher``.
 public struct PrefetchConfiguration: Sendable {
-    /// The path of the cache directory. A missing directory is created.
+    /// The path of the cache directory. A missing directory is created. The directory must be
+    /// writable, unless ``PlanPolicy/isOffline`` is true and there is no ``remote``.
     public var cache: String
     /// The rules for reading manifests. Default: detect formats from content.
     public var manifestRules = ManifestRules()

@@ -95,9 +95,15 @@ public final class Prefetcher: Sendable {
         var wait = configuration.lockWait
         let isWaitCancelled = wait.isCancelled
         wait.isCancelled = { [self] in isCancelled || isWaitCancelled() }
+        let (path, log) = (configuration.cache, CacheLog(configuration.logger))
+        // A remote may have icons to store, even offline.
+        let isReading =
+            configuration.policy.isOffline && configuration.remote == nil
+            && Cache.isUnwritable(at: path)
         do {
-            return try Cache.create(
-                at: configuration.cache, wait: wait, log: CacheLog(configuration.logger))
+            return try isReading
+                ? Cache.open(at: path, wait: wait, log: log)
+                : Cache.create(at: path, wait: wait, log: log)
         } catch {
             guard error.code == .locked, isCancelled else { throw error }
             return nil
@@ -109,11 +115,11 @@ public final class Prefetcher: Sendable {
         _ isPlanned: inout Bool
     ) throws -> Report {
         let start = ContinuousClock.now
-        let store = try cache.store()
-        defer { store.close() }
+        let writer = try cache.isReadOnly ? nil : cache.store()
+        defer { writer?.close() }
 
         let copies = ManifestCopies(
-            cache: cache, store: configuration.policy.isOffline ? nil : store,
+            cache: cache, store: configuration.policy.isOffline ? nil : writer,
             storesUnstorable: configuration.storesUnstorable, notesUse: true)
         let open: ManifestSource.Opener = { [configuration] url in
             var manifest = configuration.remoteManifest(url)
@@ -130,7 +136,7 @@ public final class Prefetcher: Sendable {
                     acceptsAnyContent: configuration.acceptsAnyContent,
                     policy: configuration.policy, headers: configuration.requestHeaders,
                     shard: configuration.shard),
-                at: store.scratchPath("plan.sqlite"), isCancelled: { self.isCancelled },
+                at: writer?.scratchPath("plan.sqlite"), isCancelled: { self.isCancelled },
                 onProgress: { channel.offer(.planning($0)) })
         } catch is CancellationError {
             return .interrupted
@@ -144,6 +150,18 @@ public final class Prefetcher: Sendable {
         try reporter.reportSettled()
         try recordUse(of: plan, in: cache)
         try plan.releaseIndex()
+        func finish(
+            after failure: CacheError? = nil, receivedBytes: Int64 = 0, remote: RemoteReport? = nil
+        ) throws -> Report {
+            var report = try reporter.finish(
+                failure: failure, isInterrupted: isCancelled, receivedBytes: receivedBytes,
+                seconds: (ContinuousClock.now - start) / .seconds(1))
+            report.remote = remote
+            report.isLocked = try report.isComplete && lock(plan)
+            return report
+        }
+        // A read-only cache is opened only for an offline run, whose plan has nothing to store.
+        guard let store = writer else { return try finish() }
 
         let check = BodyCheck(
             plan: plan, store: store, acceptsAnyContent: configuration.acceptsAnyContent)
@@ -179,13 +197,9 @@ public final class Prefetcher: Sendable {
         }
         if failure == nil { recordSpellings(of: plan, in: cache) }
 
-        var report = try reporter.finish(
-            failure: failure, isInterrupted: isCancelled,
-            receivedBytes: stage.receivedBytes.load(ordering: .relaxed),
-            seconds: (ContinuousClock.now - start) / .seconds(1))
-        report.remote = remoteStage?.report
-        report.isLocked = try report.isComplete && lock(plan)
-        return report
+        return try finish(
+            after: failure, receivedBytes: stage.receivedBytes.load(ordering: .relaxed),
+            remote: remoteStage?.report)
     }
 
     private func remoteStage(

@@ -12,7 +12,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
             the manifest. Stale icons are downloaded only if they have changed.
 
             With --offline, nothing is downloaded, and the exit status is 2 if an icon is not \
-            cached.
+            cached. A read-only cache is then checked without writing to it.
 
             EXAMPLES:
               # Fill the default cache.
