@@ -178,24 +178,6 @@ import Testing
         }
     }
 
-    @Test func anAbsentCacheIsReportedAndNotCreated() async throws {
-        try await withFixture { larder in
-            // Also with --quiet, because otherwise a mistyped path would never be noticed.
-            for command in [
-                ["evict", "--max-size", "0"], ["evict", "--max-size", "0", "--quiet"],
-                ["pin"], ["unpin", "--all"],
-            ] {
-                let finished = try larder.run(arguments: command)
-                #expect(finished.status == 0, "\(finished)")
-                #expect(
-                    finished.standardError
-                        == "larder: \(larder.cache): no cache here; treated as an empty cache\n"
-                )
-            }
-            #expect(!larder.hasCache)
-        }
-    }
-
     @Test(.timeLimit(.minutes(10))) func iconsOfARunningPrefetchAreNotEvicted() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(60)

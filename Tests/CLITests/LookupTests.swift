@@ -3,16 +3,8 @@ import GRDB
 import LarderTestSupport
 import Testing
 
-/// The commands `list`, `path`, `cat` and `status` with filled, empty and absent caches.
+/// The commands `list`, `path`, `cat` and `status` with filled and empty caches.
 @Suite struct LookupTests {
-    @Test func anAbsentCacheReadsAsEmptyAndStaysAbsent() async throws {
-        try await withFixture { larder in
-            try expectEmpty(larder)
-            #expect(try larder.run("verify").status == 66)
-            #expect(!larder.hasCache)
-        }
-    }
-
     @Test func anEmptyDirectoryReadsAsEmptyAndStaysEmpty() async throws {
         try await withFixture { larder in
             try FileManager.default.createDirectory(

@@ -99,6 +99,7 @@ import Testing
 
     @Test func statusOutputIsDocumented() async throws {
         try await withFixture { larder in
+            mkdir(larder.cache, 0o700)
             let empty = try larder.run("status", "--json").standardOutputBytes
             _ = try larder.prefetch(try mixed(larder))
             let full = try larder.run("status", "--format", "json").standardOutputBytes

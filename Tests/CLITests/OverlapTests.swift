@@ -154,10 +154,10 @@ import Testing
 
     @Test func lockOptionsDoNotCreateAMissingCache() async throws {
         try await withFixture { larder in
-            for (arguments, status) in [(["verify"], 66), (["evict"], 0), (["unpin", "--all"], 0)] {
+            for arguments in [["verify"], ["evict"], ["unpin", "--all"], ["reindex"]] {
                 let finished = try larder.binary.run(
                     arguments + ["--no-wait", "--cache", larder.cache] + Self.exclusive)
-                #expect(finished.status == status, "\(arguments): \(finished)")
+                #expect(finished.status == 66, "\(arguments): \(finished)")
                 #expect(!larder.hasCache)
             }
         }

@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// `remote push` with invalid options or without a cache.
+/// `remote push` with invalid options.
 @Suite struct RemotePushTests {
     private static let remote = [
         "--remote", "s3://none", "--remote-endpoint", "http://127.0.0.1:9", "--remote-unsigned",
@@ -14,13 +14,6 @@ import Testing
             let finished = try larder.run(arguments: ["remote", "push"] + options + Self.remote)
             #expect(finished.status == 64)
             #expect(finished.standardError.contains("require --manifest"))
-        }
-    }
-
-    @Test func pushingAMissingCacheExitsWith66() async throws {
-        try await withFixture { larder in
-            let finished = try larder.run(arguments: ["remote", "push"] + Self.remote)
-            #expect(finished.status == 66)
         }
     }
 

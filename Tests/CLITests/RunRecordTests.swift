@@ -66,8 +66,8 @@ import Testing
 
     @Test func commandsThatDidNotRunLeaveNoRecord() async throws {
         try await withFixture { larder in
-            for (command, status) in [("verify", 66), ("evict", 0)] {
-                #expect(try larder.run(command).status == status)
+            for command in ["verify", "evict"] {
+                #expect(try larder.run(command).status == 66)
                 #expect(!larder.hasCache)
             }
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(2))

@@ -118,17 +118,6 @@ import Testing
         }
     }
 
-    @Test func aMissingCacheIsNotClean() async throws {
-        try await withFixture { larder in
-            let finished = try larder.run("verify")
-            #expect(finished.status == 66, "\(finished)")
-            #expect(finished.standardOutput.isEmpty)
-            #expect(
-                finished.standardError == "larder: \(larder.cache): no cache here\n")
-            #expect(!larder.hasCache)
-        }
-    }
-
     @Test(.enabled(if: Nobody.isPossible))
     func anUnreadableObjectIsNotReportedAsCorrupt() async throws {
         try await withFilledCache { larder, urls in

@@ -33,43 +33,35 @@ struct CacheOptions: ParsableArguments {
 
     var absolutePath: String { URL(fileURLWithPath: path).standardizedFileURL.path }
 
-    /// Opens the cache for reading. Without a cache, prints a message and returns nil.
-    ///
     /// - Parameter makingRoom: Whether to open the cache even on a full disk, for an eviction.
-    func open(wait: LockWait = .none, makingRoom: Bool = false) throws -> Cache? {
-        let cache = try present(wait, makingRoom ? Cache.openMakingRoom : Cache.open)
-        if cache == nil {
-            Console.complain("\(absolutePath): no cache here; treated as an empty cache")
+    func open(wait: LockWait = .none, makingRoom: Bool = false) throws -> Cache {
+        try existing {
+            try makingRoom
+                ? Cache.openMakingRoom(at: path, wait: wait, log: Log.cache)
+                : Cache.open(at: path, wait: wait, log: Log.cache)
         }
-        return cache
     }
 
-    func openIfThere() throws -> Cache? { try present(.none, Cache.open) }
-
-    func required(wait: LockWait) throws -> Cache { try required(present(wait, Cache.open)) }
+    func openIfThere() throws -> Cache? {
+        do { return try open() } catch is MissingInput { return nil }
+    }
 
     /// Opens a cache whose index may be damaged, to verify it.
-    ///
-    /// - Throws: ``MissingInput`` without a cache, because a mistyped path must not appear clean.
     func openDamaged(wait: LockWait, isForRepair: Bool) throws -> Cache {
-        try required(
-            present(wait) { (path, wait, log) throws(CacheError) in
-                try Cache.openDamaged(at: path, wait: wait, log: log, isForRepair: isForRepair)
-            })
+        try existing {
+            try Cache.openDamaged(at: path, wait: wait, log: Log.cache, isForRepair: isForRepair)
+        }
     }
 
-    private func required(_ cache: Cache?) throws(MissingInput) -> Cache {
-        if let cache { return cache }
-        throw MissingInput(description: "\(absolutePath): no cache here")
-    }
-
-    private func present(
-        _ wait: LockWait, _ open: (String, LockWait, CacheLog) throws(CacheError) -> Cache
-    ) throws -> Cache? {
+    /// Throws ``MissingInput`` if `body` finds no cache, because a mistyped path must not look like
+    /// an empty cache.
+    func existing<Value>(_ body: () throws -> Value) throws -> Value {
         do {
-            return try open(path, wait, Log.cache)
-        } catch  where error.code == .missing {
-            return nil
+            return try body()
+        } catch let error as CacheError where error.code == .missing {
+            throw MissingInput(
+                description: "\(absolutePath): no cache here; name another directory with --cache,"
+                    + " or run larder prefetch to create one")
         }
     }
 }

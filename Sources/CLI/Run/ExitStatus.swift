@@ -33,7 +33,7 @@ enum ExitStatus: Int32, CaseIterable {
         case .couldNotRun: "the command could not run"
         case .someFailed: "some entries failed, corruption was found, or a limit was not reached"
         case .badManifest: "an input is not a manifest"
-        case .missingInput: "an input is missing"
+        case .missingInput: "an input or the cache is missing"
         case .storage: "the disk is full or failing, or output was lost; stored objects are kept"
         case .locked: "another process holds the lock"
         case .interrupted: "interrupted; finished work is kept"

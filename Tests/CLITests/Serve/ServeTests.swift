@@ -116,14 +116,6 @@ import Testing
         return "[\n" + entries.joined(separator: ",\n") + "\n]\n"
     }
 
-    @Test func serveFailsWithoutACache() async throws {
-        try await withFixture { larder in
-            let finished = try larder.run("serve", "--listen", "127.0.0.1:0")
-            #expect(finished.status == 66, "\(finished)")
-            #expect(finished.standardOutput.isEmpty)
-        }
-    }
-
     @Test func aPortInUseIsReported() async throws {
         try await withFixture { larder in
             _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))

@@ -105,15 +105,13 @@ struct EvictCommand: AsyncParsableCommand {
             policy.isCancelled = { run.interrupts.isAsked }
             ProgramText.release()
             let printsVictims = dryRun && (output.json || !output.quiet)
-            if let minFree, let size = try cache?.fileSystemBytes, minFree.bytes > size {
+            if let minFree, case let size = try cache.fileSystemBytes, minFree.bytes > size {
                 throw ValidationError("--min-free: the cache's file system has only \(size) bytes")
             }
-            let report =
-                try cache?.evict(
-                    policy,
-                    onVictim: { if printsVictims { print(output.json ? $0.json : $0.text) } },
-                    onProgress: { if !printsVictims { run.line.show($0.text("evicted")) } }
-                ) ?? EvictionReport(isDryRun: dryRun)
+            let report = try cache.evict(
+                policy,
+                onVictim: { if printsVictims { print(output.json ? $0.json : $0.text) } },
+                onProgress: { if !printsVictims { run.line.show($0.text("evicted")) } })
             run.line.clear()
             run.note(report.counts)
             let failure = report.isInterrupted ? nil : report.failure

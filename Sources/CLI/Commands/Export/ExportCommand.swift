@@ -80,7 +80,7 @@ struct ExportCommand: AsyncParsableCommand {
                     for: "--installer")
                 try OutputReplacement(installer).check()
             }
-            let cache = try cache.required(wait: run.wait)
+            let cache = try cache.open(wait: run.wait)
             var configuration = ExportConfiguration(
                 layout: naming.layout(layout), directory: directory)
             configuration.folder = naming.folder

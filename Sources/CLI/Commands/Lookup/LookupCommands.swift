@@ -20,7 +20,7 @@ struct ListCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await ExitStatus.of(cache) {
-            try cache.open()?.forEachResource { print(json ? $0.json : $0.text) }
+            try cache.open().forEachResource { print(json ? $0.json : $0.text) }
         }
     }
 }
@@ -98,11 +98,8 @@ struct Lookup: ParsableArguments {
 
     /// - Throws: Exit status 2 after a message, if the icon is not cached.
     func found(in options: CacheOptions) throws -> (Cache, Resource) {
-        if let cache = try options.open(),
-            let resource = try cache.resource(spelledAs: .spelled(url))
-        {
-            return (cache, resource)
-        }
+        let cache = try options.open()
+        if let resource = try cache.resource(spelledAs: .spelled(url)) { return (cache, resource) }
         Console.complain("\(shown): not cached")
         throw ExitCode(ExitStatus.someFailed.rawValue)
     }

@@ -28,7 +28,7 @@ struct PinCommand: AsyncParsableCommand {
     func run() async throws {
         guard !subjects.subjects.isEmpty else {
             return try await ExitStatus.of(cache) {
-                try cache.open()?.forEachPin { print($0.shownAsURL) }
+                try cache.open().forEachPin { print($0.shownAsURL) }
             }
         }
         try await CacheRun.of(self, on: cache, locks, makesCache: true) { run in
@@ -72,7 +72,7 @@ struct UnpinCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await CacheRun.of(self, on: cache, locks) { run in
-            guard let cache = try cache.open(wait: run.wait) else { return print("unpinned 0") }
+            let cache = try cache.open(wait: run.wait)
             let rules = try reading.rules()
             let count =
                 try all

@@ -24,12 +24,14 @@ struct ReindexCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await CacheRun.of(
-            self, on: cache, locks, isQuiet: output.quiet, makesCache: true, recordedAs: .reindex
+            self, on: cache, locks, isQuiet: output.quiet, recordedAs: .reindex
         ) { run in
-            let report = try Cache.reindex(
-                at: cache.path, wait: run.wait, log: Log.cache,
-                isCancelled: { run.interrupts.isAsked }
-            ) { run.line.show($0.text("read")) }
+            let report = try cache.existing {
+                try Cache.reindex(
+                    at: cache.path, wait: run.wait, log: Log.cache,
+                    isCancelled: { run.interrupts.isAsked }
+                ) { run.line.show($0.text("read")) }
+            }
             run.line.clear()
             run.note(report.counts)
             output.write(json: report.json, text: report.text, complaint: report.complaint)

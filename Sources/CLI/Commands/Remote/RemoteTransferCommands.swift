@@ -100,7 +100,7 @@ struct RemotePushCommand: AsyncParsableCommand, NetworkCommand, CarryingCommand 
             // The objects were checked when they were stored.
             configuration.acceptsAnyContent = true
             configuration.remote = try remote.remote(.store)
-            let all = try cache.required(wait: run.wait)
+            let all = try cache.open(wait: run.wait)
             let sources =
                 try selection.manifest.isEmpty
                 ? [.listing(of: all)]

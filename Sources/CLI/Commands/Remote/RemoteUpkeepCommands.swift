@@ -36,7 +36,7 @@ struct RemoteVerifyCommand: AsyncParsableCommand {
     func run() async throws {
         try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet) { run in
             let transfer = try connections.configuration()
-            let cache = repair ? try cache.required(wait: run.wait) : nil
+            let cache = repair ? try cache.open(wait: run.wait) : nil
             var verifier = RemoteVerifier(try remote.requireRemote(.only), transfer: transfer)
             verifier.shard = try part.shard
             let report = try await run.upkeep { [verifier, line = run.line] in

@@ -15,8 +15,7 @@ struct ServeCommand: AsyncParsableCommand {
             this proxy reads from the cache.
 
             SIGINT and SIGTERM stop the server after the responses in flight. The exit status is \
-            then 0, or 130 or 143 if responses were aborted after --grace. Without a cache, the \
-            exit status is 66.
+            then 0, or 130 or 143 if responses were aborted after --grace.
 
             EXAMPLES:
               # Serve the default cache to this machine.
@@ -118,7 +117,7 @@ struct ServeCommand: AsyncParsableCommand {
         try await ExitStatus.of(cache) {
             try ProcessLimits.requireTransfers()
             OpenFileLimit.raise()
-            _ = try cache.required(wait: .none)
+            _ = try cache.open()
             var configuration = try configuration()
             let missing = try missingList.map {
                 try MissingListFile(path: $0, manifests: manifests, cache: cache)

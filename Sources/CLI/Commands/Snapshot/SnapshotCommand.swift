@@ -37,7 +37,7 @@ struct SnapshotCommand: AsyncParsableCommand {
             run.interrupts.ask()
             let report: SnapshotReport
             do {
-                report = try Cache.open(at: cache.path, wait: run.wait).snapshot(
+                report = try cache.open(wait: run.wait).snapshot(
                     to: directory, isCancelled: { run.interrupts.isAsked }
                 ) { run.line.show($0.text("copied")) }
             } catch is CancellationError {

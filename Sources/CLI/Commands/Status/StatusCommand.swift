@@ -42,7 +42,7 @@ struct StatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await ExitStatus.of(cache) {
-            let status = try cache.open()?.status() ?? CacheStatus(emptyAt: cache.absolutePath)
+            let status = try cache.open().status()
             let text =
                 switch format ?? (json ? .json : .text) {
                 case .text:
