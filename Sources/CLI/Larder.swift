@@ -13,6 +13,14 @@ struct Larder: AsyncParsableCommand {
         ProgramText.release()
         SharedMemory.guardAgainstFailingDisk()
         CurlHosts.install()
+        // Even the name of the program is missing. Current Linux kernels replace an empty list by
+        // one empty argument. Swift finds no arguments if /proc is not mounted.
+        if CommandLine.arguments.allSatisfy(\.isEmpty) {
+            leave(
+                saying: "Error: The system passed no arguments to larder. "
+                    + "Start it by its name, and in a chroot, mount /proc.",
+                .validationFailure)
+        }
         let arguments = Array(CommandLine.arguments.dropFirst())
         if let help = HelpRequest(arguments) {
             print(help.text)

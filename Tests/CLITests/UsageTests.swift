@@ -267,6 +267,31 @@ import Testing
         #expect(finished.standardError.isEmpty)
     }
 
+    /// Since Linux 5.18, a program that is started without arguments gets one empty argument.
+    @Test func anEmptyArgumentListIsAnError() throws {
+        let finished = try RunningProcess(
+            "/bin/bash", ["-c", #"exec -a "" "$0""#, LarderBinary().path]
+        ).wait()
+        expectNoArguments(finished)
+    }
+
+    @Test(.enabled(if: Mount.isPossible && access("/usr/bin/unshare", X_OK) == 0))
+    func aSystemWithoutProcIsAnError() throws {
+        let script = #"mount -t tmpfs tmpfs /proc && exec "$0" status"#
+        let finished = try RunningProcess(
+            "/usr/bin/unshare", ["--mount", "sh", "-c", script, LarderBinary().path]
+        ).wait()
+        expectNoArguments(finished)
+    }
+
+    private func expectNoArguments(_ finished: Finished) {
+        #expect(finished.status == 64, "\(finished)")
+        #expect(
+            finished.standardError.hasPrefix("Error: The system passed no arguments"),
+            "\(finished)")
+        #expect(finished.standardOutput.isEmpty)
+    }
+
     @Test(arguments: [
         ["prefetch", "apps.json"], ["plan", "apps.json"], ["status"], ["list"], ["verify"],
         ["evict"],
