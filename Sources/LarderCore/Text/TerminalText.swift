@@ -19,6 +19,11 @@ extension String {
         return result
     }
 
+    /// Whether the text has characters that may change a terminal, except tabs and line ends.
+    package var isBinary: Bool {
+        unicodeScalars.contains { $0.steersTerminal && !["\t", "\n", "\r"].contains($0) }
+    }
+
     /// Returns the text in quotation marks, sanitized and cut to `limit` characters.
     package func quoted(limit: Int = 80) -> String {
         // Cut first, to sanitize only the start.

@@ -62,7 +62,8 @@ struct CatCommand: AsyncParsableCommand {
         commandName: "cat", abstract: "Print the verified bytes of a cached icon.",
         discussion: """
             The exit status is 2 if the icon is not cached or its object is damaged. In this case \
-            nothing is printed, unless another program modifies the object while it is printed.
+            nothing is printed, unless another program modifies the object while it is printed. \
+            Binary data is not printed to a terminal without --force (status 64).
 
             EXAMPLES:
               # Write the bytes of an icon to a file.
@@ -74,11 +75,21 @@ struct CatCommand: AsyncParsableCommand {
     @OptionGroup var cache: CacheOptions
     @OptionGroup var lookup: Lookup
 
+    @Flag(help: "Print binary data to a terminal.") var force = false
+
     func run() async throws {
+        let printsOnlyText = !force && isatty(STDOUT_FILENO) == 1
         try await ExitStatus.of(cache) {
             let (cache, resource) = try lookup.found(in: cache)
             do {
-                try cache.forEachPiece(of: resource.object) { try Console.print($0) }
+                try cache.forEachPiece(of: resource.object) { piece in
+                    if printsOnlyText, String(decoding: piece, as: UTF8.self).isBinary {
+                        throw ValidationError(
+                            "\(lookup.shown): binary data is not printed to a terminal; "
+                                + "redirect it to a file, or use --force")
+                    }
+                    try Console.print(piece)
+                }
             } catch let error as CacheError where error.isOfDamagedObject {
                 throw CacheError(
                     error.code, subject: lookup.shown, message: "\(error); \(Lookup.remedy)")
