@@ -191,7 +191,9 @@ struct ReadingOptions: ParsableArguments {
 }
 
 struct NetworkOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Maximum number of concurrent downloads.", valueName: "n"))
+    @Option(
+        name: [.customShort("j", allowingJoined: true), .long],
+        help: ArgumentHelp("Maximum number of concurrent downloads.", valueName: "n"))
     var maxConcurrent = 16
 
     @Option(

@@ -16,7 +16,7 @@ import Testing
             let report = larder.directory.path("report.jsonl")
             let process = try larder.startPrefetch(
                 try larder.manifest(urls: urls), report: report,
-                options: ["--max-concurrent", "\(concurrent)", "--max-per-host", "\(perHost)"])
+                options: ["-j", "\(concurrent)", "--max-per-host", "\(perHost)"])
             // The server responds only after the expected number of requests has arrived.
             try await origin.waitForRequests(expected)
             gate.open()

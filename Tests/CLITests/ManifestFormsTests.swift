@@ -22,7 +22,7 @@ import Testing
             let plan = try larder.run("plan", manifest, "--icons", "largest")
             #expect(
                 plan.standardOutput.hasSuffix(
-                    "3 entries (plain http 2, skipped 1); 2 URLs: cached 2, stale 0, missing 0\n"))
+                    "3 entries (plain http 2, skipped 1); 2 URLs: cached 2\n"))
         }
     }
 

@@ -41,8 +41,7 @@ import Testing
             let finished = try larder.run("prefetch", manifest, "--allow-private-network")
             #expect(finished.status == 2)
             let lines = finished.standardOutput.split(separator: "\n").map(String.init)
-            let counts =
-                "fetched 2, revalidated 0, already cached 0, coalesced 1, failed 3, skipped 1"
+            let counts = "fetched 2, coalesced 1, failed 3, skipped 1"
             #expect(lines.first == "7 entries: \(counts)")
             #expect(
                 lines.dropFirst().dropLast() == [
@@ -51,6 +50,31 @@ import Testing
                 ])
             #expect(lines.last?.contains(" received in ") == true)
             #expect(finished.standardError.split(separator: "\n").count == 3)
+        }
+    }
+
+    @Test func summariesLeaveOutCountsThatAreZero() async throws {
+        try await withFixture { larder in
+            func line(_ number: Int, _ arguments: String...) throws -> String {
+                let finished = try larder.run(arguments: arguments)
+                #expect(finished.status == 0, "\(finished)")
+                let lines = finished.standardOutput.split(separator: "\n")
+                return lines.count > number ? String(lines[number]) : "\(finished)"
+            }
+            let none = try larder.manifest([], name: "none.json")
+            #expect(try line(0, "prefetch", none) == "0 entries: fetched 0")
+            #expect(try line(0, "plan", none) == "0 entries; 0 URLs: cached 0")
+            #expect(try line(2, "status") == "resources  0")
+            #expect(try line(0, "verify").hasPrefix("0 objects, 0 B, 0 resources: 0 whole ("))
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(2))
+            let prefetch = ["prefetch", manifest, "--allow-private-network"]
+            for outcome in ["fetched", "already cached"] {
+                let text = try larder.run(arguments: prefetch).standardOutput
+                #expect(text.hasPrefix("2 entries: \(outcome) 2\n"), "\(text)")
+            }
+            #expect(try line(0, "plan", manifest, "-q").hasSuffix("; 2 URLs: cached 2"))
+            #expect(try line(2, "status") == "resources  2, 2 fresh")
+            #expect(try line(0, "verify").contains(" 2 resources: 2 whole ("))
         }
     }
 

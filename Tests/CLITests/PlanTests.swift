@@ -9,7 +9,7 @@ import Testing
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(3))
             let finished = try larder.run("plan", manifest)
             #expect(finished.status == 0)
-            #expect(finished.standardOutput.hasSuffix("3 URLs: cached 0, stale 0, missing 3\n"))
+            #expect(finished.standardOutput.hasSuffix("3 URLs: missing 3\n"))
             #expect(finished.standardError.isEmpty)
             #expect(!larder.hasCache)
             #expect(larder.origin.connectionsOpened == 0)
@@ -51,7 +51,7 @@ import Testing
             let finished = try larder.run("plan", manifest, "--quiet")
             #expect(
                 finished.standardOutput
-                    == "3 entries (plain http 3); 3 URLs: cached 0, stale 0, missing 3\n")
+                    == "3 entries (plain http 3); 3 URLs: missing 3\n")
         }
     }
 

@@ -76,7 +76,7 @@ import Testing
             #expect(
                 lines == [
                     "missing  5  \(urls[2])", "missing  0  \(urls[0])", "missing  -8  \(urls[1])",
-                    "3 entries (plain http 3); 3 URLs: cached 0, stale 0, missing 3",
+                    "3 entries (plain http 3); 3 URLs: missing 3",
                 ])
         }
     }

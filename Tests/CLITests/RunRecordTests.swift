@@ -72,7 +72,7 @@ import Testing
             }
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(2))
             #expect(try larder.prefetch(manifest).status == 0)
-            #expect(try larder.run("evict", "--max-count", "1", "--dry-run").status == 0)
+            #expect(try larder.run("evict", "--max-count", "1", "-n").status == 0)
             #expect(try larder.run("plan", manifest).status == 0)
             #expect(try larder.run("evict", "--max-count", "-1").status == 64)
             let before = try record("prefetch", larder)

@@ -123,8 +123,7 @@ import Testing
             let plan = try larder.run("plan", manifest, "--shard", "0/2", "--quiet")
             #expect(
                 plan.standardOutput
-                    == "1 entry (plain http 1, left to other shards 2); 1 URL: cached 0, "
-                    + "stale 0, missing 1\n")
+                    == "1 entry (plain http 1, left to other shards 2); 1 URL: missing 1\n")
             let run = try larder.run(
                 arguments: ["prefetch", manifest, "--allow-private-network", "--shard", "0/2"]
                     + options(larder))

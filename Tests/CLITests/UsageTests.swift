@@ -10,6 +10,8 @@ import Testing
         ["prefetch", "apps.json", "--no-such-option"],
         ["prefetch", "apps.json", "--max-concurrent", "0"],
         ["prefetch", "apps.json", "--max-concurrent", "1001"],
+        ["prefetch", "apps.json", "-j", "0"],
+        ["verify", "-j1001"],
         ["prefetch", "apps.json", "--max-per-host", "many"],
         ["prefetch", "apps.json", "--attempts", "0"],
         ["prefetch", "apps.json", "--max-object-size", "0"],

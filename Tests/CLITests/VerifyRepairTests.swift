@@ -213,7 +213,7 @@ import Testing
             #expect(finished.status == 2, "\(finished)")
             #expect(
                 finished.standardError
-                    == "larder: 2 corrupt, 0 whole, 1 repaired; 1 object not recovered, first failure: "
+                    == "larder: 2 corrupt, 1 repaired; 1 object not recovered, first failure: "
                     + "\(urls[0]): integrity-mismatch; the next repair or prefetch downloads it\n")
             #expect(try larder.cat(urls[0]) == nil)
             #expect(try larder.cat(urls[1]) == Icons.icon(1))

@@ -68,6 +68,12 @@ enum Console {
 /// Replaces Swift's `print`, which ignores errors. C's buffer can drop text and report success.
 func print(_ text: String, terminator: String = "\n") { Console.add(text + terminator) }
 
+/// Returns the texts of the counts that are not zero, or the first text if all are zero.
+func nonzero(_ counts: [(Int, String)]) -> [String] {
+    let texts = counts.filter { $0.0 != 0 }.map { $0.1 }
+    return texts.isEmpty ? counts.prefix(1).map { $0.1 } : texts
+}
+
 /// The error of writing to a user's file or to standard output.
 struct OutputError: Error, CustomStringConvertible {
     let cause: CacheError

@@ -2,7 +2,9 @@ import ArgumentParser
 import LarderPrefetch
 
 struct TransferOptions: ParsableArguments {
-    @Option(help: .common("The maximum number of concurrent transfers.", "n"))
+    @Option(
+        name: [.customShort("j", allowingJoined: true), .long],
+        help: .common("The maximum number of concurrent transfers.", "n"))
     var maxConcurrent = 16
 
     @Option(

@@ -100,6 +100,16 @@ import Testing
         }
     }
 
+    @Test(arguments: [("-n", "--dry-run"), ("-j", "--max-concurrent")])
+    func everyCommandHasTheSameShortName(_ short: String, _ option: String) throws {
+        let having = commands.filter { $0.options.contains(option) }
+        #expect(having.count > 1)
+        for command in having {
+            let all = try help(command.words + ["--help-all"])
+            #expect(all.contains("\n  \(short), \(option)"), "\(command.name)")
+        }
+    }
+
     @Test func helpCanBeRequestedInSeveralWays() throws {
         #expect(try help("help", "evict", "--help-all") == help("evict", "--help-all"))
         #expect(try help("help", "evict") == help("evict", "--help"))

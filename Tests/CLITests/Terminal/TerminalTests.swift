@@ -134,7 +134,7 @@ import Testing
             gate.open()
             let (status, lines) = try screen.finish(withHistory: false)
             #expect(status == 0)
-            #expect(lines.first?.hasPrefix("6 entries: fetched 6, ") == true, "\(lines)")
+            #expect(lines.first?.hasPrefix("6 entries: fetched 6") == true, "\(lines)")
             #expect(lines.count == 2)
         }
     }
@@ -212,7 +212,7 @@ import Testing
             gate.open()
             let (status, lines) = try screen.finish()
             #expect(status == 0)
-            #expect(lines.contains { $0.contains("6 entries: fetched 6, ") }, "\(lines)")
+            #expect(lines.contains { $0.contains("6 entries: fetched 6") }, "\(lines)")
             #expect(!screen.hasWritten("\u{1B}"))
         }
     }

@@ -81,6 +81,7 @@ struct EvictCommand: AsyncParsableCommand {
     var grace: TimeSpan?
 
     @Flag(
+        name: [.customShort("n"), .long],
         help: """
             Print the objects that would be evicted, one per line, and remove nothing. With \
             --json, the report is the last line.

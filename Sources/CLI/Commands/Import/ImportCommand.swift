@@ -114,8 +114,11 @@ struct ImportCommand: AsyncParsableCommand {
 extension ImportReport {
     package func text(_ paint: Paint = .none) -> String {
         var lines = problems.lines(paint)
-        let parts =
-            ["\(imported) imported", "\(present) present", "\(missing) missing"] + problems.parts
+        let parts = nonzero(
+            [
+                (imported, "\(imported) imported"), (present, "\(present) present"),
+                (missing, "\(missing) missing"),
+            ] + problems.parts.map { (1, $0) })
         lines.append(
             "\(icons.of("icon")): \(parts.joined(separator: ", ")); read "
                 + "\(ByteText.describe(bytes)) (\(DurationText.describe(seconds)))")

@@ -12,12 +12,11 @@ extension PlanSummary {
         if failed > 0 { notes.append(paint.failed("failed \(failed)")) }
         if unsupported > 0 { notes.append("including unsupported schemes \(unsupported)") }
         if otherShards > 0 { notes.append("left to other shards \(otherShards)") }
-        var counts = [
-            "cached \(cached)", stale > 0 ? paint.stale("stale \(stale)") : "stale 0",
-            "missing \(missing)",
-        ]
-        if remembered > 0 { counts.append("recently gone \(remembered)") }
-        if leftAlone > 0 { counts.append("not failed before \(leftAlone)") }
+        let counts = nonzero([
+            (cached, "cached \(cached)"), (stale, paint.stale("stale \(stale)")),
+            (missing, "missing \(missing)"), (remembered, "recently gone \(remembered)"),
+            (leftAlone, "not failed before \(leftAlone)"),
+        ])
         let several = icons > entries ? ", \(icons.of("icon", "icons"))" : ""
         return entries.of("entry", "entries") + several
             + (notes.isEmpty ? "" : " (\(notes.joined(separator: ", ")))")

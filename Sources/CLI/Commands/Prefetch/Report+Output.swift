@@ -7,21 +7,18 @@ extension Report {
 
     /// - Parameter unsupported: ``PlanSummary/unsupportedText``.
     package func text(unsupported: [String] = [], _ paint: Paint = .none) -> String {
-        var counts = [
-            "fetched \(count(.fetched))", "revalidated \(count(.revalidated))",
-            "already cached \(count(.cached))", "coalesced \(count(.coalesced))",
-            count(.failed) > 0 ? paint.failed("failed \(count(.failed))") : "failed 0",
-        ]
-        if remote != nil {
-            counts.insert("pulled \(count(.pulled))", at: 1)
-            if count(.shared) > 0 { counts.insert("in the remote \(count(.shared))", at: 2) }
+        func part(_ outcome: EntryResult.Outcome, _ label: String) -> (Int, String) {
+            (count(outcome), "\(label) \(count(outcome))")
         }
-        if count(.unstored) > 0 {
-            counts.append("not stored \(count(.unstored)) (no-store; to store: --store-anyway)")
-        }
-        if count(.skipped) > 0 { counts.append("skipped \(count(.skipped))") }
-        if count(.unfinished) > 0 { counts.append("unfinished \(count(.unfinished))") }
-        if otherShards > 0 { counts.append("left to other shards \(otherShards)") }
+        let unstored = "not stored \(count(.unstored)) (no-store; to store: --store-anyway)"
+        let counts = nonzero([
+            part(.fetched, "fetched"), part(.pulled, "pulled"), part(.shared, "in the remote"),
+            part(.revalidated, "revalidated"), part(.cached, "already cached"),
+            part(.coalesced, "coalesced"),
+            (count(.failed), paint.failed("failed \(count(.failed))")),
+            (count(.unstored), unstored), part(.skipped, "skipped"),
+            part(.unfinished, "unfinished"), (otherShards, "left to other shards \(otherShards)"),
+        ])
         let several = icons > entries ? ", \(icons.of("icon", "icons"))" : ""
         let all = "\(entries.of("entry", "entries"))\(several): " + counts.joined(separator: ", ")
         var lines = [all] + failureLines(unsupported)
@@ -52,25 +49,28 @@ extension Report {
     package func pushText(_ paint: Paint = .none) -> String {
         guard let remote else { return text(paint) }
         return transferText(
-            remote.pushedTexts(paint), remote.faultLines(paint) + remote.endLines(paint), paint)
+            remote.pushedCounts(paint), remote.faultLines(paint) + remote.endLines(paint), paint)
     }
 
     package func pullText(_ paint: Paint = .none) -> String {
         guard let remote else { return text(paint) }
-        var parts = [remote.pulledText]
-        if count(.cached) > 0 { parts.append("already cached \(count(.cached))") }
-        if count(.fetched) > 0 { parts.append("embedded in the manifest \(count(.fetched))") }
-        return transferText(parts, remote.endLines(paint), paint)
+        let counts = [
+            remote.pulledCount, (count(.cached), "already cached \(count(.cached))"),
+            (count(.fetched), "embedded in the manifest \(count(.fetched))"),
+        ]
+        return transferText(counts, remote.endLines(paint), paint)
     }
 
     private func transferText(
-        _ parts: [String], _ remoteLines: [String], _ paint: Paint
+        _ counts: [(Int, String)], _ remoteLines: [String], _ paint: Paint
     ) -> String {
         guard let remote else { return "" }
-        var parts = parts
-        if count(.failed) > 0 { parts.append(paint.failed("failed \(count(.failed))")) }
-        if count(.skipped) > 0 { parts.append("skipped \(count(.skipped))") }
-        if count(.unfinished) > 0 { parts.append("unfinished \(count(.unfinished))") }
+        let parts = nonzero(
+            counts + [
+                (count(.failed), paint.failed("failed \(count(.failed))")),
+                (count(.skipped), "skipped \(count(.skipped))"),
+                (count(.unfinished), "unfinished \(count(.unfinished))"),
+            ])
         let lines = [remote.line(parts) + ", in \(DurationText.describe(seconds))"]
         return (lines + failureLines([]) + remoteLines + endLines(paint)).joined(separator: "\n")
     }
@@ -94,21 +94,23 @@ extension Report {
 
 extension RemoteReport {
     func lines(_ paint: Paint) -> [String] {
-        [line([pulledText] + pushedTexts(paint))] + faultLines(paint) + endLines(paint)
+        [line(nonzero([pulledCount] + pushedCounts(paint)))] + faultLines(paint) + endLines(paint)
     }
 
     func line(_ parts: [String]) -> String {
         "\(location.sanitizedForTerminal): " + parts.joined(separator: ", ")
     }
 
-    var pulledText: String { "pulled \(pulled) (\(ByteText.describe(pulledBytes)))" }
+    var pulledCount: (Int, String) {
+        (pulled, "pulled \(pulled) (\(ByteText.describe(pulledBytes)))")
+    }
 
-    func pushedTexts(_ paint: Paint) -> [String] {
-        var parts = ["pushed \(pushed) (\(ByteText.describe(pushedBytes)))"]
-        if present > 0 { parts.append("already there \(present)") }
-        if unpushed > 0 { parts.append(paint.failed("not pushed \(unpushed)")) }
-        if personal > 0 { parts.append("private \(personal)") }
-        return parts
+    func pushedCounts(_ paint: Paint) -> [(Int, String)] {
+        [
+            (pushed, "pushed \(pushed) (\(ByteText.describe(pushedBytes)))"),
+            (present, "already there \(present)"),
+            (unpushed, paint.failed("not pushed \(unpushed)")), (personal, "private \(personal)"),
+        ]
     }
 
     func faultLines(_ paint: Paint) -> [String] {

@@ -80,12 +80,20 @@ extension RemoteEvictionReport {
             return location.textOfEmptyRemote(isPart: isPart)
         }
         let removed = isDryRun ? "would remove" : "removed"
+        let reasons = nonzero([
+            (expired, "\(expired) too old"), (replaced, "\(replaced) replaced"),
+        ]).joined(separator: ", ")
+        let removals = nonzero([
+            (
+                evictedObjects,
+                "\(evictedObjects.of("object")) (\(ByteText.describe(evictedBytes)))"
+            ),
+            (expired + replaced, "\((expired + replaced).of("reference")) (\(reasons))"),
+        ])
         var lines = [
             "\(location.sanitizedForTerminal): \(objects.of("object")), "
                 + "\(ByteText.describe(bytes)), \(references.of("reference"))",
-            "\(removed) \((expired + replaced).of("reference")) "
-                + "(\(expired) too old, \(replaced) replaced) and \(evictedObjects.of("object")), "
-                + ByteText.describe(evictedBytes),
+            "\(removed) " + removals.joined(separator: " and "),
         ]
         if undone > 0 {
             lines.append(

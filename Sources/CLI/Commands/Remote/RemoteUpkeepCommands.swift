@@ -88,7 +88,9 @@ struct RemoteEvictCommand: AsyncParsableCommand {
         transform: TimeSpan.parse)
     var grace: TimeSpan?
 
-    @Flag(help: "Print what would be removed, and remove nothing.") var dryRun = false
+    @Flag(
+        name: [.customShort("n"), .long], help: "Print what would be removed, and remove nothing.")
+    var dryRun = false
 
     func validate() throws { try remote.requireOption() }
 

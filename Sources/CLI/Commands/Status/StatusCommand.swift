@@ -63,12 +63,16 @@ struct StatusCommand: AsyncParsableCommand {
 extension CacheStatus {
     package func text(_ paint: Paint = .none) -> String {
         let stale = totals.resources - totals.freshResources
+        let resources = nonzero([
+            (totals.resources, "\(totals.resources)"),
+            (totals.freshResources, "\(totals.freshResources) fresh"),
+            (stale, paint.stale("\(stale) stale")),
+        ])
         return """
             cache      \(path.sanitizedForTerminal)
             objects    \(totals.objects), \(ByteText.describe(totals.bytes)) \
             (\(ByteText.describe(diskBytes)) on disk)
-            resources  \(totals.resources), \(totals.freshResources) fresh, \
-            \(stale > 0 ? paint.stale("\(stale) stale") : "0 stale")
+            resources  \(resources.joined(separator: ", "))
             index      \(ByteText.describe(indexBytes))
             """
                 + (totals.failures > 0

@@ -7,15 +7,15 @@ extension VerifyReport {
         for finding in findings { try write(finding.text(paint) + "\n") }
         try entryFindings.forEach { try write($0.text(paint) + "\n") }
         var lines = refetches.map(\.text)
-        let found = Finding.Kind.allCases.filter { count($0) > 0 }
-            .map { ", \(count($0)) \($0.rawValue)" }
+        let found = Finding.Kind.allCases.map { (count($0), "\(count($0)) \($0.rawValue)") }
+        let counts = nonzero(
+            [(whole, "\(whole) whole")] + found + [(repaired, "\(repaired) repaired")])
         let named = entries > 0 ? "\(entries.of("entry", "entries")), " : ""
         let read = isQuick ? "sizes only" : ByteText.describe(bytes)
         let checked = entries > 0 ? "" : ", \(resources.of("resource"))"
         lines.append(
             "\(named)\(objects.of("object")), \(read)\(checked): "
-                + "\(whole) whole" + found.joined() + (repaired > 0 ? ", \(repaired) repaired" : "")
-                + " (\(DurationText.describe(seconds)))")
+                + counts.joined(separator: ", ") + " (\(DurationText.describe(seconds)))")
         if leftovers > 0 {
             lines.append(
                 "tmp/: \(leftovers.of("file")) left over from killed runs; "
@@ -85,7 +85,7 @@ extension VerifyReport {
         guard !bad.isEmpty || entries > 0 else { return interruption }
         let kinds = Finding.Kind.allCases.filter { $0.isCorruption && count($0) > 0 }
             .map { "\(count($0)) \($0.rawValue)" }.joined(separator: ", ")
-        var parts = [interruption, "\(kinds), \(whole) whole"].compactMap(\.self)
+        var parts = [interruption, kinds + (whole > 0 ? ", \(whole) whole" : "")].compactMap(\.self)
         let left = unrepaired.filter { $0.repair != .lost }
         if unrepaired.isEmpty, entries == 0 {
             parts.append("all repaired")
