@@ -41,8 +41,8 @@ import Testing
             #expect(larder.origin.count() == 1)
             let line = try again.line(1)
             #expect(line.error?.code == "http-404" && line.attempts == 0)
-            #expect(line.error?.message.contains("--force") == true)
-            #expect(again.finished.standardError.contains("--force"), "\(again.finished)")
+            #expect(line.error?.message.contains("--retry-gone") == true)
+            #expect(again.finished.standardError.contains("--retry-gone"), "\(again.finished)")
 
             let planned = try plan(larder, manifest)
             #expect(planned[0]["status"] == .string("failed"))
@@ -52,9 +52,9 @@ import Testing
             #expect(planned[1]["failed"] == .integer(1))
             #expect(try larder.run("plan", manifest).status == 2)
 
-            for (count, options) in [["--force"], ["--failure-ttl", "0"], ["--retry-failed"]]
-                .enumerated()
-            {
+            for (count, options) in [
+                ["--retry-gone"], ["--failure-ttl", "0"], ["--retry-failed"], ["--force"],
+            ].enumerated() {
                 let planned = try larder.run(arguments: ["plan", manifest, "-q"] + options)
                 #expect(planned.status == 0 && planned.standardOutput.contains("missing 1"))
                 #expect(try larder.prefetch(manifest, options: options).line(1).attempts == 1)

@@ -82,6 +82,39 @@ import Testing
         }
     }
 
+    @Test func forceDownloadsAllIconsAgain() async throws {
+        try await withFixture { larder in
+            let cacheControl = "max-age=3600, immutable"
+            larder.origin.on("/a") { request in
+                request.header("If-None-Match") == nil
+                    ? Icons.reply(request.attempt).header("ETag", "\"\(request.attempt)\"")
+                        .header("Cache-Control", cacheControl)
+                    : .notModified
+            }
+            larder.origin.on("/b", Icons.reply(7).header("Cache-Control", cacheControl))
+            let (a, b) = (larder.origin.url("/a"), larder.origin.url("/b"))
+            let manifest = try larder.manifest(a, b, larder.origin.url("/gone"))
+            #expect(try larder.prefetch(manifest).outcomes == ["fetched", "fetched", "failed"])
+            #expect(try larder.prefetch(manifest).outcomes == ["cached", "cached", "failed"])
+            #expect(larder.origin.count() == 3)
+
+            // Damage that a prefetch does not find, because the size is right.
+            let damage = [UInt8](repeating: 0, count: Icons.icon(7).count)
+            try larder.overwrite(larder.objectPath(b), with: damage)
+            let plan = try larder.run("plan", manifest, "--quiet", "--force")
+            #expect(plan.standardOutput.hasSuffix("; 3 URLs: missing 3\n"), "\(plan)")
+            let run = try larder.prefetch(manifest, options: ["--force"])
+            #expect(run.outcomes == ["fetched", "fetched", "failed"])
+            #expect(larder.origin.count() == 6)
+            for request in larder.origin.requests.suffix(3) {
+                #expect(request.header("If-None-Match") == nil)
+                #expect(request.header("If-Modified-Since") == nil)
+            }
+            #expect(try larder.cat(a) == Icons.icon(2))
+            #expect(try larder.cat(b) == Icons.icon(7))
+        }
+    }
+
     @Test func noStoreIsRespectedWithoutTheStoreAnywayOption() async throws {
         try await withFixture { larder in
             let url = larder.origin.url("/a")

@@ -135,7 +135,7 @@ import Testing
             }
             // A failed repair names the URL with its secret masked.
             for option in ["--json", "--quiet"] {
-                _ = try larder.prefetch(manifest, options: ["--attempts", "1", "--force"])
+                _ = try larder.prefetch(manifest, options: ["--attempts", "1", "--retry-gone"])
                 try larder.overwrite(try larder.objectPath(named), with: [0])
                 let finished = try larder.run("verify", "--repair", option)
                 #expect(finished.status == 2)

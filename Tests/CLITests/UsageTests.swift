@@ -27,6 +27,8 @@ import Testing
         ["prefetch", "apps.json", "--revalidate", "sometimes"],
         ["prefetch", "apps.json", "--failure-ttl", "soon"],
         ["prefetch", "apps.json", "--offline", "--force"],
+        ["prefetch", "apps.json", "--offline", "--retry-gone"],
+        ["prefetch", "apps.json", "--force", "--revalidate", "never"],
         ["prefetch", "apps.json", "--write-lock", "-", "--json"],
         ["prefetch", "apps.json", "--write-lock", "-", "--report", "-"],
         ["prefetch", "apps.json", "--write-lock", "a.json", "--report", "./a.json"],

@@ -19,14 +19,29 @@ struct RevalidationOptions: ParsableArguments {
             """, "time"), transform: TimeSpan.parse)
     var failureTtl = TimeSpan(seconds: 3600)
 
-    @Flag(help: .rare("Request icons that were gone (404, 410) again.")) var force = false
+    @Flag(help: .rare("Request icons that were gone (404, 410) again.")) var retryGone = false
+
+    @Flag(
+        help: .rare(
+            """
+            Download all icons of the manifests from their servers again, including icons that are \
+            fresh or were gone.
+            """))
+    var force = false
 
     @Flag(help: "Download only icons that failed before, including icons that were gone.")
     var retryFailed = false
 
+    func validate() throws {
+        if force, revalidate == .never {
+            throw ValidationError("--force cannot be combined with --revalidate never.")
+        }
+    }
+
     func apply(to policy: inout PlanPolicy) {
         policy.revalidation = revalidate
-        policy.failureLifetime = force ? .zero : failureTtl.duration
+        policy.fetchesAll = force
+        policy.failureLifetime = retryGone ? .zero : failureTtl.duration
         policy.retriesOnlyFailed = retryFailed
     }
 }

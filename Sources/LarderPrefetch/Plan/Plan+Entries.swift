@@ -198,7 +198,7 @@ extension EntryFailure {
     init(remembered failure: PastFailure) {
         self.init(
             isSkip: false, code: failure.code,
-            message: "\(failure.reason) \(failure.age) ago; use --force to try again")
+            message: "\(failure.reason) \(failure.age) ago; use --retry-gone to try again")
     }
 
     init(_ failure: ResourceFailure) {

@@ -221,6 +221,9 @@ public struct PlanPolicy: Sendable, Equatable {
     /// The time during which a permanent failure (404, 410) prevents further requests. Default: 1
     /// h.
     public var failureLifetime: Duration = .seconds(3600)
+    /// Whether to fetch all resources from their servers, with unconditional requests. Cached
+    /// resources, permanent failures and a remote are ignored. Default: false.
+    public var fetchesAll = false
     /// Whether to fetch only resources whose last fetch failed, including permanent failures.
     /// Default: false.
     public var retriesOnlyFailed = false

@@ -203,7 +203,7 @@ final class PlanClassification {
             summary.remembered += 1
             summary.failed += resource.icons
         } else {
-            want(resource, known)
+            want(resource, policy.fetchesAll ? nil : known)
         }
     }
 

@@ -117,6 +117,7 @@ struct NamedResource {
 
     func mayBeUsed(_ known: Known, policy: PlanPolicy, headers: RequestHeaders) -> Bool {
         if policy.isOffline { return true }
+        if policy.fetchesAll { return false }
         return switch policy.revalidation {
         case .never: true
         case .stale: known.isFresh && isWantedVariant(known, headers)
@@ -142,7 +143,7 @@ struct NamedResource {
     /// Whether a recorded permanent failure prevents a request. Ignores failures of other URLs with
     /// the same key, and failures recorded before the clock was set back.
     func isGivenUp(at now: Date, policy: PlanPolicy) -> Bool {
-        guard let last = lastFailure, let status = last.failure.status,
+        guard !policy.fetchesAll, let last = lastFailure, let status = last.failure.status,
             PastFailure.permanentStatuses.contains(status)
         else { return false }
         let age = now.timeIntervalSince(last.failure.failedAt)

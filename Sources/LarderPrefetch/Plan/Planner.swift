@@ -164,7 +164,8 @@ public struct PlanSummary: Sendable, Equatable {
 
 /// The status of a resource in a plan.
 public enum PlanStatus: Int, Sendable {
-    /// Not in the cache with the required bytes. The run fetches the resource.
+    /// Not in the cache with the required bytes, or not used (``PlanPolicy/fetchesAll``). The run
+    /// fetches the resource.
     case missing = 0
     /// In the cache, but not fresh. The run revalidates the resource.
     case stale = 1

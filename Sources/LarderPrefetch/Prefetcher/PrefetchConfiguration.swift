@@ -70,7 +70,9 @@ public struct PrefetchConfiguration: Sendable {
     var requestPolicy: RequestPolicy {
         RequestPolicy(
             headers: requestHeaders, maximumBodyBytes: maximumObjectBytes,
-            storesUnstorable: storesUnstorable, asksOrigin: policy.revalidation == .always)
+            storesUnstorable: storesUnstorable,
+            asksOrigin: policy.fetchesAll || policy.revalidation == .always,
+            replacesObjects: policy.fetchesAll)
     }
 
     func remoteManifest(_ url: HTTPURL) -> RemoteManifest {

@@ -164,7 +164,7 @@ final class OperationContext: Sendable {
         }
         return try check.stage(
             body, of: fetch.planned.id, hasExpectation: fetch.planned.hasExpectation,
-            mayStore: policy.mayStore(validators),
+            mayStore: policy.mayStore(validators), isReplacing: policy.replacesObjects,
             unknownCoding: head.headers.unknownContentCoding,
             // In HTTP/1 without a length or chunks, a lost connection looks like the end of a body.
             mayBeCut: head.headers[first: "Content-Length"] == nil

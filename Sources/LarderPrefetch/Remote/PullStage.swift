@@ -33,7 +33,7 @@ final class PullStage: Depositor, Sendable {
 
     func run() async throws {
         try await look()
-        guard remote.use != .store else { return }
+        guard remote.use != .store, !context.configuration.policy.fetchesAll else { return }
         // Twins come last, because the cache has their objects by then.
         for areTwins in try plan.noteTwins() ? [false, true] : [false] {
             try await pull(areTwins: areTwins)

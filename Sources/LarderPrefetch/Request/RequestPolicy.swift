@@ -9,6 +9,8 @@ struct RequestPolicy: Sendable {
     let maximumBodyBytes: Int64
     let storesUnstorable: Bool
     var asksOrigin = false
+    /// Whether received bytes replace an existing object, which may be damaged.
+    var replacesObjects = false
 
     func request(
         to target: RequestTarget, about known: Resource?, continuing partial: PartialBody? = nil

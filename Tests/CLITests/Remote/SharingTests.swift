@@ -84,6 +84,18 @@ import Testing
         }
     }
 
+    @Test(.needsRclone) func forceAsksTheOriginsInsteadOfTheRemote() async throws {
+        try await withRemote { remote in
+            let manifest = try remote.manifest(3)
+            _ = try await remote.prefetch(manifest, on: "one")
+            remote.origin.resetLog()
+            let run = try await remote.prefetch(manifest, on: "two", ["--force"])
+            #expect(run.status == 0 && run.summary.fetched == 3, "\(run.finished)")
+            #expect(remote.origin.count() == 3)
+            try await remote.expectIcons(3, on: "two")
+        }
+    }
+
     @Test(.needsRclone) func statusShowsTheLastPushAndPull() async throws {
         try await withRemote { remote in
             let manifest = try remote.manifest(3)

@@ -130,7 +130,7 @@ import Testing
             #expect(second.count(.failed) == 2 && second.count(.cached) == 1)
             let failed = results.filter { $0.outcome == .failed }
             #expect(failed.map(\.attempts) == [0, 0])
-            #expect(failed.allSatisfy { $0.failure?.message.contains("--force") == true })
+            #expect(failed.allSatisfy { $0.failure?.message.contains("--retry-gone") == true })
             // Entries without a request do not increase the number of failures.
             let (summary, entries) = try plan(text, path)
             #expect(entries.compactMap(\.lastFailure?.count) == [1, 1])

@@ -108,7 +108,8 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
         try workers.validate(perHost: transfer.maxPerHost)
         guard offline else { return }
         let contradictions = [
-            ("--force", revalidation.force), ("--retry-failed", revalidation.retryFailed),
+            ("--force", revalidation.force), ("--retry-gone", revalidation.retryGone),
+            ("--retry-failed", revalidation.retryFailed),
             ("--revalidate always", revalidation.revalidate == .always),
             ("--remote", remote.remote != nil),
         ]
