@@ -1,9 +1,8 @@
-# A Homebrew formula. Scripts/package replaces the names between @ signs. Unverified: Homebrew was
-# not available.
+# A Homebrew formula for the source archive in the same folder. Scripts/package replaces the names
+# between @ signs. Unverified: Homebrew was not available.
 class Larder < Formula
   desc "Fills an offline icon cache ahead of time"
-  homepage "https://larder.example"
-  url "https://larder.example/releases/v@VERSION@/larder-@VERSION@.tar.gz"
+  url "file://#{__dir__}/larder-@VERSION@.tar.gz"
   sha256 "@SHA256@"
   license "Apache-2.0"
 

@@ -30,4 +30,14 @@ import Testing
             #expect(!listed.standardOutput.contains("/b.png"))
         }
     }
+
+    /// GitHub names no repository for an action in the workspace.
+    @Test func anActionInTheWorkspaceNeedsAProgram() throws {
+        var environment = ProcessInfo.processInfo.environment
+        environment["PROGRAM"] = ""
+        environment["RELEASES"] = "https://github.example//releases/download"
+        let finished = try RunningProcess(Self.script, [], environment: environment).wait()
+        #expect(finished.status == 1)
+        #expect(finished.standardOutput.hasPrefix("::error::") && finished.standardError.isEmpty)
+    }
 }

@@ -41,7 +41,7 @@ import Testing
 
     @Test func theCommandsOfTheLaunchAgentRun() async throws {
         let agent = try launchAgent()
-        #expect(agent["Label"] as? String == "com.example.larder")
+        #expect(agent["Label"] as? String == "larder")
         #expect((agent["StartCalendarInterval"] as? [String: Int])?["Hour"] == 2)
         let commands = try agentScript(agent).split(separator: "\n").map(String.init)
             .filter { $0.hasPrefix("/usr/local/bin/larder ") }
@@ -51,7 +51,7 @@ import Testing
 
     private func launchAgent() throws -> [String: Any] {
         let data = try Data(
-            contentsOf: Self.folder.appendingPathComponent("com.example.larder.plist"))
+            contentsOf: Self.folder.appendingPathComponent("larder.plist"))
         return try #require(
             try PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any])
     }

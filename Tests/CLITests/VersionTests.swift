@@ -21,11 +21,23 @@ import Testing
         ("README.md", "./larder_\(LarderVersion.current)-1_amd64.deb`"),
         ("README.md", "larder-\(LarderVersion.current)-linux-x86_64.tar.gz"),
         ("README.md", "larder-\(LarderVersion.current)-macos-arm64.tar.gz"),
-        ("docs/ci.md", "/larder@v\(LarderVersion.current)"),
     ])
     func theReleaseFilesNameTheCurrentVersion(_ file: String, _ text: String) throws {
+        #expect(try self.text(file).contains(text))
+    }
+
+    @Test(arguments: [
+        ".github/workflows/release.yml", "Packaging/debian/control", "Packaging/larder.rb",
+        "Scripts/package", "action.yml", "contrib/kubernetes-job.yaml", "docs/ci.md",
+    ])
+    func theReleaseFilesHaveNoPlaceholder(_ file: String) throws {
+        let found = try text(file).matches(of: /OWNER|larder\.example|example\.com\/larder/)
+        #expect(found.isEmpty)
+    }
+
+    private func text(_ file: String) throws -> String {
         let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../\(file)").standardizedFileURL
-        #expect(try String(contentsOf: page, encoding: .utf8).contains(text))
+        return try String(contentsOf: page, encoding: .utf8)
     }
 }

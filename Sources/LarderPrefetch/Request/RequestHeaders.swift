@@ -158,9 +158,6 @@ public struct HeaderRule: Sendable, Equatable {
 public enum LarderVersion {
     /// The version in CHANGELOG.md.
     public static let current = "0.2.0"
-    /// The address of a page for server operators. The domain is reserved (RFC 2606), because
-    /// Larder has no website yet.
-    public static let address = "https://larder.example"
     /// The default User-Agent field.
-    public static let userAgent = "larder/\(current) (+\(address))"
+    public static let userAgent = "larder/\(current)"
 }
