@@ -28,15 +28,42 @@ import Testing
     }
 
     @Test func theCommandsOfTheCrontabRun() async throws {
-        let commands = try lines("crontab").compactMap { line -> String? in
+        let commands = try crontabCommands()
+        #expect(commands.count == 4)
+        // The last command has a condition.
+        try await run(commands.compactMap { $0.components(separatedBy: " || ").last })
+    }
+
+    @Test func theCrontabPrintsNothingWithoutTheDirectoryOfTheMetrics() throws {
+        let line = try #require(try crontabCommands().last)
+        try withTemporaryDirectory { directory in
+            // A program that prints a word, in an environment like that of cron.
+            let cron = """
+                printf '#!/bin/sh\\necho run\\n' > "$0/larder" && chmod +x "$0/larder"
+                exec env -i PATH="$0:/usr/bin:/bin" /bin/sh -c "$1"
+                """
+            let outputs: [(metrics: String, output: String)] = [
+                (directory.path("missing"), ""), (directory.path, "run\n"),
+            ]
+            for (metrics, output) in outputs {
+                let command = line.replacingOccurrences(
+                    of: "/var/lib/prometheus/node-exporter", with: metrics)
+                let finished = try RunningProcess("/bin/sh", ["-c", cron, directory.path, command])
+                    .wait()
+                #expect(finished.status == 0, "\(finished)")
+                #expect(finished.standardOutput == output && finished.standardError.isEmpty)
+            }
+        }
+    }
+
+    private func crontabCommands() throws -> [String] {
+        try lines("crontab").compactMap { line -> String? in
             let fields = line.split(separator: " ", maxSplits: 5)
             // Shorter lines set variables. A percent sign would end the command (crontab(5)).
             guard fields.count == 6 else { return nil }
             #expect(!line.contains("%"))
             return fields[5].trimmingCharacters(in: .whitespaces)
         }
-        #expect(commands.count == 4)
-        try await run(commands)
     }
 
     @Test func theCommandsOfTheLaunchAgentRun() async throws {
