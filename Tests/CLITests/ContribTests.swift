@@ -27,6 +27,35 @@ import Testing
         try await run(commands)
     }
 
+    /// In the unit, objects are read-only for the server.
+    @Test(.enabled(if: Mount.isPossible, "mounting needs root on Linux"))
+    func theServerRunsWithReadOnlyObjects() async throws {
+        let start = try #require(
+            try lines("larder-serve.service").first { $0.hasPrefix("ExecStart=") })
+        let words = start.split(separator: " ").map(String.init)
+        #expect(words.prefix(2) == ["ExecStart=/usr/local/bin/larder", "serve"])
+        #expect(try lines("larder-serve.service").contains("ReadOnlyPaths=-%C/larder/objects"))
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(3)
+            let manifest = try larder.manifest(urls: urls)
+            #expect(try larder.prefetch(manifest).status == 0)
+            let objects = larder.cache + "/objects"
+            let mount = try Mount.readOnly(objects, at: objects)
+            defer { mount.remove() }
+            let options = words.dropFirst(2).map {
+                $0.replacingOccurrences(of: "/etc/larder/apps.json", with: manifest)
+            }
+            let serve = try ServeRun(larder, options)
+            let client = try serve.client()
+            #expect(try client.get("/manifest/apps.json").status == 200)
+            for (number, url) in urls.enumerated() {
+                #expect(try client.get("/icon?url=\(url)").body == Icons.icon(number))
+            }
+            let finished = try serve.stop()
+            #expect(finished.status == 0 && finished.standardError.isEmpty, "\(finished)")
+        }
+    }
+
     @Test func theCommandsOfTheCrontabRun() async throws {
         let commands = try crontabCommands()
         #expect(commands.count == 4)
@@ -175,17 +204,33 @@ import Testing
             "systemd-analyze is not installed"))
     func systemdAcceptsTheUnits() async throws {
         try await withFixture { larder in
-            for name in ["larder.service", "larder.timer"] {
+            let names = ["larder.service", "larder.timer", "larder-serve.service"]
+            for name in names {
                 // systemd-analyze checks that the program exists.
                 let unit = try text(name).replacingOccurrences(
                     of: "/usr/local/bin/larder", with: larder.binary.path)
                 _ = try larder.write(unit.utf8, to: name)
             }
-            let units = ["larder.service", "larder.timer"].map { larder.directory.path($0) }
+            let units = names.map { larder.directory.path($0) }
             let finished = try RunningProcess(Self.analyzer, ["verify", "--man=no"] + units).wait()
             #expect(finished.status == 0, "\(finished)")
             // An unknown key causes only a warning.
             #expect(finished.standardError.isEmpty, "\(finished)")
         }
+    }
+
+    private static let rates: Bool = {
+        let help = try? RunningProcess(analyzer, ["--help"]).wait()
+        return help?.standardOutput.contains("--offline") == true
+    }()
+
+    /// The exposure to attacks, by which systemd rates the sandbox from 0 to 10, is at most 2.0.
+    @Test(.enabled(if: rates, "systemd-analyze is not installed, or older than version 250"))
+    func theServerIsSandboxed() throws {
+        let unit = Self.folder.appendingPathComponent("larder-serve.service").path
+        let finished = try RunningProcess(
+            Self.analyzer, ["security", "--offline=true", "--threshold=20", "--no-pager", unit]
+        ).wait()
+        #expect(finished.status == 0, "\(finished)")
     }
 }
