@@ -61,7 +61,8 @@ struct Larder: AsyncParsableCommand {
                 // Without arguments, the parser would print the help, not the error.
                 case .failure(let error) where !words.isEmpty:
                     let option = UnknownOption(in: words, of: named)
-                    leave(saying: option?.message ?? named.message(for: error), .validationFailure)
+                    let message = option?.message ?? named.message(for: error, in: words)
+                    leave(saying: message, .validationFailure)
                 default: break
                 }
             }
@@ -75,7 +76,7 @@ struct Larder: AsyncParsableCommand {
     }
 
     /// Whether an argument asks for help or is an option of the root command.
-    private static func isForProgram(_ argument: String) -> Bool {
+    static func isForProgram(_ argument: String) -> Bool {
         argument == "--version" || argument.hasPrefix("--help")
             || argument.hasPrefix("-") && !argument.hasPrefix("--") && argument.contains("h")
             || argument.hasPrefix("--generate-completion-script")

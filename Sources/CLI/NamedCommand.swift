@@ -34,11 +34,28 @@ struct NamedCommand {
         return options
     }
 
-    /// Adds the parent commands to a parser's message.
-    func message(for error: any Error) -> String {
-        type.fullMessage(for: error)
-            .replacing("\nUsage: \(word)", with: "\nUsage: \(line)")
-            .replacing("\n  See '\(word) ", with: "\n  See '\(line) ")
+    /// Adds the parent commands to a parser's message, and advice for an unexpected argument.
+    func message(for error: any Error, in words: [String]) -> String {
+        let text = type.fullMessage(for: error)
+        let isUnexpected =
+            text.prefixMatch(of: /Error: (Unexpected argument|[0-9]+ unexpected arguments)/) != nil
+        return text.replacing(
+            "\nUsage: \(word)",
+            with: (isUnexpected ? advice(on: words) : "") + "\nUsage: \(line)"
+        ).replacing("\n  See '\(word) ", with: "\n  See '\(line) ")
+    }
+
+    private func advice(on words: [String]) -> String {
+        for place in words.indices.dropLast() where Double(words[place]) != nil {
+            let unit = words[place + 1]
+            let both = words[place] + unit
+            let joined = words[..<place] + [both] + words[(place + 2)...]
+            if unit.first?.isLetter == true, (try? type.parseAsRoot(Array(joined))) != nil {
+                return ": write \(both) without a space"
+            }
+        }
+        let option = ["--manifest", "--keep"].first { options[$0] != nil }
+        return option.map { ": a manifest is named after \($0)" } ?? ""
     }
 
     func find(_ words: [String]) -> (command: NamedCommand, rest: [String]) {
@@ -48,10 +65,14 @@ struct NamedCommand {
         return next.find(Array(words.dropFirst()))
     }
 
-    /// Throws if the first words after `help` name no command.
+    /// Throws if the first words after `help` name no command, or are a command's option.
     func check(_ words: [String]) throws {
         let (group, rest) = find(Array(words.drop { $0 == "help" }))
-        guard group.isGroup, let word = rest.first, !word.hasPrefix("-") else { return }
+        guard group.isGroup, let word = rest.first else { return }
+        guard !word.hasPrefix("-") else {
+            if !Larder.isForProgram(word) { try group.checkOption(word, before: rest) }
+            return
+        }
         if let program = Self.programs[word] {
             throw ValidationError("'\(word)' is now a separate program: \(program)")
         }
@@ -60,6 +81,17 @@ struct NamedCommand {
             descendants.first { $0.word == word }.map { ". Did you mean '\($0.name)'?" }
             ?? NearestName.hint(for: word, among: group.subcommands.map(\.word), lead: lead)
         throw ValidationError("Unknown command \((lead + word).quoted(limit: 40))\(hint)")
+    }
+
+    /// Throws if a command of this group has the option. Omits the option's value.
+    private func checkOption(_ word: String, before words: [String]) throws {
+        let option = String(word.prefix { $0 != "=" })
+        let names = Set(subcommands.map(\.word))
+        let (named, _) = find(Array(words.drop { !names.contains($0) }))
+        let candidates = named.isGroup ? named.descendants : [named]
+        guard let command = candidates.first(where: { $0.options[option] != nil }) else { return }
+        throw ValidationError(
+            "'\(option)' belongs after the command, for example: \(command.line) \(option)")
     }
 }
 

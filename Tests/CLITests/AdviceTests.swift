@@ -1,0 +1,51 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// Messages that say what to do next.
+@Suite struct AdviceTests {
+    @Test(arguments: [
+        (
+            ["--cache", "c", "status"],
+            "'--cache' belongs after the command, for example: larder status --cache"
+        ),
+        (
+            ["--json", "remote", "push"],
+            "'--json' belongs after the command, for example: larder remote push --json"
+        ),
+        (
+            ["remote", "--remote=s3://b/secret", "pull"],
+            "'--remote' belongs after the command, for example: larder remote pull --remote"
+        ),
+        (
+            ["--cache=secret"],
+            "'--cache' belongs after the command, for example: larder prefetch --cache"
+        ),
+        (
+            ["verify", "a.json"],
+            "Unexpected argument 'a.json': a manifest is named after --manifest"
+        ),
+        (
+            ["export", "out", "a.json", "--layout", "files"],
+            "Unexpected argument 'a.json': a manifest is named after --manifest"
+        ),
+        (["evict", "a.json"], "Unexpected argument 'a.json': a manifest is named after --keep"),
+        (
+            ["evict", "--max-size", "2", "GB"],
+            "Unexpected argument 'GB': write 2GB without a space"
+        ),
+        // A size in days would be refused.
+        (
+            ["evict", "--max-size", "2", "d"],
+            "Unexpected argument 'd': a manifest is named after --keep"
+        ),
+        (["--nosuch", "status"], "Unknown option '--nosuch'"),
+        (["status", "a.json"], "Unexpected argument 'a.json'"),
+    ])
+    func misplacedWordsGetAdvice(_ arguments: [String], _ message: String) throws {
+        let finished = try LarderBinary().run(arguments)
+        #expect(finished.status == 64, "\(finished)")
+        #expect(finished.standardError.hasPrefix("Error: \(message)\nUsage: "), "\(finished)")
+        #expect(!finished.standardError.contains("secret"), "\(finished)")
+    }
+}
