@@ -48,4 +48,20 @@ import Testing
         #expect(finished.standardError.hasPrefix("Error: \(message)\nUsage: "), "\(finished)")
         #expect(!finished.standardError.contains("secret"), "\(finished)")
     }
+
+    @Test(arguments: [
+        ("--max-size", "2 GB", "write 2GB without a space"),
+        ("--max-age", "1h 30m", "write 1h30m without a space"),
+        ("--max-size", "99999999999GB", "at most 9223372036854775807 bytes"),
+        // A size in days would be refused.
+        ("--max-size", "2 d", "at most 9223372036854775807 bytes"),
+    ])
+    func unreadableQuantitiesGetAdvice(
+        _ option: String, _ value: String, _ advice: String
+    ) throws {
+        let finished = try LarderBinary().run(["evict", option, value])
+        #expect(finished.status == 64, "\(finished)")
+        let complaint = finished.standardError.prefix { $0 != "\n" }
+        #expect(complaint.contains("'\(value)'") && complaint.hasSuffix(advice), "\(finished)")
+    }
 }

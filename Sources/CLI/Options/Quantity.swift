@@ -30,6 +30,13 @@ struct Quantity {
         return count > 0 || number == 0 ? Int64(count.description) : nil
     }
 
+    /// Throws if a quantity would be valid without its spaces.
+    static func requireNoSpaces(_ argument: String, _ isValid: (String) -> Bool) throws {
+        let text = argument.filter { $0 != " " }
+        guard text.utf8.count < argument.utf8.count, isValid(text) else { return }
+        throw ValidationError("write \(text) without a space")
+    }
+
     static func perSecond(_ argument: String) throws -> Double {
         var rest = argument[...]
         if let quantity = Quantity(takenFrom: &rest), rest.isEmpty,
@@ -94,7 +101,8 @@ struct ByteCount {
 
     static func parse(_ argument: String) throws -> ByteCount {
         if let count = ByteCount(argument[...]) { return count }
-        throw ValidationError("expected \(form)")
+        try Quantity.requireNoSpaces(argument) { ByteCount($0[...]).map { $0.bytes > 0 } ?? false }
+        throw ValidationError("expected \(form); at most \(Int64.max) bytes")
     }
 
     static func parseAboveZero(_ argument: String) throws -> ByteCount {
@@ -155,6 +163,7 @@ struct TimeSpan {
 
     static func parse(_ argument: String) throws -> TimeSpan {
         if let span = TimeSpan(argument) { return span }
+        try Quantity.requireNoSpaces(argument) { TimeSpan($0).map { $0.duration > .zero } ?? false }
         throw ValidationError(
             """
             expected seconds, or numbers with ms, s, m, h, d or w, such as 90s, 1.5h, 30d or \
