@@ -64,4 +64,35 @@ import Testing
         let complaint = finished.standardError.prefix { $0 != "\n" }
         #expect(complaint.contains("'\(value)'") && complaint.hasSuffix(advice), "\(finished)")
     }
+
+    @Test func anEvictionWithoutALimitSuggestsOne() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(1))
+            #expect(try larder.prefetch(manifest).status == 0)
+            let advice = "\nno limit was given, so only leftovers are removed; add one, such as"
+            let evict = try larder.run("evict")
+            #expect(evict.status == 0, "\(evict)")
+            #expect(evict.standardOutput.hasSuffix("\(advice) --max-size 2GB\n"), "\(evict)")
+            for options in [["--max-size", "2GB"], ["--only", manifest], ["--quiet"], ["--json"]] {
+                let evict = try larder.run(arguments: ["evict"] + options)
+                #expect(evict.status == 0, "\(evict)")
+                #expect(!evict.standardOutput.contains("no limit"), "\(evict)")
+            }
+        }
+    }
+
+    @Test func moreFreeSpaceThanTheDiskHasIsRefusedWithItsSize() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(1))
+            #expect(try larder.prefetch(manifest).status == 0)
+            let words = "larder: --min-free must be at most the size of the cache's file system, "
+            let evict = try larder.run("evict", "--min-free", "9000000TB")
+            #expect(evict.status == 64, "\(evict)")
+            #expect(evict.standardError.hasPrefix(words), "\(evict)")
+            #expect(evict.standardError.hasSuffix(" bytes\n"), "\(evict)")
+            let size = String(evict.standardError.dropFirst(words.count).prefix { $0.isNumber })
+            let next = try larder.run("evict", "--dry-run", "--min-free", size)
+            #expect(next.status != 64, "\(next)")
+        }
+    }
 }

@@ -91,10 +91,14 @@ struct EvictCommand: AsyncParsableCommand {
     func validate() throws {
         try LocalManifests.validateStandardInput(keep + only)
         if let maxCount, maxCount < 0 { throw ValidationError("--max-count must be at least 0.") }
-        if by != nil, maxSize == nil, maxAge == nil, maxCount == nil, minFree == nil {
+        if by != nil, hasNoLimit {
             throw ValidationError("--by needs --max-size, --max-age, --max-count or --min-free.")
         }
         _ = try policy(for: nil)
+    }
+
+    private var hasNoLimit: Bool {
+        maxSize == nil && maxAge == nil && maxCount == nil && minFree == nil
     }
 
     func run() async throws {
@@ -107,7 +111,8 @@ struct EvictCommand: AsyncParsableCommand {
             ProgramText.release()
             let printsVictims = dryRun && (output.json || !output.quiet)
             if let minFree, case let size = try cache.fileSystemBytes, minFree.bytes > size {
-                throw ValidationError("--min-free: the cache's file system has only \(size) bytes")
+                throw ValidationError(
+                    "--min-free must be at most the size of the cache's file system, \(size) bytes")
             }
             let report = try cache.evict(
                 policy,
@@ -116,8 +121,12 @@ struct EvictCommand: AsyncParsableCommand {
             run.line.clear()
             run.note(report.counts)
             let failure = report.isInterrupted ? nil : report.failure
+            let advice =
+                hasNoLimit && only.isEmpty
+                ? "\nno limit was given, so only leftovers are removed; add one, such as"
+                    + " --max-size 2GB" : ""
             output.write(
-                json: report.json, text: report.text(colors.output),
+                json: report.json, text: report.text(colors.output) + advice,
                 complaint: failure == nil ? report.complaint : nil)
             if report.isInterrupted { try run.interrupts.status.exit() }
             if let failure { throw failure }
