@@ -1,5 +1,6 @@
 import Foundation
 import LarderTestSupport
+import LarderTestTLS
 import Testing
 
 /// Messages that say what to do next.
@@ -93,6 +94,50 @@ import Testing
             let size = String(evict.standardError.dropFirst(words.count).prefix { $0.isNumber })
             let next = try larder.run("evict", "--dry-run", "--min-free", size)
             #expect(next.status != 64, "\(next)")
+        }
+    }
+
+    @Test func anHTTPServerBehindAnHTTPSURLIsRecognised() async throws {
+        try await withFixture { larder in
+            // It answers any request, even a TLS handshake, in HTTP.
+            let server = try EndlessServer()
+            let url = server.url.replacing("http:", with: "https:")
+            let run = try larder.prefetch(larder.manifest(url), options: ["--attempts", "1"])
+            #expect(run.status == 2, "\(run.finished)")
+            let error = try #require(try run.line(1).error)
+            #expect(error.code == "tls")
+            #expect(
+                error.message.hasSuffix(
+                    "; the server seems to speak http: write http:// in the URL"), "\(error)")
+            _ = server.waitForEnd()
+        }
+    }
+
+    /// An authority does not help if a certificate is expired.
+    @Test(
+        arguments: [
+            (.selfSigned, true), (.trusted, true), (.expired, false),
+        ] as [(TestCertificates.Kind, Bool)])
+    func anUntrustedCertificateSuggestsAnAuthority(
+        _ kind: TestCertificates.Kind, _ isUnknown: Bool
+    ) async throws {
+        try await withFixture { larder in
+            larder.origin.on("/a", Icons.reply(1))
+            let front = try TLSFront(originPort: larder.origin.port, certificate: kind)
+            let manifest = try larder.manifest(front.url("/a"))
+            let authority = ["--ca-cert", TestCertificates.authorityPath]
+            let run = try larder.prefetch(manifest, options: isUnknown ? [] : authority)
+            let error = try #require(try run.line(1).error)
+            #expect(error.code == "certificate")
+            let advice = "; name the authority to trust with --ca-cert FILE"
+            #expect(error.message.hasSuffix(advice) == isUnknown, "\(error)")
+            guard isUnknown else { return }
+            let file =
+                kind == .selfSigned
+                ? TestCertificates.certificatePath(kind) : TestCertificates.authorityPath
+            let next = try larder.prefetch(
+                manifest, options: ["--ca-cert", file, "--retry-failed"])
+            #expect(next.outcomes == ["fetched"], "\(next.finished)")
         }
     }
 }

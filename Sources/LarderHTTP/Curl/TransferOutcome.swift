@@ -74,11 +74,24 @@ extension EasyHandle {
         if code == .outOfFiles { return "the process has no free file descriptors" }
         if code == .headersTooLarge { return "the response's head is too long" }
         let words = errorMessage.isEmpty ? result.text : errorMessage
-        guard let proxy = transfer.proxy, !isConnected else { return words }
+        guard let proxy = transfer.proxy, !isConnected else {
+            return words + Self.advice(on: words)
+        }
         if let proxyStatus, proxyStatus >= 300 {
             return "the proxy \(proxy) answered with status \(proxyStatus)"
         }
         return "through the proxy \(proxy): \(words)"
+    }
+
+    /// Recognises the messages of OpenSSL.
+    private static func advice(on words: String) -> String {
+        let plain = ["wrong version number", "packet length too long"]
+        let unknown = ["self-signed", "self signed", "unable to get local issuer"]
+        if plain.contains(where: words.contains) {
+            return "; the server seems to speak http: write http:// in the URL"
+        }
+        return unknown.contains(where: words.contains)
+            ? "; name the authority to trust with --ca-cert FILE" : ""
     }
 
     /// Without a free descriptor, a lookup fails as if the name were unknown.
