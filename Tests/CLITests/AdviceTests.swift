@@ -140,4 +140,25 @@ import Testing
             #expect(next.outcomes == ["fetched"], "\(next.finished)")
         }
     }
+
+    @Test func aFileWithoutACertificateIsRefusedAtTheStart() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(1))
+            let files = [
+                TestCertificates.keyPath(.trusted), try larder.write("".utf8, to: "empty.pem"),
+                try larder.write(
+                    "-----BEGIN CERTIFICATE-----\njunk\n-----END CERTIFICATE-----\n".utf8,
+                    to: "junk.pem"),
+            ]
+            for file in files {
+                let finished = try larder.run(
+                    "prefetch", manifest, "--allow-private-network", "--ca-cert", file)
+                #expect(finished.status == 66, "\(finished)")
+                let words = "larder: --ca-cert: \(file): no certificate in PEM format; such a file"
+                #expect(finished.standardError.hasPrefix(words), "\(finished)")
+                #expect(!larder.hasCache)
+            }
+            #expect(larder.origin.connectionsOpened == 0)
+        }
+    }
 }

@@ -128,6 +128,30 @@ struct MissingInput: Error, CustomStringConvertible {
                 description: "\(option): \(file): \(String(cString: strerror(number)))")
         }
     }
+
+    /// Throws if the file has no certificate in PEM format. A pipe can be read only once, so it is
+    /// not checked.
+    static func checkCertificates(_ file: String, for option: String) throws(MissingInput) {
+        var status = stat()
+        guard stat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return }
+        let url = URL(fileURLWithPath: file)
+        let bytes = (try? Data(contentsOf: url, options: .alwaysMapped)) ?? Data()
+        let forms = ["", "TRUSTED ", "X509 "].map { Data("-----BEGIN \($0)CERTIFICATE-----".utf8) }
+        let hasCertificate = forms.contains { form in
+            guard let start = bytes.range(of: form)?.upperBound,
+                let end = bytes.range(of: Data("-----END ".utf8), in: start..<bytes.endIndex)
+            else { return false }
+            // A certificate is an ASN.1 sequence.
+            return Data(
+                base64Encoded: bytes[start..<end.lowerBound], options: .ignoreUnknownCharacters
+            )?.first == 0x30
+        }
+        guard hasCertificate else {
+            throw MissingInput(
+                description: "\(option): \(file): no certificate in PEM format;"
+                    + " such a file has a line -----BEGIN CERTIFICATE-----")
+        }
+    }
 }
 
 extension JSONObject {

@@ -118,6 +118,7 @@ struct ConnectionOptions: ParsableArguments {
     private func authorities() throws -> String? {
         if let caCert {
             try MissingInput.check(caCert, for: "--ca-cert")
+            try MissingInput.checkCertificates(caCert, for: "--ca-cert")
             return caCert
         }
         for name in ["CURL_CA_BUNDLE", "SSL_CERT_FILE"] {
