@@ -161,4 +161,31 @@ import Testing
             #expect(larder.origin.connectionsOpened == 0)
         }
     }
+
+    @Test(arguments: [
+        ("example.com/apps.json", "https://example.com/apps.json"),
+        ("localhost:8080/apps.json", "https://localhost:8080/apps.json"),
+        ("lists.d/apps.json", nil), ("./example.com/apps.json", nil), ("apps.json", nil),
+    ])
+    func aManifestWithoutASchemeSuggestsAURL(_ name: String, _ url: String?) async throws {
+        try await withFixture { larder in
+            // A missing file in an existing directory is not a URL.
+            #expect(mkdir(larder.directory.path("lists.d"), 0o755) == 0)
+            for command in [["prefetch", name], ["plan", name], ["verify", "--manifest", name]] {
+                if command[0] == "verify" {
+                    let manifest = try larder.manifest(urls: larder.origin.serveIcons(1))
+                    #expect(try larder.prefetch(manifest).status == 0)
+                    unlink(manifest)
+                }
+                let finished = try larder.binary.run(
+                    command + ["--cache", larder.cache], directory: larder.directory.path)
+                #expect(finished.status == 66, "\(finished)")
+                let advice = url.map { "; for a URL, write \($0)" } ?? ""
+                #expect(
+                    finished.standardError.hasSuffix(
+                        "larder: \(name): cannot open: No such file or directory\(advice)\n"),
+                    "\(finished)")
+            }
+        }
+    }
 }

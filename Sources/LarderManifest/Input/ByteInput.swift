@@ -131,7 +131,11 @@ extension ManifestSource {
             }
             let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC)
             guard descriptor >= 0 else {
-                throw ManifestError.system(errno, "cannot open", source: name)
+                let error = ManifestError.system(errno, "cannot open", source: name)
+                guard error.code == .missing, let url = Self.likelyURL(path) else { throw error }
+                throw ManifestError(
+                    .missing, source: name, "\(error.reason); for a URL, write \(url)",
+                    errorNumber: error.errorNumber)
             }
             return ByteInput(descriptor: descriptor, isOwned: true, name: name)
         case .standardInput: return ByteInput(descriptor: STDIN_FILENO, isOwned: false, name: name)
@@ -150,6 +154,16 @@ extension ManifestSource {
             input.whenRead = opened.whenRead
             return input
         }
+    }
+
+    /// The URL of a path such as `example.com/apps.json`, unless the first part is a directory.
+    private static func likelyURL(_ path: String) -> HTTPURL? {
+        let parts = path.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1)
+        guard parts.count == 2, let start = path.utf8.first, !"/.".utf8.contains(start),
+            parts[0].contains(where: ".:".utf8.contains),
+            access(String(decoding: parts[0], as: UTF8.self), F_OK) != 0
+        else { return nil }
+        return try? HTTPURL("https://\(path)")
     }
 }
 
