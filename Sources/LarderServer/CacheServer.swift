@@ -138,7 +138,8 @@ package final class CacheServer: Sendable {
                 switch error {
                 case is SocketAddressError.UnknownHost: "cannot listen: unknown host name"
                 case let error as IOError where error.errnoCode == EADDRINUSE:
-                    "cannot listen: another program uses this address"
+                    "cannot listen: another program uses this address;"
+                        + " choose another port with --listen"
                 case let error as IOError:
                     "cannot listen: \(String(cString: strerror(error.errnoCode)))"
                 default: "cannot listen: \(error)"

@@ -188,4 +188,17 @@ import Testing
             }
         }
     }
+
+    @Test func aPortInUseSuggestsAnother() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(1))
+            #expect(try larder.prefetch(manifest).status == 0)
+            let address = "127.0.0.1:\(larder.origin.port)"
+            let finished = try larder.run("serve", "--listen", address)
+            #expect(finished.status == 1, "\(finished)")
+            #expect(
+                finished.standardError == "larder: \(address): cannot listen: another program uses"
+                    + " this address; choose another port with --listen\n")
+        }
+    }
 }
