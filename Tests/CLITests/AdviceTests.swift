@@ -201,4 +201,25 @@ import Testing
                     + " this address; choose another port with --listen\n")
         }
     }
+
+    @Test(.enabled(if: Nobody.isPossible, "requires setpriv, or a user other than root"))
+    func aCacheThatTheUserCannotReadSuggestsTheOwner() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(1))
+            #expect(try larder.prefetch(manifest).status == 0)
+            chmod(larder.directory.path, 0o755)
+            chmod(larder.cache, 0o000)
+            defer { chmod(larder.cache, 0o755) }
+            for command in [
+                ["status"], ["verify"], ["evict"], ["plan", manifest], ["prefetch", manifest],
+                ["export", larder.directory.path("out"), "--layout", "files"],
+            ] {
+                let finished = try Nobody.run(larder.binary, command + ["--cache", larder.cache])
+                #expect(finished.status == 1, "\(finished)")
+                #expect(
+                    finished.standardError == "larder: \(larder.cache): open: Permission denied;"
+                        + " run as its owner, or give this user access\n", "\(finished)")
+            }
+        }
+    }
 }

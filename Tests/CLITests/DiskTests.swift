@@ -25,6 +25,10 @@ import Testing
             #expect(full.status == 74, "\(full.finished)")
             #expect(full.summary.error?.code == "storage")
             #expect(full.summary.error?.message.contains("No space left on device") == true)
+            // 1GB would be refused on this disk.
+            let advice = "run larder evict --min-free 1MB to free space"
+            #expect(full.summary.error?.message.hasSuffix(advice) == true, "\(full.finished)")
+            #expect(try larder.run("evict", "--min-free", "1MB", "--dry-run").status != 64)
             #expect(full.summary.interrupted == false)
             #expect(full.summary.unfinished > 0)
             #expect(full.summary.failed == 0)
@@ -206,7 +210,8 @@ import Testing
             #expect(prefetch.status == 1, "\(prefetch)")
             #expect(
                 prefetch.standardError
-                    == "larder: \(larder.cache): write: Permission denied\n")
+                    == "larder: \(larder.cache): write: Permission denied;"
+                    + " run as its owner, or give this user access\n")
             let cat = try Nobody.run(larder.binary, ["cat", urls[0], "--cache", larder.cache])
             #expect(Array(cat.standardOutputBytes) == Icons.icon(0), "\(cat)")
             let fresh = larder.cache + "/below"

@@ -62,6 +62,8 @@ struct CacheOptions: ParsableArguments {
             throw MissingInput(
                 description: "\(absolutePath): no cache here; name another directory with --cache,"
                     + " or run larder prefetch to create one")
+        } catch let error as CacheError {
+            throw error.located(inCacheAt: absolutePath)
         }
     }
 }

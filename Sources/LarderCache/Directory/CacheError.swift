@@ -142,18 +142,28 @@ extension CacheError {
     public func located(inCacheAt path: String) -> CacheError {
         let isRelative = errno != nil && !subject.hasPrefix("/") && !subject.contains("://")
         let isOwn = CacheLayout.ownNames.contains { subject == $0 || subject.hasPrefix("\($0)/") }
-        let advice = hint.map { message.hasSuffix($0) ? "" : "; \($0)" } ?? ""
+        let advice = hint(inCacheAt: path).map { message.hasSuffix($0) ? "" : "; \($0)" } ?? ""
         return CacheError(
             code: code, subject: isRelative ? path + (isOwn ? "/" : ": ") + subject : subject,
             message: message + advice, errno: errno)
     }
 
-    private var hint: String? {
+    private func hint(inCacheAt path: String) -> String? {
         switch errno {
-        case ENOSPC, EDQUOT: "run larder evict --min-free 1GB to free space"
+        case ENOSPC, EDQUOT: "run larder evict --min-free \(Self.room(at: path)) to free space"
+        case EACCES where !subject.hasPrefix("/") || "\(subject)/".hasPrefix("\(path)/"):
+            "run as its owner, or give this user access"
         case EMFILE, ENFILE: "the limit on open files is too low (ulimit -n)"
         default: nil
         }
+    }
+
+    /// Returns an amount that is smaller than the cache's file system, as an option's value.
+    private static func room(at path: String) -> String {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return "1GB" }
+        let size = Int64(status.f_blocks) * Int64(status.f_frsize)
+        return size >= 10_000_000_000 ? "1GB" : "\(max(1, size / 10_000_000))MB"
     }
 
     private static var isShortOfDescriptors: Bool {
