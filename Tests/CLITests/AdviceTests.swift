@@ -222,4 +222,20 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: ["files", "nuke", "gallery"])
+    func anExportToAManifestIsExplained(_ layout: String) async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(1))
+            #expect(try larder.prefetch(manifest).status == 0)
+            let before = try Data(contentsOf: URL(fileURLWithPath: manifest))
+            let finished = try larder.run(
+                "export", manifest, "--layout", layout, "--manifest", larder.directory.path)
+            #expect(finished.status == 1, "\(finished)")
+            #expect(
+                finished.standardError == "larder: \(manifest): not a directory; name the output"
+                    + " directory here, and a manifest after --manifest\n", "\(finished)")
+            #expect(try Data(contentsOf: URL(fileURLWithPath: manifest)) == before)
+        }
+    }
 }

@@ -1,4 +1,6 @@
 import ArgumentParser
+import Foundation
+import LarderCache
 import LarderExport
 import LarderManifest
 
@@ -74,6 +76,7 @@ struct ExportCommand: AsyncParsableCommand {
         try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet, hasOneCache: false) {
             run in
             run.interrupts.ask()
+            try requireNoFile()
             if let installer {
                 try OutputFile.confirm(
                     installer, isNoneOf: selection.manifest, orIn: self.cache.path,
@@ -109,5 +112,16 @@ struct ExportCommand: AsyncParsableCommand {
             if report.isInterrupted { try run.interrupts.status.exit() }
             if report.failed > 0 { try ExitStatus.someFailed.exit() }
         }
+    }
+
+    private func requireNoFile() throws {
+        var isDirectory: ObjCBool = true
+        guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory),
+            !isDirectory.boolValue
+        else { return }
+        throw CacheError(
+            .unusable, subject: directory,
+            message: "not a directory; name the output directory here,"
+                + " and a manifest after --manifest")
     }
 }
