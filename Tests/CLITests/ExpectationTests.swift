@@ -69,18 +69,102 @@ import Testing
         }
     }
 
-    @Test func entriesWithOneURLMayExpectDifferentBytes() async throws {
+    static let contradictions: [(ManifestEntry, ManifestEntry)] = [
+        (["sha256": otherHex], ["integrity": integrity(icon)]),
+        (["size": icon.count], ["size": icon.count + 1]),
+        (["sha256": hex, "size": icon.count], ["sha256": otherHex, "size": icon.count]),
+    ]
+
+    @Test(arguments: contradictions)
+    func manifestsThatRequireDifferentBytesFailWithoutADownload(
+        _ first: ManifestEntry, _ second: ManifestEntry
+    ) async throws {
         try await withFixture { larder in
             let url = larder.origin.url("/a")
             larder.origin.on("/a", Icons.reply(1))
-            let run = try larder.prefetch(
-                try larder.manifest([
-                    ["icon": url], ["icon": url, "sha256": Self.otherHex],
-                    ["icon": url, "sha256": Self.hex],
-                ]))
-            #expect(run.outcomes == ["fetched", "failed", "coalesced"])
+            let one = try larder.manifest([first.merging(["icon": url]) { $1 }], name: "1.json")
+            let two = try larder.manifest(
+                [["name": "None"], second.merging(["icon": url]) { $1 }], name: "2.json")
+            let places = "\(one): entry 1 and \(two): entry 2 require different bytes"
+            for _ in 0..<2 {
+                let run = try larder.prefetch(one, two)
+                #expect(run.status == 2)
+                #expect(run.outcomes == ["failed", "skipped", "failed"])
+                #expect(run.summary.failures == ["integrity-conflict": 2])
+                let failed = run.lines.filter { $0.outcome == "failed" }
+                #expect(failed.allSatisfy { $0.error?.message.hasPrefix(places) == true })
+                #expect(failed.allSatisfy { $0.url == url })
+                // Standard error names both places once.
+                let text = run.finished.standardError
+                #expect(text.ranges(of: places).count == 1, "\(run.finished)")
+                #expect(text.contains("\(url) integrity-conflict: "), "\(run.finished)")
+            }
+            let plan = try larder.run("plan", one, two)
+            #expect(plan.status == 2)
+            #expect(plan.standardOutput.ranges(of: places).count == 1, "\(plan)")
+            #expect(larder.origin.requests.isEmpty)
+            // The origin has the bytes that one of the manifests requires.
+            let statuses = try [one, two].map { try larder.prefetch($0).status }
+            #expect(Set(statuses) == [0, 2])
+        }
+    }
+
+    @Test func entriesWithoutRequirementsIgnoreAContradiction() async throws {
+        try await withFixture { larder in
+            let url = larder.origin.url("/a")
+            larder.origin.on("/a", Icons.reply(1))
+            let manifest = try larder.manifest([
+                ["icon": url], ["icon": url, "sha256": Self.otherHex],
+                ["icon": url, "sha256": Self.hex], ["icon": url],
+            ])
+            let run = try larder.prefetch(manifest)
+            #expect(run.outcomes == ["fetched", "failed", "failed", "coalesced"])
+            let second = try larder.prefetch(manifest)
+            #expect(second.outcomes == ["cached", "failed", "failed", "cached"])
             #expect(larder.origin.count() == 1)
             #expect(try larder.cat(url) == Self.icon)
+            // Without a report, cached entries are only counted.
+            let finished = try larder.run("prefetch", manifest, "--json")
+            let summary = try PrefetchRun.summary(of: finished)
+            #expect(summary.entries == 4 && summary.cached == 2 && summary.failed == 2)
+            #expect(finished.status == 2 && larder.origin.count() == 1)
+        }
+    }
+
+    @Test func aRepairDownloadsNothingForAContradiction() async throws {
+        try await withFixture { larder in
+            let url = larder.origin.url("/a")
+            larder.origin.on("/a", Icons.reply(1))
+            #expect(try larder.prefetch(try larder.manifest(url)).status == 0)
+            try larder.overwrite(try larder.objectPath(url), with: [1])
+            let manifest = try larder.manifest([
+                ["icon": url, "sha256": Self.hex], ["icon": url, "sha256": Self.otherHex],
+            ])
+            let repair = try larder.run(
+                "verify", "--repair", "--allow-private-network", "--manifest", manifest)
+            #expect(repair.status == 2)
+            #expect(
+                repair.standardOutput.contains(
+                    "\(manifest): entry 1 and \(manifest): entry 2 require different bytes"),
+                "\(repair)")
+            #expect(larder.origin.count() == 1)
+            // The URL is not forgotten.
+            #expect(try larder.run("verify", "--repair", "--allow-private-network").status == 0)
+            #expect(try larder.cat(url) == Self.icon)
+        }
+    }
+
+    @Test func entriesThatRequireADigestAndASizeAgree() async throws {
+        try await withFixture { larder in
+            let url = larder.origin.url("/a")
+            larder.origin.on("/a", Icons.reply(1))
+            let manifest = try larder.manifest([
+                ["icon": url, "sha256": Self.hex], ["icon": url, "size": Self.icon.count],
+                ["icon": url, "integrity": Self.integrity(Self.icon), "size": Self.icon.count],
+            ])
+            let run = try larder.prefetch(manifest)
+            #expect(run.status == 0)
+            #expect(run.outcomes == ["fetched", "coalesced", "coalesced"])
         }
     }
 

@@ -126,7 +126,7 @@ package struct Expectation: Sendable {
         self.size = size
     }
 
-    var isDemanding: Bool { digest != nil || size != nil }
+    package var isDemanding: Bool { digest != nil || size != nil }
 
     /// Returns the error code (see docs/output.md) and message for a mismatch, or nil.
     package func mismatch(

@@ -109,6 +109,8 @@ public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
         case badKey = "bad-key"
         /// An earlier entry has the same `key` for another URL or other bytes.
         case keyConflict = "key-conflict"
+        /// Another entry requires other bytes for the same resource.
+        case integrityConflict = "integrity-conflict"
         /// A line of JSON Lines that is not JSON.
         case unparsableLine = "unparsable-line"
         /// The element exceeds a limit, such as ``ManifestLimits/maximumEntrySize``.

@@ -36,7 +36,8 @@ extension Plan {
         guard cachedURLs + summary.failed + summary.skipped > 0 else { return }
         try forEachEntry(
             includesCached && hasIndex ? Self.selectEntryWithObject : Self.selectEntry,
-            where: includesCached ? "TRUE" : "(e.key IS NULL OR s.fetch IS NOT NULL)",
+            where: includesCached
+                ? "TRUE" : "(e.key IS NULL OR e.code IS NOT NULL OR s.fetch IS NOT NULL)",
             arePending: false, body)
     }
 

@@ -60,7 +60,7 @@ final class Plan: Sendable {
             }
             meter.begin(nil)
             let classification = try PlanClassification(
-                of: db, by: planner, builder.summary,
+                of: db, manifests: manifests.map(\.name), by: planner, builder.summary,
                 pending: PendingFetches(upTo: builder.lastID, areInOrder: builder.areInOrder))
             try db.inTransaction {
                 try classification.apply()
@@ -134,11 +134,13 @@ final class Plan: Sendable {
         }
     }
 
+    /// Returns the expectations of a resource's entries, except entries that contradict each other.
     func expectations(of fetch: Int64) throws -> [Expectation] {
         try database.unsafeRead { db in
             try db.prepared(
                 """
-                SELECT \(Expectation.columns) FROM entries e WHERE id = ?1 OR leader = ?1
+                SELECT \(Expectation.columns) FROM entries e
+                WHERE (id = ?1 OR leader = ?1) AND code IS NULL
                 GROUP BY digest, size ORDER BY min(id) LIMIT 1000
                 """
             ).rows(fetch) { Expectation(&$0) }

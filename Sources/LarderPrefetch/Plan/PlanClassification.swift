@@ -12,6 +12,7 @@ import Synchronization
 final class PlanClassification {
     private let cache: Cache?
     private let presence: ObjectPresence?
+    private let manifests: [String]
     private let planner: Planner
     private let now = Date()
     private let db: Database
@@ -19,6 +20,7 @@ final class PlanClassification {
     private(set) var pending: PendingFetches
     private(set) var hasFollowers = false
     private var recall: ResourceRecall?
+    private var demands = Demands(leader: 0)
     private let recallFailure: PreparedStatement?
     private let setLeader: PreparedStatement
     private let insertSettled: PreparedStatement
@@ -29,9 +31,11 @@ final class PlanClassification {
     static let pageLimit = 512
 
     init(
-        of db: Database, by planner: Planner, _ summary: PlanSummary, pending: PendingFetches
+        of db: Database, manifests: [String], by planner: Planner, _ summary: PlanSummary,
+        pending: PendingFetches
     ) throws {
         self.db = db
+        self.manifests = manifests
         self.planner = planner
         self.summary = summary
         self.pending = pending
@@ -78,6 +82,7 @@ final class PlanClassification {
                 key.replaceSubrange(key.indices, with: bytes)
                 return true
             }
+            let id: Int64
             if isNext {
                 if let resource = current { page.append(resource) }
                 if page.count == Self.pageLimit {
@@ -86,11 +91,13 @@ final class PlanClassification {
                     page = []
                     page.reserveCapacity(Self.pageLimit)
                 }
-                current = try resource(&row, keyColumn, key: key)
+                let next = try resource(&row, keyColumn, key: key)
+                id = next.id
+                current = next
             } else {
-                try follow(&current, &row)
+                id = try follow(&current, &row)
             }
-            demand(&current, Expectation(&row))
+            try demand(&current, Expectation(&row), by: id)
             current?.icons += 1
             if row.bool() { current?.entries += 1 }
         }
@@ -117,11 +124,11 @@ final class PlanClassification {
     }
 
     /// Raises the leader's priority to that of a follower. If their URLs are equal, copies
-    /// credentials that the leader lacks.
-    private func follow(_ current: inout NamedResource?, _ row: inout RowReader) throws {
-        guard let leader = current else { return }
+    /// credentials that the leader lacks. Returns the number of the follower.
+    private func follow(_ current: inout NamedResource?, _ row: inout RowReader) throws -> Int64 {
         let (id, url, hasCredentials) = (row.integer(), row.text(), row.bool())
         let priority = row.integer()
+        guard let leader = current else { return id }
         hasFollowers = true
         try setLeader.run(leader.id, id)
         if priority > leader.priority {
@@ -137,13 +144,31 @@ final class PlanClassification {
                 """
             ).run(id, leader.id)
         }
+        return id
     }
 
-    private func demand(_ current: inout NamedResource?, _ expectation: Expectation) {
-        guard expectation.digest != nil || expectation.size != nil, let known = current?.known,
-            expectation.mismatch(digest: known.digest, size: known.size) != nil
-        else { return }
-        current?.known?.isAsDemanded = false
+    private func demand(
+        _ current: inout NamedResource?, _ expectation: Expectation, by entry: Int64
+    ) throws {
+        guard expectation.isDemanding, var resource = current else { return }
+        defer { current = resource }
+        if demands.leader != resource.id { demands = Demands(leader: resource.id) }
+        if let first = demands.add(expectation, by: entry), resource.conflict == nil,
+            try !isInline(resource)
+        {
+            resource.conflict = (first, entry)
+        }
+        guard let known = resource.known else { return }
+        // Entries in conflict fail. The other entries of the resource accept any bytes.
+        resource.known?.isAsDemanded =
+            resource.conflict != nil
+            || known.isAsDemanded
+                && expectation.mismatch(digest: known.digest, size: known.size) == nil
+    }
+
+    /// Whether the manifest contains the bytes, so that they cannot differ from a later download.
+    private func isInline(_ resource: NamedResource) throws -> Bool {
+        try db.prepared("SELECT 1 FROM inline WHERE fetch = ?").firstInteger(resource.id) != nil
     }
 
     private static let lookups = DispatchQueue(label: "larder.presence")
@@ -179,6 +204,7 @@ final class PlanClassification {
     }
 
     private func settle(_ resource: NamedResource, _ known: NamedResource.Known?) throws {
+        var resource = resource
         let policy = planner.policy
         summary.urls += 1
         if let failure = resource.lastFailure?.failure {
@@ -186,7 +212,10 @@ final class PlanClassification {
                 resource.id, failure.code, failure.status,
                 failure.failedAt.timeIntervalSince1970, failure.count)
         }
-        if let known, resource.mayBeUsed(known, policy: policy, headers: planner.headers) {
+        if let conflict = resource.conflict { try reject(&resource, conflict) }
+        if resource.icons == 0 {
+            try insertSettled.run(resource.id, PlanStatus.failed.rawValue)
+        } else if let known, resource.mayBeUsed(known, policy: policy, headers: planner.headers) {
             summary.cached += 1
             summary.cachedIcons += resource.icons
             summary.cachedEntries += resource.entries
@@ -207,6 +236,33 @@ final class PlanClassification {
         }
     }
 
+    /// Fails the entries that require a digest or size. The other entries remain.
+    private func reject(
+        _ resource: inout NamedResource, _ conflict: (first: Int64, second: Int64)
+    ) throws {
+        let select = try db.prepared("SELECT manifest, position FROM entries WHERE id = ?")
+        let places = try [conflict.first, conflict.second].flatMap { id in
+            try select.rows(id) { row in
+                let manifest = manifests[Int(row.integer())].sanitizedForTerminal
+                return "\(manifest): entry \(row.integer())"
+            }
+        }
+        let demanding = "(id = ?1 OR leader = ?1) AND (digest IS NOT NULL OR size IS NOT NULL)"
+        var (icons, entries) = (0, 0)
+        try db.prepared("SELECT count(*), sum(icon = 1) FROM entries WHERE \(demanding)")
+            .forEach(resource.id) { row in
+                icons = Int(row.integer())
+                entries = Int(row.integer())
+            }
+        try db.prepared("UPDATE entries SET code = ?2, message = ?3 WHERE \(demanding)").run(
+            resource.id, EntryError.Code.integrityConflict.rawValue,
+            places.joined(separator: " and ")
+                + " require different bytes for this icon; correct one of them")
+        summary.failed += icons
+        resource.icons -= icons
+        resource.entries -= entries
+    }
+
     private func want(_ resource: NamedResource, _ stale: NamedResource.Known?) {
         pending.insert(resource.id)
         if let stale {
@@ -219,12 +275,32 @@ final class PlanClassification {
 
     private func settleOffline(_ resource: NamedResource) throws {
         // An icon from a `data:` URL needs no download, but must be stored.
-        if planner.cache?.isReadOnly != true {
-            let inline = try db.prepared("SELECT 1 FROM inline WHERE fetch = ?")
-            if try inline.firstInteger(resource.id) != nil { return want(resource, nil) }
-        }
+        if planner.cache?.isReadOnly != true, try isInline(resource) { return want(resource, nil) }
         try insertSettled.run(resource.id, PlanStatus.unavailable.rawValue)
         summary.unavailable += 1
         summary.failed += resource.icons
+    }
+}
+
+/// The digest and size that the entries of a resource require, each with the first such entry.
+private struct Demands {
+    let leader: Int64
+    private var digest: (value: Digest, entry: Int64)?
+    private var size: (value: Int64, entry: Int64)?
+
+    init(leader: Int64) { self.leader = leader }
+
+    /// Returns an earlier entry that requires other bytes, or nil.
+    mutating func add(_ expectation: Expectation, by entry: Int64) -> Int64? {
+        var other: Int64?
+        if let value = expectation.size {
+            if let size, size.value != value { other = size.entry }
+            size = size ?? (value, entry)
+        }
+        if let value = expectation.digest {
+            if let digest, digest.value != value { other = digest.entry }
+            digest = digest ?? (value, entry)
+        }
+        return other
     }
 }

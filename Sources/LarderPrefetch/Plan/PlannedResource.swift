@@ -75,6 +75,8 @@ struct NamedResource {
     var icons = 0
     var known: Known?
     var lastFailure: Failure?
+    /// The first two entries that require different bytes.
+    var conflict: (first: Int64, second: Int64)?
 
     struct Known {
         /// The row in the cache's index, or 0 for a resource from a remote.

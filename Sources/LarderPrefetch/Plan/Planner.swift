@@ -123,7 +123,8 @@ public struct PlanSummary: Sendable, Equatable {
     public var missing = 0
     /// The number of skipped ``icons``: entries without an icon, and ``leftAlone``.
     public var skipped = 0
-    /// The number of failing ``icons``: invalid icons, ``remembered`` and ``unavailable``.
+    /// The number of failing ``icons``: invalid icons, ``remembered``, ``unavailable``, and icons
+    /// for which entries require different bytes.
     public var failed = 0
     /// The number of resources not fetched because of a recorded permanent failure.
     public var remembered = 0
@@ -171,7 +172,8 @@ public enum PlanStatus: Int, Sendable {
     case stale = 1
     /// In the cache and fresh.
     case cached = 2
-    /// Not fetched because of a recent permanent failure.
+    /// Not fetched because of a recent permanent failure, or because all entries require bytes and
+    /// contradict each other.
     case failed = 3
     /// Not fetched, because the resource has not failed before (``PlanPolicy/retriesOnlyFailed``).
     case skipped = 4

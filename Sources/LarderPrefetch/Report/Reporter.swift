@@ -1,5 +1,6 @@
 import GRDB
 import LarderCache
+import LarderManifest
 import Synchronization
 
 /// The last stage, which maps fetch results to entry results.
@@ -86,7 +87,11 @@ final class Reporter: Sendable {
             if let failure = state.withLock({ $0.failure }) { throw failure }
             try Plan.translatingErrors {
                 try plan.forEachUnfinishedEntry { page in
-                    try emit(page.map { EntryResult($0, .unfinished) })
+                    try emit(
+                        page.map { entry in
+                            entry.failure.map { EntryResult(entry, $0) }
+                                ?? EntryResult(entry, .unfinished)
+                        })
                 }
             }
         } catch let error as CacheError where error.code == .storage {
@@ -115,9 +120,10 @@ final class Reporter: Sendable {
             for result in results {
                 state.report.add(result)
                 guard result.hasDemand, result.outcome == .failed else { continue }
-                let isRefused = [ResourceFailure.Reason.integrity, .size].contains {
-                    $0.rawValue == result.failure?.code
-                }
+                let isRefused =
+                    [ResourceFailure.Reason.integrity, .size].contains {
+                        $0.rawValue == result.failure?.code
+                    } || result.failure?.code == EntryError.Code.integrityConflict.rawValue
                 state.demands[result.manifest, default: (0, 0)].failed += 1
                 if isRefused { state.demands[result.manifest, default: (0, 0)].refused += 1 }
             }
@@ -126,6 +132,7 @@ final class Reporter: Sendable {
     }
 
     private static func result(of entry: PlannedEntry, _ fetch: ResourceResult) -> EntryResult {
+        if let failure = entry.failure { return EntryResult(entry, failure) }
         var result: EntryResult
         switch fetch.result {
         case .failure(let failure):

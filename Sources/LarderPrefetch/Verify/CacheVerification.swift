@@ -111,6 +111,7 @@ public struct CacheVerification: Sendable {
         let wanted = resources.flatMap { resource in
             (demands[resource.key] ?? [.init(digest: nil, size: nil)]).map { (resource, $0) }
         }
+        guard !wanted.isEmpty else { return }
         let entries = wanted.map { resource, demand in
             Entry(
                 icon: resource.url, key: ResourceKey.name(in: resource.key),

@@ -71,7 +71,7 @@ final class ManifestCoverage: Sendable {
                     guard let problem = problem(row) else { continue }
                     let finding = Self.finding(row, problem, in: plan)
                     count += 1
-                    fetchable += finding.urls.count
+                    if (row["message"] as String?) == nil { fetchable += finding.urls.count }
                     first = first ?? finding
                     try insert.run(row["id"] as Int64, problem == Self.notCached ? nil : problem)
                 }

@@ -62,7 +62,7 @@ import Testing
         origin.on("/a", .ok(icon))
         try await withTemporaryDirectory { directory in
             let text = """
-                [{"icon": "\(origin.url("/a"))", "size": \(icon.count)},
+                [{"icon": "\(origin.url("/a"))"},
                  {"icon": "\(origin.url("/a"))", "size": 7}]
                 """
             let (report, results) = try await prefetch(text, into: directory.path("cache"))

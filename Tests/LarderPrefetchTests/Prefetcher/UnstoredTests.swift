@@ -49,12 +49,13 @@ import Testing
     @Test func aNoStoreResponseIsStillValidated() async throws {
         let origin = try Origin()
         origin.on("/a", .ok(Self.icon).header("Cache-Control", "no-store"))
+        origin.on("/b", .ok(Self.icon).header("Cache-Control", "no-store"))
         origin.on("/page", .ok("<!DOCTYPE html>").header("Cache-Control", "no-store"))
         try await withTemporaryDirectory { directory in
             let text = """
                 [{"icon": "\(origin.url("/page"))"},
                  {"icon": "\(origin.url("/a"))", "size": \(Self.icon.count)},
-                 {"icon": "\(origin.url("/a"))", "size": 7}]
+                 {"icon": "\(origin.url("/b"))", "size": 7}]
                 """
             let (report, _) = try await prefetch(text, into: directory.path("cache"))
             #expect(report.failures == ["not-an-image": 1, "size-mismatch": 1])

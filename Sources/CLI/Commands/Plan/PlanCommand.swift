@@ -58,7 +58,7 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
                 acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
                 headers: configuration.requestHeaders, shard: try workers.shard)
             let sources = try manifest.sources()
-            var unsupported = UnsupportedSchemes()
+            var common = CommonFailures()
             let paint = colors.output
             let line = ProgressLine(isQuiet: quiet)
             let summary = try planner.plan(
@@ -69,7 +69,7 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
                         line.clear()
                         if json {
                             print(entry.json)
-                        } else if unsupported.isNew(entry.failure?.code, entry.failure?.message) {
+                        } else if common.isNew(entry.failure?.code, entry.failure?.message) {
                             print(entry.text(paint))
                         }
                     }

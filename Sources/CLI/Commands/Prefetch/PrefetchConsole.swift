@@ -15,7 +15,7 @@ struct PrefetchConsole {
     let line: ProgressLine
     var notes: [String] = []
     var firstFailure: String?
-    var unsupported = UnsupportedSchemes()
+    var common = CommonFailures()
     var groups = FailureGroups()
     var schemes: [String] = []
     var remedies: [(manifest: String, text: String)] = []
@@ -45,7 +45,7 @@ struct PrefetchConsole {
                 let complaint = result.complaint(colors.errors)
             else { return }
             if firstFailure == nil { firstFailure = result.complaint() }
-            let isNew = unsupported.isNew(failure.code, failure.message)
+            let isNew = common.isNew(failure.code, failure.message)
             if isNew, !output.quiet, !isGrouping || groups.add(failure.code, at: result.url) {
                 Console.writeMessage("larder: \(complaint)")
             }
