@@ -1,5 +1,6 @@
 import Foundation
 import LarderTestSupport
+import LarderTestTLS
 import Testing
 
 /// `verify --repair` with icons that are unchanged, changed or gone at the origin.
@@ -245,7 +246,13 @@ import Testing
             _ = try damage(urls[0], larder)
             let finished = try larder.run("verify", "--repair")
             #expect(finished.status == 2)
-            #expect(finished.standardOutput.contains("address-refused"), "\(finished)")
+            #expect(
+                finished.standardOutput.contains("download failed: \(urls[0]): address-refused: "),
+                "\(finished)")
+            #expect(
+                finished.standardOutput.contains(
+                    "; if the prefetch used --allow-private-network or --allow-host, use it"),
+                "\(finished)")
             #expect(larder.origin.requests.isEmpty)
             // The refused URL is not forgotten.
             let (status, report) = try repair(larder)
@@ -254,6 +261,56 @@ import Testing
             #expect(report.refetches == [.init(url: urls[0], outcome: "fetched")])
             #expect(try larder.cat(urls[0]) == Icons.icon(0))
             #expect(try larder.verify() == 0)
+        }
+    }
+
+    @Test(arguments: ["certificate", "http-401"])
+    func aFailedRepairNamesTheMissingOptions(_ code: String) async throws {
+        try await withFixture { larder in
+            larder.origin.on("/a") { request in
+                let isAllowed = request.header("Authorization") == "Bearer t"
+                return isAllowed || code == "certificate" ? Icons.reply(0) : .status(401)
+            }
+            let front = try TLSFront(originPort: larder.origin.port)
+            let isTLS = code == "certificate"
+            let url = isTLS ? front.url("/a") : larder.origin.url("/a")
+            let options =
+                isTLS
+                ? ["--ca-cert", TestCertificates.authorityPath]
+                : ["--header", "Authorization: Bearer t"]
+            let run = try larder.prefetch(try larder.manifest(url), options: options)
+            #expect(run.status == 0, "\(run.finished)")
+            _ = try damage(url, larder)
+            let repair = ["verify", "--repair", "--allow-private-network"]
+            let advice = "; if the prefetch used \(options[0])"
+            for format in ["--color=never", "--json"] {
+                let finished = try larder.run(arguments: repair + [format])
+                #expect(finished.status == 2, "\(finished)")
+                #expect(finished.standardOutput.contains(advice), "\(finished)")
+                #expect(finished.standardOutput.contains(url), "\(finished)")
+            }
+            let quiet = try larder.run(arguments: repair + ["--quiet"])
+            #expect(quiet.status == 2)
+            #expect(
+                quiet.standardError.contains(", first failure: \(url): \(code)\(advice)"),
+                "\(quiet)")
+            // With the option, the repair succeeds, because the URL is not forgotten.
+            #expect(try larder.run(arguments: repair + options).status == 0)
+            #expect(try larder.cat(url) == Icons.icon(0))
+        }
+    }
+
+    /// An option in use cannot be the missing one.
+    @Test func aFailedRepairDoesNotNameOptionsInUse() async throws {
+        try await withFilledCache { larder, urls in
+            _ = try damage(urls[0], larder)
+            larder.origin.on("/0", .status(401))
+            let finished = try larder.run(
+                "verify", "--repair", "--allow-private-network", "--header", "X-Test: 1")
+            #expect(finished.status == 2)
+            #expect(
+                finished.standardOutput.contains("; if the prefetch used --netrc, use it"),
+                "\(finished)")
         }
     }
 

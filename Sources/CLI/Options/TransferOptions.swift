@@ -1,4 +1,5 @@
 import ArgumentParser
+import LarderHTTP
 import LarderPrefetch
 
 struct TransferOptions: ParsableArguments {
@@ -89,6 +90,31 @@ protocol NetworkCommand: ParsableCommand {
 }
 
 extension NetworkCommand {
+    /// Returns the unused options that may prevent a failure with this code, or nil.
+    func missingOptions(for code: String) -> String? {
+        let options: [(name: String, isUsed: Bool)] =
+            switch code {
+            case TransferError.Code.addressRefused.rawValue:
+                [("--allow-private-network", false), ("--allow-host", false)]
+            case TransferError.Code.certificate.rawValue:
+                [("--ca-cert", connections.caCert != nil)]
+            case TransferError.Code.nameNotResolved.rawValue:
+                [
+                    ("--proxy", connections.proxy != nil),
+                    ("--resolve", !connections.resolve.isEmpty),
+                    ("--connect-to", !connections.connectTo.isEmpty),
+                ]
+            case "http-401", "http-403":
+                [
+                    ("--header", !credentials.headers.isEmpty),
+                    ("--netrc", credentials.netrc || credentials.netrcFile != nil),
+                ]
+            default: []
+            }
+        let missing = options.filter { !$0.isUsed }.map(\.name)
+        return missing.isEmpty ? nil : missing.joined(separator: " or ")
+    }
+
     func applyNetwork(to configuration: inout PrefetchConfiguration) throws {
         transfer.apply(to: &configuration)
         try connections.apply(to: &configuration.transfer)

@@ -241,6 +241,8 @@ extension VerifyReport {
         public let digest: Digest?
         /// The code and message of a failure.
         public let problem: (code: String, message: String)?
+        /// The unused network options that may prevent the failure, for example `--ca-cert`.
+        package var missingOptions: String?
 
         package init(
             key: String, outcome: Outcome, digest: Digest? = nil,

@@ -78,6 +78,10 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
                 } catch {
                     failure = error
                 }
+                for place in report.refetches.indices {
+                    report.refetches[place].missingOptions =
+                        report.refetches[place].problem.flatMap { missingOptions(for: $0.code) }
+                }
                 run.line.clear()
             }
             run.note(report.counts)

@@ -96,6 +96,7 @@ extension VerifyReport {
             let failure = refetches.first { $0.outcome == .failed }
             let reason = failure.map {
                 ", first failure: \($0.key.shownAsURL): \($0.problem?.code ?? "failed")"
+                    + $0.advice
             }
             parts.append(notRecovered + (reason ?? ""))
             parts.append(recovery)
@@ -171,13 +172,18 @@ extension VerifyReport.Finding {
 }
 
 extension VerifyReport.Refetch {
+    fileprivate var advice: String {
+        missingOptions.map { "; if the prefetch used \($0), use it for the repair, too" } ?? ""
+    }
+
     fileprivate var text: String {
         let result =
             switch outcome {
             case .fetched: "same bytes"
             case .changed: "different bytes: \(digest.map { "\($0)" } ?? "")"
             case .failed:
-                problem.map { "\($0.code): \($0.message.sanitizedForTerminal)" } ?? "failed"
+                problem.map { "\($0.code): \($0.message.sanitizedForTerminal)\(advice)" }
+                    ?? "failed"
             }
         let verb = outcome == .failed ? "download failed" : "downloaded again"
         return "\(verb): \(key.shownAsURL): \(result)"
@@ -188,7 +194,9 @@ extension VerifyReport.Refetch {
         object.set("url", key.shownAsURL)
         object.set("outcome", outcome.rawValue)
         object.set("digest", digest?.description)
-        object.set("error", problem.map { JSONObject(errorCode: $0.code, message: $0.message) })
+        object.set(
+            "error",
+            problem.map { JSONObject(errorCode: $0.code, message: $0.message + advice) })
         return object
     }
 }
