@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import LarderCache
+import LarderCore
 import LarderHTTP
 
 @main
@@ -21,6 +22,7 @@ struct Larder: AsyncParsableCommand {
                     + "Start it by its name, and in a chroot, mount /proc.",
                 .validationFailure)
         }
+        Suggestion.optionsInUse = { OptionsInUse.text(for: $0) }
         let arguments = Array(CommandLine.arguments.dropFirst())
         if let help = HelpRequest(arguments) {
             print(help.text)

@@ -87,7 +87,7 @@ import Testing
             #expect(finished.status == 2)
             #expect(
                 finished.standardOutput.contains(
-                    "\(urls[1]): not in the cache; run larder prefetch to download the icon\n"))
+                    "\(urls[1]): not in the cache; a prefetch downloads the icon\n"))
             #expect(finished.standardOutput.contains("1 failed (1 missing)"))
             let quiet = try larder.run(arguments: arguments + ["--quiet"])
             #expect(quiet.status == 2 && quiet.standardOutput.isEmpty)

@@ -28,7 +28,8 @@ import Testing
             errors.allSatisfy {
                 $0.message.hasPrefix("\(subject): ")
                     && $0.message.hasSuffix(
-                        "larder verify --repair moves it to quarantine/")
+                        "; larder verify --repair --allow-private-network --cache \(larder.cache)"
+                            + " moves it to quarantine/")
             }, "\(errors)")
         #expect(try larder.temporaries().isEmpty)
     }

@@ -92,10 +92,10 @@ import Testing
             expectOneLine(
                 try larder.run("verify", "-q"), 2,
                 "1 corrupt, 1 missing, 2 whole; first problem: \(subject): \(message); "
-                    + "for details: larder verify")
+                    + "for details: larder verify --cache \(larder.cache)")
             expectOneLine(
                 try larder.run("reindex", "-q"), 2,
-                "1 damaged object; for details: larder verify")
+                "1 damaged object; for details: larder verify --cache \(larder.cache)")
         }
     }
 

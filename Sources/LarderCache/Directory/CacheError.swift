@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import GRDBSQLite
+import LarderCore
 
 /// An error of a cache operation.
 public struct CacheError: Error, Sendable, CustomStringConvertible {
@@ -99,7 +100,8 @@ extension CacheError {
     private init(damaged subject: String, _ message: String) {
         self.init(
             .damaged, subject: subject,
-            message: "\(message); the next prefetch, or larder reindex, rebuilds the index")
+            message: "\(message); the next prefetch, or \(Suggestion.command("reindex")),"
+                + " rebuilds the index")
     }
 
     private init(unopened subject: String, _ message: String) {
@@ -150,7 +152,8 @@ extension CacheError {
 
     private func hint(inCacheAt path: String) -> String? {
         switch errno {
-        case ENOSPC, EDQUOT: "run larder evict --min-free \(Self.room(at: path)) to free space"
+        case ENOSPC, EDQUOT:
+            "run \(Suggestion.command("evict --min-free \(Self.room(at: path))")) to free space"
         case EACCES where !subject.hasPrefix("/") || "\(subject)/".hasPrefix("\(path)/"):
             "run as its owner, or give this user access"
         case EMFILE, ENFILE: "the limit on open files is too low (ulimit -n)"
@@ -193,7 +196,8 @@ extension CacheError {
         case EISDIR, ENOTDIR, ELOOP, ENXIO:
             CacheError(
                 .obstructed, subject: subject,
-                message: "\(message); larder verify --repair moves it to quarantine/")
+                message: "\(message); \(Suggestion.command("verify --repair")) moves it to"
+                    + " quarantine/")
         case EACCES, EPERM, EBUSY, EXDEV:
             CacheError(.obstructed, subject: subject, message: message)
         default: nil

@@ -106,7 +106,8 @@ struct FanOutCheck {
         } catch  where error.isSparse {
             // A crash may leave a sparse file without a row.
             let kind = try isIndexed(digest, row) ? Kind.unreadable : .orphaned
-            let message = "\(error.message); run larder verify --repair to download it again"
+            let repair = Suggestion.command("verify --repair")
+            let message = "\(error.message); run \(repair) to download it again"
             add(kind, entry.path, message, digest)
         } catch  where error.concernsFile {
             add(.unreadable, entry.path, error.message, digest)

@@ -61,7 +61,7 @@ struct ExportCollection {
         }
         if library != nil, wanted.url == nil { return failure(.noURL, Self.noURL) }
         guard var object else {
-            return failure(.missing, "not in the cache; run larder prefetch to download the icon")
+            return failure(.missing, "not in the cache; a prefetch downloads the icon")
         }
         let expectation = wanted.expectation
         if expectation.size != nil { object = cache.sized(object) }

@@ -169,7 +169,10 @@ final class IconStore: Sendable {
         let isNew = state.withLock {
             $0.reported.count < 1_000 && $0.reported.insert(digest).inserted
         }
-        if isNew { log.problem("\(error); run larder verify --repair to download it again") }
+        if isNew {
+            let repair = Suggestion.command("verify --repair")
+            log.problem("\(error); run \(repair) to download it again")
+        }
     }
 
     /// Opens an object's file, and verifies it unless its identity is known.

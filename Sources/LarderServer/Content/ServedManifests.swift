@@ -62,10 +62,11 @@ final class ServedManifests: Sendable {
         let spool = try ManifestSpool(manifest, rules: rules)
         if spool.unusable > 0 {
             let entries = spool.unusable == 1 ? "1 entry" : "\(spool.unusable) entries"
+            let name = manifest.source.name.sanitizedForTerminal
+            let plan = Suggestion.command("plan \(name.shellQuoted)")
             log.problem(
                 """
-                \(manifest.source.name.sanitizedForTerminal): \(entries) cannot be used and will \
-                not be served; larder plan shows the reasons
+                \(name): \(entries) cannot be used and will not be served; \(plan) shows the reasons
                 """)
         }
         return spool

@@ -159,7 +159,7 @@ import Testing
             let last = found.standardOutput.split(separator: "\n").last
             #expect(
                 last?.contains(
-                    ": larder remote verify --remote \(remote.bucket.location) --repair, ")
+                    ": larder remote verify --remote \(remote.bucket.location) --repair --cache ")
                     == true, "\(found)")
             let repaired = try await remote.run(["verify", "--repair"], on: "one")
             #expect(repaired.status == 0, "\(repaired)")

@@ -37,7 +37,8 @@ import Testing
             #expect(
                 text.hasSuffix(
                     "larder: to retry the failed icons: larder prefetch \(manifest)"
-                        + " --retry-failed, with the same options; to list all icons:"
+                        + " --retry-failed --cache \(larder.cache) --allow-private-network"
+                        + " --stall-timeout 1h --timeout 1h; to list all icons:"
                         + " --report FILE"), "\(lines)")
             // Five failures, the count of the rest, and the suggested command.
             #expect(text.ranges(of: "larder: ").count == 7, "\(lines)")

@@ -56,7 +56,7 @@ import Testing
             let other = try ExportScene.manifest([("", "https://a.example/other.svg")])
             let report = try scene.export(.nuke, manifest: other)
             #expect(report.problems.counts == [.missing: 1])
-            #expect(report.problems.failures[0].message.contains("larder prefetch"))
+            #expect(report.problems.failures[0].message.contains("a prefetch downloads"))
         }
     }
 

@@ -100,7 +100,9 @@ struct CatCommand: AsyncParsableCommand {
 }
 
 struct Lookup: ParsableArguments {
-    static let remedy = "larder verify --repair downloads the icon again"
+    static var remedy: String {
+        "\(Suggestion.command("verify --repair")) downloads the icon again"
+    }
 
     @Argument(
         help: .common("The URL of the icon, or key:NAME for its key in the manifest.", "url"),

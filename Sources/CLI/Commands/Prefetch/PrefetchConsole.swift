@@ -1,3 +1,4 @@
+import LarderCore
 import LarderManifest
 import LarderPrefetch
 
@@ -102,11 +103,12 @@ struct PrefetchConsole {
             let names = sources.map(\.name)
             let command =
                 sources.allSatisfy(\.canBeReadAgain) && names.allSatisfy(Self.canBeTyped)
-                ? "larder prefetch "
-                    + names.map(\.shellQuoted).joined(separator: " ") + " --retry-failed"
+                ? Suggestion.command(
+                    "prefetch " + names.map(\.shellQuoted).joined(separator: " ")
+                        + " --retry-failed")
                 : "a prefetch of the same \(names.count == 1 ? "manifest" : "manifests") "
-                    + "with --retry-failed"
-            ways.append("to retry the failed icons: \(command), with the same options")
+                    + "with --retry-failed, with the same options"
+            ways.append("to retry the failed icons: \(command)")
         }
         if !hasReport { ways.append("to list all icons: --report FILE") }
         return ways.isEmpty ? nil : ways.joined(separator: "; ")
@@ -116,7 +118,7 @@ struct PrefetchConsole {
         guard !remote.faults.isEmpty else { return nil }
         let location = remote.location.shellQuoted
         return "to repair the remote from a cache with these icons: "
-            + "larder remote verify --remote \(location) --repair"
+            + Suggestion.command("remote verify --remote \(location) --repair")
     }
 
     /// Whether a name can be printed unchanged and names the same manifest in another command,

@@ -56,7 +56,10 @@ extension RecoveryReport {
         return parts.joined(separator: "; ")
     }
 
-    private var damage: String { "\(damaged.of("damaged object")); for details: larder verify" }
+    private var damage: String {
+        "\(damaged.of("damaged object")); for details: \(Suggestion.command("verify"))"
+    }
+
     package var complaint: String? { isInterrupted ? text : damaged > 0 ? damage : nil }
 
     package var json: String {

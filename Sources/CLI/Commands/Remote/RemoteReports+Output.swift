@@ -19,14 +19,16 @@ extension RemoteVerifyReport {
                 + "\(ByteText.describe(bytes)), \(references.of("reference")): \(verdict(paint))")
         if unreferenced > 0 {
             let count = unreferenced.of("object")
-            lines.append("\(count) without a reference: larder remote evict removes them")
+            lines.append("\(count) without a reference: an eviction of the remote removes them")
         }
         if foreign > 0 { lines.append("\(foreign.of("other file")) ignored") }
         if isInterrupted { lines.append("interrupted: the rest was not verified") }
         if !isSound, !isRepair {
             lines.append(
-                "to restore damaged objects from the cache, or remove them: larder remote verify "
-                    + "--remote \(location.sanitizedForTerminal) --repair, with the same options")
+                "to restore damaged objects from the cache, or remove them: "
+                    + Suggestion.command(
+                        "remote verify --remote \(location.sanitizedForTerminal.shellQuoted)"
+                            + " --repair"))
         }
         return lines.joined(separator: "\n")
     }

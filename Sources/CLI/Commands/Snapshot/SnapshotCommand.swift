@@ -70,7 +70,7 @@ extension SnapshotReport {
         if hasAllObjects { return nil }
         let found = [(damaged.count, "damaged"), (unreadable.count, "unreadable")]
             .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
-        return "\(found), not copied; for details: larder verify"
+        return "\(found), not copied; for details: \(Suggestion.command("verify"))"
     }
 
     package var json: String {

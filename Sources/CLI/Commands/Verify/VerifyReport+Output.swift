@@ -19,7 +19,7 @@ extension VerifyReport {
         if leftovers > 0 {
             lines.append(
                 "tmp/: \(leftovers.of("file")) left over from killed runs; "
-                    + "larder evict removes them")
+                    + "\(Suggestion.command("evict")) removes them")
         }
         if isInterrupted {
             lines.append("interrupted: some objects were not " + (reachesEnd ? "repaired" : "read"))
@@ -61,19 +61,26 @@ extension VerifyReport {
             return "\(count) not cached as the manifest requires; \(prefetch)"
         }
         if unrepaired.contains(where: { $0.kind == .index && $0.digest == nil }) {
-            return "to rebuild the index: larder reindex"
+            return "to rebuild the index: \(Suggestion.command("reindex"))"
         }
         let isRepairable = unrepaired.contains { $0.repair == nil && $0.isRepairable }
         guard isRepairable, findings.allSatisfy({ $0.repair == nil }) else { return nil }
-        return "to download damaged objects again: larder verify --repair, with the same network"
-            + " options as prefetch"
+        return "to download damaged objects again: "
+            + Suggestion.command("verify --repair\(manifestOptions)")
+            + ", with the same network options as prefetch"
+    }
+
+    private var manifestOptions: String {
+        manifests.map { " --manifest \($0.sanitizedForTerminal.shellQuoted)" }.joined()
     }
 
     private var prefetch: String {
         let command =
             manifests.contains("-")
             ? "a prefetch of the same manifest"
-            : "larder prefetch \(manifests.map(\.sanitizedForTerminal).joined(separator: " "))"
+            : Suggestion.command(
+                "prefetch "
+                    + manifests.map(\.sanitizedForTerminal.shellQuoted).joined(separator: " "))
         return "to download the missing icons: \(command), with the same options"
     }
 
@@ -103,10 +110,9 @@ extension VerifyReport {
         }
         if let first = left.first ?? entryFindings.first {
             parts.append("first problem: \(first.subject): \(first.message)")
-            let options = manifests.map { " --manifest \($0.sanitizedForTerminal)" }.joined()
             parts.append(
                 left.count + entries == entryFindings.fetchable
-                    ? prefetch : "for details: larder verify\(options)")
+                    ? prefetch : "for details: \(Suggestion.command("verify\(manifestOptions)"))")
         }
         return parts.joined(separator: "; ")
     }

@@ -1,0 +1,86 @@
+import Foundation
+import LarderCore
+
+/// The options of this run that a suggested command needs, too.
+enum OptionsInUse {
+    /// Option names, and whether each takes a value.
+    typealias Names = [String: Bool]
+
+    private static let access = names(
+        flags: ["--allow-private-network", "--allow-downgrade", "--netrc"],
+        values: [
+            "--allow-host", "--ca-cert", "--client-cert", "--client-key", "--connect-to",
+            "--header", "--max-object-size", "--netrc-file", "--no-proxy", "--proxy", "--resolve",
+            "--user-agent",
+        ])
+    private static let reading = names(values: [
+        "--base-url", "--entries", "--icon-key", "--icon-size", "--icons", "--integrity-key",
+        "--ipfs-gateway", "--max-entries", "--max-manifest-size", "--max-unpack-ratio",
+        "--name-key", "--priority-key",
+    ])
+    private static let prefetching = names(
+        flags: ["--any-content", "--remote-read-only", "--store-anyway"],
+        values: [
+            "--attempts", "--connect-timeout", "--failure-ttl", "--limit-rate", "--max-concurrent",
+            "--max-failures", "--max-per-host", "--rate-per-host", "--remote",
+            "--remote-fresh-for", "--retry-max-time", "--shard", "--split-host",
+            "--stall-timeout", "--timeout",
+        ])
+    private static let remote = names(
+        flags: ["--remote-unsigned"],
+        values: [
+            "--remote-concurrent", "--remote-endpoint", "--remote-max-objects",
+            "--remote-profile", "--remote-region",
+        ])
+    private static let connection = names(values: [
+        "--ca-cert", "--connect-to", "--no-proxy", "--proxy", "--resolve",
+    ])
+
+    static func names(for words: String) -> Names {
+        let groups =
+            switch words.split(separator: " ").first {
+            case "prefetch": [access, reading, prefetching, remote]
+            case "plan": [reading]
+            case "verify": words.contains(" --manifest ") ? [access, reading] : [access]
+            case "remote": [connection, remote]
+            default: [Names]()
+            }
+        return groups.reduce(into: ["--cache": true]) { $0.merge($1) { $1 } }
+    }
+
+    /// Returns the options for a suggested command, each after a space. Secrets are replaced by an
+    /// ellipsis.
+    static func text(
+        for words: String, in arguments: [String] = CommandLine.arguments,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) -> String {
+        let names = names(for: words)
+        var rest = arguments.dropFirst().prefix { $0 != "--" }
+        var options: [String] = []
+        while let argument = rest.popFirst() {
+            let name = String(argument.prefix { $0 != "=" })
+            guard let takesValue = names[name] else { continue }
+            options.append(name)
+            guard takesValue else { continue }
+            let isSeparate = name == argument
+            let value = isSeparate ? rest.popFirst() : String(argument.dropFirst(name.count + 1))
+            options.append(shown(value ?? "", of: name))
+        }
+        if !options.contains("--cache"), let cache = environment["LARDER_CACHE"], !cache.isEmpty {
+            options += ["--cache", shown(cache, of: "--cache")]
+        }
+        return options.map { " \($0)" }.joined()
+    }
+
+    private static func shown(_ value: String, of name: String) -> String {
+        let isShown =
+            name != "--header" && !(name == "--proxy" && value.utf8.contains(UInt8(ascii: "@")))
+            && value.removingUserinfo.shownAsURL.isSame(as: value)
+        return isShown ? value.shellQuoted : "'…'"
+    }
+
+    private static func names(flags: [String] = [], values: [String]) -> Names {
+        let pairs = flags.map { ($0, false) } + values.map { ($0, true) }
+        return Names(uniqueKeysWithValues: pairs)
+    }
+}
