@@ -108,7 +108,10 @@ import Testing
         (["prefetch", "m", "--remote", "s3://I"], "a bucket name"),
         (["prefetch", "m"] + here + ["--remote-endpoint", "ftp://a.example"], "endpoint"),
         (["prefetch", "m"] + here + ["--remote-endpoint", "http://a:b@c.example"], "endpoint"),
-        (["prefetch", "m"] + here + ["--remote-profile", "nobody"], "the profile 'nobody' does not exist"),
+        (
+            ["prefetch", "m"] + here + ["--remote-profile", "nobody"],
+            "the profile 'nobody' does not exist"
+        ),
         (["prefetch", "m"] + here, "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set"),
         (["remote", "pull", "--manifest", "m"], "--remote is missing"),
         (["remote", "pull"] + here + ["--remote-unsigned"], "At least one --manifest"),

@@ -10,8 +10,8 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
         abstract: "Read every object again, and check the index.",
         discussion: """
             Nothing is changed without --repair. The exit status is 0 if every object in the index \
-            is whole, and 2 if not. Orphans, leftovers in tmp/, foreign files and wrong permissions \
-            are reported, but are not corruption.
+            is whole, and 2 if not. Orphans, leftovers in tmp/, foreign files and wrong \
+            permissions are reported, but are not corruption.
 
             With --repair, damaged objects are moved to quarantine/ and downloaded again. The exit \
             status is 0 if all were repaired. If a download fails, the icon is not served, and the \
