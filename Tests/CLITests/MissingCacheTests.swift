@@ -53,7 +53,7 @@ import Testing
                 #expect(
                     finished.standardError
                         == "larder: \(larder.cache): no cache here; name another directory with"
-                        + " --cache, or run larder prefetch to create one\n")
+                        + " --cache, or create a cache with a prefetch\n")
                 #expect(finished.standardOutput.isEmpty)
                 #expect(!FileManager.default.fileExists(atPath: output))
             case .readAsEmpty:

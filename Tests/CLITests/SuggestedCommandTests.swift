@@ -23,7 +23,7 @@ import Testing
         let arguments = [
             "larder", "prefetch", "apps.json", "--cache", "my icons", "--header", "X-Key: secret",
             "--proxy", "http://u:secret@proxy.example:3128", "--ca-cert=ca.pem", "--report", "r",
-            "--netrc", "--icon-key", "art.big", "--max-concurrent", "4", "--", "--allow-downgrade",
+            "--netrc", "--icon-key", "art.big", "-j", "4", "--", "--allow-downgrade",
         ]
         func text(_ words: String) -> String {
             OptionsInUse.text(for: words, in: arguments, environment: ["LARDER_CACHE": "other"])

@@ -61,7 +61,7 @@ struct CacheOptions: ParsableArguments {
         } catch let error as CacheError where error.code == .missing {
             throw MissingInput(
                 description: "\(absolutePath): no cache here; name another directory with --cache,"
-                    + " or run larder prefetch to create one")
+                    + " or create a cache with a prefetch")
         } catch let error as CacheError {
             throw error.located(inCacheAt: absolutePath)
         }

@@ -58,6 +58,12 @@ enum OptionsInUse {
         var rest = arguments.dropFirst().prefix { $0 != "--" }
         var options: [String] = []
         while let argument = rest.popFirst() {
+            if names["--max-concurrent"] != nil, argument.hasPrefix("-j") {
+                let joined = argument.dropFirst(2).drop { $0 == "=" }
+                let value = joined.isEmpty ? rest.popFirst() : String(joined)
+                options += ["--max-concurrent", shown(value ?? "", of: "--max-concurrent")]
+                continue
+            }
             let name = String(argument.prefix { $0 != "=" })
             guard let takesValue = names[name] else { continue }
             options.append(name)

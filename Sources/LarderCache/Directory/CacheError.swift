@@ -165,8 +165,9 @@ extension CacheError {
     private static func room(at path: String) -> String {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return "1GB" }
-        let size = Int64(status.f_blocks) * Int64(status.f_frsize)
-        return size >= 10_000_000_000 ? "1GB" : "\(max(1, size / 10_000_000))MB"
+        let size = Double(status.f_blocks) * Double(status.f_frsize)
+        if size >= 1e10 { return "1GB" }
+        return size >= 1e7 ? "\(Int(size / 1e7))MB" : "\(max(1, Int(size / 1e4)))kB"
     }
 
     private static var isShortOfDescriptors: Bool {

@@ -75,7 +75,9 @@ extension EasyHandle {
         if code == .headersTooLarge { return "the response's head is too long" }
         let words = errorMessage.isEmpty ? result.text : errorMessage
         guard let proxy = transfer.proxy, !isConnected else {
-            return words + Self.advice(on: words)
+            let host = transfer.order.request.url.host
+            return [.certificate, .tls].contains(code)
+                ? words + Self.advice(on: words.replacing(host, with: "")) : words
         }
         if let proxyStatus, proxyStatus >= 300 {
             return "the proxy \(proxy) answered with status \(proxyStatus)"

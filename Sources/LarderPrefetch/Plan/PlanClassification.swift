@@ -243,8 +243,10 @@ final class PlanClassification {
         let select = try db.prepared("SELECT manifest, position FROM entries WHERE id = ?")
         let places = try [conflict.first, conflict.second].flatMap { id in
             try select.rows(id) { row in
-                let manifest = manifests[Int(row.integer())].sanitizedForTerminal
-                return "\(manifest): entry \(row.integer())"
+                let name = manifests[Int(row.integer())]
+                // Each entry in conflict stores the message.
+                let end = name.utf8.count > 480 ? "…" + name.suffix(120) : name
+                return "\(end.sanitizedForTerminal): entry \(row.integer())"
             }
         }
         let demanding = "(id = ?1 OR leader = ?1) AND (digest IS NOT NULL OR size IS NOT NULL)"

@@ -111,6 +111,11 @@ public struct CacheVerification: Sendable {
         let wanted = resources.flatMap { resource in
             (demands[resource.key] ?? [.init(digest: nil, size: nil)]).map { (resource, $0) }
         }
+        for resource in resources where demands[resource.key]?.isEmpty == true {
+            let code = EntryError.Code.integrityConflict.rawValue
+            let message = "the manifests require different bytes for this icon"
+            done(resource, .init(key: resource.key, outcome: .failed, problem: (code, message)))
+        }
         guard !wanted.isEmpty else { return }
         let entries = wanted.map { resource, demand in
             Entry(

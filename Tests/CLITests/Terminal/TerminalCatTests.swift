@@ -18,6 +18,8 @@ import Testing
 
     @Test(arguments: [
         Icons.png, Array("\u{1B}[2J".utf8), Array("\u{9B}2J".utf8), Array("\u{202E}".utf8),
+        // A character across the border of two pieces, which are read one at a time.
+        [UInt8](repeating: 0x61, count: (1 << 20) - 1) + Array("\u{9B}2J".utf8),
     ])
     func binaryDataIsRefused(_ body: [UInt8]) async throws {
         try await withFixture { larder in

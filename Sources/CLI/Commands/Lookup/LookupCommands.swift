@@ -82,20 +82,32 @@ struct CatCommand: AsyncParsableCommand {
         try await ExitStatus.of(cache) {
             let (cache, resource) = try lookup.found(in: cache)
             do {
-                try cache.forEachPiece(of: resource.object) { piece in
-                    if printsOnlyText, String(decoding: piece, as: UTF8.self).isBinary {
-                        throw ValidationError(
-                            "\(lookup.shown): binary data is not printed to a terminal; "
-                                + "redirect it to a file, or use --force")
-                    }
-                    try Console.print(piece)
-                }
+                if printsOnlyText { try requireText(of: resource.object, in: cache) }
+                try cache.forEachPiece(of: resource.object) { try Console.print($0) }
             } catch let error as CacheError where error.isOfDamagedObject {
                 throw CacheError(
                     error.code, subject: lookup.shown, message: "\(error); \(Lookup.remedy)")
             }
             cache.noteUse(of: resource.object)
         }
+    }
+
+    private func requireText(of object: StoredObject, in cache: Cache) throws {
+        var rest: [UInt8] = []
+        func check(_ bytes: ArraySlice<UInt8>) throws {
+            guard String(decoding: bytes, as: UTF8.self).isBinary else { return }
+            throw ValidationError(
+                "\(lookup.shown): binary data is not printed to a terminal; "
+                    + "redirect it to a file, or use --force")
+        }
+        try cache.forEachPiece(of: object) { piece in
+            let bytes = rest + piece
+            // A piece may end within a character.
+            let end = bytes.suffix(3).lastIndex { $0 >= 0xC0 } ?? bytes.endIndex
+            rest = Array(bytes[end...])
+            try check(bytes[..<end])
+        }
+        try check(rest[...])
     }
 }
 
