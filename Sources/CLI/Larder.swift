@@ -80,7 +80,8 @@ struct Larder: AsyncParsableCommand {
     /// Whether an argument asks for help or is an option of the root command.
     static func isForProgram(_ argument: String) -> Bool {
         argument == "--version" || argument.hasPrefix("--help")
-            || argument.hasPrefix("-") && !argument.hasPrefix("--") && argument.contains("h")
+            || argument.hasPrefix("-") && argument.contains("h")
+                && argument.dropFirst().allSatisfy { "hnqv".contains($0) }
             || argument.hasPrefix("--generate-completion-script")
             || argument == "---completion" || argument == "--experimental-dump-help"
     }

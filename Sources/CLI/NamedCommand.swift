@@ -110,9 +110,9 @@ struct UnknownOption {
                 ": plan does not use a remote"
             } else if let other = Self.namesake(of: command, with: name) {
                 ": it is an option of 'larder \(other.name)'"
-            } else if name.hasPrefix("--") {
+            } else if name.utf8.count > 2 {
                 NearestName.hint(
-                    for: String(name.dropFirst(2)),
+                    for: String(name.drop { $0 == "-" }),
                     among: known.keys.map { String($0.dropFirst(2)) },
                     lead: "--")
             } else {
@@ -131,12 +131,23 @@ struct UnknownOption {
             guard word.hasPrefix("-"), word != "-" else { continue }
             let name = String(word.prefix { $0 != "=" })
             guard let takesValue = known[name] else {
-                // The argument parser handles combined flags such as `-qv`.
-                return name.hasPrefix("--") || name.utf8.count == 2 ? name : nil
+                return name.hasPrefix("--") || !areFlags(name, known) ? name : nil
             }
             if takesValue, name == word { words = words.dropFirst() }
         }
         return nil
+    }
+
+    /// Whether a word such as `-qv` or `-j16` combines short options, which the argument parser
+    /// handles.
+    private static func areFlags(_ word: String, _ known: [String: Bool]) -> Bool {
+        for letter in word.dropFirst() {
+            guard let takesValue = known["-\(letter)"] ?? (letter == "h" ? false : nil) else {
+                return false
+            }
+            if takesValue { return true }
+        }
+        return true
     }
 
     private static func namesake(of command: NamedCommand, with option: String) -> NamedCommand? {

@@ -192,6 +192,8 @@ import Testing
         (["prefetch", "m", "--remot=s3://b/secret"], "'--remot'. Did you mean '--remote'?"),
         (["prefetch", "m", "--max-per-host", "0", "--ofline"], "'--ofline'. Did you mean"),
         (["prefetch", "m", "-x", "s3://b/secret"], "'-x'\n"),
+        // The parser alone would print the help because of the `h`.
+        (["prefetch", "m", "-cache", "secret"], "'-cache'. Did you mean '--cache'?"),
         (["plan", "m", "--remote", "s3://b/secret"], "'--remote': plan does not use a remote\n"),
         (["plan", "m", "--remote-profile", "secret"], "'--remote-profile': plan does not use a "),
         (["plan", "m", "--nosuch", "s3://b/secret"], "'--nosuch'\n"),

@@ -186,7 +186,7 @@ struct SnapshotPlace {
             }
             guard status.isDirectory else { throw refusal("already exists and is not a directory") }
             guard try parent.directory(name).names().isEmpty else {
-                throw refusal("already exists and is not empty")
+                throw refusal("already exists and is not empty; choose a new directory")
             }
         }
         try Self.sweep(name, beneath: parent)

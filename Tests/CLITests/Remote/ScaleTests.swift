@@ -49,7 +49,7 @@ import Testing
             expect("downloaded and stored", storage.takeRequests())
             #expect(try await run("2", .fill).count(.shared) == icons)
             expect("fresh according to its reference", storage.takeRequests())
-            #expect(try await run("3", .fill, freshFor: .seconds(60)).count(.shared) == icons)
+            #expect(try await run("3", .fill, freshFor: .seconds(1800)).count(.shared) == icons)
             expect(
                 "fresh according to the listing (--remote-fresh-for)", storage.takeRequests())
             #expect(try await run("4", .mirror).count(.pulled) == icons)
