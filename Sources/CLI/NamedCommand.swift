@@ -83,7 +83,7 @@ struct NamedCommand {
         throw ValidationError("Unknown command \((lead + word).quoted(limit: 40))\(hint)")
     }
 
-    /// Throws if a command of this group has the option. Omits the option's value.
+    /// Throws if a command of this group has the option. The message omits the option's value.
     private func checkOption(_ word: String, before words: [String]) throws {
         let option = String(word.prefix { $0 != "=" })
         let names = Set(subcommands.map(\.word))

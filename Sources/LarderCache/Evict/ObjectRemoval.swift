@@ -57,7 +57,7 @@ final class ObjectRemoval {
 struct FileRemoval: Sendable {
     struct Outcome: Sendable {
         var removed = ObjectTally()
-        /// The objects left because of too little time or too few file descriptors.
+        /// The objects that were not removed because time or file descriptors ran out.
         var left: [Digest] = []
         var lacksDescriptors = false
         var refusal: CacheError?

@@ -125,10 +125,10 @@ private func allocateBlocks(_ start: UnsafeMutableRawPointer, _ count: Int) -> B
 /// - `-wal`: as untrusted as the index. SQLite reads the log up to the first wrong checksum. SQLite
 ///   may delete only this file.
 /// - `-shm`: cleared by the first process, so planted contents are never read.
-/// - files that `ATTACH` names: only this package's own statements are executed.
+/// - files that `ATTACH` names: never opened, because only this package's statements are executed.
 ///
 /// ``CacheDirectory`` refuses files that are not regular. Paths are not resolved: SQLite would
-/// replace the link in `/proc/self/fd` by its target, and another file may have that path later.
+/// replace the link in `/proc/self/fd` with its target, whose path another file may get later.
 /// URIs select the file system with `vfs`, so an app's other databases are not affected.
 enum ConfinedFileSystem {
     static let name = "larder"

@@ -20,7 +20,7 @@ public struct ProxySelection: Sendable {
     private let https: ProxyServer?
     private let exceptions: NoProxyList
 
-    /// Creates a selection from a proxy for each scheme, and hosts to contact without a proxy.
+    /// Creates a selection with a proxy for each scheme and a list of hosts to contact directly.
     public init(
         http: ProxyServer?, https: ProxyServer?, exceptions: NoProxyList = NoProxyList("")
     ) {
