@@ -251,8 +251,8 @@ public final class Cache: Sendable {
             message: "the file does not have the expected size")
     }
 
-    /// Records uses of at most ``ObjectUse/stepLimit`` objects. Pass objects in row order, so that a
-    /// million of them write each page of the index only once.
+    /// Records uses of at most ``ObjectUse/stepLimit`` objects. Pass objects in row order, so that
+    /// a million of them write each page of the index only once.
     package func recordUse(of objects: [IndexedObject]) throws(CacheError) {
         precondition(objects.count <= ObjectUse.stepLimit, "other writers would wait too long")
         guard let index, !isReadOnly else { return }

@@ -172,8 +172,8 @@ public enum PlanStatus: Int, Sendable {
     case stale = 1
     /// In the cache and fresh.
     case cached = 2
-    /// Not fetched because of a recent permanent failure, or because all entries require bytes and
-    /// contradict each other.
+    /// Not fetched because of a recent permanent failure, or because the entries require different
+    /// bytes.
     case failed = 3
     /// Not fetched, because the resource has not failed before (``PlanPolicy/retriesOnlyFailed``).
     case skipped = 4

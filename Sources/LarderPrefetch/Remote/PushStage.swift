@@ -70,8 +70,8 @@ final class PushStage: Sendable {
             try await push(item, wasCached: false)
         }
         var kept = Pages<Plan.Shareable> { [self] last in
-            // After a stop, cached objects are only counted. Without a lookup, they are not
-            // counted, because the remote may have most of them.
+            // After a stop, counts the remaining cached objects. Does not count them without a
+            // lookup, because the remote may have most of them.
             guard isLookedUp || !isStopping, !Task.isCancelled else { return [] }
             return try context.plan.cachedShareables(after: last?.id ?? 0)
         }
