@@ -65,7 +65,11 @@ struct Larder: AsyncParsableCommand {
                     let option = UnknownOption(in: words, of: named)
                     let message = option?.message ?? named.message(for: error, in: words)
                     leave(saying: message, .validationFailure)
-                default: break
+                default:
+                    // The parser takes the `h` of a misspelt `-cache` for a request for help.
+                    if let option = UnknownOption(in: words, of: named) {
+                        leave(saying: option.message, .validationFailure)
+                    }
                 }
             }
             return try parseAsRoot(arguments)
