@@ -61,8 +61,13 @@ final class Reporter: Sendable {
                 return false
             }
             var results: [EntryResult] = []
+            var reported = Set<Int>()
             try plan.forEachEntry(of: named.map(\.id)) { index, page in
-                results += page.map { Self.result(of: $0, named[index]) }
+                results += page.map { entry in
+                    // The leader of a resource may have failed in a conflict with another entry.
+                    let isFirst = entry.failure == nil && reported.insert(index).inserted
+                    return Self.result(of: entry, named[index], isFirst: isFirst)
+                }
                 guard results.count >= Plan.pageLimit else { return }
                 try emit(results)
                 results = []
@@ -131,7 +136,9 @@ final class Reporter: Sendable {
         channel.send(results.map(PrefetchEvent.entry))
     }
 
-    private static func result(of entry: PlannedEntry, _ fetch: ResourceResult) -> EntryResult {
+    private static func result(
+        of entry: PlannedEntry, _ fetch: ResourceResult, isFirst: Bool
+    ) -> EntryResult {
         if let failure = entry.failure { return EntryResult(entry, failure) }
         var result: EntryResult
         switch fetch.result {
@@ -146,12 +153,12 @@ final class Reporter: Sendable {
                 result = EntryResult(entry, EntryFailure(failure))
                 break
             }
-            let isCoalesced = entry.isDuplicate && success.outcome != .unstored
+            let isCoalesced = !isFirst && success.outcome != .unstored
             result = EntryResult(entry, isCoalesced ? .coalesced : success.outcome)
             result.digest = success.digest
             result.bytes = success.size
             result.attributes = success.attributes
-            if entry.isDuplicate { return result }
+            if !isFirst { return result }
             result.seconds = fetch.seconds
         }
         result.attempts = fetch.attempts
