@@ -18,9 +18,6 @@ public struct CacheStatus: Sendable {
     public private(set) var unreadable = 0
     package private(set) var runs: [RunRecord] = []
 
-    /// Creates the status of a missing cache.
-    public init(emptyAt path: String) { self.path = path }
-
     init(of directory: CacheDirectory, index: CacheIndex?) throws(CacheError) {
         path = directory.path
         if let index { totals = try index.totals() }

@@ -37,11 +37,4 @@ import Testing
             withExtendedLifetime(store) {}
         }
     }
-
-    @Test func theStatusOfAnAbsentCacheIsEmpty() {
-        let status = CacheStatus(emptyAt: "/nowhere")
-        #expect(status.path == "/nowhere")
-        #expect(status.totals == IndexTotals())
-        #expect((status.indexBytes, status.diskBytes, status.temporaries) == (0, 0, 0))
-    }
 }
