@@ -28,10 +28,10 @@ import Testing
         for match in page.matches(of: /`(\w+Tests)(?:\.(\w+))?`/) {
             named += 1
             let suite = String(match.output.1)
-            let text = try #require(suites[suite], "there is no \(suite)")
+            let text = try #require(suites[suite], "\(suite) does not exist")
             #expect(text.contains("struct \(suite)"))
             guard let test = match.output.2 else { continue }
-            #expect(text.contains("func \(test)("), "there is no \(suite).\(test)")
+            #expect(text.contains("func \(test)("), "\(suite).\(test) does not exist")
         }
         #expect(named > 20)
     }

@@ -17,7 +17,7 @@ import Testing
                 + "<dict><key>x</key><string>~</string><key>icon</key><string>https://a.example/3"
                 + "</string></dict><string>~</string>" + entry("name", "4") + "</array>")
         let bytes = text.utf8.flatMap { byte in
-            // Each scalar stands for one byte.
+            // Each scalar represents one byte.
             byte == UInt8(ascii: "~") ? bad.unicodeScalars.map { UInt8($0.value) } : [byte]
         }
         let reading = try readManifest(.bytes(bytes, name: "test"))

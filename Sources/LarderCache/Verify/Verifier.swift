@@ -13,7 +13,7 @@ final class Verifier: @unchecked Sendable {
     /// The directories to verify. Threads have taken the first `next` directories.
     private var leadingBytes: [UInt8] = []
     private var next = 0
-    /// The completed directories, including those of verifications that this one resumes.
+    /// The directories that this verification and the resumed ones have completed.
     private var done = VerifyPosition()
     private var deadline: ContinuousClock.Instant?
     private var progress = ObjectProgress()

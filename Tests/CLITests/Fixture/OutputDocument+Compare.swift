@@ -23,7 +23,7 @@ extension OutputDocument {
             let type = isOptional ? String(documented.dropLast()) : documented
             #expect(
                 values.allSatisfy { $0 == .null || $0.isOf(type) },
-                "\(key) is no \(type): \(values)", sourceLocation: location)
+                "\(key) is not of type \(type): \(values)", sourceLocation: location)
             #expect(
                 values.contains { $0 != .null }, "\(key) is always null", sourceLocation: location)
             #expect(

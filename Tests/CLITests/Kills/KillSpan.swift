@@ -21,7 +21,7 @@ struct KillSpan {
     }
 
     /// Draws a moment. One in five is anywhere in the command's duration, two are close to an
-    /// earlier moment inside the span, and the others are in or around the span.
+    /// earlier moment inside the span, and the remaining ones are in or around the span.
     func draw(using random: inout Pseudorandom) -> Double {
         let way = random.next(below: 5)
         if way == 0 { return .random(in: 0...life, using: &random) }

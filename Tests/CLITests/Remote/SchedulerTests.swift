@@ -97,7 +97,7 @@ import Testing
         try await withRemote { remote in
             let script = try copy("parallel.sh", remote)
             let gate = try Gate()
-            // One response is held: its worker cannot finish, the others can.
+            // One response is held, so that only its worker cannot finish.
             remote.origin.onAny { request in
                 let reply = RemoteFixture.reply(request)
                 return request.path == "/3" ? reply.heldBy(gate) : reply
