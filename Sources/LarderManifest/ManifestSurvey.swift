@@ -39,7 +39,7 @@ struct ManifestSurvey {
         let kind = try cursor.kind()
         place.add(kind)
         switch kind {
-        case .scalar: if case .success(.string(let text)) = try cursor.take() { place.add(text) }
+        case .scalar: if case .success(.string(let text, _)) = try cursor.take() { place.add(text) }
         case .array:
             guard depth < Self.maximumDepth, let element = place.element(&room) else {
                 return _ = try cursor.skip()

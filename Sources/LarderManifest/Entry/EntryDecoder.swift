@@ -78,7 +78,7 @@ struct EntryDecoder {
     private func name(of element: ManifestValue) -> String? {
         for path in shape.names {
             switch path.first(in: element) {
-            case .string(let text)?: return text
+            case .string(let text, _)?: return text
             case .integer(let number)?: return String(number)
             default: continue
             }
@@ -112,7 +112,7 @@ struct EntryDecoder {
     private func priority(_ value: ManifestValue) throws(EntryError) -> Int {
         switch value {
         case .null: return 0
-        case .string(let text):
+        case .string(let text, _):
             for name in PriorityName.allCases where text.isSame(as: name.rawValue) {
                 return name.value
             }
@@ -161,7 +161,7 @@ struct EntryDecoder {
     ) throws(EntryError) -> Digest? {
         let fromList = try digest(integrity: integrity)
         guard sha256 != .null else { return fromList }
-        guard case .string(let hex) = sha256, let digest = Digest(hex: hex) else {
+        guard case .string(let hex, _) = sha256, let digest = Digest(hex: hex) else {
             throw EntryError(
                 .badIntegrity, "sha256 is \(sha256.shown); expected 64 hexadecimal digits")
         }
@@ -176,7 +176,7 @@ struct EntryDecoder {
     /// Accepts only one SHA-256 digest, although W3C allows several.
     private func digest(integrity value: ManifestValue) throws(EntryError) -> Digest? {
         guard value != .null else { return nil }
-        guard case .string(let list) = value else {
+        guard case .string(let list, _) = value else {
             throw EntryError(.badIntegrity, "integrity is \(value.kind), not a string")
         }
         if shape.integrity != nil, let digest = Digest(hex: list) { return digest }
@@ -216,7 +216,7 @@ struct EntryDecoder {
     /// because SQLite and C would truncate the key.
     private func key(_ value: ManifestValue) -> String? {
         guard value != .null else { return nil }
-        guard case .string(let key) = value, key.utf8.count <= ManifestLimits.maximumURLSize,
+        guard case .string(let key, _) = value, key.utf8.count <= ManifestLimits.maximumURLSize,
             !key.utf8.contains(0)
         else {
             ignored.add(.key)
@@ -252,7 +252,7 @@ extension ManifestValue {
         switch self {
         case .integer(let integer): String(integer)
         case .double(let double): String(double)
-        case .string(let text): text.quoted()
+        case .string(let text, _): text.quoted()
         default: kind
         }
     }

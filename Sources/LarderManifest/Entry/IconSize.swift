@@ -7,7 +7,7 @@ extension PathMatch {
     /// `attributes.height` as in Apple's feeds, and digits in the member's name, as in
     /// `artworkUrl512`.
     var pixels: Int {
-        if case .string(let sizes) = container["sizes"] {
+        if case .string(let sizes, _) = container["sizes"] {
             return sizes.utf8.split(whereSeparator: \.isSpace).reduce(0) { largest, size in
                 size.isWord("any") ? .max : max(largest, Self.firstNumber(in: size))
             }
@@ -25,7 +25,7 @@ extension PathMatch {
         switch value {
         case .integer(let number) where number > 0: number
         case .double(let number): Int(exactly: number.rounded(.down))
-        case .string(let text): Int(text)
+        case .string(let text, _): Int(text)
         default: nil
         }
     }

@@ -36,7 +36,7 @@ struct IconURLs {
     func target(
         _ match: PathMatch, at place: ManifestShape.IconPlace, of entry: [ManifestValue.Member]
     ) throws(EntryError) -> Target {
-        guard case .string(let value) = match.value else {
+        guard case .string(let value, _) = match.value else {
             throw EntryError(.iconNotAString, "icon is \(match.value.kind), not a string")
         }
         if let data = DataURL(value) {
@@ -160,7 +160,7 @@ struct IconURLs {
                 }
                 text += wildcard.percentEncodingPath
             case let name:
-                guard case .string(let member)? = entry[String(name)] else {
+                guard case .string(let member, _)? = entry[String(name)] else {
                     throw EntryError(.unparsableURL, "\(String(name).quoted()) is not a string")
                 }
                 text += member.percentEncodingPath

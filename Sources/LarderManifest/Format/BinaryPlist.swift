@@ -128,6 +128,12 @@ final class BinaryPlist {
         return Int(reference)
     }
 
+    /// The place of a reference in the file.
+    func span(_ index: Int, of references: References) -> SourceSpan {
+        let offset = references.offset + index * referenceSize
+        return SourceSpan(offset..<offset + referenceSize)
+    }
+
     /// Decodes a string. Invalid parts become U+FFFD: non-ASCII bytes in ASCII, and unpaired
     /// surrogates in UTF-16.
     func string(_ text: References, isUTF16: Bool) throws -> (text: String, isValid: Bool) {

@@ -10,6 +10,7 @@ final class BinaryPlistCursor: ManifestCursor {
     private let limit: Int
     private let name: String
     private var reference: Int
+    private var span = SourceSpan.unknown
     /// A cursor with separate limits that searches skipped values for icons.
     private var inspector: BinaryPlistCursor?
 
@@ -40,7 +41,7 @@ final class BinaryPlistCursor: ManifestCursor {
     }
 
     func take() throws -> Result<ManifestValue, EntryError> {
-        try unfold { size in try value(reference, depth: 1, size: &size) }
+        try unfold { size in try value(reference, at: span, depth: 1, size: &size) }
     }
 
     @discardableResult func skip() throws -> EntryError? {
@@ -51,6 +52,7 @@ final class BinaryPlistCursor: ManifestCursor {
     func skip(inspectingWith body: (BinaryPlistCursor) throws -> Void) throws {
         if let inspector {
             inspector.reference = reference
+            inspector.span = span
             do {
                 try body(inspector)
             } catch {
@@ -70,6 +72,7 @@ final class BinaryPlistCursor: ManifestCursor {
                 try self.key(plist.reference(index, of: keys), size: &size)
             }
             reference = try plist.reference(index, of: values)
+            span = plist.span(index, of: values)
             try body(key)
         }
     }
@@ -79,6 +82,7 @@ final class BinaryPlistCursor: ManifestCursor {
         position = position ?? 1
         for index in 0..<references.count {
             reference = try plist.reference(index, of: references)
+            span = plist.span(index, of: references)
             elementsSeen += 1
             try charge(0)
             try body()
@@ -112,19 +116,23 @@ final class BinaryPlistCursor: ManifestCursor {
         }
     }
 
-    private func value(_ reference: Int, depth: Int, size: inout Int) throws -> ManifestValue {
+    private func value(
+        _ reference: Int, at span: SourceSpan, depth: Int, size: inout Int
+    ) throws -> ManifestValue {
         switch try plist.object(reference) {
         case .scalar(let value, let bytes):
             try limits.charge(bytes, to: &size)
             return value
         case .string(let text, let isUTF16):
             let (text, isValid) = try string(text, isUTF16, size: &size)
-            return isValid ? .string(text) : .invalidText
+            return isValid ? .string(text, at: span) : .invalidText
         case .array(let references):
             try enter(depth, references, &size)
             return .array(
                 try (0..<references.count).map {
-                    try value(plist.reference($0, of: references), depth: depth + 1, size: &size)
+                    try value(
+                        plist.reference($0, of: references), at: plist.span($0, of: references),
+                        depth: depth + 1, size: &size)
                 })
         case .dictionary(let keys, let values):
             try enter(depth, keys, &size)
@@ -132,7 +140,8 @@ final class BinaryPlistCursor: ManifestCursor {
                 try (0..<keys.count).map { index in
                     let key = try key(plist.reference(index, of: keys), size: &size)
                     let value = try value(
-                        plist.reference(index, of: values), depth: depth + 1, size: &size)
+                        plist.reference(index, of: values), at: plist.span(index, of: values),
+                        depth: depth + 1, size: &size)
                     return .init(key: key, value: value)
                 })
         }

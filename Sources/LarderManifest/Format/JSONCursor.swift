@@ -156,7 +156,7 @@ extension ByteWindow {
             let bytes = unread.prefix(limits.maximumEntrySize)
             var parser = JSONParser(
                 UnsafeBufferPointer(rebasing: bytes), isWhole: isAtEnd && isWithinLimit,
-                maximumDepth: limits.maximumDepth, isLines: isLines)
+                maximumDepth: limits.maximumDepth, isLines: isLines, offset: offset)
             do throws(JSONParser.Error) {
                 let value = try read(&parser)
                 consume(parser.position)

@@ -13,6 +13,7 @@ struct JSONParser {
     private let isWhole: Bool
     private let maximumDepth: Int
     private let isLines: Bool
+    private let offset: Int
     private(set) var position = 0
 
     enum Error: Swift.Error {
@@ -26,15 +27,17 @@ struct JSONParser {
     ///   - isWhole: Whether the input ends after the bytes, so that a final number is complete.
     ///   - isLines: Whether a string cannot contain a line break, because the next line is another
     ///     value.
+    ///   - offset: The offset of the bytes in the manifest.
     init(
         _ bytes: UnsafeBufferPointer<UInt8>, isWhole: Bool, maximumDepth: Int,
-        isLines: Bool = false
+        isLines: Bool = false, offset: Int = 0
     ) {
         base = bytes.baseAddress
         end = bytes.count
         self.isWhole = isWhole
         self.maximumDepth = maximumDepth
         self.isLines = isLines
+        self.offset = offset
     }
 
     mutating func value() throws(Error) -> ManifestValue { try value(depth: 1) }
@@ -47,8 +50,10 @@ struct JSONParser {
     private mutating func value(depth: Int) throws(Error) -> ManifestValue {
         switch try next() {
         case UInt8(ascii: "\""):
+            let start = position
             let (text, isValid) = try string()
-            return isValid ? .string(text) : .invalidText
+            let span = SourceSpan(offset + start..<offset + position)
+            return isValid ? .string(text, at: span) : .invalidText
         case UInt8(ascii: "{"): return .dictionary(try members(depth: depth))
         case UInt8(ascii: "["): return .array(try elements(depth: depth))
         case UInt8(ascii: "t"): return try literal("true", .bool(true))

@@ -223,7 +223,7 @@ extension ManifestPath {
             for element in elements { collect(next, match.element(element), limit, &found) }
         case (.elementsWhere(let key, let value), .array(let elements)):
             for case .dictionary(let members) in elements {
-                guard case .string(let text)? = members[key], text.isSame(as: value) else {
+                guard case .string(let text, _)? = members[key], text.isSame(as: value) else {
                     continue
                 }
                 collect(next, match.element(.dictionary(members)), limit, &found)

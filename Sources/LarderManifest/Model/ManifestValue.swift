@@ -3,7 +3,8 @@ enum ManifestValue: Equatable, Sendable {
     case bool(Bool)
     case integer(Int)
     case double(Double)
-    case string(String)
+    /// The text, and the place of its token in the manifest.
+    case string(String, at: SourceSpan)
     /// A value of a type that entries do not use, such as data or a date in a plist.
     case opaque(String)
     case array([ManifestValue])
@@ -13,6 +14,8 @@ enum ManifestValue: Equatable, Sendable {
     /// Invalid or forbidden text. Repairing such text would change a URL or digest.
     static let invalidText = ManifestValue.opaque("invalid text")
 
+    static func string(_ text: String) -> ManifestValue { .string(text, at: .unknown) }
+
     struct Member: Equatable, Sendable {
         let key: String
         let value: ManifestValue
@@ -21,7 +24,7 @@ enum ManifestValue: Equatable, Sendable {
     var isBlank: Bool {
         switch self {
         case .null: true
-        case .string(let text):
+        case .string(let text, _):
             // For most strings, the first byte decides.
             !(text.utf8.first.map { 0x21...0x7E ~= $0 } ?? false)
                 && !text.unicodeScalars.contains { !$0.properties.isWhitespace }
@@ -32,7 +35,7 @@ enum ManifestValue: Equatable, Sendable {
     /// Whether any string or key satisfies the predicate. Invalid text always does.
     func contains(where isWanted: (String) -> Bool) -> Bool {
         switch self {
-        case .string(let text): isWanted(text)
+        case .string(let text, _): isWanted(text)
         case .array(let elements): elements.contains { $0.contains(where: isWanted) }
         case .dictionary(let members):
             members.contains { isWanted($0.key) || $0.value.contains(where: isWanted) }
@@ -60,4 +63,28 @@ struct RawEntry {
     var key: String?
     let content: Result<ManifestValue, EntryError>
     var shape: Int
+}
+
+/// The bytes of a value in an unpacked manifest.
+///
+/// In text, the span is that of the whole token, with its quotation marks. In a binary plist, it is
+/// that of the reference to the value, because several places may share an object.
+struct SourceSpan: Equatable, Sendable {
+    /// 24 bits for the length, which an entry's limit bounds, and 40 bits for the start: each
+    /// string of an entry has a span.
+    private let packed: UInt64
+
+    /// The span of a value without a place in the file.
+    static let unknown = SourceSpan(0..<0)
+
+    /// The result is ``unknown`` if the numbers are too large.
+    init(_ bytes: Range<Int>) {
+        let fits = bytes.upperBound < 1 << 40 && bytes.count < 1 << 24
+        packed = fits ? UInt64(bytes.lowerBound) << 24 | UInt64(bytes.count) : 0
+    }
+
+    var bytes: Range<Int> {
+        let start = Int(packed >> 24)
+        return start..<start + Int(packed & 0xFF_FFFF)
+    }
 }

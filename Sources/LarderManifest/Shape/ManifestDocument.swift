@@ -67,26 +67,31 @@ extension ManifestDocument {
                 try emit(RawEntry(line: line, content: .failure(.tooLarge(limits)), shape: shape))
                 continue
             }
-            let url = Self.url(UnsafeBufferPointer(rebasing: window.unread.prefix(length)))
+            let bytes = UnsafeBufferPointer(rebasing: window.unread.prefix(length))
+            let found = Self.place(of: bytes)
+            let url = found.map { String(urlBytes: bytes[$0]) }
+            let start = window.offset
             window.consume(length)
-            guard let url else { continue }
+            guard let url, let found else { continue }
+            let span = SourceSpan(start + found.lowerBound..<start + found.upperBound)
             let error = EntryError(
                 .unparsableURL, "the line has more than one URL; put each URL on its own line")
             let isSeveral = Self.isSeveral(url)
             try emit(
                 RawEntry(
-                    line: line, content: isSeveral ? .failure(error) : .success(.string(url)),
+                    line: line,
+                    content: isSeveral ? .failure(error) : .success(.string(url, at: span)),
                     shape: shape))
         }
     }
 
-    private static func url(_ line: UnsafeBufferPointer<UInt8>) -> String? {
+    private static func place(of line: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
         let text = line.drop { $0.isMarkupBlank }
         guard let first = text.first, first != UInt8(ascii: "#") else { return nil }
         var url = text.prefix { $0 != 0x09 && $0 != 0x0A }
         if url.last == 0x0D { url = url.dropLast() }
         if text.startIndex > line.startIndex, isOption(url) { return nil }
-        return String(urlBytes: url)
+        return url.indices
     }
 
     private static func isSeveral(_ url: String) -> Bool {

@@ -66,7 +66,7 @@ final class UnreadIcons {
 
     private func count(_ value: ManifestValue, _ rank: Int?) {
         switch value {
-        case .string(let text):
+        case .string(let text, _):
             let isNamed = rank.map { $0 > 1 && $0 >= least } ?? (least == 0)
             guard isNamed || rank == nil && isInList, !known.contains(where: { $0.covers(path) }),
                 IconLikeness.likeness(of: text, rank: rank) > 0
@@ -88,7 +88,7 @@ final class UnreadIcons {
             for member in members {
                 switch member.value {
                 // Skips most values, which are names and numbers.
-                case .string(let text) where !text.utf8.contains(where: Self.isURLMark): continue
+                case .string(let text, _) where !text.utf8.contains(where: Self.isURLMark): continue
                 case .string, .array, .dictionary:
                     path.append(.member(member.key))
                     count(member.value, self.rank(of: member.key, in: rank))
