@@ -1,4 +1,6 @@
-enum ManifestValue: Equatable, Sendable {
+import LarderCore
+
+enum ManifestValue: Sendable {
     case null
     case bool(Bool)
     case integer(Int)
@@ -63,6 +65,23 @@ struct RawEntry {
     var key: String?
     let content: Result<ManifestValue, EntryError>
     var shape: Int
+}
+
+extension ManifestValue: Equatable {
+    /// The place of a string does not count.
+    static func == (left: ManifestValue, right: ManifestValue) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.bool(let left), .bool(let right)): left == right
+        case (.integer(let left), .integer(let right)): left == right
+        case (.double(let left), .double(let right)): left == right
+        case (.string(let left, _), .string(let right, _)): left.isSame(as: right)
+        case (.opaque(let left), .opaque(let right)): left.isSame(as: right)
+        case (.array(let left), .array(let right)): left == right
+        case (.dictionary(let left), .dictionary(let right)): left == right
+        default: false
+        }
+    }
 }
 
 /// The bytes of a value in an unpacked manifest.
