@@ -161,7 +161,43 @@ public struct PastFailure: Sendable, Equatable {
     }
 
     package var age: String { DurationText.describe(max(0, -failedAt.timeIntervalSinceNow)) }
-    package var reason: String { status.map { "the server answered with status \($0)" } ?? code }
+    package var reason: String {
+        if let status { return "the server answered with status \(status)" }
+        return Self.reasons[code] ?? "the download failed (\(code))"
+    }
+
+    private static let reasons = [
+        // Failures of transfers.
+        "name-not-resolved": "the host or proxy had no address",
+        "connection-refused": "the server or proxy refused the connection",
+        "connect-failed": "the connection failed",
+        "connect-timeout": "the connection took too long",
+        "stalled": "the transfer was too slow",
+        "timeout": "the transfer took too long",
+        "certificate": "the server's certificate was not trusted",
+        "tls": "the TLS connection failed",
+        "proxy-refused": "the proxy refused the request",
+        "address-refused": "the host's address was not allowed",
+        "body-truncated": "the response ended early",
+        "too-large": "the response was too large",
+        "headers-too-large": "the head of the response was too large",
+        "malformed-response": "the response was not valid HTTP",
+        "connection-lost": "the connection was lost",
+        "invalid-request": "the request could not be sent",
+        "other": "the transfer failed",
+        "too-many-redirects": "the server redirected too often",
+        "redirect-refused": "the server redirected to a URL that is not allowed",
+        "range-mismatch": "the server sent another range than it stated",
+        "host-unavailable": "the server was not available",
+        "validator-mismatch": "the server confirmed a version that is not cached",
+        // Failures of bodies.
+        "empty": "the response was empty",
+        "not-an-image": "the response was not an image",
+        "truncated": "the image ended early",
+        "damaged": "the image was damaged",
+        "integrity-mismatch": "the icon did not have the digest that the manifest requires",
+        "size-mismatch": "the icon did not have the size that the manifest requires",
+    ]
 
     /// The statuses of permanent failures. See `PlanPolicy.failureLifetime`.
     package static let permanentStatuses = [404, 410]

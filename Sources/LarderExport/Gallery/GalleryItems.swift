@@ -98,9 +98,9 @@ extension Gallery {
             return icon(url, state, note)
         }
         if let failure = found.failure {
-            return icon(url, .failed, "\(failure.reason) \(failure.age) ago")
+            return icon(url, .failed, "\(failure.reason), \(failure.age) ago")
         }
-        return icon(url, .missing, "not cached")
+        return icon(url, .missing, "the icon is not in the cache")
     }
 
     private func icon(
@@ -116,7 +116,7 @@ extension Gallery {
         of resource: Resource, isIntact: (StoredObject) throws -> Bool
     ) throws -> (GalleryState, String?) {
         guard try isIntact(resource.object) else {
-            return (.corrupt, "missing or damaged; run larder verify --repair to download it again")
+            return (.corrupt, "the file is missing or damaged; run larder verify --repair")
         }
         return (resource.isFresh() ? .fresh : .stale, nil)
     }

@@ -1,9 +1,12 @@
 import Foundation
 import LarderCache
 import LarderCore
-import LarderPrefetch
+import LarderHTTP
+import LarderImages
 import LarderTestSupport
 import Testing
+
+@testable import LarderPrefetch
 
 /// Failures recorded in the index, and their effect on later runs.
 @Suite(.timeLimit(.minutes(30))) struct PastFailureTests {
@@ -93,6 +96,20 @@ import Testing
             let failure = try plan(text, path).entries.first?.lastFailure
             #expect(failure?.code == code && failure?.status == status)
         }
+    }
+
+    @Test func eachRecordedCodeHasASentence() {
+        let codes =
+            TransferError.Code.allCases.map(\.rawValue) + ImageError.Code.allCases.map(\.rawValue)
+            + ResourceFailure.Reason.allCases.map(\.rawValue)
+        for code in codes {
+            let failure = ResourceFailure(code: code, message: "", isTransient: false)
+            guard failure.isRemembered else { continue }
+            let past = PastFailure(code: code, status: nil, failedAt: Date(), count: 1)
+            #expect(past.reason.hasPrefix("the ") && !past.reason.contains("("), "\(code)")
+        }
+        let later = PastFailure(code: "later", status: nil, failedAt: Date(), count: 1)
+        #expect(later.reason == "the download failed (later)")
     }
 
     @Test func anInterruptedFetchIsNotRecordedAsAFailure() async throws {
