@@ -35,7 +35,7 @@ struct GalleryFixture {
         let run = try larder.prefetch(
             first, options: connections)
         try #require(run.summary.fetched == Self.count - Self.failed.count, "\(run.finished)")
-        try damage()
+        try larder.damage(Self.url(Self.damaged))
     }
 
     static func name(_ number: Int) -> String {
@@ -63,10 +63,12 @@ struct GalleryFixture {
             : .ok(IconPainter.svg(seed: number, size: 48), type: "image/svg+xml")
         return reply.header("Cache-Control", age)
     }
+}
 
-    private func damage() throws {
-        let path = try larder.run("path", Self.url(Self.damaged)).standardOutput
-            .trimmingCharacters(in: .newlines)
+extension CLIFixture {
+    /// Changes a byte of a cached icon.
+    func damage(_ url: String) throws {
+        let path = try run("path", url).standardOutput.trimmingCharacters(in: .newlines)
         var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
         bytes[bytes.count / 2] ^= 1
         try FileManager.default.removeItem(atPath: path)

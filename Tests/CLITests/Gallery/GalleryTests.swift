@@ -168,11 +168,9 @@ struct GalleryTests {
         let dark = try await page.browser.run(background, as: String.self)
         try await page.waitForImages()
         #expect(try await page.accessibilityViolations() == [])
-        try await saveScreenshot(page, "dark")
         try await page.browser.prefer(dark: false)
         let light = try await page.browser.run(background, as: String.self)
         #expect(dark == "rgb(15, 18, 22)" && light == "rgb(255, 255, 255)")
-        try await saveScreenshot(page, "light")
     }
 
     /// Checks the text shown in place of an image whose file was removed.
@@ -183,14 +181,5 @@ struct GalleryTests {
         let again = try await GalleryPage(page.browser, page.address)
         try await page.browser.wait(until: "document.querySelector('.card .none') !== null")
         #expect(try await again.text(".card .picture") == "cannot be shown")
-    }
-
-    /// Saves a screenshot in the directory named by LARDER_TEST_SCREENSHOTS, if set.
-    private func saveScreenshot(_ page: GalleryPage, _ name: String) async throws {
-        let directory = ProcessInfo.processInfo.environment["LARDER_TEST_SCREENSHOTS"]
-        guard let directory else { return }
-        let scheme = page.address.prefix { $0 != ":" }
-        try await page.browser.screenshot()
-            .write(to: URL(fileURLWithPath: "\(directory)/gallery-\(scheme)-\(name).png"))
     }
 }

@@ -5,10 +5,15 @@ public final class Browser: Sendable {
     private let process: ServerProcess
     private let session: String
 
-    /// The reason why the browser cannot be started; nil if it can.
+    /// The programs that are not installed; nil if all are.
     public static var missing: String? {
-        ServerProcess.program("chromedriver") == nil || chromium == nil
-            ? "Chromium is not installed (Scripts/setup --servers)" : nil
+        let needed = [
+            ("chromium", chromium), ("chromedriver", ServerProcess.program("chromedriver")),
+            ("axe-core", axe),
+        ]
+        let missing = needed.filter { $0.1 == nil }.map(\.0)
+        return missing.isEmpty
+            ? nil : "Missing: \(missing.joined(separator: ", ")) (Scripts/setup --servers)"
     }
 
     /// The path of Chromium, if it is installed.
@@ -121,6 +126,32 @@ public final class Browser: Sendable {
                 "cmd": "Emulation.setEmulatedMedia",
                 "params": ["features": [feature]] as [String: Any],
             ])
+    }
+
+    /// Sets the size of the page in CSS pixels.
+    public func resize(width: Int, height: Int) async throws {
+        _ = try await send(
+            "POST", "/goog/cdp/execute",
+            [
+                "cmd": "Emulation.setDeviceMetricsOverride",
+                "params": [
+                    "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false,
+                ] as [String: Any],
+            ])
+    }
+
+    /// Moves the mouse pointer to the middle of the first element that matches a selector.
+    public func point(at selector: String) async throws {
+        let middle = try await run(
+            """
+            const area = document.querySelector("\(selector)").getBoundingClientRect();
+            return [area.x + area.width / 2, area.y + area.height / 2].map(Math.round);
+            """, as: [Int].self)
+        let move: [String: Any] = [
+            "type": "pointerMove", "duration": 0, "x": middle[0], "y": middle[1],
+        ]
+        let mouse: [String: Any] = ["type": "pointer", "id": "mouse", "actions": [move]]
+        _ = try await send("POST", "/actions", ["actions": [mouse]])
     }
 
     /// Returns a PNG of the window.

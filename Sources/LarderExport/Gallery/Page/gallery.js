@@ -7,7 +7,11 @@ globalThis.larder = (() => {
   const perPage = 240;
   // Browsers take seconds to show longer lists.
   const longestList = 300;
-  const states = ["fresh", "stale", "missing", "failed", "corrupt"];
+  const labels = {
+    fresh: "fresh", stale: "stale", missing: "missing", failed: "failed", corrupt: "damaged",
+  };
+  const states = Object.keys(labels);
+  const problems = ["missing", "failed", "corrupt"];
   const find = (id) => document.getElementById(id);
   const filters = ["manifest", "host", "type", "state"];
   const bytes = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
@@ -126,7 +130,15 @@ globalThis.larder = (() => {
     }
     const counts = tally("state");
     fill("state", states.map((state) =>
-      [state, `${state} (${count.format(counts.get(state) ?? 0)})`]));
+      [state, `${labels[state]} (${count.format(counts.get(state) ?? 0)})`]));
+    const found = problems.filter((state) => counts.has(state));
+    find("problems").replaceChildren(...found.map((state) => {
+      const button = element("button", `${count.format(counts.get(state))} ${labels[state]}`);
+      button.type = "button";
+      button.value = state;
+      return button;
+    }));
+    find("problems").hidden = found.length === 0;
     for (const id of filters) if (awaited[id] && !find(id).value) choose(id, awaited[id]);
   }
 
@@ -200,6 +212,11 @@ globalThis.larder = (() => {
     // A disabled button would lose the focus.
     find("previous").setAttribute("aria-disabled", String(page === 0));
     find("next").setAttribute("aria-disabled", String(page === pageCount() - 1));
+    for (const button of find("problems").children) {
+      button.setAttribute("aria-pressed", String(button.value === find("state").value));
+    }
+    const used = [...filters, "sort"].filter((id) => find(id).value !== "").length;
+    find("unfold").textContent = used === 0 ? "Filters" : `Filters (${used})`;
     if (!isBroken) say(summary(first, some.length));
     remember();
   }
@@ -243,19 +260,20 @@ globalThis.larder = (() => {
   }
 
   function card(icon) {
-    const item = element("li");
+    const isProblem = problems.includes(icon.state);
+    const item = element("li", undefined, isProblem ? "problem" : undefined);
     const button = element("button", undefined, "card");
     button.type = "button";
     // Only one card is a tab stop. Arrow keys move to the others.
     button.tabIndex = -1;
     const frame = element("span", undefined, "picture");
     frame.append(picture(icon, "lazy"));
-    const name = element("span", icon.name, "name");
-    name.title = icon.name;
+    const name = element("span", undefined, "name");
+    name.append(element("span", icon.name));
     button.append(
       frame, name, element("span", icon.host ?? "no host", "host"),
-      element("span", facts(icon), "facts"),
-      element("span", icon.state, `state ${icon.state}`));
+      element("span", isProblem ? sentence(icon.note) : facts(icon), "facts"));
+    if (icon.state !== "fresh") button.append(element("span", labels[icon.state], "state"));
     item.append(button);
     return item;
   }
@@ -266,20 +284,18 @@ globalThis.larder = (() => {
     image.alt = "";
     image.loading = loading;
     image.decoding = "async";
-    if (icon.width && icon.height) [image.width, image.height] = fit(icon);
+    if (icon.width && icon.height) [image.width, image.height] = [icon.width, icon.height];
     image.onerror = () => image.replaceWith(element("span", "cannot be shown", "none"));
     image.src = about.objects + icon.image;
     return image;
   }
 
-  function fit(icon) {
-    const scale = Math.min(1, 80 / Math.max(icon.width, icon.height));
-    return [icon.width, icon.height].map((length) => Math.max(1, Math.round(length * scale)));
+  function facts(icon) {
+    return `${size(icon.size)} · ${age(icon.received)}`;
   }
 
-  function facts(icon) {
-    if (icon.size === undefined) return icon.note ?? "";
-    return `${size(icon.size)} · ${age(icon.received)}`;
+  function sentence(note) {
+    return note ? `${note[0].toUpperCase()}${note.slice(1)}.` : undefined;
   }
 
   function size(value) {
@@ -302,7 +318,7 @@ globalThis.larder = (() => {
     find("detail-name").textContent = icon.name;
     find("detail-picture").replaceChildren(picture(icon, "eager"));
     const rows = [
-      ["State", icon.note ? `${icon.state}: ${icon.note}` : icon.state],
+      ["State", labels[icon.state]], ["Problem", sentence(icon.note)],
       ["URL", icon.url], ["Host", icon.host],
       ["Manifest", icon.manifest === undefined ? undefined : about.manifests[icon.manifest]],
       ["Type", icon.type],
@@ -414,6 +430,15 @@ globalThis.larder = (() => {
       const isOn = find("direction").getAttribute("aria-pressed") === "true";
       find("direction").setAttribute("aria-pressed", String(!isOn));
       changed();
+    });
+    find("problems").addEventListener("click", ({ target }) => {
+      if (target.localName !== "button") return;
+      find("state").value = find("state").value === target.value ? "" : target.value;
+      changed();
+    });
+    find("unfold").addEventListener("click", () => {
+      const isOpen = find("filters").classList.toggle("open");
+      find("unfold").setAttribute("aria-expanded", String(isOpen));
     });
     find("controls").addEventListener("submit", (event) => event.preventDefault());
     find("controls").addEventListener("reset", () => {
