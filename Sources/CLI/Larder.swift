@@ -23,12 +23,13 @@ struct Larder: AsyncParsableCommand {
                 .validationFailure)
         }
         Suggestion.optionsInUse = { OptionsInUse.text(for: $0) }
-        let arguments = Array(CommandLine.arguments.dropFirst())
+        let words = Array(CommandLine.arguments.dropFirst())
+        let arguments = ConfigFile.withoutExclusion(words)
         if let help = HelpRequest(arguments) {
             print(help.text)
             leave(0)
         }
-        var command = parsedCommand(arguments)
+        var command = parsedCommand(arguments, usesFile: arguments.count == words.count)
         do {
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
@@ -53,18 +54,22 @@ struct Larder: AsyncParsableCommand {
     /// Parses the command line, or exits with a message. If the first argument is a subcommand, its
     /// parser is called directly. Otherwise, the root's parser would inspect all options two more
     /// times, and validate them in a debug build, which took a quarter of a short run.
-    private static func parsedCommand(_ arguments: [String]) -> any ParsableCommand {
-        let (named, words) = NamedCommand.program.find(arguments)
+    private static func parsedCommand(
+        _ arguments: [String], usesFile: Bool
+    ) -> any ParsableCommand {
+        let (named, given) = NamedCommand.program.find(arguments)
         do {
             try NamedCommand.program.check(arguments)
             if !named.isGroup, !arguments.contains(where: isForProgram) {
+                let words = usesFile ? configured(given, of: named) : given
                 switch Result(catching: { try named.type.parseAsRoot(words) }) {
                 case .success(let command) where type(of: command) == named.type: return command
                 // Without arguments, the parser would print the help, not the error.
                 case .failure(let error) where !words.isEmpty:
                     let option = UnknownOption(in: words, of: named)
                     let message = option?.message ?? named.message(for: error, in: words)
-                    leave(saying: message, .validationFailure)
+                    let file = ConfigFile.inUse.withLock { $0 }
+                    leave(saying: file?.locating(message) ?? message, .validationFailure)
                 default:
                     // The parser takes the `h` of a misspelt `-cache` for a request for help.
                     if let option = UnknownOption(in: words, of: named) {
@@ -78,6 +83,21 @@ struct Larder: AsyncParsableCommand {
             guard status.isSuccess else { leave(saying: fullMessage(for: error), status) }
             print(fullMessage(for: error))
             leave(0)
+        }
+    }
+
+    /// Returns the words with the options of the configuration file before them, or exits if the
+    /// file is wrong.
+    private static func configured(_ words: [String], of command: NamedCommand) -> [String] {
+        do {
+            guard var file = try ConfigFile.load(for: command) else { return words }
+            file.used = file.lines(for: command, besides: words)
+            ConfigFile.inUse.withLock { [file] in $0 = file }
+            return file.used.map(\.argument) + words
+        } catch let error as ValidationError {
+            leave(saying: "Error: \(error.message)", .validationFailure)
+        } catch {
+            leave(saying: "Error: \(error)", ExitCode(ExitStatus(error).rawValue))
         }
     }
 
@@ -110,6 +130,8 @@ struct Larder: AsyncParsableCommand {
             Sizes are written as 500kB, 1.5G, 500MB (10^6) or 500MiB (2^20), durations as 90s, \
             1.5h, 30d or 1h30m. A number without a unit is bytes or seconds.
 
+            Options can also be in a configuration file: see larder config --help.
+
             To complete command lines in your shell, load the output of larder \
             --generate-completion-script bash (or zsh, or fish).
 
@@ -127,5 +149,6 @@ struct Larder: AsyncParsableCommand {
             ListCommand.self, PathCommand.self, CatCommand.self, EvictCommand.self,
             PinCommand.self, UnpinCommand.self, SnapshotCommand.self, ReindexCommand.self,
             ExportCommand.self, ImportCommand.self, ServeCommand.self, RemoteCommand.self,
+            ConfigCommand.self,
         ])
 }

@@ -1,11 +1,14 @@
 import ArgumentParser
 import Foundation
+import Synchronization
 
 /// A command and its full name: `verify`, or `remote verify`.
 struct NamedCommand {
     static let program = NamedCommand(name: "", type: Larder.self)
     /// Former commands that are now programs.
     private static let programs = ["rehearse": "larder-rehearse"]
+    /// The options of each command, because writing the help takes a millisecond.
+    private static let knownOptions = Mutex<[String: [NamedOption]]>([:])
 
     let name: String
     let type: any ParsableCommand.Type
@@ -24,14 +27,45 @@ struct NamedCommand {
 
     /// The option names, and whether each takes a value.
     var options: [String: Bool] {
+        namedOptions.reduce(into: [:]) { options, option in
+            options[option.name] = option.takesValue
+            if let short = option.short { options[short] = option.takesValue }
+        }
+    }
+
+    private var namedOptions: [NamedOption] {
+        if let known = Self.knownOptions.withLock({ $0[name] }) { return known }
         let help = Larder.helpMessage(for: type, includeHidden: true, columns: 1_000)
-        var options: [String: Bool] = [:]
-        for match in help.matches(of: /(?m)^  (?:(-\w), )?(--[a-z-]+)( <)?/) {
-            for name in [match.output.1, match.output.2].compactMap(\.self) {
-                options[String(name)] = match.output.3 != nil
+        let options = help.matches(of: /(?m)^  (?:(-\w), )?(--[a-z-]+)( <)?/).map { match in
+            NamedOption(
+                short: match.output.1.map(String.init), name: String(match.output.2),
+                takesValue: match.output.3 != nil)
+        }
+        Self.knownOptions.withLock { $0[name] = options }
+        return options
+    }
+
+    /// Returns the long names of the options in a command line.
+    func optionNames(in words: [String]) -> Set<String> {
+        var names: Set<String> = []
+        var words = words.prefix { $0 != "--" }
+        while let word = words.popFirst() {
+            guard word.hasPrefix("-"), word != "-" else { continue }
+            let head = word.prefix { $0 != "=" }
+            // A word such as `-qj4` combines short options.
+            let parts = head.hasPrefix("--") ? [String(head)] : head.dropFirst().map { "-\($0)" }
+            for (place, part) in parts.enumerated() {
+                let named = namedOptions.first { $0.name == part || $0.short == part }
+                guard let option = named else { break }
+                names.insert(option.name)
+                guard option.takesValue else { continue }
+                if place == parts.count - 1, head.endIndex == word.endIndex {
+                    words = words.dropFirst()
+                }
+                break
             }
         }
-        return options
+        return names
     }
 
     /// Adds the parent commands to a parser's message, and advice for an unexpected argument.
@@ -93,6 +127,13 @@ struct NamedCommand {
         throw ValidationError(
             "'\(option)' belongs after the command, for example: \(command.line) \(option)")
     }
+}
+
+/// An option in the help of a command.
+private struct NamedOption {
+    let short: String?
+    let name: String
+    let takesValue: Bool
 }
 
 /// An option that a command does not have. The argument parser would report other errors first, and

@@ -117,6 +117,23 @@ import Testing
         }
     }
 
+    @Test func configOutputIsDocumented() async throws {
+        try await withFixture { larder in
+            let file = try larder.write("--quiet\n--max-size=2GB\n".utf8, to: "larder.conf")
+            var summaries: [[String: JSONValue]] = []
+            let runs: [([String], String)] = [([], file), (["evict"], file), ([], "")]
+            for (arguments, file) in runs {
+                let finished = try larder.binary.run(
+                    ["config"] + arguments + ["--json"],
+                    environment: ["LARDER_CONFIG_PATH": file, "LARDER_CACHE": larder.cache])
+                summaries += try JSONValue.lines(finished.standardOutputBytes)
+            }
+            try document.compare(summaries, with: "config --json")
+            let options = summaries.flatMap { $0["options"]?.array ?? [] }.compactMap(\.object)
+            try document.compare(options, with: "config --json", "key of an option")
+        }
+    }
+
     @Test func verifyOutputIsDocumented() async throws {
         try await withFixture { larder in
             func verify(_ options: String...) throws -> [String: JSONValue] {

@@ -37,6 +37,15 @@ import Testing
         #expect(lines[1] == "b")
     }
 
+    @Test func childrenDoNotReadTheConfigurationFileOfTheDeveloper() throws {
+        let script = #"echo "${LARDER_CONFIG_PATH-unset}""#
+        #expect(try shell(script).standardOutput == "\n")
+        let inherited = ProcessInfo.processInfo.environment
+        #expect(try shell(script, environment: inherited).standardOutput == "\n")
+        let file = ["LARDER_CONFIG_PATH": "/own.conf"]
+        #expect(try shell(script, environment: file).standardOutput == "/own.conf\n")
+    }
+
     @Test func processesRunInTheGivenDirectory() throws {
         let finished = try RunningProcess("/bin/pwd", directory: "/").wait()
         #expect(finished.standardOutput == "/\n")

@@ -6,9 +6,10 @@ import Foundation
 enum ForeignBytes {
     private static let cacheVariable = "LARDER_CACHE"
     private static let variables = [
-        cacheVariable, "XDG_CACHE_HOME", "HOME", "TMPDIR", "SQLITE_TMPDIR", "NETRC",
-        "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SHELL", "http_proxy", "https_proxy", "all_proxy",
-        "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+        cacheVariable, "XDG_CACHE_HOME", ConfigFile.variable, "XDG_CONFIG_HOME", "HOME", "TMPDIR",
+        "SQLITE_TMPDIR", "NETRC", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SHELL", "http_proxy",
+        "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
+        "NO_PROXY",
     ]
 
     /// Exits if a value is not UTF-8, and unsets empty variables. Must be called before other
@@ -27,8 +28,10 @@ enum ForeignBytes {
                 guard name == cacheVariable, keepsBytes else { leave("$\(name)", value) }
                 setenv(name, String(path: value), 1)
             }
-            // An empty proxy variable means no proxy.
-            if value.pointee == 0, !name.lowercased().hasSuffix("_proxy") { unsetenv(name) }
+            // An empty proxy variable means no proxy, and an empty configuration path no file.
+            let isMeaningful =
+                name == ConfigFile.variable || name.lowercased().hasSuffix("_proxy")
+            if value.pointee == 0, !isMeaningful { unsetenv(name) }
         }
     }
 

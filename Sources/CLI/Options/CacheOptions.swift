@@ -10,6 +10,11 @@ struct CacheOptions: ParsableArguments {
         ), completion: .directory)
     var directory: String?
 
+    /// Here, because every command with a cache has these options. ``ConfigFile`` handles the
+    /// option before the command line is parsed.
+    @Flag(help: .rare("Ignore the configuration file: see larder config --help."))
+    var noConfig = false
+
     func validate() throws {
         // An unset variable in a script must not select the working directory.
         if directory == "" { throw ValidationError("--cache needs the name of a directory.") }

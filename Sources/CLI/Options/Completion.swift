@@ -6,6 +6,7 @@ extension ArgumentVisibility {
     /// Shows options only in `--help-all`, completions and manual pages.
     static let rare: ArgumentVisibility = {
         let words = CommandLine.arguments.dropFirst().prefix { $0 != "--" }
+            .drop { $0 == ConfigFile.exclusion }
         let isHelp = words.first == "help" || words.contains("--help") || words.contains("-h")
         return isHelp && !words.contains("--help-all") ? .hidden : .default
     }()
@@ -40,7 +41,9 @@ extension CompletionKind {
         if let word = words.last(where: { $0.hasPrefix("--cache=") }) {
             return String(word.dropFirst("--cache=".count))
         }
-        guard let place = words.lastIndex(of: "--cache") else { return nil }
+        guard let place = words.lastIndex(of: "--cache") else {
+            return ConfigFile.cache(for: Array(words.dropFirst()))
+        }
         // Bash passes "=" as a separate word.
         return words[(place + 1)...].first { $0 != "=" }
     }

@@ -13,7 +13,7 @@ enum OptionsInUse {
             "--header", "--max-object-size", "--netrc-file", "--no-proxy", "--proxy", "--resolve",
             "--user-agent",
         ])
-    private static let reading = names(values: [
+    static let reading = names(values: [
         "--base-url", "--entries", "--icon-key", "--icon-size", "--icons", "--integrity-key",
         "--ipfs-gateway", "--max-entries", "--max-manifest-size", "--max-unpack-ratio",
         "--name-key", "--priority-key",
@@ -45,17 +45,20 @@ enum OptionsInUse {
             case "remote": [connection, remote]
             default: [Names]()
             }
-        return groups.reduce(into: ["--cache": true]) { $0.merge($1) { $1 } }
+        let everywhere = ["--cache": true, ConfigFile.exclusion: false]
+        return groups.reduce(into: everywhere) { $0.merge($1) { $1 } }
     }
 
     /// Returns the options for a suggested command, each after a space. Secrets are replaced by an
     /// ellipsis.
     static func text(
         for words: String, in arguments: [String] = CommandLine.arguments,
+        file: ConfigFile? = ConfigFile.inUse.withLock { $0 },
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) -> String {
         let names = names(for: words)
-        var rest = arguments.dropFirst().prefix { $0 != "--" }
+        let fromFile = file?.arguments(missingFrom: words) ?? []
+        var rest = fromFile[...] + arguments.dropFirst().prefix { $0 != "--" }
         var options: [String] = []
         while let argument = rest.popFirst() {
             if names["--max-concurrent"] != nil, argument.hasPrefix("-j") {
@@ -79,10 +82,13 @@ enum OptionsInUse {
     }
 
     private static func shown(_ value: String, of name: String) -> String {
-        let isShown =
-            name != "--header" && !(name == "--proxy" && value.utf8.contains(UInt8(ascii: "@")))
+        isShown(value, of: name) ? value.shellQuoted : "'…'"
+    }
+
+    /// Whether a value is no secret.
+    static func isShown(_ value: String, of name: String) -> Bool {
+        name != "--header" && !(name == "--proxy" && value.utf8.contains(UInt8(ascii: "@")))
             && value.removingUserinfo.shownAsURL.isSame(as: value)
-        return isShown ? value.shellQuoted : "'…'"
     }
 
     private static func names(flags: [String] = [], values: [String]) -> Names {

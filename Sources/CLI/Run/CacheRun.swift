@@ -57,7 +57,8 @@ final class CacheRun: Sendable {
 
     /// For example `larder remote push`.
     private static func commandLine(_ name: String) -> String {
-        let first = CommandLine.arguments.dropFirst().first ?? name
+        let words = CommandLine.arguments.dropFirst()
+        let first = words.first { $0 != ConfigFile.exclusion } ?? name
         return first == name ? "larder \(name)" : "larder \(first) \(name)"
     }
 

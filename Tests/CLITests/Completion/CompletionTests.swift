@@ -60,6 +60,10 @@ import Testing
             #expect(try names("unpin", "--cache", larder.cache, "") == [urls[2]])
             // The cache directory is found as in other commands.
             #expect(try names("path", "", environment: ["LARDER_CACHE": larder.cache]) == all)
+            let file = try larder.write("--cache=\(larder.cache)".utf8, to: "larder.conf")
+            let named = ["LARDER_CONFIG_PATH": file]
+            #expect(try names("path", "", environment: named) == all)
+            #expect(try names("path", "--no-config", "", environment: named).isEmpty)
             let home = ["HOME": larder.directory.path]
             #expect(try names("path", "--cache", "~/cache", "", environment: home) == all)
             // Zsh reads text after a colon as a description, and expects one more line.

@@ -77,12 +77,17 @@ struct SpawnPlan {
     mutating func spawn(
         _ path: String, _ arguments: [String], _ environment: [String]
     ) throws -> Int32 {
+        // The child must not read the configuration file of the developer.
+        let variable = "LARDER_CONFIG_PATH="
+        let inherited = getenv("LARDER_CONFIG_PATH").map { variable + String(cString: $0) }
+        var environment = environment.filter { $0 != inherited }
+        if !environment.contains(where: { $0.hasPrefix(variable) }) { environment.append(variable) }
         var arguments: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
-        var environment: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
-        defer { for string in arguments + environment { free(string) } }
+        var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
+        defer { for string in arguments + variables { free(string) } }
         var pid: Int32 = 0
         try check(
-            posix_spawn(&pid, path, &actions, &attributes, &arguments, &environment), "run \(path)")
+            posix_spawn(&pid, path, &actions, &attributes, &arguments, &variables), "run \(path)")
         return pid
     }
 

@@ -1,0 +1,167 @@
+import ArgumentParser
+import Foundation
+import LarderCore
+
+struct ConfigCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "config",
+        abstract: "Show the options in the configuration file and in variables.",
+        discussion: """
+            The file is $LARDER_CONFIG_PATH, else larder.conf in $XDG_CONFIG_HOME or ~/.config. If \
+            the variable is empty, no file is read. With --no-config, every command ignores the \
+            file.
+
+            Each line has one option: --quiet, --max-concurrent=8 or --max-concurrent 8. The rest \
+            of the line is the value, without quotes. A line applies to every command that has the \
+            option. Lines after [prefetch] or [remote push] apply only to that command. Comments \
+            are on their own lines and start with #.
+
+            An option in the command line replaces all lines of the same option or its opposite, \
+            such as --wait and --no-wait, even if it can be repeated. A section replaces the lines \
+            before the first section in the same way. $LARDER_CACHE replaces --cache. Lines \
+            replace other variables.
+
+            With a command, prints its options from the file and the variables. Without a command, \
+            prints each line with the commands to which it applies.
+
+            EXAMPLES:
+              # Show where the options of a prefetch come from.
+              larder config prefetch
+            """)
+
+    @Argument(
+        help: .common("The command, such as prefetch or remote push. (default: all)", "command"))
+    var command: [String] = []
+
+    @Flag(help: "Print one JSON object.") var json = false
+    @Flag(help: .rare("Ignore the configuration file.")) var noConfig = false
+
+    func validate() throws { _ = try named() }
+
+    func run() async throws {
+        try await ExitStatus.of(nil) {
+            let summary = ConfigSummary(
+                ConfigFile.inUse.withLock { $0 }, for: try named(),
+                ProcessInfo.processInfo.environment)
+            print(json ? summary.json : summary.text)
+        }
+    }
+
+    private func named() throws -> NamedCommand? {
+        guard !command.isEmpty else { return nil }
+        try NamedCommand.program.check(command)
+        let (named, rest) = NamedCommand.program.find(command)
+        guard rest.isEmpty, !named.isGroup else {
+            throw ValidationError(
+                "\(command.joined(separator: " ").quoted(limit: 40)) is not one command, such as"
+                    + " prefetch or remote push.")
+        }
+        return named
+    }
+}
+
+/// The options from the file and from variables, for one command or for all.
+struct ConfigSummary {
+    private struct Row {
+        let option: String
+        let value: String?
+        var line: Int?
+        var variable: String?
+        let commands: [String]
+
+        /// The value without secrets.
+        var shown: String? { value.map { OptionsInUse.isShown($0, of: option) ? $0 : "…" } }
+        var argument: String { shown.map { "\(option)=\($0)" } ?? option }
+        var source: String { line.map { "line \($0)" } ?? "$\(variable ?? "")" }
+    }
+
+    /// Variables with the same effect as an option. The first one that is set counts.
+    private static let variables = [
+        ("--cache", ["LARDER_CACHE"]),
+        ("--proxy", ["http_proxy", "all_proxy", "ALL_PROXY"]),
+        ("--proxy", ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]),
+        ("--no-proxy", ["no_proxy", "NO_PROXY"]),
+        ("--ca-cert", ["CURL_CA_BUNDLE", "SSL_CERT_FILE"]),
+        ("--remote-endpoint", ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]),
+        ("--remote-region", ["AWS_REGION", "AWS_DEFAULT_REGION"]),
+        ("--remote-profile", ["AWS_PROFILE"]),
+    ]
+
+    private let path: String?
+    private let defaultPath: String
+    private let command: String?
+    private let rows: [Row]
+
+    init(_ file: ConfigFile?, for command: NamedCommand?, _ environment: [String: String]) {
+        path = file?.path
+        defaultPath = ConfigFile.defaultPath(environment)
+        self.command = command?.name
+        guard let command else {
+            let all = NamedCommand.program.descendants.filter { !$0.isGroup }
+                .map { ($0.name, Set(file?.lines(for: $0).map(\.number) ?? [])) }
+            rows = (file?.lines ?? []).map { line in
+                Row(
+                    option: line.name, value: line.value, line: line.number,
+                    commands: all.filter { $0.1.contains(line.number) }.map(\.0))
+            }
+            return
+        }
+        let options = command.options
+        let lines = (file?.lines(for: command) ?? [])
+            .filter { $0.name != "--cache" || environment["LARDER_CACHE"]?.isEmpty ?? true }
+        let names = Set(lines.map(\.name))
+        var rows = lines.map { line in
+            Row(
+                option: line.name, value: line.value, line: line.number, commands: [command.name])
+        }
+        for (option, variables) in Self.variables
+        where options[option] != nil && !names.contains(option) {
+            guard let name = variables.first(where: { environment[$0]?.isEmpty == false }),
+                !rows.contains(where: { $0.variable == name })
+            else { continue }
+            rows.append(
+                Row(
+                    option: option, value: environment[name], variable: name,
+                    commands: [command.name]))
+        }
+        self.rows = rows
+    }
+
+    var text: String {
+        let cells = rows.map { row in
+            [
+                row.source, row.argument.sanitizedForTerminal,
+                command == nil ? row.commands.joined(separator: ", ") : "",
+            ]
+        }
+        let file =
+            path?.sanitizedForTerminal ?? "none (default: \(defaultPath.sanitizedForTerminal))"
+        let widths = (0...1).map { place in cells.map { $0[place].columns }.max() ?? 0 }
+        let lines = cells.map { row in
+            let padded = zip(row, widths).map { text, width in
+                text + String(repeating: " ", count: width - text.columns)
+            }
+            return row[2].isEmpty
+                ? "\(padded[0])  \(row[1])" : "\(padded[0])  \(padded[1])  \(row[2])"
+        }
+        return (["file: \(file)"] + lines).joined(separator: "\n")
+    }
+
+    var json: String {
+        var object = JSONObject()
+        object.set("path", path?.sanitizedForTerminal)
+        object.set("command", command)
+        object.set(
+            "options",
+            rows.map { row in
+                var item = JSONObject()
+                item.set("option", row.option)
+                item.set("value", row.shown?.sanitizedForTerminal)
+                item.set("line", row.line)
+                item.set("variable", row.variable)
+                item.set("commands", row.commands)
+                return item
+            })
+        return object.text
+    }
+}

@@ -1,0 +1,187 @@
+import ArgumentParser
+import Foundation
+import LarderCore
+import Synchronization
+
+/// The user's configuration file. A line has one option for all commands that have this option, or
+/// for the command of its section.
+struct ConfigFile {
+    struct Line {
+        let number: Int
+        /// The command of the section, or nil before the first section.
+        let section: String?
+        let name: String
+        /// Nil for a flag.
+        let value: String?
+
+        var argument: String { value.map { "\(name)=\($0)" } ?? name }
+    }
+
+    static let variable = "LARDER_CONFIG_PATH"
+    /// The option that disables the file.
+    static let exclusion = "--no-config"
+    /// The file of this run, or nil if there is none or it is disabled.
+    static let inUse = Mutex<ConfigFile?>(nil)
+
+    private static let maximumSize = 64 << 10
+    private static let maximumLines = 1_000
+    private static let onlyForCommandLine = ["--help", "--help-all", "--version", exclusion]
+
+    let path: String
+    let lines: [Line]
+    /// The lines that are arguments of this run.
+    var used: [Line] = []
+
+    /// Removes `--no-config`, which may be anywhere before `--`.
+    static func withoutExclusion(_ arguments: [String]) -> [String] {
+        let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
+        return arguments[..<end].filter { $0 != exclusion } + arguments[end...]
+    }
+
+    /// Reads the file, or returns nil if there is none.
+    ///
+    /// - Parameter command: The command of this run, whose options are already known.
+    /// - Throws: ``MissingInput`` if the file cannot be read, `ValidationError` if a line is wrong.
+    static func load(
+        for command: NamedCommand,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws -> ConfigFile? {
+        if let named = environment[variable] {
+            guard !named.isEmpty else { return nil }
+            return try ConfigFile(named, bytes(of: named), for: command)
+        }
+        let path = defaultPath(environment)
+        var status = stat()
+        // The home directory can be another user's, for example after `su`.
+        if stat(path, &status) != 0, [ENOENT, ENOTDIR, EACCES].contains(errno) { return nil }
+        return try ConfigFile(path, bytes(of: path), for: command)
+    }
+
+    static func defaultPath(_ environment: [String: String]) -> String {
+        // XDG Base Directory Specification: relative paths are ignored.
+        if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") {
+            return folder + "/larder.conf"
+        }
+        // ``ForeignBytes`` has unset an empty HOME.
+        return (environment["HOME"] ?? NSHomeDirectory()) + "/.config/larder.conf"
+    }
+
+    private static func bytes(of path: String) throws -> [UInt8] {
+        func unreadable() -> MissingInput {
+            MissingInput(
+                description: "\(path): \(String(cString: strerror(errno)));"
+                    + " use \(exclusion) to run without the configuration file")
+        }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw unreadable() }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 4096)
+        while bytes.count <= maximumSize {
+            let count = read(descriptor, &piece, piece.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw unreadable() }
+            if count == 0 { return bytes }
+            bytes += piece[..<count]
+        }
+        throw ValidationError("\(path): the configuration file is larger than 64 KiB")
+    }
+
+    init(_ path: String, _ bytes: [UInt8], for command: NamedCommand) throws {
+        // Some editors write a byte order mark.
+        let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes[3...] : bytes[...]
+        let newline = UInt8(ascii: "\n")
+        guard text.count(where: { $0 == newline }) <= Self.maximumLines else {
+            throw ValidationError(
+                "\(path): the configuration file has more than \(Self.maximumLines) lines")
+        }
+        var reader = Reader(command)
+        self.path = path
+        lines = try text.split(separator: newline, omittingEmptySubsequences: false)
+            .enumerated().compactMap { index, row in
+                do throws(Fault) {
+                    return try reader.line(row, number: index + 1)
+                } catch {
+                    throw ValidationError("\(path):\(index + 1): \(error.reason)")
+                }
+            }
+    }
+
+    private struct Fault: Error {
+        let reason: String
+    }
+
+    private struct Reader {
+        /// All commands, beginning with the command of this run.
+        private let commands: [NamedCommand]
+        private var section: NamedCommand?
+
+        init(_ command: NamedCommand) {
+            commands = [command] + NamedCommand.program.descendants.filter { !$0.isGroup }
+        }
+
+        /// Returns nil for an empty line, a comment or a section.
+        mutating func line(_ row: ArraySlice<UInt8>, number: Int) throws(Fault) -> Line? {
+            let row = (row.last == UInt8(ascii: "\r") ? row.dropLast() : row).trimmingBlanks
+            guard let text = String(validating: row, as: UTF8.self) else {
+                throw Fault(reason: "the line is not UTF-8")
+            }
+            guard let first = row.first, first != UInt8(ascii: "#") else { return nil }
+            guard !text.isBinary else {
+                throw Fault(reason: "the line has a control character")
+            }
+            if first == UInt8(ascii: "[") {
+                section = try command(named: row)
+                return nil
+            }
+            let end = row.firstIndex { $0 == UInt8(ascii: "=") || $0.isBlank } ?? row.endIndex
+            let name = String(decoding: row[..<end], as: UTF8.self)
+            var rest = row[end...].drop { $0.isBlank }
+            let hasValue = !rest.isEmpty
+            if rest.first == UInt8(ascii: "=") { rest = rest.dropFirst().drop { $0.isBlank } }
+            try check(name, hasValue: hasValue)
+            return Line(
+                number: number, section: section?.name, name: name,
+                value: hasValue ? String(decoding: rest, as: UTF8.self) : nil)
+        }
+
+        private func command(named row: ArraySlice<UInt8>) throws(Fault) -> NamedCommand {
+            guard row.last == UInt8(ascii: "]") else {
+                throw Fault(reason: "a section is a command in brackets, such as [prefetch]")
+            }
+            let name = row.dropFirst().dropLast().split { $0.isBlank }
+                .map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ")
+            guard let command = commands.first(where: { $0.name == name }) else {
+                let hint = NearestName.hint(for: name, among: commands.map(\.name))
+                throw Fault(reason: "unknown command \(name.quoted(limit: 40))\(hint)")
+            }
+            return command
+        }
+
+        /// Throws if no command, or not the section's command, has the option. Messages omit the
+        /// value, which may be a password.
+        private func check(_ name: String, hasValue: Bool) throws(Fault) {
+            guard name.hasPrefix("--") else {
+                throw Fault(
+                    reason: "\(name.quoted(limit: 40)) is not a long option, such as"
+                        + " --max-concurrent=8")
+            }
+            guard !ConfigFile.onlyForCommandLine.contains(name) else {
+                throw Fault(reason: "'\(name)' belongs in the command line")
+            }
+            let candidates = section.map { [$0] } ?? commands
+            guard let takesValue = candidates.lazy.compactMap({ $0.options[name] }).first else {
+                let known = Set(candidates.flatMap(\.options.keys).map { $0.dropFirst(2) })
+                let hint = NearestName.hint(
+                    for: String(name.dropFirst(2)), among: known.map(String.init), lead: "--")
+                let owner = section.map { "'\($0.name)' does not have" } ?? "unknown"
+                throw Fault(reason: "\(owner) option \(name.quoted(limit: 40))\(hint)")
+            }
+            guard takesValue == hasValue else {
+                throw Fault(
+                    reason: takesValue
+                        ? "'\(name)' needs a value: \(name)=VALUE" : "'\(name)' takes no value")
+            }
+        }
+    }
+}

@@ -1,0 +1,348 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+@testable import larder
+
+/// The configuration file: where it is, what its lines mean, and what overrides them.
+@Suite struct ConfigTests {
+    // MARK: Lines
+
+    private func path(
+        _ larder: CLIFixture, _ text: some Sequence<UInt8>
+    ) throws -> [String: String] {
+        ["LARDER_CONFIG_PATH": try larder.write(text, to: "larder.conf")]
+    }
+
+    @Test func aLineAppliesToEveryCommandThatHasItsOption() async throws {
+        try await withFixture { larder in
+            let url = larder.origin.serveIcons(1)[0]
+            let manifest = try larder.manifest(url)
+            // `cat` has only the cache.
+            let file = try path(
+                larder, "# A comment\n\n\t--cache \(larder.cache)\n--allow-private-network\r\n".utf8
+            )
+            let prefetch = try larder.binary.run(["prefetch", manifest], environment: file)
+            #expect(prefetch.status == 0, "\(prefetch)")
+            let cat = try larder.binary.run(["cat", url], environment: file)
+            #expect(Array(cat.standardOutputBytes) == Icons.icon(0), "\(cat)")
+        }
+    }
+
+    @Test func aSectionAppliesToOneCommand() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(larder.origin.serveIcons(1)[0])
+            let text = "--allow-private-network\n[evict]\n--max-count=0\n[remote push]\n--json\n"
+            let file = try path(larder, text.utf8)
+            #expect(
+                try larder.run(arguments: ["prefetch", manifest], environment: file).status == 0)
+            #expect(try larder.status().objects == 1)
+            let evict = try larder.run(arguments: ["evict"], environment: file)
+            #expect(evict.status == 0 && !evict.standardOutput.hasPrefix("{"), "\(evict)")
+            #expect(try larder.status().objects == 0)
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("--user-agent=my agent/1 ", "my agent/1"), ("--user-agent my agent/1", "my agent/1"),
+            ("--user-agent = a=b", "a=b"), ("--user-agent='a'", "'a'"), ("--user-agent=", ""),
+            ("\u{FEFF}--user-agent=a", "a"),
+        ])
+    func theRestOfALineIsTheValueWithoutQuotes(_ line: String, _ value: String) throws {
+        let command = NamedCommand.program.find(["prefetch"]).command
+        let file = try ConfigFile("larder.conf", Array(line.utf8), for: command)
+        #expect(file.lines.map(\.value) == [value])
+    }
+
+    @Test(arguments: [
+        ("\n--max-concurent=8", 2, "Did you mean '--max-concurrent'?"),
+        ("max-concurrent=8", 1, "'max-concurrent' is not a long option"),
+        ("-j 8", 1, "'-j' is not a long option"), ("apps.json", 1, "not a long option"),
+        ("--max-concurrent", 1, "needs a value"), ("--quiet=yes", 1, "takes no value"),
+        ("[evict]\n--proxy=x", 2, "'evict' does not have option '--proxy'"),
+        ("[remote]", 1, "unknown command 'remote'"), ("[verfy]", 1, "Did you mean 'verify'?"),
+        ("[verify", 1, "in brackets"), ("--help", 1, "belongs in the command line"),
+        ("--version", 1, "belongs in the command line"),
+        ("--no-config", 1, "belongs in the command line"),
+        ("--user-agent=a\u{1B}b", 1, "control character"),
+    ])
+    func aWrongLineEndsEveryCommandWithItsPlace(
+        _ text: String, _ line: Int, _ reason: String
+    ) async throws {
+        try await withFixture { larder in
+            let file = try path(larder, text.utf8)
+            for arguments in [["status"], ["config"], ["prefetch", "apps.json"]] {
+                let finished = try larder.binary.run(arguments, environment: file)
+                #expect(finished.status == 64, "\(finished)")
+                let place = "Error: \(larder.directory.path("larder.conf")):\(line): "
+                #expect(finished.standardError.hasPrefix(place), "\(finished)")
+                #expect(finished.standardError.contains(reason), "\(finished)")
+            }
+        }
+    }
+
+    @Test func messagesDoNotQuoteValues() async throws {
+        try await withFixture { larder in
+            for line in [
+                "header=sEcReT", "--heder=sEcReT", "--quiet sEcReT", "[evict]\n--header=sEcReT",
+            ] {
+                let finished = try larder.binary.run(
+                    ["status"], environment: path(larder, line.utf8))
+                #expect(finished.status == 64, "\(finished)")
+                #expect(!finished.standardError.contains("sEcReT"), "\(finished)")
+            }
+        }
+    }
+
+    @Test func theSizeAndTheLinesOfTheFileAreLimited() async throws {
+        try await withFixture { larder in
+            func bytes(_ character: Character, _ count: Int) -> [UInt8] {
+                Array(String(repeating: character, count: count).utf8)
+            }
+            let cases: [([UInt8], Int32)] = [
+                (bytes("#", 64 << 10), 0), (bytes("#", 64 << 10 + 1), 64),
+                (bytes("\n", 1_000), 0), (bytes("\n", 1_001), 64),
+                (Array("--user-agent=".utf8) + [0xFF], 64),
+            ]
+            for (text, status) in cases {
+                let finished = try larder.binary.run(
+                    ["config"], environment: path(larder, text))
+                #expect(finished.status == status, "\(text.count) bytes: \(finished)")
+            }
+        }
+    }
+
+    // MARK: Location
+
+    @Test func aNamedFileMustBeReadable() async throws {
+        try await withFixture { larder in
+            for path in [larder.directory.path("missing.conf"), larder.directory.path] {
+                let finished = try larder.binary.run(
+                    ["config"], environment: ["LARDER_CONFIG_PATH": path])
+                #expect(finished.status == 66, "\(finished)")
+                #expect(finished.standardError.hasPrefix("Error: \(path): "), "\(finished)")
+                #expect(finished.standardError.contains("--no-config"), "\(finished)")
+            }
+        }
+    }
+
+    @Test func theDefaultFileIsInTheConfigurationDirectory() async throws {
+        try await withFixture { larder in
+            func file(_ environment: [String: String]) throws -> String? {
+                // The tests set the variable for all their processes.
+                let words = ["-u", "LARDER_CONFIG_PATH", larder.binary.path, "config", "--json"]
+                let finished = try RunningProcess("/usr/bin/env", words, environment: environment)
+                    .wait()
+                #expect(finished.status == 0, "\(finished)")
+                return try JSONValue.lines(finished.standardOutputBytes).first?["path"]?.string
+            }
+            let home = ["HOME": larder.directory.path]
+            #expect(try file(home) == nil)
+            mkdir(larder.directory.path(".config"), 0o755)
+            let standard = try larder.write("".utf8, to: ".config/larder.conf")
+            #expect(try file(home) == standard)
+            // XDG Base Directory Specification: relative paths are invalid.
+            #expect(try file(home.merging(["XDG_CONFIG_HOME": "x"]) { $1 }) == standard)
+            mkdir(larder.directory.path("own"), 0o755)
+            let own = home.merging(["XDG_CONFIG_HOME": larder.directory.path("own")]) { $1 }
+            #expect(try file(own) == nil)
+            let named = try larder.write("".utf8, to: "own/larder.conf")
+            #expect(try file(own) == named)
+            let other = try larder.write("".utf8, to: "other.conf")
+            let variable = "LARDER_CONFIG_PATH"
+            let cases: [(String, String?)] = [(other, other), ("", nil)]
+            for (value, path) in cases {
+                let finished = try larder.binary.run(
+                    ["config", "--json"], environment: own.merging([variable: value]) { $1 })
+                let summary = try JSONValue.lines(finished.standardOutputBytes).first
+                #expect(summary?["path"]?.string == path, "\(finished)")
+            }
+        }
+    }
+
+    @Test func noConfigIgnoresTheFileAtAnyPlace() async throws {
+        try await withFixture { larder in
+            let file = try path(larder, "wrong".utf8)
+            for arguments in [
+                ["--no-config", "config"], ["config", "--no-config"],
+                ["config", "remote", "push", "--no-config"], ["--no-config", "pin"],
+                ["remote", "--no-config", "push"],
+            ] {
+                let finished = try larder.binary.run(arguments, environment: file)
+                #expect(!finished.standardError.contains("larder.conf"), "\(finished)")
+                #expect(!finished.standardError.contains("--no-config'"), "\(finished)")
+            }
+            // After `--`, it is an argument.
+            let finished = try larder.binary.run(["path", "--", "--no-config"], environment: file)
+            #expect(finished.status == 64, "\(finished)")
+        }
+    }
+
+    @Test(arguments: [
+        ["--version"], ["--help"], ["help", "evict"], ["evict", "--help-all"], ["remote"],
+        ["--generate-completion-script", "bash"], ["--experimental-dump-help"],
+    ])
+    func helpDoesNotReadTheFile(_ arguments: [String]) async throws {
+        try await withFixture { larder in
+            let finished = try larder.binary.run(
+                arguments, environment: path(larder, "wrong".utf8))
+            #expect(finished.status == 0 && finished.standardError.isEmpty, "\(finished)")
+        }
+    }
+
+    // MARK: Precedence
+
+    @Test(arguments: [["--max-concurrent", "4"], ["-j4"], ["-qj", "4"], ["--max-concurrent=4"]])
+    func theCommandLineReplacesALine(_ options: [String]) async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(larder.origin.serveIcons(1)[0])
+            let file = try path(larder, "--allow-private-network\n--max-concurrent=0\n".utf8)
+            let words = ["prefetch", manifest]
+            let wrong = try larder.run(arguments: words, environment: file)
+            #expect(wrong.status == 64, "\(wrong)")
+            let place = "\n\(larder.directory.path("larder.conf")):2 has --max-concurrent.\nUsage: "
+            #expect(wrong.standardError.contains(place), "\(wrong)")
+            let right = try larder.run(arguments: words + options, environment: file)
+            #expect(right.status == 0, "\(right)")
+        }
+    }
+
+    @Test func theCommandLineReplacesAllLinesOfARepeatableOption() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(larder.origin.serveIcons(1)[0])
+            let file = try path(
+                larder, "--allow-host=other.example\n--allow-host=127.0.0.1\n".utf8)
+            let words = ["prefetch", manifest]
+            let replaced = words + ["--allow-host", "own.example"]
+            #expect(try larder.run(arguments: replaced, environment: file).status == 2)
+            #expect(try larder.run(arguments: words, environment: file).status == 0)
+        }
+    }
+
+    private func used(
+        _ text: String, in words: String, environment: [String: String] = [:]
+    ) throws -> [String] {
+        let (command, rest) = NamedCommand.program.find(
+            words.split(separator: " ").map(String.init))
+        let file = try ConfigFile("larder.conf", Array(text.utf8), for: command)
+        return file.lines(for: command, besides: rest, environment: environment).map(\.argument)
+    }
+
+    @Test func anOptionReplacesItsOpposite() throws {
+        for (first, second) in ConfigFile.opposites {
+            let having = NamedCommand.program.descendants.filter {
+                $0.options[first] != nil && $0.options[second] != nil
+            }
+            #expect(!having.isEmpty, "\(first) \(second)")
+            for command in having {
+                for (given, line) in [(first, second), (second, first)] {
+                    let options = command.options
+                    let own = options[given] == true ? "\(given)=1" : given
+                    let text = options[line] == true ? "\(line)=1" : line
+                    // The last line can always be used.
+                    let used = try used(
+                        "\(text)\n--cache=c\n", in: "\(command.name) \(own)")
+                    #expect(used == ["--cache=c"], "\(command.name) \(own)")
+                }
+            }
+        }
+    }
+
+    @Test func aSectionReplacesLinesForAllCommands() throws {
+        let text = """
+            --header=a: 1
+            --wait=5m
+            --max-size=1
+            [prefetch]
+            --header=b: 2
+            --header=c: 3
+            --no-wait
+            """
+        #expect(try used(text, in: "prefetch") == ["--header=b: 2", "--header=c: 3", "--no-wait"])
+        #expect(try used(text, in: "prefetch --header d") == ["--no-wait"])
+        #expect(try used(text, in: "evict") == ["--wait=5m", "--max-size=1"])
+    }
+
+    /// A line for other commands, or for other uses of a command, must not be an error.
+    @Test func anOptionWithoutTheOptionThatItNeedsIsIgnored() throws {
+        #expect(try used("--remote-region=eu", in: "prefetch m").isEmpty)
+        #expect(try used("--remote-region=eu", in: "prefetch m --remote s3://a").count == 1)
+        #expect(try used("--remote=s3://a\n--remote-region=eu", in: "prefetch m").count == 2)
+        #expect(try used("--remote=s3://a\n--remote-region=eu", in: "prefetch m --offline").isEmpty)
+        #expect(try used("--base-url=http://a", in: "verify").isEmpty)
+        #expect(try used("--base-url=http://a", in: "verify --manifest m").count == 1)
+        #expect(try used("--base-url=http://a", in: "prefetch m").count == 1)
+        #expect(try used("--by=fetched", in: "evict").isEmpty)
+        #expect(try used("--by=fetched", in: "evict --max-age 1d").count == 1)
+    }
+
+    @Test func theVariableOfTheCacheReplacesALine() throws {
+        let variable = ["LARDER_CACHE": "other"]
+        #expect(try used("--cache=c", in: "status") == ["--cache=c"])
+        #expect(try used("--cache=c", in: "status", environment: variable).isEmpty)
+    }
+
+    @Test func suggestedCommandsGetTheSameOptions() throws {
+        func suggested(_ text: String, _ run: String, _ words: String) throws -> String {
+            let arguments = run.split(separator: " ").map(String.init)
+            let (command, rest) = NamedCommand.program.find(arguments)
+            var file = try ConfigFile("larder.conf", Array(text.utf8), for: command)
+            file.used = file.lines(for: command, besides: rest, environment: [:])
+            return OptionsInUse.text(
+                for: words, in: ["larder"] + arguments, file: file, environment: [:])
+        }
+        let text = "--netrc\n[prefetch]\n--cache=c\n--allow-private-network"
+        // The file gives the first option to both commands, and the others only to prefetch.
+        #expect(
+            try suggested(text, "prefetch m", "verify --repair")
+                == " --cache c --allow-private-network")
+        #expect(try suggested(text, "prefetch m", "prefetch m --retry-failed").isEmpty)
+        #expect(
+            OptionsInUse.text(
+                for: "reindex", in: ["larder", "verify", "--no-config"], file: nil, environment: [:]
+            )
+                == " --no-config")
+    }
+
+    // MARK: larder config
+
+    @Test func configShowsEachLineWithItsCommands() async throws {
+        try await withFixture { larder in
+            let text = "--max-size=2GB\n--header=X-Key: sEcReT\n[remote push]\n--header=Y: sEcReT\n"
+            let finished = try larder.binary.run(
+                ["config"], environment: path(larder, text.utf8))
+            #expect(finished.status == 0, "\(finished)")
+            #expect(
+                finished.standardOutput == """
+                    file: \(larder.directory.path("larder.conf"))
+                    line 1  --max-size=2GB  evict
+                    line 2  --header=…      prefetch, plan, verify, remote pull
+                    line 4  --header=…      remote push
+
+                    """)
+        }
+    }
+
+    @Test func configShowsTheOptionsOfACommandAndTheirSources() async throws {
+        try await withFixture { larder in
+            let environment = try path(larder, "--max-concurrent=8\n--cache=c\n".utf8).merging([
+                "LARDER_CACHE": "/srv/icons", "https_proxy": "http://me:sEcReT@proxy.example",
+                "CURL_CA_BUNDLE": "", "SSL_CERT_FILE": "/own.pem",
+            ]) { $1 }
+            let finished = try larder.binary.run(["config", "verify"], environment: environment)
+            #expect(
+                finished.standardOutput.split(separator: "\n").dropFirst() == [
+                    "line 1          --max-concurrent=8", "$LARDER_CACHE   --cache=/srv/icons",
+                    "$https_proxy    --proxy=…", "$SSL_CERT_FILE  --ca-cert=/own.pem",
+                ], "\(finished)")
+        }
+    }
+
+    @Test(arguments: [["remote"], ["evict", "extra"], ["nonsuch"]])
+    func configRefusesOtherNames(_ words: [String]) throws {
+        let finished = try LarderBinary().run(["config"] + words)
+        #expect(finished.status == 64, "\(finished)")
+        #expect(finished.standardError.contains("'\(words[0])"), "\(finished)")
+    }
+}
