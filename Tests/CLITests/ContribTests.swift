@@ -18,6 +18,28 @@ import Testing
 
     // MARK: Command lines
 
+    /// The file is the one place for limits, proxies and private networks.
+    @Test(arguments: ["larder.service", "larder-serve.service", "crontab", "larder.plist"])
+    func theNightlyRunsAndTheServerReadTheConfigurationFile(_ name: String) throws {
+        let lines = try lines(name).map { $0.split(separator: " ").last.map(String.init) ?? $0 }
+        let path = "LARDER_CONFIG_PATH=/etc/larder/larder.conf"
+        #expect(lines.contains { [path, "Environment=\(path)"].contains($0) })
+    }
+
+    @Test func theConfigurationFileHasValidOptionsAndExamples() async throws {
+        try await withFixture { larder in
+            // The examples are comments.
+            let text = try text("larder.conf").replacing("\n#--", with: "\n--")
+            let file = try larder.write(text.utf8, to: "larder.conf")
+            let finished = try larder.binary.run(
+                ["config"], environment: ["LARDER_CONFIG_PATH": file])
+            #expect(finished.status == 0, "\(finished)")
+            for option in ["--allow-host=", "--proxy=", "--limit-rate=", "--max-size="] {
+                #expect(finished.standardOutput.contains("  \(option)"), "\(finished)")
+            }
+        }
+    }
+
     @Test func theCommandsOfTheServiceRun() async throws {
         let commands = try lines("larder.service").compactMap { line -> String? in
             guard line.hasPrefix("Exec") else { return nil }
@@ -176,7 +198,12 @@ import Testing
                     arguments.append("--allow-private-network")
                 }
                 let finished = try larder.binary.run(
-                    Array(arguments), environment: ["LARDER_CACHE": larder.cache])
+                    Array(arguments),
+                    environment: [
+                        "LARDER_CACHE": larder.cache,
+                        "LARDER_CONFIG_PATH": Self.folder.appendingPathComponent("larder.conf")
+                            .path,
+                    ])
                 #expect(finished.status == 0, "\(command)\n\(finished)")
                 #expect(finished.standardOutput.isEmpty && finished.standardError.isEmpty)
             }
