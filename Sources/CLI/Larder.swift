@@ -23,7 +23,7 @@ struct Larder: AsyncParsableCommand {
                 .validationFailure)
         }
         Suggestion.optionsInUse = { OptionsInUse.text(for: $0) }
-        let words = Array(CommandLine.arguments.dropFirst())
+        let words = CommandLine.arguments.dropFirst().map(\.expandingHome)
         let arguments = ConfigFile.withoutExclusion(words)
         if let help = HelpRequest(arguments) {
             print(help.text)
@@ -128,7 +128,8 @@ struct Larder: AsyncParsableCommand {
             directory. Results go to standard output, progress and messages to standard error.
 
             Sizes are written as 500kB, 1.5G, 500MB (10^6) or 500MiB (2^20), durations as 90s, \
-            1.5h, 30d or 1h30m. A number without a unit is bytes or seconds.
+            1.5h, 30d or 1h30m. A number without a unit is bytes or seconds. A leading ~/ in an \
+            argument or in $LARDER_CACHE is your home directory.
 
             Options can also be in a configuration file: see larder config --help.
 

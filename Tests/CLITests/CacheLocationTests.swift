@@ -24,6 +24,34 @@ import Testing
         }
     }
 
+    /// Shells do not expand quoted text, and systemd expands nothing.
+    @Test func aTildeIsTheHomeDirectoryInEveryPath() async throws {
+        try await withFixture { larder in
+            let home = ["HOME": larder.directory.path]
+            _ = try larder.manifest(urls: larder.origin.serveIcons(1), name: "m.json")
+            let commands = [
+                [
+                    "prefetch", "~/m.json", "--cache=~/c", "--report", "~/report", "--write-lock",
+                    "~/lock.json", "--allow-private-network",
+                ],
+                ["verify", "--manifest", "~/lock.json", "--cache", "~/c"],
+                ["status", "--output=~/status", "--cache", "~/c"],
+                ["snapshot", "~/copy", "--cache", "~/c"],
+            ]
+            for command in commands {
+                let finished = try larder.binary.run(command, environment: home)
+                #expect(finished.status == 0, "\(finished)")
+            }
+            let status = try larder.binary.run(
+                ["status", "--json"], environment: home.merging(["LARDER_CACHE": "~/copy"]) { $1 })
+            #expect(try CacheCounts(status).objects == 1)
+            for name in ["c", "report", "lock.json", "status", "copy"] {
+                let path = larder.directory.path(name)
+                #expect(FileManager.default.fileExists(atPath: path), "\(name)")
+            }
+        }
+    }
+
     #if os(Linux)
         /// Some schedulers set variables to an empty value.
         @Test func emptyVariablesCountAsUnset() async throws {

@@ -23,7 +23,9 @@ struct CacheOptions: ParsableArguments {
     var path: String {
         if let directory { return directory }
         let environment = ProcessInfo.processInfo.environment
-        if let named = environment["LARDER_CACHE"], !named.isEmpty { return named }
+        if let named = environment["LARDER_CACHE"], !named.isEmpty {
+            return named.expandingHome
+        }
         #if canImport(Darwin)
             return NSHomeDirectory() + "/Library/Caches/larder"
         #else
@@ -70,5 +72,17 @@ struct CacheOptions: ParsableArguments {
         } catch let error as CacheError {
             throw error.located(inCacheAt: absolutePath)
         }
+    }
+}
+
+extension String {
+    /// The argument with the home directory in place of a leading `~`, also in `--option=~/file`.
+    /// Shells do not expand quoted text or values after `=`, and systemd and cron expand nothing.
+    var expandingHome: String {
+        let equals = utf8.starts(with: "--".utf8) ? utf8.firstIndex(of: UInt8(ascii: "=")) : nil
+        let start = equals.map(utf8.index(after:)) ?? startIndex
+        guard self[start...].utf8.starts(with: "~/".utf8) else { return self }
+        let home = Terminal.environment("HOME") ?? NSHomeDirectory()
+        return self[..<start] + home + Substring(self[start...].utf8.dropFirst())
     }
 }

@@ -56,7 +56,9 @@ struct CachedNames {
     let cache: String?
 
     func beginning(with text: String) -> [String] {
-        guard let options = try? CacheOptions.parse(cache.map { ["--cache", expanded($0)] } ?? []),
+        guard
+            let options = try? CacheOptions.parse(
+                cache.map { ["--cache", $0.expandingHome] } ?? []),
             let cache = try? Cache.open(at: options.path),
             // The shell inserts the common prefix of all names. The first names and the last name
             // have the same prefix.
@@ -73,10 +75,5 @@ struct CachedNames {
     private static func isShowable(_ name: String) -> Bool {
         name.utf8.count <= maximumLength && name.shownAsURL.utf8.elementsEqual(name.utf8)
             && !name.utf8.contains { " $`\\\"'{}".utf8.contains($0) }
-    }
-
-    private func expanded(_ path: String) -> String {
-        guard path.hasPrefix("~/"), let home = getenv("HOME") else { return path }
-        return String(cString: home) + path.dropFirst()
     }
 }

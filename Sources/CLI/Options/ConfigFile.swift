@@ -14,7 +14,7 @@ struct ConfigFile {
         /// Nil for a flag.
         let value: String?
 
-        var argument: String { value.map { "\(name)=\($0)" } ?? name }
+        var argument: String { (value.map { "\(name)=\($0)" } ?? name).expandingHome }
     }
 
     static let variable = "LARDER_CONFIG_PATH"
