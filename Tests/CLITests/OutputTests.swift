@@ -53,6 +53,43 @@ import Testing
         }
     }
 
+    /// A list of missing icons is often empty, so a quiet run does not report it.
+    @Test func aManifestWithoutEntriesIsReported() async throws {
+        try await withFixture { larder in
+            let forms: [(name: String, text: String)] = [
+                ("a.json", "[]"), ("b.json", #"{"apps": []}"#),
+                ("c.plist", #"<?xml version="1.0"?><plist version="1.0"><array/></plist>"#),
+            ]
+            for (name, text) in forms {
+                let path = try larder.write(text.utf8, to: name)
+                for command in [
+                    ["prefetch", path], ["plan", path], ["prefetch", path, "--json"],
+                ] {
+                    let finished = try larder.run(arguments: command)
+                    #expect(finished.status == 0, "\(finished)")
+                    #expect(
+                        finished.standardError
+                            == "larder: \(path): the manifest has no entries\n", "\(finished)")
+                }
+                let results = [
+                    (["verify", "--manifest", path], "nothing was verified"),
+                    (["evict", "--max-count", "1", "--keep", path], "nothing is kept"),
+                ]
+                for (command, result) in results {
+                    let finished = try larder.run(arguments: command)
+                    #expect(finished.status == 0, "\(finished)")
+                    #expect(
+                        finished.standardError == "larder: \(path): no entries, so \(result)\n",
+                        "\(finished)")
+                    let quiet = try larder.run(arguments: command + ["--quiet"])
+                    #expect(quiet.standardError.isEmpty, "\(quiet)")
+                }
+                let quiet = try larder.run("prefetch", path, "--quiet")
+                #expect(quiet.standardError.isEmpty, "\(quiet)")
+            }
+        }
+    }
+
     @Test func summariesLeaveOutCountsThatAreZero() async throws {
         try await withFixture { larder in
             func line(_ number: Int, _ arguments: String...) throws -> String {

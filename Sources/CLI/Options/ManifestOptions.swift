@@ -82,6 +82,10 @@ struct LocalManifests {
         return .url(url).cached { try cache?.manifest($0)?.file }
     }
 
+    static func complainOfNoEntries(_ names: [String], _ result: String) {
+        Console.complain("\(names.joined(separator: ", ")): no entries, so \(result)")
+    }
+
     static func validate(_ names: [String]) throws {
         if names.contains("") { throw ValidationError("The name of a manifest is empty.") }
         try validateStandardInput(names)

@@ -132,9 +132,12 @@ public struct ManifestSummary: Equatable, Sendable {
         return warnings.map { "\(source.name.sanitizedForTerminal): \($0)" }
     }
 
-    /// Returns a message for each kind of ignored member.
+    /// Returns a message for each kind of ignored member, or one if the manifest has no entries.
     public func notes(of source: ManifestSource) -> [String] {
-        ignored.map { member in
+        guard entries > 0 else {
+            return ["\(source.name.sanitizedForTerminal): the manifest has no entries"]
+        }
+        return ignored.map { member in
             "\(source.name.sanitizedForTerminal): '\(member.name.rawValue)' is"
                 + " \(member.name.problem) and was ignored"
                 + (member.count == 1

@@ -143,7 +143,17 @@ struct EvictCommand: AsyncParsableCommand {
         policy.minimumFree = minFree?.bytes
         policy.order = by ?? .used
         if !keep.isEmpty {
-            policy.keep = try LocalManifests(keep, rules: rules, cache: cache).forEachKey
+            let manifests = try LocalManifests(keep, rules: rules, cache: cache)
+            policy.keep = { add in
+                var isEmpty = true
+                try manifests.forEachKey {
+                    isEmpty = false
+                    try add($0)
+                }
+                if isEmpty, !output.quiet {
+                    LocalManifests.complainOfNoEntries(keep, "nothing is kept")
+                }
+            }
         }
         if !only.isEmpty {
             policy.only = try LocalManifests(only, rules: rules, cache: cache).forEachKeyOfAll

@@ -69,6 +69,9 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
                 options: options
             ) { run.line.show($0.text) }
             run.line.clear()
+            if !part.manifests.isEmpty, report.entries == 0, !output.quiet {
+                LocalManifests.complainOfNoEntries(part.manifests, "nothing was verified")
+            }
             var failure: (any Error)?
             if repair, !report.findings.isEmpty, !report.isInterrupted, report.failure == nil {
                 do {
