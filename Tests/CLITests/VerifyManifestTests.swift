@@ -61,9 +61,14 @@ import Testing
             #expect(report.findings.map(\.kind) == .init(repeating: "missing", count: 4))
             #expect(report.findings.map(\.subject) == (2...5).map { "\(manifest): entry \($0)" })
             #expect(report.findings.map(\.urls) == [[absent], [absent], [urls[1]], []])
-            #expect(report.findings[0].message == "is not cached")
+            #expect(report.findings[0].message == "not cached")
             #expect(report.findings[2].message.hasPrefix("expected 1 byte,"))
             #expect(report.whole == 2)
+            let quiet = try larder.run("verify", "--manifest", manifest, "--quiet")
+            #expect(quiet.status == 2)
+            #expect(
+                quiet.standardError.contains(
+                    "; first problem: \(manifest): entry 2: \(absent): not cached; "), "\(quiet)")
         }
     }
 

@@ -97,6 +97,13 @@ import Testing
                     "\n1 object not recovered; the next repair or prefetch downloads it\n"))
             // The icon is no longer served, but its URL is not forgotten.
             #expect(try larder.cat(urls[0]) == nil)
+            let again = try larder.run("verify", "--repair", "--allow-private-network")
+            #expect(again.status == 2, "\(again)")
+            #expect(again.standardOutput.contains("\n4 objects, "), "\(again)")
+            #expect(again.standardOutput.contains(": 3 whole, 1 missing ("), "\(again)")
+            #expect(
+                again.standardOutput.hasSuffix(
+                    "\n1 object not recovered; the next repair or prefetch downloads it\n"))
             #expect(try larder.run("list").standardOutput.contains(urls[0]) == false)
             #expect(try larder.verify() == 2)
             larder.origin.on("/0", Icons.reply(0))

@@ -97,7 +97,7 @@ final class ManifestCoverage: Sendable {
         }
     }
 
-    private static let notCached = "is not cached"
+    private static let notCached = "not cached"
 
     private static let columns = """
         e.id, e.manifest, e.position, f.key, f.url, f.credentials IS NOT NULL AS has_credentials

@@ -13,8 +13,10 @@ extension VerifyReport {
         let named = entries > 0 ? "\(entries.of("entry", "entries")), " : ""
         let read = isQuick ? "sizes only" : ByteText.describe(bytes)
         let checked = entries > 0 ? "" : ", \(resources.of("resource"))"
+        // Missing objects were not read, but the counts after the colon include them.
+        let all = objects + findings.count { $0.kind == .missing }
         lines.append(
-            "\(named)\(objects.of("object")), \(read)\(checked): "
+            "\(named)\(all.of("object")), \(read)\(checked): "
                 + counts.joined(separator: ", ") + " (\(DurationText.describe(seconds)))")
         if leftovers > 0 {
             lines.append(
@@ -109,7 +111,9 @@ extension VerifyReport {
             parts.append(recovery)
         }
         if let first = left.first ?? entryFindings.first {
-            parts.append("first problem: \(first.subject): \(first.message)")
+            // The position of an entry alone would not name the icon.
+            let icon = left.isEmpty ? first.urls.first.map { "\($0.shownAsURL): " } ?? "" : ""
+            parts.append("first problem: \(first.subject): \(icon)\(first.message)")
             parts.append(
                 left.count + entries == entryFindings.fetchable
                     ? prefetch : "for details: \(Suggestion.command("verify\(manifestOptions)"))")
